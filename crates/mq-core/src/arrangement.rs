@@ -1,0 +1,290 @@
+//! [`Arrangement`]: the short way to write a structure.
+//!
+//! Entries live in two [`Slab`]s; a structure only decides how they are linked and searched. Every
+//! arrangement is a [`MatchQueues`].
+
+use crate::collective::CollectiveCall;
+use crate::config::Config;
+use crate::handle::Handle;
+use crate::meter::Meter;
+use crate::pattern::Pattern;
+use crate::queues::{
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
+    Scope,
+};
+use crate::slab::Slab;
+
+/// The entries of both queues.
+#[derive(Debug)]
+pub struct Slabs<P: Pattern, R, M> {
+    /// Posted receives.
+    pub posted: Slab<P, R>,
+    /// Unexpected messages.
+    pub unexpected: Slab<P::Envelope, M>,
+}
+
+impl<P: Pattern, R, M> Slabs<P, R, M> {
+    /// Empty storage whose numbers start where the configuration says.
+    pub const fn new(config: &Config) -> Self {
+        Self {
+            posted: Slab::new(config.first_sequence),
+            unexpected: Slab::new(config.first_sequence),
+        }
+    }
+
+    /// Heap bytes of both slabs.
+    pub const fn bytes(&self) -> usize {
+        self.posted.bytes() + self.unexpected.bytes()
+    }
+}
+
+/// The storage type of an arrangement.
+pub type SlabsOf<A> =
+    Slabs<<A as Arrangement>::Pattern, <A as Arrangement>::Receive, <A as Arrangement>::Message>;
+
+/// The envelope type of an arrangement.
+pub type EnvelopeIn<A> = <<A as Arrangement>::Pattern as Pattern>::Envelope;
+
+/// How the entries of two slabs are linked and searched.
+///
+/// The blanket implementation of [`MatchQueues`] stores and removes the entries, hands payloads
+/// back, and derives cancel, purge and visit.
+///
+/// # Contract
+/// A search returns the earliest matching entry by the order of
+/// [`Slab::sequence`], decided by [`matches`](crate::matches). A `Place` is used at once for the
+/// entry that was looked for in vain, or never.
+pub trait Arrangement: Sized {
+    /// What receives ask for.
+    type Pattern: Pattern;
+    /// The caller's payload of a receive.
+    type Receive;
+    /// The caller's payload of a message.
+    type Message;
+    /// Where a failed search ended: the point of insertion.
+    type Place: Copy;
+
+    /// Empty queues.
+    fn from_config(config: &Config) -> Self;
+
+    /// See [`MatchQueues::scope`].
+    fn scope_of(config: &Config) -> Scope;
+
+    /// The storage.
+    fn slabs(&self) -> &SlabsOf<Self>;
+
+    /// The storage, to change.
+    fn slabs_mut(&mut self) -> &mut SlabsOf<Self>;
+
+    /// The slot of the earliest posted receive that `envelope` matches, or where the message would
+    /// be linked as unexpected.
+    fn find_posted(
+        &mut self,
+        envelope: &EnvelopeIn<Self>,
+        meter: &mut impl Meter,
+    ) -> Result<u32, Self::Place>;
+
+    /// The slot of the earliest unexpected message that `pattern` matches, or where the receive
+    /// would be linked as posted.
+    fn find_unexpected(
+        &mut self,
+        pattern: &Self::Pattern,
+        meter: &mut impl Meter,
+    ) -> Result<u32, Self::Place>;
+
+    /// [`find_posted`](Self::find_posted) without preparing an insertion.
+    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32>;
+
+    /// [`find_unexpected`](Self::find_unexpected) without preparing an insertion.
+    fn peek_unexpected(&mut self, pattern: &Self::Pattern, meter: &mut impl Meter) -> Option<u32>;
+
+    /// Links the newest posted receive, just stored in `slot`.
+    fn link_posted(&mut self, slot: u32, place: Self::Place);
+
+    /// Links the newest unexpected message, just stored in `slot`.
+    fn link_unexpected(&mut self, slot: u32, place: Self::Place);
+
+    /// Unlinks a posted receive, which is removed from storage next.
+    fn unlink_posted(&mut self, slot: u32);
+
+    /// Unlinks an unexpected message, which is removed from storage next.
+    fn unlink_unexpected(&mut self, slot: u32);
+
+    /// Forgets all links and all that was learned; the slabs have been cleared.
+    fn reset(&mut self);
+
+    /// See [`MatchQueues::announce`].
+    fn announced(&mut self, _call: &CollectiveCall) {}
+}
+
+#[inline]
+fn take_posted<A: Arrangement>(queues: &mut A, slot: u32) -> (A::Pattern, A::Receive) {
+    queues.unlink_posted(slot);
+    queues.slabs_mut().posted.remove(slot)
+}
+
+#[inline]
+fn take_unexpected<A: Arrangement>(queues: &mut A, slot: u32) -> (EnvelopeIn<A>, A::Message) {
+    queues.unlink_unexpected(slot);
+    queues.slabs_mut().unexpected.remove(slot)
+}
+
+impl<A: Arrangement> MatchQueues for A {
+    type Pattern = A::Pattern;
+    type Receive = A::Receive;
+    type Message = A::Message;
+
+    fn with_config(config: &Config) -> Self {
+        A::from_config(config)
+    }
+
+    fn scope(config: &Config) -> Scope {
+        A::scope_of(config)
+    }
+
+    #[inline]
+    fn post_metered(
+        &mut self,
+        pattern: A::Pattern,
+        receive: A::Receive,
+        meter: &mut impl Meter,
+    ) -> PostOf<Self> {
+        match self.find_unexpected(&pattern, meter) {
+            Ok(slot) => {
+                let (envelope, message) = take_unexpected(self, slot);
+                Post::Matched {
+                    envelope,
+                    message,
+                    receive,
+                }
+            }
+            Err(place) => {
+                let posted = &mut self.slabs_mut().posted;
+                let slot = posted.insert(pattern, receive, 0);
+                let handle = Handle::new(pattern.context(), slot, posted.sequence(slot));
+                self.link_posted(slot, place);
+                Post::Queued(handle)
+            }
+        }
+    }
+
+    #[inline]
+    fn arrive_metered(
+        &mut self,
+        envelope: EnvelopeOf<Self>,
+        message: A::Message,
+        meter: &mut impl Meter,
+    ) -> ArriveOf<Self> {
+        match self.find_posted(&envelope, meter) {
+            Ok(slot) => {
+                let (pattern, receive) = take_posted(self, slot);
+                Arrive::Matched {
+                    pattern,
+                    receive,
+                    message,
+                }
+            }
+            Err(place) => {
+                let slot = self.slabs_mut().unexpected.insert(envelope, message, 0);
+                self.link_unexpected(slot, place);
+                Arrive::Unexpected
+            }
+        }
+    }
+
+    fn extract_metered(
+        &mut self,
+        pattern: &A::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<Self>, A::Message)> {
+        let slot = self.peek_unexpected(pattern, meter)?;
+        Some(take_unexpected(self, slot))
+    }
+
+    fn deliver_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<(A::Pattern, A::Receive)> {
+        let slot = self.peek_posted(envelope, meter)?;
+        Some(take_posted(self, slot))
+    }
+
+    fn probe_metered(
+        &mut self,
+        pattern: &A::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<Self>, &A::Message)> {
+        let slot = self.peek_unexpected(pattern, meter)?;
+        let unexpected = &self.slabs().unexpected;
+        Some((*unexpected.key(slot), unexpected.payload(slot)?))
+    }
+
+    fn cancel(&mut self, handle: Handle) -> Option<A::Receive> {
+        let slot = self.slabs().posted.slot_of(handle)?;
+        Some(take_posted(self, slot).1)
+    }
+
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Self>),
+    ) {
+        let slabs = self.slabs();
+        let mut posted = slabs.posted.slots_in_order();
+        posted.retain(|&slot| {
+            let receive = slabs.posted.payload(slot);
+            receive.is_some_and(|r| select(Entry::Posted(*slabs.posted.key(slot), r)))
+        });
+        let mut unexpected = slabs.unexpected.slots_in_order();
+        unexpected.retain(|&slot| {
+            let message = slabs.unexpected.payload(slot);
+            message.is_some_and(|m| select(Entry::Unexpected(*slabs.unexpected.key(slot), m)))
+        });
+        for slot in posted {
+            let (pattern, receive) = take_posted(self, slot);
+            back(Removed::Posted(pattern, receive));
+        }
+        for slot in unexpected {
+            let (envelope, message) = take_unexpected(self, slot);
+            back(Removed::Unexpected(envelope, message));
+        }
+    }
+
+    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
+        let Slabs { posted, unexpected } = self.slabs();
+        for slot in posted.slots_in_order() {
+            if let Some(receive) = posted.payload(slot) {
+                visitor(Entry::Posted(*posted.key(slot), receive));
+            }
+        }
+        for slot in unexpected.slots_in_order() {
+            if let Some(message) = unexpected.payload(slot) {
+                visitor(Entry::Unexpected(*unexpected.key(slot), message));
+            }
+        }
+    }
+
+    fn posted_len(&self) -> usize {
+        self.slabs().posted.len() as usize
+    }
+
+    fn unexpected_len(&self) -> usize {
+        self.slabs().unexpected.len() as usize
+    }
+
+    fn next_sequence(&self) -> u64 {
+        self.slabs().posted.next_sequence()
+    }
+
+    fn clear(&mut self) {
+        let slabs = self.slabs_mut();
+        slabs.posted.clear();
+        slabs.unexpected.clear();
+        self.reset();
+    }
+
+    fn announce(&mut self, call: &CollectiveCall) {
+        self.announced(call);
+    }
+}

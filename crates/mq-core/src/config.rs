@@ -1,0 +1,207 @@
+//! What a structure is told when it is made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::envelope::{ContextId, Rank};
+use crate::structures::Kind;
+
+/// What a structure is told when it is made.
+///
+/// The default suits a context of unknown size and the default structure.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Which structure a run-time choice makes; ignored by a structure named by its type.
+    pub kind: Kind,
+    /// Ranks of the communicator, if known. Structures of process scope are told the largest.
+    pub size: Option<u32>,
+    /// Whether the order of matching may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1
+    /// §7.4.4). A structure may ignore it.
+    pub allow_overtaking: bool,
+    /// The smallest number that handles may use; keeps those of a freed context stale.
+    pub first_sequence: u64,
+    /// Parameters of the published structures.
+    pub tuning: Tuning,
+}
+
+impl Config {
+    /// A configuration that makes structure `kind`.
+    pub fn of_kind(kind: Kind) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+
+    /// The same for a communicator of `size` ranks.
+    #[must_use]
+    pub fn with_size(mut self, size: u32) -> Self {
+        self.size = Some(size);
+        self
+    }
+}
+
+/// Parameters of the published structures; the defaults are those of their papers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuning {
+    /// `threshold`: what the longest 4-D search is multiplied by to get the communicator size from
+    /// which on the 4-D structure is used. At least 1.
+    pub adjustment: f64,
+    /// `bins`, `adaptive`: number of lists, rounded up to a power of two.
+    pub bins: u32,
+    /// `adaptive`: the search length, in entries, past which the list becomes bins.
+    pub adaptive_search: u32,
+    /// `pnp`: the length of a shared queue at which partners are chosen (theta).
+    pub partner_threshold: u32,
+    /// `pnp`, `col`: dedicated queues are limited to k times the root of the communicator size;
+    /// this is k for point-to-point traffic.
+    pub point_to_point_k: f64,
+    /// The same for collective traffic.
+    pub collective_k: f64,
+    /// `clusters`: which ranks share a queue. Without it all ranks share one.
+    pub clusters: Option<Arc<Clusters>>,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            adjustment: 2.0,
+            bins: 256,
+            adaptive_search: 64,
+            partner_threshold: 100,
+            point_to_point_k: 2.0,
+            collective_k: 2.0,
+            clusters: None,
+        }
+    }
+}
+
+impl Tuning {
+    /// The limit on dedicated queues in a communicator of `size` ranks.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturating, and negative or NaN k means none"
+    )]
+    pub(crate) fn dedicated_limit(k: f64, size: u32) -> usize {
+        (k * f64::from(size).sqrt()) as usize
+    }
+}
+
+/// A grouping of ranks by their behaviour in a profiled run: the plan of `clusters`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clusters {
+    groups: u32,
+    group_of: BTreeMap<(ContextId, Rank), u32>,
+}
+
+impl Clusters {
+    /// A grouping from pairs of sender and group number.
+    pub fn new(members: impl IntoIterator<Item = ((ContextId, Rank), u32)>) -> Self {
+        let group_of: BTreeMap<_, _> = members.into_iter().collect();
+        let groups = group_of.values().max().map_or(0, |&group| group + 1);
+        Self { groups, group_of }
+    }
+
+    /// Number of groups; senders outside the profile share one more.
+    pub const fn groups(&self) -> u32 {
+        self.groups
+    }
+
+    /// The group of a sender; `groups()` if the profile does not know it.
+    pub fn group_of(&self, context: ContextId, source: Rank) -> u32 {
+        self.group_of
+            .get(&(context, source))
+            .copied()
+            .unwrap_or(self.groups)
+    }
+
+    /// Every profiled sender and its group.
+    pub fn members(&self) -> impl Iterator<Item = (ContextId, Rank, u32)> + '_ {
+        let members = self.group_of.iter();
+        members.map(|(&(context, rank), &group)| (context, rank, group))
+    }
+
+    /// Groups senders by k-means over how many elements each put into a queue, so that senders of
+    /// like weight share a queue (Ghazimirsaeed & Afsahi 2017).
+    ///
+    /// `counts` gives the elements of each sender; at most `groups` groups are made.
+    pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
+        let mut values: Vec<u64> = counts.values().copied().collect();
+        values.sort_unstable();
+        let centres = k_means(&values, groups as usize);
+        Self::new(
+            counts
+                .iter()
+                .map(|(&sender, &count)| (sender, nearest(&centres, count))),
+        )
+    }
+}
+
+/// Lloyd's algorithm on sorted numbers, starting from evenly spaced quantiles: deterministic.
+fn k_means(sorted: &[u64], groups: usize) -> Vec<u64> {
+    const ROUNDS: usize = 64;
+    if sorted.is_empty() || groups == 0 {
+        return Vec::new();
+    }
+    let quantile = |i: usize| sorted[(2 * i + 1) * sorted.len() / (2 * groups)];
+    let mut centres: Vec<u64> = (0..groups.min(sorted.len())).map(quantile).collect();
+    centres.dedup();
+    for _ in 0..ROUNDS {
+        let mut sums = vec![(0_u128, 0_u128); centres.len()];
+        for &value in sorted {
+            let (sum, members) = &mut sums[nearest(&centres, value) as usize];
+            *sum += u128::from(value);
+            *members += 1;
+        }
+        let moved: Vec<u64> = sums
+            .iter()
+            .filter(|(_, members)| *members > 0)
+            .filter_map(|(sum, members)| u64::try_from(sum / members).ok())
+            .collect();
+        if moved == centres {
+            break;
+        }
+        centres = moved;
+    }
+    centres
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "fewer centres than u32 groups"
+)]
+fn nearest(centres: &[u64], value: u64) -> u32 {
+    let best = (0..centres.len()).min_by_key(|&i| centres[i].abs_diff(value));
+    best.unwrap_or(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_separate_heavy_from_light_senders() {
+        let counts = (0..10)
+            .map(|r| {
+                (
+                    (ContextId(0), Rank(r)),
+                    if r < 3 { 1000 + u64::from(r) } else { 5 },
+                )
+            })
+            .collect();
+        let clusters = Clusters::from_counts(&counts, 2);
+        assert_eq!(clusters.groups(), 2);
+        let group = |r| clusters.group_of(ContextId(0), Rank(r));
+        assert_eq!(group(0), group(2));
+        assert_ne!(group(0), group(9));
+        assert_eq!(group(99), 2, "outside the profile");
+    }
+
+    #[test]
+    fn clusters_of_nothing_are_one_shared_queue() {
+        let clusters = Clusters::from_counts(&BTreeMap::new(), 4);
+        assert_eq!(clusters.groups(), 0);
+        assert_eq!(clusters.group_of(ContextId(0), Rank(1)), 0);
+    }
+}

@@ -1,0 +1,511 @@
+//! [`Engine`]: contexts, their promises, budgets, and the structure that serves each.
+
+mod directory;
+mod options;
+
+use self::directory::{Context, Directory, Promises};
+pub use self::options::{Budget, ContextOptions, EngineOptions};
+use crate::collective::CollectiveCall;
+use crate::config::Config;
+use crate::envelope::{ContextId, Envelope, Rank};
+use crate::error::{Error, Refused};
+use crate::handle::Handle;
+use crate::memory::{Footprint, Memory, vec_bytes};
+use crate::meter::{Meter, Unmetered};
+use crate::pattern::{Pattern, Source};
+use crate::queues::{
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, Scope,
+    SeenOf, TakenOf,
+};
+use crate::structures::Kind;
+
+/// A process's matching engine: any number of contexts over queues of type `Q`.
+///
+/// `Q` names a structure, for calls that the compiler resolves, or is
+/// [`AnyQueues`](crate::structures::AnyQueues), for a choice at run time, per engine or per
+/// context. A structure of context scope gets one object a context, so that the cost in one does
+/// not grow with another's queues; one of process scope serves all its contexts together, as
+/// published.
+///
+/// # Example
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::structures::{AnyQueues, Kind};
+/// use mq_core::{Arrive, Budget, ContextOptions, Engine, EngineOptions, Error};
+///
+/// type Queues = AnyQueues<MpiPattern, u64, Vec<u8>>;
+/// let options = EngineOptions::new()
+///     .kind(Kind::Indexed)
+///     .budget(Budget::UNLIMITED.entries(1));
+/// let mut engine: Engine<Queues> = Engine::with_options(options);
+/// engine.create_context(0, ContextOptions::new().size(8).kind(Kind::Array))?;
+///
+/// // The first unexpected message uses up the budget; the second comes back whole.
+/// let queued = engine.arrive(MpiEnvelope::new(0, 1, 5), vec![1])?;
+/// assert!(matches!(queued, Arrive::Unexpected));
+/// let refused = engine.arrive(MpiEnvelope::new(0, 2, 5), vec![2]).unwrap_err();
+/// assert_eq!(refused.error, Error::EntryBudget { limit: 1 });
+/// assert_eq!(refused.payload, [2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Engine<Q: MatchQueues> {
+    directory: Directory,
+    objects: Vec<Q>,
+    free_objects: Vec<u32>,
+    /// The object of each structure of process scope in use.
+    shared: Vec<(Kind, u32)>,
+    options: EngineOptions<Q::Message>,
+    limited: bool,
+    used: Used,
+    /// Greater than the number of every handle of a freed context.
+    retired: u64,
+}
+
+/// What the unexpected messages use of the budget; kept only when there is one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    entries: usize,
+    bytes: u64,
+}
+
+impl<Q: MatchQueues> Default for Engine<Q> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Contexts.
+impl<Q: MatchQueues> Engine<Q> {
+    /// An engine without contexts or limits.
+    pub fn new() -> Self {
+        Self::with_options(EngineOptions::new())
+    }
+
+    /// An engine without contexts.
+    pub fn with_options(options: EngineOptions<Q::Message>) -> Self {
+        Self {
+            directory: Directory::default(),
+            objects: Vec::new(),
+            free_objects: Vec::new(),
+            shared: Vec::new(),
+            limited: options.budget.is_limited(),
+            options,
+            used: Used::default(),
+            retired: 0,
+        }
+    }
+
+    /// Makes a context usable.
+    ///
+    /// # Errors
+    /// [`Error::ContextExists`].
+    pub fn create_context(&mut self, context: u32, options: ContextOptions) -> Result<(), Error> {
+        let id = ContextId(context);
+        if self.directory.get(id).is_some() {
+            return Err(Error::ContextExists(id));
+        }
+        let config = Config {
+            kind: options.kind.unwrap_or(self.options.kind),
+            size: options.size,
+            allow_overtaking: options.allow_overtaking,
+            first_sequence: self.retired,
+            tuning: self.options.tuning.clone(),
+        };
+        let shares_object = Q::scope(&config) == Scope::Process;
+        let object = if shares_object {
+            self.shared_object(&config)
+        } else {
+            self.add_object(&config)
+        };
+        let context = Context {
+            object,
+            last_rank: options.size.map_or(u32::MAX, |size| size.saturating_sub(1)),
+            promises: Promises::new(options.no_any_source, options.no_any_tag),
+            shares_object,
+        };
+        self.directory.insert(id, context);
+        Ok(())
+    }
+
+    fn shared_object(&mut self, config: &Config) -> u32 {
+        let of_kind = self.shared.iter().find(|(kind, _)| *kind == config.kind);
+        if let Some(&(_, object)) = of_kind {
+            return object;
+        }
+        let object = self.add_object(config);
+        self.shared.push((config.kind, object));
+        object
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most one object a context"
+    )]
+    fn add_object(&mut self, config: &Config) -> u32 {
+        let queues = Q::with_config(config);
+        if let Some(object) = self.free_objects.pop() {
+            self.objects[object as usize] = queues;
+            return object;
+        }
+        self.objects.push(queues);
+        self.objects.len() as u32 - 1
+    }
+
+    /// Removes a context and hands every entry left in it to `back`, receives first, each queue in
+    /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale for ever.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn free_context(
+        &mut self,
+        context: u32,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) -> Result<(), Error> {
+        let id = ContextId(context);
+        let found = self.directory.get(id).ok_or(Error::UnknownContext(id))?;
+        self.purge_object(
+            found.object as usize,
+            &mut |entry| context_of(entry) == id,
+            back,
+        );
+        self.directory.remove(id);
+        let queues = &mut self.objects[found.object as usize];
+        self.retired = self.retired.max(queues.next_sequence());
+        if !found.shares_object {
+            *queues = Q::with_config(&Config::default());
+            self.free_objects.push(found.object);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn context(&self, id: ContextId) -> Result<Context, Error> {
+        self.directory.get(id).ok_or(Error::UnknownContext(id))
+    }
+}
+
+/// The entry's context.
+fn context_of<P: Pattern, R, M>(entry: &Entry<'_, P, R, M>) -> ContextId {
+    match entry {
+        Entry::Posted(pattern, _) => pattern.context(),
+        Entry::Unexpected(envelope, _) => envelope.context(),
+    }
+}
+
+impl Context {
+    #[inline(always)]
+    fn check_rank(self, context: ContextId, rank: Rank) -> Result<(), Error> {
+        if rank.0 > self.last_rank {
+            return Err(Error::RankOutOfRange {
+                context,
+                rank,
+                size: self.last_rank + 1,
+            });
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn check_pattern(self, pattern: &impl Pattern) -> Result<(), Error> {
+        if let Source::Rank(rank) = pattern.source() {
+            self.check_rank(pattern.context(), rank)?;
+        }
+        if self.promises != Promises::NONE {
+            return self.check_promises(pattern);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_promises(self, pattern: &impl Pattern) -> Result<(), Error> {
+        if self.promises.no_any_source() && pattern.source() == Source::Any {
+            return Err(Error::AnySourceForbidden(pattern.context()));
+        }
+        if self.promises.no_any_tag() && pattern.any_tag() {
+            return Err(Error::AnyTagForbidden(pattern.context()));
+        }
+        Ok(())
+    }
+}
+
+/// The operations, each as in [`MatchQueues`] after a check of its arguments.
+impl<Q: MatchQueues> Engine<Q> {
+    #[inline(always)]
+    fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
+        let context = self.context(pattern.context())?;
+        context.check_pattern(pattern)?;
+        Ok(context.object as usize)
+    }
+
+    #[inline(always)]
+    fn for_envelope(&self, envelope: &EnvelopeOf<Q>) -> Result<usize, Error> {
+        let context = self.context(envelope.context())?;
+        context.check_rank(envelope.context(), envelope.source())?;
+        Ok(context.object as usize)
+    }
+
+    /// Posts a receive: see [`MatchQueues::post`].
+    ///
+    /// # Errors
+    /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or it is a wildcard that the context promised not to use.
+    #[inline]
+    pub fn post(
+        &mut self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        self.post_metered(pattern, receive, &mut Unmetered)
+    }
+
+    /// [`post`](Self::post), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As `post`.
+    #[inline]
+    pub fn post_metered(
+        &mut self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+        meter: &mut impl Meter,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        let object = match self.for_pattern(&pattern) {
+            Ok(object) => object,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: receive,
+                });
+            }
+        };
+        let post = self.objects[object].post_metered(pattern, receive, meter);
+        if self.limited
+            && let Post::Matched { message, .. } = &post
+        {
+            self.used.release(&self.options.budget, message);
+        }
+        Ok(post)
+    }
+
+    /// Delivers a message: see [`MatchQueues::arrive`].
+    ///
+    /// # Errors
+    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or no receive is posted for it and the budget is used up.
+    #[inline]
+    pub fn arrive(
+        &mut self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        self.arrive_metered(envelope, message, &mut Unmetered)
+    }
+
+    /// [`arrive`](Self::arrive), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As `arrive`.
+    #[inline]
+    pub fn arrive_metered(
+        &mut self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+        meter: &mut impl Meter,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        let object = match self.for_envelope(&envelope) {
+            Ok(object) => object,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: message,
+                });
+            }
+        };
+        if self.limited {
+            return self.arrive_limited(object, envelope, message, meter);
+        }
+        Ok(self.objects[object].arrive_metered(envelope, message, meter))
+    }
+
+    #[cold]
+    fn arrive_limited(
+        &mut self,
+        object: usize,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+        meter: &mut impl Meter,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        let queues = &mut self.objects[object];
+        let weight = match self.used.room_for(&self.options.budget, &message) {
+            Ok(weight) => weight,
+            Err(error) => {
+                // No room to queue it, but a posted receive may still take it.
+                return match queues.deliver_metered(&envelope, meter) {
+                    Some((pattern, receive)) => Ok(Arrive::Matched {
+                        pattern,
+                        receive,
+                        message,
+                    }),
+                    None => Err(Refused {
+                        error,
+                        payload: message,
+                    }),
+                };
+            }
+        };
+        let arrival = queues.arrive_metered(envelope, message, meter);
+        if matches!(arrival, Arrive::Unexpected) {
+            self.used.entries += 1;
+            self.used.bytes += weight;
+        }
+        Ok(arrival)
+    }
+
+    /// Takes an unexpected message out: see [`MatchQueues::extract`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    pub fn extract(&mut self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+        let object = self.for_pattern(pattern)?;
+        let taken = self.objects[object].extract(pattern);
+        if self.limited
+            && let Some((_, message)) = &taken
+        {
+            self.used.release(&self.options.budget, message);
+        }
+        Ok(taken)
+    }
+
+    /// Shows an unexpected message: see [`MatchQueues::probe`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn probe(&mut self, pattern: &Q::Pattern) -> Result<Option<SeenOf<'_, Q>>, Error> {
+        self.probe_metered(pattern, &mut Unmetered)
+    }
+
+    /// [`probe`](Self::probe), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn probe_metered(
+        &mut self,
+        pattern: &Q::Pattern,
+        meter: &mut impl Meter,
+    ) -> Result<Option<SeenOf<'_, Q>>, Error> {
+        let object = self.for_pattern(pattern)?;
+        Ok(self.objects[object].probe_metered(pattern, meter))
+    }
+
+    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// [`MatchQueues::cancel`].
+    #[inline]
+    pub fn cancel(&mut self, handle: Handle) -> Option<Q::Receive> {
+        let context = self.directory.get(handle.context())?;
+        self.objects[context.object as usize].cancel(handle)
+    }
+
+    /// Removes what `select` chooses from all contexts: see [`MatchQueues::purge`].
+    pub fn purge(
+        &mut self,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) {
+        for object in 0..self.objects.len() {
+            self.purge_object(object, select, back);
+        }
+    }
+
+    fn purge_object(
+        &mut self,
+        object: usize,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) {
+        let (used, budget, limited) = (&mut self.used, &self.options.budget, self.limited);
+        self.objects[object].purge(&mut |entry| select(&entry), &mut |removed| {
+            if limited && let crate::Removed::Unexpected(_, message) = &removed {
+                used.release(budget, message);
+            }
+            back(removed);
+        });
+    }
+
+    /// Shows all entries, context by context: see [`MatchQueues::visit`].
+    pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
+        for queues in &self.objects {
+            queues.visit(visitor);
+        }
+    }
+
+    /// Announces a collective call: see [`MatchQueues::announce`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn announce(&mut self, call: &CollectiveCall) -> Result<(), Error> {
+        let context = self.context(call.context)?;
+        self.objects[context.object as usize].announce(call);
+        Ok(())
+    }
+
+    /// Posted receives in all contexts.
+    pub fn posted_len(&self) -> usize {
+        self.objects.iter().map(Q::posted_len).sum()
+    }
+
+    /// Unexpected messages in all contexts.
+    pub fn unexpected_len(&self) -> usize {
+        self.objects.iter().map(Q::unexpected_len).sum()
+    }
+
+    /// The queues that serve a context, and a number that contexts share if they share queues.
+    pub fn queues(&self, context: u32) -> Option<(usize, &Q)> {
+        let object = self.directory.get(ContextId(context))?.object as usize;
+        Some((object, &self.objects[object]))
+    }
+
+    /// Drops all entries and forgets what was learned from traffic; contexts and memory stay.
+    pub fn clear(&mut self) {
+        self.objects.iter_mut().for_each(Q::clear);
+        self.used = Used::default();
+    }
+}
+
+impl Used {
+    fn room_for<M>(&self, budget: &Budget<M>, message: &M) -> Result<u64, Error> {
+        if self.entries >= budget.entries {
+            let limit = budget.entries;
+            return Err(Error::EntryBudget { limit });
+        }
+        let wanted = budget.weigh.map_or(0, |weigh| weigh(message));
+        if wanted > budget.bytes.saturating_sub(self.bytes) {
+            return Err(Error::ByteBudget {
+                limit: budget.bytes,
+                used: self.bytes,
+                wanted,
+            });
+        }
+        Ok(wanted)
+    }
+
+    fn release<M>(&mut self, budget: &Budget<M>, message: &M) {
+        self.entries -= 1;
+        self.bytes -= budget.weigh.map_or(0, |weigh| weigh(message));
+    }
+}
+
+impl<Q: MatchQueues + Footprint> Footprint for Engine<Q> {
+    fn memory(&self) -> Memory {
+        let own = Memory {
+            entries: 0,
+            index: self.directory.bytes() + vec_bytes(&self.objects),
+        };
+        self.objects.iter().map(Q::memory).fold(own, |a, b| a + b)
+    }
+}
+
+#[cfg(test)]
+mod tests;

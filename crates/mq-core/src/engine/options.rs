@@ -1,0 +1,170 @@
+//! What an engine and its contexts are told when they are made.
+
+use core::fmt;
+
+use crate::config::Tuning;
+use crate::structures::Kind;
+
+/// Limits on unexpected messages, over all contexts of an engine.
+///
+/// Past a limit, [`Engine::arrive`](super::Engine::arrive) still matches posted receives, and hands
+/// any other message back as refused.
+pub struct Budget<M> {
+    pub(super) entries: usize,
+    pub(super) bytes: u64,
+    pub(super) weigh: Option<fn(&M) -> u64>,
+}
+
+impl<M> Budget<M> {
+    /// No limit but memory.
+    pub const UNLIMITED: Self = Self {
+        entries: usize::MAX,
+        bytes: u64::MAX,
+        weigh: None,
+    };
+
+    /// Limits the number of unexpected messages.
+    #[must_use]
+    pub const fn entries(mut self, limit: usize) -> Self {
+        self.entries = limit;
+        self
+    }
+
+    /// Limits the sum of what `weigh` says of the unexpected messages, usually the bytes that each
+    /// pins. `weigh` must say the same of a message when it leaves as when it came.
+    #[must_use]
+    pub const fn bytes(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
+        self.bytes = limit;
+        self.weigh = Some(weigh);
+        self
+    }
+
+    pub(super) const fn is_limited(&self) -> bool {
+        self.entries != usize::MAX || self.weigh.is_some()
+    }
+}
+
+impl<M> Default for Budget<M> {
+    fn default() -> Self {
+        Self::UNLIMITED
+    }
+}
+
+impl<M> Clone for Budget<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Budget<M> {}
+
+impl<M> fmt::Debug for Budget<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget")
+            .field("entries", &self.entries)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What an engine is told when it is made.
+#[derive(Debug)]
+pub struct EngineOptions<M> {
+    pub(super) kind: Kind,
+    pub(super) tuning: Tuning,
+    pub(super) budget: Budget<M>,
+}
+
+impl<M> EngineOptions<M> {
+    /// The default structure, the papers' parameters, no limits.
+    pub fn new() -> Self {
+        Self {
+            kind: Kind::default(),
+            tuning: Tuning::default(),
+            budget: Budget::UNLIMITED,
+        }
+    }
+
+    /// The structure of contexts that name none. Heeded by
+    /// [`AnyQueues`](crate::structures::AnyQueues).
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Parameters of the published structures.
+    #[must_use]
+    pub fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
+        self
+    }
+
+    /// Limits on unexpected messages.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget<M>) -> Self {
+        self.budget = budget;
+        self
+    }
+}
+
+impl<M> Default for EngineOptions<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a context is told when it is made: its size, its promises (the info assertions of
+/// MPI 4.1 §7.4.4), and its structure.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContextOptions {
+    pub(super) size: Option<u32>,
+    pub(super) kind: Option<Kind>,
+    pub(super) no_any_source: bool,
+    pub(super) no_any_tag: bool,
+    pub(super) allow_overtaking: bool,
+}
+
+impl ContextOptions {
+    /// Unknown size, no promises, the engine's structure.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of ranks that can send on this context: the group's size, or the remote group's
+    /// for an intercommunicator. Ranks outside are refused; structures that plan by it need it.
+    #[must_use]
+    pub fn size(mut self, ranks: u32) -> Self {
+        self.size = Some(ranks);
+        self
+    }
+
+    /// A structure of its own. Heeded by [`AnyQueues`](crate::structures::AnyQueues).
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// `mpi_assert_no_any_source`: receives from any source are refused.
+    #[must_use]
+    pub fn no_any_source(mut self) -> Self {
+        self.no_any_source = true;
+        self
+    }
+
+    /// `mpi_assert_no_any_tag`: receives of any tag, masked ones included, are refused.
+    #[must_use]
+    pub fn no_any_tag(mut self) -> Self {
+        self.no_any_tag = true;
+        self
+    }
+
+    /// `mpi_assert_allow_overtaking`: matching need not follow the order of sending. A structure
+    /// may use it; none of those here needs to.
+    #[must_use]
+    pub fn allow_overtaking(mut self) -> Self {
+        self.allow_overtaking = true;
+        self
+    }
+}

@@ -1,0 +1,154 @@
+use super::*;
+use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use crate::structures::{AnyQueues, Indexed};
+
+type Queues = Indexed<MpiPattern, u32, Vec<u8>>;
+
+fn engine(options: ContextOptions) -> Engine<Queues> {
+    let mut engine = Engine::new();
+    engine.create_context(7, options).expect("a fresh engine");
+    engine
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_the_payload_and_the_reason() {
+    let mut engine = engine(ContextOptions::new().size(4).no_any_source().no_any_tag());
+    let refusals = [
+        (MpiPattern::new(8, 0, 0), "context 8 does not exist"),
+        (
+            MpiPattern::new(7, 4, 0),
+            "rank 4 is outside context 7, which has 4 ranks",
+        ),
+        (
+            MpiPattern::new(7, Source::Any, 0),
+            "created with no_any_source",
+        ),
+        (
+            MpiPattern::new(7, 1, TagSelector::Any),
+            "created with no_any_tag",
+        ),
+    ];
+    for (pattern, reason) in refusals {
+        let refused = engine.post(pattern, 42).expect_err("wrong arguments");
+        assert_eq!(refused.payload, 42);
+        assert!(refused.to_string().contains(reason), "{refused}");
+    }
+    let refused = engine
+        .arrive(MpiEnvelope::new(7, 9, 0), vec![1])
+        .expect_err("rank 9 of 4");
+    assert_eq!(refused.payload, [1]);
+    assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
+}
+
+#[test]
+fn a_byte_budget_refuses_exactly_and_is_released_by_every_way_out() {
+    let budget = Budget::UNLIMITED.bytes(10, |message: &Vec<u8>| message.len() as u64);
+    let mut engine: Engine<Queues> = Engine::with_options(EngineOptions::new().budget(budget));
+    engine
+        .create_context(0, ContextOptions::new())
+        .expect("fresh");
+    let envelope = MpiEnvelope::new(0, 1, 5);
+    let pattern = MpiPattern::new(0, 1, 5);
+    for way in 0..3 {
+        let _ = engine.arrive(envelope, vec![0; 6]).expect("6 of 10");
+        let refused = engine.arrive(envelope, vec![0; 5]).expect_err("11 of 10");
+        let error = Error::ByteBudget {
+            limit: 10,
+            used: 6,
+            wanted: 5,
+        };
+        assert_eq!((refused.error, refused.payload.len()), (error, 5));
+        let _ = engine.arrive(envelope, vec![0; 4]).expect("10 of 10");
+        match way {
+            0 => engine.purge(&mut |_| true, &mut |_| ()),
+            1 => while engine.extract(&pattern).expect("valid").is_some() {},
+            _ => {
+                for receive in 0..2 {
+                    let post = engine.post(pattern, receive).expect("valid");
+                    assert!(matches!(post, Post::Matched { .. }));
+                }
+            }
+        }
+        assert_eq!((engine.used.entries, engine.used.bytes), (0, 0));
+    }
+}
+
+#[test]
+fn a_message_past_the_budget_still_finds_its_posted_receive() {
+    let budget = Budget::UNLIMITED.entries(0);
+    let mut engine: Engine<Queues> = Engine::with_options(EngineOptions::new().budget(budget));
+    engine
+        .create_context(0, ContextOptions::new())
+        .expect("fresh");
+    let _ = engine.post(MpiPattern::new(0, 1, 5), 1);
+    let arrival = engine.arrive(MpiEnvelope::new(0, 1, 5), vec![]);
+    assert!(matches!(arrival, Ok(Arrive::Matched { receive: 1, .. })));
+    assert!(engine.arrive(MpiEnvelope::new(0, 1, 5), vec![]).is_err());
+}
+
+#[test]
+fn a_handle_of_a_freed_context_stays_stale_when_the_number_is_used_again() {
+    for &kind in Kind::ALL {
+        let options = EngineOptions::new().kind(kind);
+        let mut engine: Engine<AnyQueues<MpiPattern, u32, ()>> = Engine::with_options(options);
+        engine
+            .create_context(3, ContextOptions::new().size(2))
+            .expect("fresh");
+        let Ok(Post::Queued(old)) = engine.post(MpiPattern::new(3, 1, 1), 10) else {
+            unreachable!("nothing to match");
+        };
+        let mut back = Vec::new();
+        let freed = engine.free_context(3, &mut |removed| back.push(removed));
+        assert!(freed.is_ok());
+        assert!(
+            matches!(back[..], [crate::Removed::Posted(_, 10)]),
+            "{kind}"
+        );
+        assert!(engine.cancel(old).is_none(), "{kind}: the context is gone");
+        engine
+            .create_context(3, ContextOptions::new().size(2))
+            .expect("freed before");
+        let _ = engine.post(MpiPattern::new(3, 1, 1), 11);
+        assert!(
+            engine.cancel(old).is_none(),
+            "{kind}: another receive of the same context"
+        );
+    }
+}
+
+#[test]
+fn contexts_beyond_the_dense_table_work_too() {
+    let mut engine: Engine<Queues> = Engine::new();
+    for id in [0, 4_095, 4_096, u32::MAX] {
+        engine
+            .create_context(id, ContextOptions::new())
+            .expect("fresh");
+        let again = engine.create_context(id, ContextOptions::new());
+        assert_eq!(again, Err(Error::ContextExists(ContextId(id))));
+        let _ = engine.arrive(MpiEnvelope::new(id, 0, 0), vec![]);
+        engine.free_context(id, &mut |_| ()).expect("exists");
+        let gone = engine.arrive(MpiEnvelope::new(id, 0, 0), vec![]);
+        assert!(gone.is_err());
+    }
+    assert_eq!(engine.unexpected_len(), 0);
+}
+
+#[test]
+fn each_context_may_have_a_structure_of_its_own() {
+    let mut engine: Engine<AnyQueues<MpiPattern, u32, ()>> = Engine::new();
+    for (id, &kind) in (0..).zip(Kind::ALL) {
+        engine
+            .create_context(id, ContextOptions::new().size(16).kind(kind))
+            .expect("fresh");
+        assert_eq!(
+            engine.queues(id).map(|(_, queues)| queues.kind()),
+            Some(kind)
+        );
+        let _ = engine.post(MpiPattern::new(id, 3, 9), id);
+    }
+    for id in 0..Kind::ALL.len() {
+        let id = u32::try_from(id).expect("few");
+        let arrival = engine.arrive(MpiEnvelope::new(id, 3, 9), ());
+        assert!(matches!(arrival, Ok(Arrive::Matched { receive, .. }) if receive == id));
+    }
+}

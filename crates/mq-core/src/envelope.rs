@@ -1,0 +1,218 @@
+//! Envelopes: what a message carries, and the fields it is made of.
+//!
+//! A runtime keeps its own header type and implements [`Envelope`] for it; two families are ready
+//! made: [`mpi`](crate::mpi) and [`tagged`](crate::tagged).
+
+use core::fmt;
+use core::hash::Hash;
+use core::ops::{BitAnd, BitXor, Not};
+
+/// The communicator (context id) of a message: matching never crosses contexts.
+///
+/// MPI 4.1 §3.2.3. Small dense numbers make the fastest engine, any `u32` works.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ContextId(pub u32);
+
+/// The rank of a process within a communicator, from 0. MPI 4.1 §3.2.3.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Rank(pub u32);
+
+/// An MPI message tag.
+///
+/// Tags below 0 are the library's own (collectives and fault tolerance travel on the same context
+/// as the user's messages); `ANY_TAG` never matches them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Tag(pub i32);
+
+impl fmt::Display for ContextId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+macro_rules! traffic_classes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $tag:literal;)*) => {
+        /// What kind of operation a message belongs to.
+        ///
+        /// Structures that keep collective traffic apart (`col`, `col+pnp`) route by it; nothing
+        /// matches by it. The class must therefore follow from what is matched: every message that
+        /// a pattern can match has the pattern's class, or the pattern says
+        /// [`Unknown`](Self::Unknown) and is tried against all classes.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[repr(u8)]
+        pub enum TrafficClass {
+            /// A send and a receive called by the application.
+            #[default]
+            PointToPoint,
+            $($(#[$doc])* $variant,)*
+            /// A collective that has no name here: neighbourhood, non-blocking, fault tolerance.
+            OtherCollective,
+            /// A pattern that may match messages of several classes. Never an envelope's class.
+            Unknown,
+        }
+
+        impl TrafficClass {
+            /// Every class, in declaration order; a class is `ALL[class as usize]`.
+            pub const ALL: &[Self] = &[
+                Self::PointToPoint, $(Self::$variant,)* Self::OtherCollective, Self::Unknown,
+            ];
+
+            /// The class that Open MPI 5 encodes in a negative tag; tags >= 0 are point-to-point.
+            pub const fn from_open_mpi_tag(tag: Tag) -> Self {
+                match tag.0 {
+                    0.. => Self::PointToPoint,
+                    $($tag => Self::$variant,)*
+                    _ => Self::OtherCollective,
+                }
+            }
+
+            /// A lower-case name for tables, such as `allreduce`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::PointToPoint => "point-to-point",
+                    $(Self::$variant => $name,)*
+                    Self::OtherCollective => "other collective",
+                    Self::Unknown => "unknown",
+                }
+            }
+        }
+    };
+}
+
+traffic_classes! {
+    /// `MPI_Allgather`, MPI 4.1 §6.7.
+    Allgather = "allgather", -10;
+    /// `MPI_Allgatherv`, MPI 4.1 §6.7.
+    Allgatherv = "allgatherv", -11;
+    /// `MPI_Allreduce`, MPI 4.1 §6.9.6.
+    Allreduce = "allreduce", -12;
+    /// `MPI_Alltoall`, MPI 4.1 §6.8.
+    Alltoall = "alltoall", -13;
+    /// `MPI_Alltoallv`, MPI 4.1 §6.8.
+    Alltoallv = "alltoallv", -14;
+    /// `MPI_Alltoallw`, MPI 4.1 §6.8.
+    Alltoallw = "alltoallw", -15;
+    /// `MPI_Barrier`, MPI 4.1 §6.3.
+    Barrier = "barrier", -16;
+    /// `MPI_Bcast`, MPI 4.1 §6.4.
+    Broadcast = "broadcast", -17;
+    /// `MPI_Exscan`, MPI 4.1 §6.11.
+    Exscan = "exscan", -18;
+    /// `MPI_Gather`, MPI 4.1 §6.5.
+    Gather = "gather", -19;
+    /// `MPI_Gatherv`, MPI 4.1 §6.5.
+    Gatherv = "gatherv", -20;
+    /// `MPI_Reduce`, MPI 4.1 §6.9.
+    Reduce = "reduce", -21;
+    /// `MPI_Reduce_scatter`, MPI 4.1 §6.10.
+    ReduceScatter = "reduce-scatter", -22;
+    /// `MPI_Reduce_scatter_block`, MPI 4.1 §6.10.
+    ReduceScatterBlock = "reduce-scatter-block", -23;
+    /// `MPI_Scan`, MPI 4.1 §6.11.
+    Scan = "scan", -24;
+    /// `MPI_Scatter`, MPI 4.1 §6.6.
+    Scatter = "scatter", -25;
+    /// `MPI_Scatterv`, MPI 4.1 §6.6.
+    Scatterv = "scatterv", -26;
+}
+
+impl TrafficClass {
+    /// How many classes there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Whether this is traffic of a collective operation.
+    pub const fn is_collective(self) -> bool {
+        !matches!(self, Self::PointToPoint | Self::Unknown)
+    }
+}
+
+impl fmt::Display for TrafficClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The machine word in which an envelope packs all that must match besides its context.
+///
+/// Implemented for `u64` (MPI: source and tag) and `u128` (source and a 64-bit tag).
+pub trait MatchBits:
+    Copy
+    + Eq
+    + Hash
+    + fmt::Debug
+    + fmt::LowerHex
+    + BitXor<Output = Self>
+    + BitAnd<Output = Self>
+    + Not<Output = Self>
+    + sealed::Sealed
+{
+    /// No bit set.
+    const ZERO: Self;
+    /// All bits set.
+    const ALL: Self;
+    /// A 64-bit digest for hashing; equal words have equal digests.
+    fn digest(self) -> u64;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u64 {}
+    impl Sealed for u128 {}
+}
+
+impl MatchBits for u64 {
+    const ZERO: Self = 0;
+    const ALL: Self = !0;
+    #[inline(always)]
+    fn digest(self) -> u64 {
+        self
+    }
+}
+
+impl MatchBits for u128 {
+    const ZERO: Self = 0;
+    const ALL: Self = !0;
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+    fn digest(self) -> u64 {
+        // Multiplying by an odd constant keeps a pair (high, low) from cancelling in the xor.
+        (self as u64) ^ ((self >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+/// What a message carries for matching: small, `Copy`, and never a wildcard.
+///
+/// [`bits`](Self::bits) packs everything that must match besides the context; a
+/// [`Pattern`](crate::Pattern) is compared with it under a mask, by
+/// [`matches()`](crate::matches) alone.
+///
+/// # Contract
+/// `source` and `class` are functions of what is matched: two envelopes with equal context and
+/// bits have equal source and class.
+pub trait Envelope: Copy + fmt::Debug {
+    /// The word that holds source and tag.
+    type Bits: MatchBits;
+
+    /// The communicator.
+    fn context(&self) -> ContextId;
+    /// The sender's rank.
+    fn source(&self) -> Rank;
+    /// Source and tag, packed.
+    fn bits(&self) -> Self::Bits;
+    /// Which operation the message belongs to.
+    fn class(&self) -> TrafficClass {
+        TrafficClass::PointToPoint
+    }
+}

@@ -1,0 +1,110 @@
+//! Errors of the engine: sentences that say what to do.
+
+use core::fmt;
+
+use thiserror::Error;
+
+use crate::envelope::{ContextId, Rank};
+use crate::structures::Kind;
+
+/// Why the engine refused an operation. Its state is unchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The context was never created, or was freed.
+    #[error("context {0} does not exist; create it before use")]
+    UnknownContext(ContextId),
+    /// The context exists already.
+    #[error("context {0} exists already; free it before creating it again")]
+    ContextExists(ContextId),
+    /// A rank outside the communicator.
+    #[error("rank {rank} is outside context {context}, which has {size} ranks")]
+    RankOutOfRange {
+        /// The context.
+        context: ContextId,
+        /// The rank given.
+        rank: Rank,
+        /// Ranks of the context.
+        size: u32,
+    },
+    /// A receive from any source where none was promised (`mpi_assert_no_any_source`).
+    #[error("context {0} was created with no_any_source; name the source of the receive")]
+    AnySourceForbidden(ContextId),
+    /// A receive of any tag where none was promised (`mpi_assert_no_any_tag`).
+    #[error("context {0} was created with no_any_tag; name the tag of the receive")]
+    AnyTagForbidden(ContextId),
+    /// The budget of unexpected messages is used up.
+    #[error("the budget of {limit} unexpected messages is used up; keep the message and retry")]
+    EntryBudget {
+        /// Messages allowed.
+        limit: usize,
+    },
+    /// The budget of bytes in unexpected messages does not cover this one.
+    #[error(
+        "{wanted} bytes more would exceed the budget of {limit} bytes in unexpected messages, of \
+         which {used} are used; keep the message and retry"
+    )]
+    ByteBudget {
+        /// Bytes allowed.
+        limit: u64,
+        /// Bytes queued now.
+        used: u64,
+        /// Bytes of the message.
+        wanted: u64,
+    },
+}
+
+/// An operation that was refused, with what the caller handed over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Refused<T> {
+    /// Why.
+    pub error: Error,
+    /// The receive or message, unchanged.
+    pub payload: T,
+}
+
+impl<T> fmt::Debug for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T> core::error::Error for Refused<T> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// A name that no structure has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownKind {
+    name: String,
+}
+
+impl UnknownKind {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.into() }
+    }
+}
+
+impl fmt::Display for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        write!(
+            f,
+            "there is no structure `{}`; choose one of {}",
+            self.name,
+            names.join(", ")
+        )
+    }
+}
+
+impl core::error::Error for UnknownKind {}

@@ -1,0 +1,60 @@
+//! Handles: names of queued receives that outlive them harmlessly.
+
+use core::fmt;
+
+use crate::envelope::ContextId;
+
+/// The name of one queued receive.
+///
+/// The sequence number is never given twice by an engine, so a handle kept after its receive was
+/// matched, cancelled or purged names nothing: using it is an ordinary "gone".
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle {
+    sequence: u64,
+    slot: u32,
+    context: ContextId,
+}
+
+impl Handle {
+    /// Names the entry with number `sequence` in storage slot `slot`. For authors of structures.
+    #[inline(always)]
+    pub const fn new(context: ContextId, slot: u32, sequence: u64) -> Self {
+        Self {
+            sequence,
+            slot,
+            context,
+        }
+    }
+
+    /// The communicator the receive was posted on.
+    #[inline(always)]
+    pub const fn context(self) -> ContextId {
+        self.context
+    }
+
+    /// The storage slot. Only the structure that made the handle can use it.
+    #[inline(always)]
+    pub const fn slot(self) -> u32 {
+        self.slot
+    }
+
+    /// The place of the receive in posting order.
+    #[inline(always)]
+    pub const fn sequence(self) -> u64 {
+        self.sequence
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            sequence,
+            slot,
+            context,
+        } = self;
+        write!(
+            f,
+            "Handle(context {context}, slot {slot}, number {sequence})"
+        )
+    }
+}

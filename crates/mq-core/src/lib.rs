@@ -1,0 +1,63 @@
+//! MPI message matching: posted and unexpected queues behind one safe API.
+//!
+//! When a message arrives, an MPI library must find the receive that was posted for it; when a
+//! receive is posted, the message that already came. This crate does both, with every published
+//! structure and a default, [`structures::Indexed`], that needs no choosing.
+//!
+//! ```
+//! use mq_core::mpi::{MpiEnvelope, MpiPattern};
+//! use mq_core::structures::Indexed;
+//! use mq_core::{Arrive, ContextOptions, Engine, Post, Source};
+//!
+//! let mut engine: Engine<Indexed<MpiPattern, &str, &[u8]>> = Engine::new();
+//! engine.create_context(0, ContextOptions::new().size(4))?;
+//!
+//! let queued = engine.post(MpiPattern::new(0, Source::Any, 7), "from anyone")?;
+//! assert!(matches!(queued, Post::Queued(_)));
+//! match engine.arrive(MpiEnvelope::new(0, 3, 7), b"hello")? {
+//!     Arrive::Matched { receive, message, .. } => {
+//!         assert_eq!((receive, message), ("from anyone", &b"hello"[..]));
+//!     }
+//!     Arrive::Unexpected => unreachable!("a receive was posted"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready families: [`mpi`], [`tagged`].
+//! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
+//! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
+//! - [`Arrangement`](arrangement::Arrangement): the short way to write a structure of your own.
+//! - [`Meter`], [`Footprint`]: what a search cost, what a structure weighs.
+
+pub mod arrangement;
+mod collective;
+pub mod config;
+mod engine;
+mod envelope;
+mod error;
+pub mod fifo;
+mod handle;
+mod hash;
+mod memory;
+mod meter;
+pub mod mpi;
+mod pattern;
+mod queues;
+pub mod slab;
+pub mod structures;
+pub mod tagged;
+
+pub use collective::CollectiveCall;
+pub use config::{Config, Tuning};
+pub use engine::{Budget, ContextOptions, Engine, EngineOptions};
+pub use envelope::{ContextId, Envelope, MatchBits, Rank, Tag, TrafficClass};
+pub use error::{Error, Refused, UnknownKind};
+pub use handle::Handle;
+pub use memory::{Footprint, Memory};
+pub use meter::{Meter, Queue, Unmetered, Visits};
+pub use pattern::{BitsOf, Pattern, Source, matches};
+pub use queues::{
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
+    Scope, SeenOf, TakenOf,
+};

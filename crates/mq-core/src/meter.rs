@@ -1,0 +1,76 @@
+//! Metering: what a search cost. Free when not asked for.
+//!
+//! Every search reports to a [`Meter`] that the caller passes; with [`Unmetered`], which the plain
+//! operations use, the compiler removes the counting.
+
+/// Which of the two queues.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Queue {
+    /// The posted receive queue (PRQ).
+    Posted,
+    /// The unexpected message queue (UMQ).
+    Unexpected,
+}
+
+/// Receives the cost of each search as it ends.
+pub trait Meter {
+    /// A search of `queue` compared `entries` queued entries with what it was looking for.
+    fn visited(&mut self, queue: Queue, entries: u32);
+    /// A search passed `objects` of the structure (leads, planes, coordinates, bins, rank heads,
+    /// tree nodes) on its way to the entries.
+    fn passed(&mut self, objects: u32);
+}
+
+/// Counts nothing, and compiles to nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unmetered;
+
+impl Meter for Unmetered {
+    #[inline(always)]
+    fn visited(&mut self, _: Queue, _: u32) {}
+    #[inline(always)]
+    fn passed(&mut self, _: u32) {}
+}
+
+/// Totals over any number of searches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Visits {
+    /// Posted receives compared.
+    pub posted: u64,
+    /// Unexpected messages compared.
+    pub unexpected: u64,
+    /// Objects of the structure passed.
+    pub objects: u64,
+}
+
+impl Visits {
+    /// Entries and objects together: the "pointer operations" of Zounmevo & Afsahi, Tables 2 and 3.
+    pub const fn total(&self) -> u64 {
+        self.posted + self.unexpected + self.objects
+    }
+}
+
+impl Meter for Visits {
+    #[inline]
+    fn visited(&mut self, queue: Queue, entries: u32) {
+        match queue {
+            Queue::Posted => self.posted += u64::from(entries),
+            Queue::Unexpected => self.unexpected += u64::from(entries),
+        }
+    }
+    #[inline]
+    fn passed(&mut self, objects: u32) {
+        self.objects += u64::from(objects);
+    }
+}
+
+impl<T: Meter + ?Sized> Meter for &mut T {
+    #[inline]
+    fn visited(&mut self, queue: Queue, entries: u32) {
+        (**self).visited(queue, entries);
+    }
+    #[inline]
+    fn passed(&mut self, objects: u32) {
+        (**self).passed(objects);
+    }
+}

@@ -1,0 +1,300 @@
+//! MPI's envelopes and patterns: context, rank, 32-bit tag.
+//!
+//! Source and tag share one 64-bit word, so a match is one masked comparison:
+//!
+//! | receive | bits that must be equal |
+//! | --- | --- |
+//! | source, tag | all 64 |
+//! | `ANY_SOURCE`, tag | the 32 of the tag |
+//! | source, `ANY_TAG` | the 32 of the source, and the tag's sign |
+//! | `ANY_SOURCE`, `ANY_TAG` | the tag's sign |
+//!
+//! The sign is compared so that `ANY_TAG` matches tags >= 0 only; libraries use negative tags on
+//! the same context for their own messages.
+
+use core::fmt;
+
+use crate::envelope::{ContextId, Envelope, Rank, Tag, TrafficClass};
+use crate::pattern::{Pattern, Source};
+
+const TAG_BITS: u64 = 0xffff_ffff;
+const TAG_SIGN: u64 = 0x8000_0000;
+const SOURCE_BITS: u64 = TAG_BITS << 32;
+
+/// What an MPI message carries.
+///
+/// ```
+/// use mq_core::mpi::MpiEnvelope;
+/// use mq_core::{Envelope, Rank};
+///
+/// let envelope = MpiEnvelope::new(0, 3, 17);
+/// assert_eq!(envelope.source(), Rank(3));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MpiEnvelope {
+    bits: u64,
+    context: u32,
+    class: TrafficClass,
+}
+
+impl MpiEnvelope {
+    /// A point-to-point message from rank `source` with tag `tag`.
+    #[inline]
+    pub const fn new(context: u32, source: u32, tag: i32) -> Self {
+        Self {
+            bits: pack(source, tag),
+            context,
+            class: TrafficClass::PointToPoint,
+        }
+    }
+
+    /// The same message as part of a collective operation.
+    #[inline]
+    #[must_use]
+    pub const fn with_class(mut self, class: TrafficClass) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// The message's tag.
+    #[inline]
+    pub const fn tag(&self) -> Tag {
+        Tag(low(self.bits))
+    }
+}
+
+impl Envelope for MpiEnvelope {
+    type Bits = u64;
+
+    #[inline(always)]
+    fn context(&self) -> ContextId {
+        ContextId(self.context)
+    }
+    #[inline(always)]
+    fn source(&self) -> Rank {
+        Rank(high(self.bits))
+    }
+    #[inline(always)]
+    fn bits(&self) -> u64 {
+        self.bits
+    }
+    #[inline(always)]
+    fn class(&self) -> TrafficClass {
+        self.class
+    }
+}
+
+impl fmt::Debug for MpiEnvelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, tag) = (self.source(), self.tag());
+        write!(
+            f,
+            "MpiEnvelope({} {source} {tag}, {})",
+            self.context, self.class
+        )
+    }
+}
+
+/// The tag a receive asks for. MPI 4.1 §3.2.4; masks as in libfabric, UCX and PSM.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TagSelector {
+    /// One tag, negative ones included.
+    Exact(Tag),
+    /// `MPI_ANY_TAG`: every tag >= 0.
+    Any,
+    /// Tags equal to `wanted` outside the bits of `ignore`; the sign has no special meaning.
+    Masked {
+        /// The tag whose bits are compared.
+        wanted: Tag,
+        /// The bits that may differ.
+        ignore: u32,
+    },
+}
+
+impl From<i32> for TagSelector {
+    fn from(tag: i32) -> Self {
+        Self::Exact(Tag(tag))
+    }
+}
+
+/// What an MPI receive asks for.
+///
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+/// use mq_core::{Source, matches};
+///
+/// let any = MpiPattern::new(0, Source::Any, TagSelector::Any);
+/// assert!(matches(&any, &MpiEnvelope::new(0, 3, 17)));
+/// assert!(!matches(&any, &MpiEnvelope::new(0, 3, -12))); // the library's own message
+/// assert!(!matches(&any, &MpiEnvelope::new(1, 3, 17))); // another communicator
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MpiPattern {
+    bits: u64,
+    care: u64,
+    context: u32,
+    class: TrafficClass,
+}
+
+impl MpiPattern {
+    /// A receive from `source` with a tag that `tag` admits, of point-to-point class.
+    ///
+    /// A pattern with ignored tag bits has the class [`TrafficClass::Unknown`] if it can match
+    /// negative tags, since those are collective traffic.
+    #[inline]
+    pub fn new(context: u32, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Self {
+        let (source_bits, source_care) = match source.into() {
+            Source::Any => (0, 0),
+            Source::Rank(Rank(rank)) => (pack(rank, 0), SOURCE_BITS),
+        };
+        let (tag_bits, tag_care) = match tag.into() {
+            TagSelector::Exact(tag) => (pack(0, tag.0), TAG_BITS),
+            TagSelector::Any => (0, TAG_SIGN),
+            TagSelector::Masked { wanted, ignore } => {
+                let care = TAG_BITS & !u64::from(ignore);
+                (pack(0, wanted.0) & care, care)
+            }
+        };
+        let class = if tag_care & TAG_SIGN == 0 {
+            TrafficClass::Unknown
+        } else {
+            TrafficClass::PointToPoint
+        };
+        Self {
+            bits: source_bits | tag_bits,
+            care: source_care | tag_care,
+            context,
+            class,
+        }
+    }
+
+    /// The same receive as part of a collective operation.
+    #[inline]
+    #[must_use]
+    pub const fn with_class(mut self, class: TrafficClass) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// The tags this receive admits.
+    pub const fn tag(&self) -> TagSelector {
+        let care = self.care & TAG_BITS;
+        let wanted = Tag(low(self.bits));
+        if care == TAG_BITS {
+            TagSelector::Exact(wanted)
+        } else if care == TAG_SIGN && wanted.0 == 0 {
+            TagSelector::Any
+        } else {
+            TagSelector::Masked {
+                wanted,
+                ignore: !low(care).cast_unsigned(),
+            }
+        }
+    }
+}
+
+impl Pattern for MpiPattern {
+    type Envelope = MpiEnvelope;
+
+    #[inline(always)]
+    fn context(&self) -> ContextId {
+        ContextId(self.context)
+    }
+    #[inline(always)]
+    fn source(&self) -> Source {
+        if self.care >> 32 == 0 {
+            Source::Any
+        } else {
+            Source::Rank(Rank(high(self.bits)))
+        }
+    }
+    #[inline(always)]
+    fn bits(&self) -> u64 {
+        self.bits
+    }
+    #[inline(always)]
+    fn care(&self) -> u64 {
+        self.care
+    }
+    #[inline(always)]
+    fn any_tag(&self) -> bool {
+        self.care & TAG_BITS != TAG_BITS
+    }
+    #[inline(always)]
+    fn class(&self) -> TrafficClass {
+        self.class
+    }
+}
+
+impl fmt::Debug for MpiPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MpiPattern({} {} ", self.context, self.source())?;
+        match self.tag() {
+            TagSelector::Exact(tag) => write!(f, "{tag}")?,
+            TagSelector::Any => f.write_str("*")?,
+            TagSelector::Masked { wanted, ignore } => write!(f, "{wanted}/{ignore:#x}")?,
+        }
+        write!(f, ", {})", self.class)
+    }
+}
+
+#[inline(always)]
+const fn pack(source: u32, tag: i32) -> u64 {
+    (source as u64) << 32 | tag.cast_unsigned() as u64
+}
+
+#[inline(always)]
+const fn high(bits: u64) -> u32 {
+    (bits >> 32) as u32
+}
+
+#[inline(always)]
+const fn low(bits: u64) -> i32 {
+    (bits & TAG_BITS) as u32 as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matches;
+
+    #[test]
+    fn any_tag_admits_zero_and_positive_tags_only() {
+        let any = MpiPattern::new(1, 4, TagSelector::Any);
+        for tag in [0, 1, i32::MAX] {
+            assert!(matches(&any, &MpiEnvelope::new(1, 4, tag)), "tag {tag}");
+        }
+        for tag in [-1, -12, i32::MIN] {
+            assert!(!matches(&any, &MpiEnvelope::new(1, 4, tag)), "tag {tag}");
+        }
+    }
+
+    #[test]
+    fn any_source_still_compares_the_tag() {
+        let any = MpiPattern::new(1, Source::Any, 7);
+        assert!(matches(&any, &MpiEnvelope::new(1, u32::MAX, 7)));
+        assert!(!matches(&any, &MpiEnvelope::new(1, 0, 8)));
+    }
+
+    #[test]
+    fn masked_tag_ignores_only_the_masked_bits() {
+        let tag = TagSelector::Masked {
+            wanted: Tag(0x120),
+            ignore: 0x0f,
+        };
+        let pattern = MpiPattern::new(0, 0, tag);
+        assert!(matches(&pattern, &MpiEnvelope::new(0, 0, 0x12f)));
+        assert!(!matches(&pattern, &MpiEnvelope::new(0, 0, 0x130)));
+        assert_eq!(pattern.tag(), tag);
+    }
+
+    #[test]
+    fn fields_survive_packing() {
+        let pattern = MpiPattern::new(9, u32::MAX, i32::MIN);
+        assert_eq!(pattern.source(), Source::Rank(Rank(u32::MAX)));
+        assert_eq!(pattern.tag(), TagSelector::Exact(Tag(i32::MIN)));
+        assert_eq!(MpiEnvelope::new(9, u32::MAX, -5).tag(), Tag(-5));
+        assert_eq!(size_of::<MpiEnvelope>(), 16);
+        assert_eq!(size_of::<MpiPattern>(), 24);
+    }
+}

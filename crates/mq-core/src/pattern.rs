@@ -1,0 +1,70 @@
+//! Patterns: what a receive asks for, and the one place where matching is decided.
+
+use core::fmt;
+
+use crate::envelope::{ContextId, Envelope, MatchBits, Rank, TrafficClass};
+
+/// The source a receive asks for. MPI 4.1 §3.2.4.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Source {
+    /// `MPI_ANY_SOURCE`.
+    Any,
+    /// One sender.
+    Rank(Rank),
+}
+
+impl From<u32> for Source {
+    fn from(rank: u32) -> Self {
+        Self::Rank(Rank(rank))
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.pad("*"),
+            Self::Rank(rank) => rank.fmt(f),
+        }
+    }
+}
+
+/// The word type of a pattern's envelopes.
+pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
+
+/// What a receive asks for: a context, and a masked comparison with an envelope's bits.
+///
+/// # Contract
+/// When `source` is a rank, every envelope that the pattern matches comes from that rank.
+/// Structures choose a queue by it.
+pub trait Pattern: Copy + fmt::Debug {
+    /// The envelopes this pattern is compared with.
+    type Envelope: Envelope;
+
+    /// The communicator; there is no wildcard for it.
+    fn context(&self) -> ContextId;
+    /// The sender's rank, or any.
+    fn source(&self) -> Source;
+    /// The wanted source and tag, packed as in [`Envelope::bits`].
+    fn bits(&self) -> BitsOf<Self>;
+    /// The bits that must be equal; all of them for a fully specified receive.
+    fn care(&self) -> BitsOf<Self>;
+    /// Whether more than one tag can match (refused where `no_any_tag` was promised).
+    fn any_tag(&self) -> bool;
+    /// Which operation the receive belongs to; [`TrafficClass::Unknown`] if it may be several.
+    fn class(&self) -> TrafficClass {
+        TrafficClass::PointToPoint
+    }
+}
+
+/// Whether a receive takes a message: equal contexts, and equal bits where the pattern cares.
+///
+/// Every structure decides by this function and no other. MPI 4.1 §3.2.4: a source or
+/// `ANY_SOURCE` and a tag or `ANY_TAG` are both such masks (see [`mpi`](crate::mpi)).
+///
+/// # Cost
+/// One comparison of contexts, and xor, and, compare of the packed word.
+#[inline(always)]
+pub fn matches<P: Pattern>(pattern: &P, envelope: &P::Envelope) -> bool {
+    pattern.context() == envelope.context()
+        && (pattern.bits() ^ envelope.bits()) & pattern.care() == MatchBits::ZERO
+}

@@ -1,0 +1,268 @@
+//! [`MatchQueues`]: the operations every structure performs, and their contract.
+
+use core::fmt::Debug;
+
+use crate::collective::CollectiveCall;
+use crate::config::Config;
+use crate::handle::Handle;
+use crate::meter::{Meter, Unmetered};
+use crate::pattern::Pattern;
+
+/// The envelope type of a structure's patterns.
+pub type EnvelopeOf<Q> = <<Q as MatchQueues>::Pattern as Pattern>::Envelope;
+
+/// What [`MatchQueues::post`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Post<E, R, M> {
+    /// The earliest matching unexpected message was taken out of the queue.
+    Matched {
+        /// What the message carried.
+        envelope: E,
+        /// The message.
+        message: M,
+        /// The receive that was to be posted, handed back.
+        receive: R,
+    },
+    /// Nothing matched: the receive waits under this name.
+    Queued(Handle),
+}
+
+/// What [`MatchQueues::arrive`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Arrive<P, R, M> {
+    /// The earliest matching posted receive was taken out of the queue.
+    Matched {
+        /// What the receive had asked for.
+        pattern: P,
+        /// The receive.
+        receive: R,
+        /// The message that arrived, handed back.
+        message: M,
+    },
+    /// Nothing matched: the message waits to be received.
+    Unexpected,
+}
+
+/// One entry of either queue, as shown to a visitor.
+#[derive(Debug)]
+pub enum Entry<'a, P: Pattern, R, M> {
+    /// A posted receive.
+    Posted(P, &'a R),
+    /// An unexpected message.
+    Unexpected(P::Envelope, &'a M),
+}
+
+/// One entry of either queue, handed back to its owner.
+#[derive(Debug)]
+pub enum Removed<P: Pattern, R, M> {
+    /// A posted receive that was purged.
+    Posted(P, R),
+    /// An unexpected message that was purged.
+    Unexpected(P::Envelope, M),
+}
+
+/// Whether one object of a structure serves one context or all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// One object for the whole process, contexts mixed, as the published design has it.
+    Process,
+    /// One object for each context: the cost in one does not depend on the others.
+    Context,
+}
+
+/// A pattern and a visitor's view, without spelling out the associated types.
+pub type EntryOf<'a, Q> = Entry<
+    'a,
+    <Q as MatchQueues>::Pattern,
+    <Q as MatchQueues>::Receive,
+    <Q as MatchQueues>::Message,
+>;
+
+/// An entry of a structure, handed back.
+pub type RemovedOf<Q> =
+    Removed<<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive, <Q as MatchQueues>::Message>;
+
+/// The result of posting to a structure.
+pub type PostOf<Q> = Post<EnvelopeOf<Q>, <Q as MatchQueues>::Receive, <Q as MatchQueues>::Message>;
+
+/// The result of an arrival at a structure.
+pub type ArriveOf<Q> =
+    Arrive<<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive, <Q as MatchQueues>::Message>;
+
+/// An unexpected message taken out of a structure.
+pub type TakenOf<Q> = (EnvelopeOf<Q>, <Q as MatchQueues>::Message);
+
+/// An unexpected message shown and left in place.
+pub type SeenOf<'a, Q> = (EnvelopeOf<Q>, &'a <Q as MatchQueues>::Message);
+
+/// The posted receive queue and the unexpected message queue, in one searchable object.
+///
+/// Every operation of MPI searches one queue and, failing, inserts into the other, so a structure
+/// holds both and performs the two as one step: the place where the search failed serves the
+/// insertion (Zounmevo & Afsahi 2014, §3.4), and nothing comes between.
+///
+/// # Contract
+/// With [`matches`](crate::matches) deciding, and contexts mixed freely:
+/// 1. an arriving message takes the **earliest posted** receive that matches it;
+/// 2. a posted receive takes the **earliest arrived** message that it matches (MPI 4.1 §3.5, made
+///    stronger: the order holds over all senders);
+/// 3. payloads are moved in and out, never copied, and none is lost;
+/// 4. a handle names its receive until that leaves the queue, and nothing afterwards.
+///
+/// The conformance suite of the `mq-trace` crate checks any implementation against these rules.
+///
+/// # Example
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::structures::Indexed;
+/// use mq_core::{Arrive, Config, MatchQueues, Post};
+///
+/// let mut queues = Indexed::<MpiPattern, &str, Vec<u8>>::with_config(&Config::default());
+///
+/// // A receive is posted first and waits; the message takes it.
+/// let queued = queues.post(MpiPattern::new(0, 2, 99), "first");
+/// assert!(matches!(queued, Post::Queued(_)));
+/// let matched = queues.arrive(MpiEnvelope::new(0, 2, 99), vec![1, 2, 3]);
+/// assert!(matches!(matched, Arrive::Matched { receive: "first", .. }));
+///
+/// // A message comes first and waits; the receive takes it.
+/// let waits = queues.arrive(MpiEnvelope::new(0, 5, 7), vec![4]);
+/// assert!(matches!(waits, Arrive::Unexpected));
+/// match queues.post(MpiPattern::new(0, 5, 7), "second") {
+///     Post::Matched { message, .. } => assert_eq!(message, [4]),
+///     Post::Queued(_) => unreachable!("the message was there"),
+/// }
+/// ```
+pub trait MatchQueues: Sized {
+    /// What receives ask for.
+    type Pattern: Pattern;
+    /// The caller's payload of a receive.
+    type Receive;
+    /// The caller's payload of a message.
+    type Message;
+
+    /// Empty queues. Allocates nothing that the number of ranks determines.
+    fn with_config(config: &Config) -> Self;
+
+    /// Whether one object serves one context or all of them; [`Engine`](crate::Engine) asks.
+    fn scope(config: &Config) -> Scope;
+
+    /// [`post`](Self::post), reporting the cost of its search.
+    fn post_metered(
+        &mut self,
+        pattern: Self::Pattern,
+        receive: Self::Receive,
+        meter: &mut impl Meter,
+    ) -> PostOf<Self>;
+
+    /// [`arrive`](Self::arrive), reporting the cost of its search.
+    fn arrive_metered(
+        &mut self,
+        envelope: EnvelopeOf<Self>,
+        message: Self::Message,
+        meter: &mut impl Meter,
+    ) -> ArriveOf<Self>;
+
+    /// [`extract`](Self::extract), reporting the cost of its search.
+    fn extract_metered(
+        &mut self,
+        pattern: &Self::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<TakenOf<Self>>;
+
+    /// [`deliver`](Self::deliver), reporting the cost of its search.
+    fn deliver_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<(Self::Pattern, Self::Receive)>;
+
+    /// [`probe`](Self::probe), reporting the cost of its search.
+    fn probe_metered(
+        &mut self,
+        pattern: &Self::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<SeenOf<'_, Self>>;
+
+    /// Takes a receive out of the posted queue by name (`MPI_Cancel`, MPI 4.1 §3.8.4).
+    ///
+    /// `None` if it has left already: matched, cancelled or purged.
+    ///
+    /// # Cost
+    /// Constant.
+    fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
+
+    /// Removes from both queues what `select` chooses and hands each to `back`: posted receives in
+    /// posting order, then messages in order of arrival (communicator free, revoke, peer failure).
+    ///
+    /// # Cost
+    /// Visits and sorts all entries; allocates.
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Self>),
+    );
+
+    /// Shows all entries: posted receives in posting order, then messages in order of arrival.
+    ///
+    /// # Cost
+    /// Visits and sorts all entries; allocates.
+    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>));
+
+    /// Number of posted receives.
+    fn posted_len(&self) -> usize;
+
+    /// Number of unexpected messages.
+    fn unexpected_len(&self) -> usize;
+
+    /// A number greater than those of all handles given so far.
+    fn next_sequence(&self) -> u64;
+
+    /// Drops all entries and forgets what was learned from traffic; memory may be kept for reuse.
+    fn clear(&mut self);
+
+    /// Announces that this process is about to take part in a collective call.
+    ///
+    /// Structures that plan their queues by the collectives of the program listen; the others
+    /// ignore it. Never required for correct matching.
+    fn announce(&mut self, _call: &CollectiveCall) {}
+
+    /// A receive is called: takes the earliest unexpected message that `pattern` matches, or else
+    /// queues the receive. `MPI_Recv`, `MPI_Irecv`, MPI 4.1 §3.2.4, §3.7.
+    #[inline]
+    fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
+        self.post_metered(pattern, receive, &mut Unmetered)
+    }
+
+    /// A message arrives: takes the earliest posted receive that matches it, or else queues the
+    /// message.
+    #[inline]
+    fn arrive(&mut self, envelope: EnvelopeOf<Self>, message: Self::Message) -> ArriveOf<Self> {
+        self.arrive_metered(envelope, message, &mut Unmetered)
+    }
+
+    /// Takes the earliest unexpected message that `pattern` matches and queues nothing otherwise.
+    /// `MPI_Mprobe`, `MPI_Improbe`, MPI 4.1 §3.8.2.
+    #[inline]
+    fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
+        self.extract_metered(pattern, &mut Unmetered)
+    }
+
+    /// Takes the earliest posted receive that matches a message and queues nothing otherwise: for
+    /// a caller that has no room for an unexpected message.
+    #[inline]
+    fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
+        self.deliver_metered(envelope, &mut Unmetered)
+    }
+
+    /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
+    /// `MPI_Probe`, `MPI_Iprobe`, MPI 4.1 §3.8.1.
+    ///
+    /// Takes `&mut self` so that a structure may index what is asked for again and again.
+    #[inline]
+    fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenOf<'_, Self>> {
+        self.probe_metered(pattern, &mut Unmetered)
+    }
+}

@@ -1,0 +1,151 @@
+//! [`AnyQueues`]: a structure chosen at run time.
+
+use super::{
+    Adaptive, Array, Bins, ClusteredLists, Col, ColPnp, FourD, Indexed, Kind, List, Pnp, RbTree,
+    Threshold, for_each_structure,
+};
+use crate::collective::CollectiveCall;
+use crate::config::Config;
+use crate::handle::Handle;
+use crate::memory::{Footprint, Memory};
+use crate::meter::Meter;
+use crate::pattern::Pattern;
+use crate::queues::{ArriveOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, Scope};
+
+macro_rules! any_queues {
+    ($($variant:ident, $type:ident, $name:literal, $source:literal, $choose:literal;)*) => {
+        /// Queues of the structure that [`Config::kind`] names.
+        ///
+        /// # Cost
+        /// One branch an operation over the structure itself.
+        #[derive(Debug)]
+        pub enum AnyQueues<P: Pattern, R, M> {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($type<P, R, M>),
+            )*
+        }
+
+        /// Evaluates an expression for whichever structure it is.
+        macro_rules! each {
+            ($self:expr, $queues:ident => $body:expr) => {
+                match $self { $(AnyQueues::$variant($queues) => $body,)* }
+            };
+        }
+
+        impl<P: Pattern, R, M> AnyQueues<P, R, M> {
+            /// Which structure it is.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$variant(_) => Kind::$variant,)* }
+            }
+
+            fn make(config: &Config) -> Self {
+                match config.kind {
+                    $(Kind::$variant => Self::$variant(MatchQueues::with_config(config)),)*
+                }
+            }
+
+            fn scope_of_kind(config: &Config) -> Scope {
+                match config.kind {
+                    $(Kind::$variant => <$type<P, R, M> as MatchQueues>::scope(config),)*
+                }
+            }
+        }
+    };
+}
+for_each_structure!(any_queues);
+
+impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
+    type Pattern = P;
+    type Receive = R;
+    type Message = M;
+
+    fn with_config(config: &Config) -> Self {
+        Self::make(config)
+    }
+
+    fn scope(config: &Config) -> Scope {
+        Self::scope_of_kind(config)
+    }
+
+    #[inline]
+    fn post_metered(&mut self, pattern: P, receive: R, meter: &mut impl Meter) -> PostOf<Self> {
+        each!(self, queues => queues.post_metered(pattern, receive, meter))
+    }
+
+    #[inline]
+    fn arrive_metered(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+        meter: &mut impl Meter,
+    ) -> ArriveOf<Self> {
+        each!(self, queues => queues.arrive_metered(envelope, message, meter))
+    }
+
+    fn extract_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<Self>, M)> {
+        each!(self, queues => queues.extract_metered(pattern, meter))
+    }
+
+    fn deliver_metered(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<(P, R)> {
+        each!(self, queues => queues.deliver_metered(envelope, meter))
+    }
+
+    fn probe_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<Self>, &M)> {
+        each!(self, queues => queues.probe_metered(pattern, meter))
+    }
+
+    fn cancel(&mut self, handle: Handle) -> Option<R> {
+        each!(self, queues => queues.cancel(handle))
+    }
+
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Self>),
+    ) {
+        each!(self, queues => queues.purge(select, back));
+    }
+
+    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
+        each!(self, queues => queues.visit(visitor));
+    }
+
+    fn posted_len(&self) -> usize {
+        each!(self, queues => queues.posted_len())
+    }
+
+    fn unexpected_len(&self) -> usize {
+        each!(self, queues => queues.unexpected_len())
+    }
+
+    fn next_sequence(&self) -> u64 {
+        each!(self, queues => queues.next_sequence())
+    }
+
+    fn clear(&mut self) {
+        each!(self, queues => queues.clear());
+    }
+
+    fn announce(&mut self, call: &CollectiveCall) {
+        each!(self, queues => queues.announce(call));
+    }
+}
+
+impl<P: Pattern, R, M> Footprint for AnyQueues<P, R, M> {
+    fn memory(&self) -> Memory {
+        each!(self, queues => queues.memory())
+    }
+}

@@ -1,0 +1,93 @@
+//! `array`: for each context, an array with a posted and an unexpected list for every rank.
+//!
+//! Open MPI's design as described by Zounmevo & Afsahi 2014, §5. Choose it for communicators of a
+//! few hundred ranks that talk to most peers: nothing is faster to find, and nothing weighs more.
+//!
+//! Search: the entries of one sender; a receive from any source asks every rank. Memory: 16 bytes
+//! a rank (32 in the paper), allocated whole when the context first queues.
+
+use super::lane::{Lane, LaneId};
+use super::leads::Leads;
+use super::routed::{Route, Routed, Sender};
+use crate::config::Config;
+use crate::memory::vec_bytes;
+use crate::meter::Meter;
+use crate::queues::Scope;
+
+/// The `array` structure; see the [module](self).
+pub type Array<P, R, M> = Leads<Routed<RankHeads, P, R, M>>;
+
+/// One lane a rank, and one more that all ranks outside the communicator's size share.
+#[derive(Debug)]
+pub struct RankHeads {
+    size: u32,
+    heads: Vec<Lane>,
+}
+
+impl RankHeads {
+    /// Rank heads allocated, the shared one not counted.
+    pub const fn allocated(&self) -> usize {
+        self.heads.len().saturating_sub(1)
+    }
+
+    #[inline(always)]
+    fn position(&self, sender: Sender) -> LaneId {
+        sender.rank.0.min(self.size)
+    }
+
+    #[cold]
+    fn allocate(&mut self) {
+        self.heads = vec![Lane::EMPTY; self.size as usize + 1];
+    }
+}
+
+impl Route for RankHeads {
+    fn from_config(config: &Config) -> Self {
+        Self {
+            // The lane number u32::MAX is taken, so the last rank shares the extra head.
+            size: config.size.unwrap_or(0).min(u32::MAX - 2),
+            heads: Vec::new(),
+        }
+    }
+
+    fn scope() -> Scope {
+        Scope::Context
+    }
+
+    #[inline]
+    fn find(&self, sender: Sender, meter: &mut impl Meter) -> Option<LaneId> {
+        meter.passed(1);
+        (!self.heads.is_empty()).then(|| self.position(sender))
+    }
+
+    #[inline]
+    fn find_or_make(&mut self, sender: Sender, meter: &mut impl Meter) -> LaneId {
+        meter.passed(1);
+        if self.heads.is_empty() {
+            self.allocate();
+        }
+        self.position(sender)
+    }
+
+    #[inline(always)]
+    fn lane(&self, id: LaneId) -> &Lane {
+        &self.heads[id as usize]
+    }
+
+    #[inline(always)]
+    fn lane_mut(&mut self, id: LaneId) -> &mut Lane {
+        &mut self.heads[id as usize]
+    }
+
+    fn each(&self, visitor: &mut impl FnMut(&Lane)) {
+        self.heads.iter().for_each(visitor);
+    }
+
+    fn reset(&mut self) {
+        self.heads.fill(Lane::EMPTY);
+    }
+
+    fn bytes(&self) -> usize {
+        vec_bytes(&self.heads)
+    }
+}

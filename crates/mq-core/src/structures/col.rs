@@ -1,0 +1,264 @@
+//! `col`: collective traffic on lists of its own, as many as each operation was seen to need.
+//!
+//! Ghazimirsaeed, Grant & Afsahi 2019, §4.1, Algorithms 1 and 2. The first call of an operation
+//! with given parameters (operation, size class, communicator size) uses one profiling list shared
+//! by all operations. The entries its searches visited on average become the number of lists `nq`
+//! that its later calls use, rank modulo `nq`; a call that needs more opens a new level. Search:
+//! the profiling list, then the operation's levels in order. Point-to-point traffic has one list.
+//! Choose it where collectives over many ranks fill the queues.
+//!
+//! Calls are announced by [`MatchQueues::announce`](crate::MatchQueues::announce). Of an operation
+//! that is never announced, a call is taken to end when none of its elements is queued any more.
+//! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes.
+
+use super::layered::{Layered, ListId, Origin, Plan};
+use crate::collective::CollectiveCall;
+use crate::config::{Config, Tuning};
+use crate::envelope::TrafficClass;
+use crate::hash::MixMap;
+use crate::memory::vec_bytes;
+use crate::meter::Queue;
+use crate::pattern::Pattern;
+
+/// The `col` structure; see the [module](self).
+pub type Col<P, R, M> = Layered<Collectives, P, R, M>;
+
+impl<P: Pattern, R, M> Col<P, R, M> {
+    /// Lists dedicated to collective operations in one of the queues.
+    pub fn dedicated_lists(&self, queue: Queue) -> usize {
+        self.plan(queue).dedicated()
+    }
+}
+
+const POINT_TO_POINT: ListId = 0;
+const PROFILING: ListId = 1;
+const FIRST_DEDICATED: ListId = 2;
+
+/// The parameters by which calls of one operation are told apart.
+type Parameters = (u8, u32);
+
+/// What the searches of one kind of call cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Profile {
+    searches: u32,
+    visited: u64,
+    /// Algorithm 1, `is_q_allocated`: the profile was used.
+    settled: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    first: ListId,
+    lists: u32,
+}
+
+/// What is known of one operation.
+#[derive(Debug, Default)]
+struct Operation {
+    levels: Vec<Level>,
+    profiles: MixMap<Parameters, Profile>,
+    /// The parameters of the call in progress.
+    current: Parameters,
+    /// The call in progress is the first with its parameters.
+    profiling: bool,
+    announced: bool,
+    queued: u32,
+}
+
+/// The lists of one queue, by operation.
+#[derive(Debug)]
+pub struct Collectives {
+    k: f64,
+    /// The largest communicator size known or seen.
+    size: u32,
+    operations: Vec<Operation>,
+    lists: u32,
+}
+
+impl Collectives {
+    pub(crate) const fn dedicated(&self) -> usize {
+        (self.lists - FIRST_DEDICATED) as usize
+    }
+
+    #[inline]
+    fn operation(&self, class: TrafficClass) -> &Operation {
+        &self.operations[class as usize]
+    }
+
+    /// A call of `class` with these parameters begins: it is the first of its kind and profiled,
+    /// or the profile is put to use (Algorithm 1).
+    fn begin(&mut self, class: TrafficClass, parameters: Parameters) {
+        let operation = &mut self.operations[class as usize];
+        operation.current = parameters;
+        let Some(profile) = operation.profiles.get_mut(&parameters) else {
+            operation.profiles.insert(parameters, Profile::default());
+            operation.profiling = true;
+            return;
+        };
+        operation.profiling = profile.searches == 0;
+        if operation.profiling || profile.settled {
+            return;
+        }
+        profile.settled = true;
+        let wanted = needed_lists(profile);
+        self.allocate(class, wanted);
+    }
+
+    fn allocate(&mut self, class: TrafficClass, wanted: u32) {
+        let limit = Tuning::dedicated_limit(self.k, self.size);
+        let operation = &mut self.operations[class as usize];
+        let present = operation.levels.last().map_or(0, |level| level.lists);
+        let room = limit.saturating_sub((self.lists - FIRST_DEDICATED) as usize);
+        if wanted > present && (wanted as usize) < room {
+            operation.levels.push(Level {
+                first: self.lists,
+                lists: wanted,
+            });
+            self.lists += wanted;
+        }
+    }
+
+    fn fresh_operations() -> Vec<Operation> {
+        core::iter::repeat_with(Operation::default)
+            .take(TrafficClass::COUNT)
+            .collect()
+    }
+}
+
+/// The average number of entries that a search visited: with as many lists it would be one.
+fn needed_lists(profile: &Profile) -> u32 {
+    let average = profile.visited.div_ceil(u64::from(profile.searches.max(1)));
+    u32::try_from(average).unwrap_or(u32::MAX)
+}
+
+impl Plan for Collectives {
+    fn from_config(config: &Config) -> Self {
+        Self {
+            k: config.tuning.collective_k,
+            size: config.size.unwrap_or(0),
+            operations: Self::fresh_operations(),
+            lists: FIRST_DEDICATED,
+        }
+    }
+
+    fn lists(&self) -> usize {
+        self.lists as usize
+    }
+
+    #[inline]
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId)) {
+        if !origin.class.is_collective() {
+            return visitor(POINT_TO_POINT);
+        }
+        visitor(PROFILING);
+        for level in &self.operation(origin.class).levels {
+            visitor(level.first + origin.sender.rank.0 % level.lists);
+        }
+    }
+
+    fn home(&mut self, origin: Origin) -> ListId {
+        if !origin.class.is_collective() {
+            return POINT_TO_POINT;
+        }
+        self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
+        let operation = self.operation(origin.class);
+        if !operation.announced && operation.queued == 0 {
+            // Nobody announces: the first element after a quiet moment begins a call.
+            self.begin(origin.class, Parameters::default());
+        }
+        let operation = self.operation(origin.class);
+        match operation.levels.last() {
+            Some(level) if !operation.profiling => level.first + origin.sender.rank.0 % level.lists,
+            _ => PROFILING,
+        }
+    }
+
+    fn linked(&mut self, origin: Origin, _: ListId) {
+        self.operations[origin.class as usize].queued += 1;
+    }
+
+    fn unlinked(&mut self, origin: Origin, _: ListId) {
+        self.operations[origin.class as usize].queued -= 1;
+    }
+
+    fn searched(&mut self, origin: Origin, visited: u32) {
+        let operation = &mut self.operations[origin.class as usize];
+        if operation.profiling
+            && let Some(profile) = operation.profiles.get_mut(&operation.current)
+        {
+            profile.searches += 1;
+            profile.visited += u64::from(visited);
+        }
+    }
+
+    fn announced(&mut self, call: &CollectiveCall) {
+        if call.operation.is_collective() {
+            self.size = self.size.max(call.communicator_size);
+            self.operations[call.operation as usize].announced = true;
+            let parameters = (call.size_class, call.communicator_size);
+            self.begin(call.operation, parameters);
+        }
+    }
+
+    fn reset(&mut self) {
+        self.operations = Self::fresh_operations();
+        self.lists = FIRST_DEDICATED;
+    }
+
+    fn bytes(&self) -> usize {
+        let of_operation = |o: &Operation| vec_bytes(&o.levels) + o.profiles.allocation_size();
+        vec_bytes(&self.operations) + self.operations.iter().map(of_operation).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::{MpiEnvelope, MpiPattern};
+    use crate::{ContextId, MatchQueues, Visits};
+
+    const RANKS: u32 = 400;
+
+    /// A gather whose messages all come before their receives, received in reverse; the entries
+    /// that the receives visited.
+    fn gather(queues: &mut Col<MpiPattern, u32, u32>, announced: bool) -> u64 {
+        let class = TrafficClass::Gather;
+        if announced {
+            queues.announce(&CollectiveCall::new(ContextId(0), class, 8, RANKS));
+        }
+        for rank in 0..RANKS {
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, -19).with_class(class), rank);
+        }
+        let mut visits = Visits::default();
+        for rank in (0..RANKS).rev() {
+            let pattern = MpiPattern::new(0, rank, -19).with_class(class);
+            let _ = queues.post_metered(pattern, rank, &mut visits);
+        }
+        visits.unexpected
+    }
+
+    #[test]
+    fn a_profiled_collective_gets_the_lists_it_needs() {
+        for announced in [true, false] {
+            let mut config = Config::default().with_size(RANKS);
+            config.tuning.collective_k = 100.0;
+            let mut queues = Col::with_config(&config);
+            let first = gather(&mut queues, announced);
+            assert_eq!(queues.dedicated_lists(Queue::Unexpected), 0);
+            let second = gather(&mut queues, announced);
+            let lists = queues.dedicated_lists(Queue::Unexpected);
+            assert!((200..=201).contains(&lists), "half the ranks, got {lists}");
+            assert!(second < first / 50, "{second} against {first} entries");
+        }
+    }
+
+    #[test]
+    fn dedicated_lists_stay_below_the_limit() {
+        let config = Config::default().with_size(RANKS);
+        let mut queues = Col::with_config(&config);
+        for _ in 0..5 {
+            gather(&mut queues, true);
+        }
+        assert!(queues.dedicated_lists(Queue::Unexpected) <= 40);
+    }
+}

@@ -1,0 +1,374 @@
+//! `indexed`: the default. Short queues are scanned, long ones are found by hash.
+//!
+//! **Short form.** Two lists, as in `list` but for one context: nothing beats it while a search
+//! ends within a few entries, and in applications nearly every search does.
+//!
+//! **Deep form.** When a search has visited more than [`SCAN_LIMIT`] entries, both queues are
+//! indexed by [`Keys`]: one table in which an entry of either kind is found by what it must match
+//! exactly. A receive that is posted and a message that is unexpected never have the same key, or
+//! they would have matched; so one probe searches one queue and finds the place of insertion in
+//! the other. Wildcard receives are indexed by the bits they care about, one class for each mask in
+//! use; candidates of several classes are merged by sequence number. When the queues are short
+//! again, the short form returns.
+//!
+//! Search: at most [`SCAN_LIMIT`] entries, or one probe for each class of wildcards in use.
+//! Memory: the entries as in `list`, and while deep 24 bytes and a hash slot for each distinct key;
+//! an idle context holds no index.
+
+mod keys;
+mod view;
+
+use self::keys::{Keys, Place};
+use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use crate::config::Config;
+use crate::fifo::{Fifo, Search};
+use crate::memory::{Footprint, Memory};
+use crate::meter::{Meter, Queue};
+use crate::pattern::{BitsOf, Pattern, matches};
+use crate::queues::Scope;
+
+/// A search of the short form that visits more entries than this makes the queues deep.
+pub const SCAN_LIMIT: u32 = 32;
+
+/// Queues of at most this many entries together become short again.
+const SHORT: u32 = 8;
+
+/// The `indexed` structure; see the [module](self).
+#[derive(Debug)]
+pub struct Indexed<P: Pattern, R, M> {
+    slabs: Slabs<P, R, M>,
+    /// Both queues in order; unused while deep.
+    posted: Fifo,
+    unexpected: Fifo,
+    deep: bool,
+    /// Kept between deep phases, so that the keys of an iterative program are found again.
+    keys: Option<Box<Keys<BitsOf<P>>>>,
+    /// Entries removed since the queues became deep.
+    removals: u32,
+}
+
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    /// Whether the queues are indexed at the moment.
+    pub const fn is_deep(&self) -> bool {
+        self.deep
+    }
+
+    #[inline(always)]
+    fn scan_posted(&self, envelope: &P::Envelope) -> Search {
+        self.posted
+            .find(&self.slabs.posted, |pattern| matches(pattern, envelope))
+    }
+
+    #[inline(always)]
+    fn scan_unexpected(&self, pattern: &P) -> Search {
+        self.unexpected.find(&self.slabs.unexpected, |envelope| {
+            matches(pattern, envelope)
+        })
+    }
+
+    fn keys_mut(&mut self) -> &mut Keys<BitsOf<P>> {
+        self.keys.get_or_insert_default()
+    }
+
+    /// Indexes all entries, in order.
+    #[cold]
+    fn deepen(&mut self) {
+        self.deep = true;
+        self.removals = 0;
+        let keys = self.keys.get_or_insert_default();
+        let posted: Vec<u32> = self.posted.slots(&self.slabs.posted).collect();
+        let unexpected: Vec<u32> = self.unexpected.slots(&self.slabs.unexpected).collect();
+        for slot in posted {
+            let pattern = *self.slabs.posted.key(slot);
+            let place = keys.place_of_receive(&pattern, &self.slabs.unexpected);
+            keys.link_posted(&mut self.slabs.posted, slot, place);
+        }
+        for slot in unexpected {
+            let envelope = *self.slabs.unexpected.key(slot);
+            let place = keys.exact(&envelope);
+            keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
+        }
+        self.posted = Fifo::EMPTY;
+        self.unexpected = Fifo::EMPTY;
+    }
+
+    /// An entry is leaving the deep form: if few are left, go back to scanning them.
+    #[inline]
+    fn after_removal(&mut self) {
+        self.removals = self.removals.saturating_add(1);
+        let left = self.slabs.posted.len() + self.slabs.unexpected.len() - 1;
+        if left <= SHORT && (left == 0 || self.removals as usize * 4 >= self.slots()) {
+            self.shorten();
+        }
+    }
+
+    /// Slots that collecting the entries would look at; enough removals must have paid for it.
+    fn slots(&self) -> usize {
+        self.slabs.posted.slots() + self.slabs.unexpected.slots()
+    }
+
+    #[cold]
+    fn shorten(&mut self) {
+        self.deep = false;
+        let Some(keys) = &mut self.keys else { return };
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        // The entry that is leaving is still stored, but on no list of the index.
+        for slot in posted.slots_in_order() {
+            if keys.forget_posted(posted, slot) {
+                self.posted.push_back(posted, slot);
+            }
+        }
+        for slot in unexpected.slots_in_order() {
+            if keys.forget_unexpected(unexpected, slot) {
+                self.unexpected.push_back(unexpected, slot);
+            }
+        }
+        if keys.rest() {
+            self.keys = None;
+        }
+    }
+}
+
+impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
+    type Pattern = P;
+    type Receive = R;
+    type Message = M;
+    type Place = Place;
+
+    fn from_config(config: &Config) -> Self {
+        Self {
+            slabs: Slabs::new(config),
+            posted: Fifo::EMPTY,
+            unexpected: Fifo::EMPTY,
+            deep: false,
+            keys: None,
+            removals: 0,
+        }
+    }
+
+    fn scope_of(_: &Config) -> Scope {
+        Scope::Context
+    }
+
+    #[inline(always)]
+    fn slabs(&self) -> &SlabsOf<Self> {
+        &self.slabs
+    }
+
+    #[inline(always)]
+    fn slabs_mut(&mut self) -> &mut SlabsOf<Self> {
+        &mut self.slabs
+    }
+
+    #[inline]
+    fn find_posted(
+        &mut self,
+        envelope: &EnvelopeIn<Self>,
+        meter: &mut impl Meter,
+    ) -> Result<u32, Place> {
+        if self.deep {
+            return self.find_posted_deep(envelope, meter);
+        }
+        let search = self.scan_posted(envelope);
+        meter.visited(Queue::Posted, search.visited);
+        if search.visited > SCAN_LIMIT {
+            return self.deepen_and_place_message(search, envelope);
+        }
+        search.found.ok_or(Place::SHORT)
+    }
+
+    #[inline]
+    fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, Place> {
+        if self.deep {
+            return self.find_unexpected_deep(pattern, meter);
+        }
+        let search = self.scan_unexpected(pattern);
+        meter.visited(Queue::Unexpected, search.visited);
+        if search.visited > SCAN_LIMIT {
+            return self.deepen_and_place_receive(search, pattern);
+        }
+        search.found.ok_or(Place::SHORT)
+    }
+
+    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+        if let (true, Some(keys)) = (self.deep, &self.keys) {
+            return keys.search_posted(envelope, &self.slabs.posted, meter);
+        }
+        let search = self.scan_posted(envelope);
+        meter.visited(Queue::Posted, search.visited);
+        search.found
+    }
+
+    fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
+        self.find_unexpected(pattern, meter).ok()
+    }
+
+    #[inline]
+    fn link_posted(&mut self, slot: u32, place: Place) {
+        if self.deep {
+            self.link_posted_deep(slot, place);
+        } else {
+            self.posted.push_back(&mut self.slabs.posted, slot);
+        }
+    }
+
+    #[inline]
+    fn link_unexpected(&mut self, slot: u32, place: Place) {
+        if self.deep {
+            self.link_unexpected_deep(slot, place);
+        } else {
+            self.unexpected.push_back(&mut self.slabs.unexpected, slot);
+        }
+    }
+
+    #[inline]
+    fn unlink_posted(&mut self, slot: u32) {
+        if self.deep {
+            self.unlink_posted_deep(slot);
+        } else {
+            self.posted.unlink(&mut self.slabs.posted, slot);
+        }
+    }
+
+    #[inline]
+    fn unlink_unexpected(&mut self, slot: u32) {
+        if self.deep {
+            self.unlink_unexpected_deep(slot);
+        } else {
+            self.unexpected.unlink(&mut self.slabs.unexpected, slot);
+        }
+    }
+
+    fn reset(&mut self) {
+        self.posted = Fifo::EMPTY;
+        self.unexpected = Fifo::EMPTY;
+        self.deep = false;
+        self.keys = None;
+    }
+}
+
+/// The deep form's side of each operation.
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    #[cold]
+    fn deepen_and_place_message(
+        &mut self,
+        search: Search,
+        envelope: &P::Envelope,
+    ) -> Result<u32, Place> {
+        self.deepen();
+        search.found.ok_or_else(|| self.keys_mut().exact(envelope))
+    }
+
+    #[cold]
+    fn deepen_and_place_receive(&mut self, search: Search, pattern: &P) -> Result<u32, Place> {
+        self.deepen();
+        let keys = self.keys.get_or_insert_default();
+        let unexpected = &self.slabs.unexpected;
+        search
+            .found
+            .ok_or_else(|| keys.place_of_receive(pattern, unexpected))
+    }
+
+    #[inline(never)]
+    fn find_posted_deep(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Result<u32, Place> {
+        let keys = self.keys.get_or_insert_default();
+        keys.find_posted(envelope, &self.slabs.posted, meter)
+    }
+
+    #[inline(never)]
+    fn find_unexpected_deep(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, Place> {
+        let keys = self.keys.get_or_insert_default();
+        keys.find_unexpected(pattern, &self.slabs.unexpected, meter)
+    }
+
+    #[inline(never)]
+    fn link_posted_deep(&mut self, slot: u32, place: Place) {
+        let keys = self.keys.get_or_insert_default();
+        keys.link_posted(&mut self.slabs.posted, slot, place);
+    }
+
+    #[inline(never)]
+    fn link_unexpected_deep(&mut self, slot: u32, place: Place) {
+        let keys = self.keys.get_or_insert_default();
+        keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
+    }
+
+    #[inline(never)]
+    fn unlink_posted_deep(&mut self, slot: u32) {
+        let keys = self.keys.get_or_insert_default();
+        keys.unlink_posted(&mut self.slabs.posted, slot);
+        self.after_removal();
+    }
+
+    #[inline(never)]
+    fn unlink_unexpected_deep(&mut self, slot: u32) {
+        let keys = self.keys.get_or_insert_default();
+        keys.unlink_unexpected(&mut self.slabs.unexpected, slot);
+        self.after_removal();
+    }
+}
+
+impl<P: Pattern, R, M> Footprint for Indexed<P, R, M> {
+    fn memory(&self) -> Memory {
+        Memory {
+            entries: self.slabs.bytes(),
+            index: self.keys.as_ref().map_or(0, |keys| keys.bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+    use crate::{Arrive, MatchQueues, Post, Source, Visits};
+
+    type Queues = Indexed<MpiPattern, u32, u32>;
+
+    fn unexpected(depth: u32) -> Queues {
+        let mut queues = Queues::with_config(&Config::default());
+        for rank in 0..depth {
+            let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+            assert_eq!(arrival, Arrive::Unexpected);
+        }
+        queues
+    }
+
+    #[test]
+    fn a_long_search_makes_the_queues_deep_and_draining_makes_them_short() {
+        let mut queues = unexpected(1000);
+        assert!(!queues.is_deep(), "nothing was searched yet");
+        for rank in (0..1000).rev() {
+            let post = queues.post(MpiPattern::new(0, rank, 7), 0);
+            assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        }
+        assert!(!queues.is_deep());
+    }
+
+    #[test]
+    fn deep_searches_visit_one_entry_in_every_wildcard_class() {
+        let mut queues = unexpected(1000);
+        let _ = queues.probe(&MpiPattern::new(0, 999, 7));
+        assert!(queues.is_deep());
+        for (source, tag) in [
+            (Source::from(500), TagSelector::from(7)),
+            (Source::Any, TagSelector::from(7)),
+            (Source::from(501), TagSelector::Any),
+            (Source::Any, TagSelector::Any),
+        ] {
+            let mut visits = Visits::default();
+            let found = queues.extract_metered(&MpiPattern::new(0, source, tag), &mut visits);
+            assert!(found.is_some());
+            assert_eq!(visits.unexpected, 1, "{source} {tag:?}");
+        }
+    }
+
+    #[test]
+    fn an_idle_context_is_small() {
+        assert!(size_of::<Queues>() <= 160, "{} bytes", size_of::<Queues>());
+    }
+}

@@ -1,0 +1,321 @@
+//! Structures that learn from traffic and spread each queue over several lists: what they share.
+//!
+//! A [`Plan`] says which lists of one queue an element may be in, and which one gets a new element.
+//! [`Layered`] holds one plan for the posted and one for the unexpected queue, keeps wildcards in
+//! a list of their own, and merges by sequence number.
+
+use super::best::Best;
+use super::routed::Sender;
+use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use crate::collective::CollectiveCall;
+use crate::config::Config;
+use crate::envelope::{Envelope, TrafficClass};
+use crate::fifo::Fifo;
+use crate::memory::{Footprint, Memory, vec_bytes};
+use crate::meter::{Meter, Queue};
+use crate::pattern::{Pattern, Source, matches};
+use crate::queues::Scope;
+use crate::slab::Slab;
+
+/// The number of a list within one queue.
+pub type ListId = u32;
+
+/// The home of receives that may match several senders or classes.
+const WILD: ListId = ListId::MAX;
+
+/// Whose element it is, as far as a plan looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Who sent, or is to send, the message.
+    pub sender: Sender,
+    /// What operation it belongs to.
+    pub class: TrafficClass,
+}
+
+/// How the lists of one queue are used.
+///
+/// # Contract
+/// Every element of an origin is on a list of the origin's path, whatever was learned since.
+pub trait Plan: core::fmt::Debug {
+    /// A plan that has learned nothing.
+    fn from_config(config: &Config) -> Self;
+
+    /// How many lists there are; their numbers are below it.
+    fn lists(&self) -> usize;
+
+    /// The lists where elements of `origin` may be.
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId));
+
+    /// Where a new element of `origin` goes.
+    fn home(&mut self, origin: Origin) -> ListId;
+
+    /// An element was linked to `list`.
+    fn linked(&mut self, origin: Origin, list: ListId);
+
+    /// An element was unlinked from `list`.
+    fn unlinked(&mut self, origin: Origin, list: ListId);
+
+    /// A search for an element of `origin` compared `visited` entries.
+    fn searched(&mut self, _origin: Origin, _visited: u32) {}
+
+    /// This process takes part in a collective call.
+    fn announced(&mut self, _call: &CollectiveCall) {}
+
+    /// Forgets what was learned.
+    fn reset(&mut self);
+
+    /// Heap bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// One queue: a plan, and the lists it speaks of.
+#[derive(Debug)]
+struct Half<L> {
+    plan: L,
+    lists: Vec<Fifo>,
+}
+
+impl<L: Plan> Half<L> {
+    fn new(config: &Config) -> Self {
+        Self {
+            plan: L::from_config(config),
+            lists: Vec::new(),
+        }
+    }
+
+    /// Searches the lists of one origin, or all lists.
+    ///
+    /// Every list is asked, because a plan may send newer elements to an earlier list of the path
+    /// (a collective profiled anew while elements of an earlier call still wait).
+    #[inline]
+    fn search<K: Copy, T>(
+        &self,
+        origin: Option<Origin>,
+        slab: &Slab<K, T>,
+        mut wanted: impl FnMut(&K) -> bool,
+    ) -> Best {
+        let mut best = Best::NONE;
+        match origin {
+            Some(origin) => self.plan.path(origin, &mut |list| {
+                if let Some(&list) = self.lists.get(list as usize) {
+                    best.search(list, slab, &mut wanted);
+                }
+            }),
+            None => {
+                for &list in &self.lists {
+                    best.search(list, slab, &mut wanted);
+                }
+            }
+        }
+        best
+    }
+
+    #[inline]
+    fn link<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32, origin: Origin) {
+        let list = self.plan.home(origin);
+        if self.lists.len() <= list as usize {
+            self.lists.resize(self.plan.lists(), Fifo::EMPTY);
+        }
+        slab.set_home(slot, list);
+        self.lists[list as usize].push_back(slab, slot);
+        self.plan.linked(origin, list);
+    }
+
+    #[inline]
+    fn unlink<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32, origin: Origin) {
+        let list = slab.home(slot);
+        self.lists[list as usize].unlink(slab, slot);
+        self.plan.unlinked(origin, list);
+    }
+
+    fn reset(&mut self) {
+        self.plan.reset();
+        self.lists.clear();
+    }
+
+    fn bytes(&self) -> usize {
+        self.plan.bytes() + vec_bytes(&self.lists)
+    }
+}
+
+/// A structure made of a plan for each queue.
+#[derive(Debug)]
+pub struct Layered<L, P: Pattern, R, M> {
+    slabs: Slabs<P, R, M>,
+    posted: Half<L>,
+    unexpected: Half<L>,
+    /// Receives from any source or of unknown class.
+    wild: Fifo,
+}
+
+impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
+    /// The plan of the posted or of the unexpected queue.
+    pub const fn plan(&self, queue: Queue) -> &L {
+        match queue {
+            Queue::Posted => &self.posted.plan,
+            Queue::Unexpected => &self.unexpected.plan,
+        }
+    }
+
+    #[inline]
+    fn search_posted(&self, envelope: &P::Envelope, meter: &mut impl Meter) -> Best {
+        let slab = &self.slabs.posted;
+        let origin = Some(origin_of_message(envelope));
+        let mut best = self.posted.search(origin, slab, |p| matches(p, envelope));
+        best.search(self.wild, slab, |p| matches(p, envelope));
+        meter.visited(Queue::Posted, best.visited);
+        best
+    }
+
+    #[inline]
+    fn search_unexpected(&self, pattern: &P, meter: &mut impl Meter) -> Best {
+        let origin = origin_of_receive(pattern);
+        let slab = &self.slabs.unexpected;
+        let best = self
+            .unexpected
+            .search(origin, slab, |e| matches(pattern, e));
+        meter.visited(Queue::Unexpected, best.visited);
+        best
+    }
+}
+
+#[inline(always)]
+fn origin_of_message(envelope: &impl Envelope) -> Origin {
+    Origin {
+        sender: Sender {
+            context: envelope.context(),
+            rank: envelope.source(),
+        },
+        class: envelope.class(),
+    }
+}
+
+/// The origin of all messages that a receive can match; `None` if they may have several.
+#[inline(always)]
+fn origin_of_receive(pattern: &impl Pattern) -> Option<Origin> {
+    let class = pattern.class();
+    match pattern.source() {
+        Source::Rank(rank) if class != TrafficClass::Unknown => Some(Origin {
+            sender: Sender {
+                context: pattern.context(),
+                rank,
+            },
+            class,
+        }),
+        _ => None,
+    }
+}
+
+impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
+    type Pattern = P;
+    type Receive = R;
+    type Message = M;
+    type Place = ();
+
+    fn from_config(config: &Config) -> Self {
+        Self {
+            slabs: Slabs::new(config),
+            posted: Half::new(config),
+            unexpected: Half::new(config),
+            wild: Fifo::EMPTY,
+        }
+    }
+
+    fn scope_of(_: &Config) -> Scope {
+        Scope::Process
+    }
+
+    #[inline(always)]
+    fn slabs(&self) -> &SlabsOf<Self> {
+        &self.slabs
+    }
+
+    #[inline(always)]
+    fn slabs_mut(&mut self) -> &mut SlabsOf<Self> {
+        &mut self.slabs
+    }
+
+    #[inline]
+    fn find_posted(
+        &mut self,
+        envelope: &EnvelopeIn<Self>,
+        meter: &mut impl Meter,
+    ) -> Result<u32, ()> {
+        let best = self.search_posted(envelope, meter);
+        let origin = origin_of_message(envelope);
+        self.posted.plan.searched(origin, best.visited);
+        best.slot.ok_or(())
+    }
+
+    #[inline]
+    fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, ()> {
+        let best = self.search_unexpected(pattern, meter);
+        if let Some(origin) = origin_of_receive(pattern) {
+            self.unexpected.plan.searched(origin, best.visited);
+        }
+        best.slot.ok_or(())
+    }
+
+    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+        self.search_posted(envelope, meter).slot
+    }
+
+    fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
+        self.search_unexpected(pattern, meter).slot
+    }
+
+    #[inline]
+    fn link_posted(&mut self, slot: u32, (): ()) {
+        let slab = &mut self.slabs.posted;
+        match origin_of_receive(slab.key(slot)) {
+            Some(origin) => self.posted.link(slab, slot, origin),
+            None => {
+                slab.set_home(slot, WILD);
+                self.wild.push_back(slab, slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn link_unexpected(&mut self, slot: u32, (): ()) {
+        let slab = &mut self.slabs.unexpected;
+        let origin = origin_of_message(slab.key(slot));
+        self.unexpected.link(slab, slot, origin);
+    }
+
+    #[inline]
+    fn unlink_posted(&mut self, slot: u32) {
+        let slab = &mut self.slabs.posted;
+        match origin_of_receive(slab.key(slot)) {
+            Some(origin) => self.posted.unlink(slab, slot, origin),
+            None => self.wild.unlink(slab, slot),
+        }
+    }
+
+    #[inline]
+    fn unlink_unexpected(&mut self, slot: u32) {
+        let slab = &mut self.slabs.unexpected;
+        let origin = origin_of_message(slab.key(slot));
+        self.unexpected.unlink(slab, slot, origin);
+    }
+
+    fn reset(&mut self) {
+        self.posted.reset();
+        self.unexpected.reset();
+        self.wild = Fifo::EMPTY;
+    }
+
+    fn announced(&mut self, call: &CollectiveCall) {
+        self.posted.plan.announced(call);
+        self.unexpected.plan.announced(call);
+    }
+}
+
+impl<L: Plan, P: Pattern, R, M> Footprint for Layered<L, P, R, M> {
+    fn memory(&self) -> Memory {
+        Memory {
+            entries: self.slabs.bytes(),
+            index: self.posted.bytes() + self.unexpected.bytes(),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Leads: one object of a structure for each context, found through a list of contexts.
+//!
+//! The published per-communicator designs reach a communicator's queues through a list of
+//! `ContextIdLead`s, one step for each communicator passed (Zounmevo & Afsahi 2014, Table 3).
+//! [`Engine`](crate::Engine) gives every context a `Leads` of its own, so the list has one member
+//! there; a `Leads` used without an engine behaves as published.
+
+use crate::collective::CollectiveCall;
+use crate::config::Config;
+use crate::envelope::{ContextId, Envelope};
+use crate::handle::Handle;
+use crate::memory::{Footprint, Memory, vec_bytes};
+use crate::meter::Meter;
+use crate::pattern::Pattern;
+use crate::queues::{ArriveOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, Scope};
+
+/// A structure of one context, lifted to many.
+///
+/// Entries are purged and visited context by context, in the order the contexts were first used.
+#[derive(Debug)]
+pub struct Leads<S> {
+    config: Config,
+    contexts: Vec<ContextId>,
+    queues: Vec<S>,
+}
+
+impl<S: MatchQueues> Leads<S> {
+    /// The queues of one context, if it was ever used.
+    pub fn queues(&self, context: ContextId) -> Option<&S> {
+        let position = self.contexts.iter().position(|&c| c == context)?;
+        self.queues.get(position)
+    }
+
+    #[inline]
+    fn find_mut(&mut self, context: ContextId, meter: &mut impl Meter) -> Option<&mut S> {
+        let position = self.position(context, meter)?;
+        self.queues.get_mut(position)
+    }
+
+    #[inline]
+    fn find_or_make(&mut self, context: ContextId, meter: &mut impl Meter) -> &mut S {
+        let position = match self.position(context, meter) {
+            Some(position) => position,
+            None => self.make(context),
+        };
+        &mut self.queues[position]
+    }
+
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are at most 2^32 contexts"
+    )]
+    fn position(&self, context: ContextId, meter: &mut impl Meter) -> Option<usize> {
+        let position = self.contexts.iter().position(|&c| c == context);
+        meter.passed(position.map_or(self.contexts.len(), |p| p + 1) as u32);
+        position
+    }
+
+    #[cold]
+    fn make(&mut self, context: ContextId) -> usize {
+        self.contexts.push(context);
+        self.queues.push(S::with_config(&self.config));
+        self.queues.len() - 1
+    }
+}
+
+impl<S: MatchQueues> MatchQueues for Leads<S> {
+    type Pattern = S::Pattern;
+    type Receive = S::Receive;
+    type Message = S::Message;
+
+    fn with_config(config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            contexts: Vec::new(),
+            queues: Vec::new(),
+        }
+    }
+
+    fn scope(_: &Config) -> Scope {
+        Scope::Context
+    }
+
+    #[inline]
+    fn post_metered(
+        &mut self,
+        pattern: S::Pattern,
+        receive: S::Receive,
+        meter: &mut impl Meter,
+    ) -> PostOf<Self> {
+        self.find_or_make(pattern.context(), meter)
+            .post_metered(pattern, receive, meter)
+    }
+
+    #[inline]
+    fn arrive_metered(
+        &mut self,
+        envelope: EnvelopeOf<S>,
+        message: S::Message,
+        meter: &mut impl Meter,
+    ) -> ArriveOf<Self> {
+        self.find_or_make(envelope.context(), meter)
+            .arrive_metered(envelope, message, meter)
+    }
+
+    fn extract_metered(
+        &mut self,
+        pattern: &S::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<S>, S::Message)> {
+        self.find_mut(pattern.context(), meter)?
+            .extract_metered(pattern, meter)
+    }
+
+    fn deliver_metered(
+        &mut self,
+        envelope: &EnvelopeOf<S>,
+        meter: &mut impl Meter,
+    ) -> Option<(S::Pattern, S::Receive)> {
+        self.find_mut(envelope.context(), meter)?
+            .deliver_metered(envelope, meter)
+    }
+
+    fn probe_metered(
+        &mut self,
+        pattern: &S::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<S>, &S::Message)> {
+        self.find_mut(pattern.context(), meter)?
+            .probe_metered(pattern, meter)
+    }
+
+    fn cancel(&mut self, handle: Handle) -> Option<S::Receive> {
+        self.find_mut(handle.context(), &mut crate::Unmetered)?
+            .cancel(handle)
+    }
+
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Self>),
+    ) {
+        for queues in &mut self.queues {
+            queues.purge(select, back);
+        }
+    }
+
+    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
+        for queues in &self.queues {
+            queues.visit(visitor);
+        }
+    }
+
+    fn posted_len(&self) -> usize {
+        self.queues.iter().map(S::posted_len).sum()
+    }
+
+    fn unexpected_len(&self) -> usize {
+        self.queues.iter().map(S::unexpected_len).sum()
+    }
+
+    fn next_sequence(&self) -> u64 {
+        let sequences = self.queues.iter().map(S::next_sequence);
+        sequences.max().unwrap_or(self.config.first_sequence)
+    }
+
+    fn clear(&mut self) {
+        self.queues.iter_mut().for_each(S::clear);
+    }
+
+    fn announce(&mut self, call: &CollectiveCall) {
+        if let Some(queues) = self.find_mut(call.context, &mut crate::Unmetered) {
+            queues.announce(call);
+        }
+    }
+}
+
+impl<S: Footprint> Footprint for Leads<S> {
+    fn memory(&self) -> Memory {
+        let leads = Memory {
+            entries: 0,
+            index: vec_bytes(&self.contexts) + vec_bytes(&self.queues),
+        };
+        self.queues.iter().map(S::memory).fold(leads, |a, b| a + b)
+    }
+}

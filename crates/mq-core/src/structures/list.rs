@@ -1,0 +1,130 @@
+//! `list`: one linked list for each queue, all contexts together.
+//!
+//! What MPICH and MVAPICH do, and the baseline of every paper. Choose it to compare with, or where
+//! queues never hold more than a few entries and memory is counted in single bytes.
+//!
+//! Search: linear in the entries queued before the match, of all contexts. Insertion, removal and
+//! cancel: constant. Memory: the entries.
+
+use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use crate::config::Config;
+use crate::fifo::{Fifo, Search};
+use crate::memory::{Footprint, Memory};
+use crate::meter::{Meter, Queue};
+use crate::pattern::{Pattern, matches};
+use crate::queues::Scope;
+
+/// The `list` structure; see the [module](self).
+#[derive(Debug)]
+pub struct List<P: Pattern, R, M> {
+    slabs: Slabs<P, R, M>,
+    posted: Fifo,
+    unexpected: Fifo,
+}
+
+impl<P: Pattern, R, M> List<P, R, M> {
+    #[inline(always)]
+    fn search_posted(&self, envelope: &P::Envelope, meter: &mut impl Meter) -> Search {
+        let search = self
+            .posted
+            .find(&self.slabs.posted, |pattern| matches(pattern, envelope));
+        meter.visited(Queue::Posted, search.visited);
+        search
+    }
+
+    #[inline(always)]
+    fn search_unexpected(&self, pattern: &P, meter: &mut impl Meter) -> Search {
+        let search = self.unexpected.find(&self.slabs.unexpected, |envelope| {
+            matches(pattern, envelope)
+        });
+        meter.visited(Queue::Unexpected, search.visited);
+        search
+    }
+}
+
+impl<P: Pattern, R, M> Arrangement for List<P, R, M> {
+    type Pattern = P;
+    type Receive = R;
+    type Message = M;
+    type Place = ();
+
+    fn from_config(config: &Config) -> Self {
+        Self {
+            slabs: Slabs::new(config),
+            posted: Fifo::EMPTY,
+            unexpected: Fifo::EMPTY,
+        }
+    }
+
+    fn scope_of(_: &Config) -> Scope {
+        Scope::Process
+    }
+
+    #[inline(always)]
+    fn slabs(&self) -> &SlabsOf<Self> {
+        &self.slabs
+    }
+
+    #[inline(always)]
+    fn slabs_mut(&mut self) -> &mut SlabsOf<Self> {
+        &mut self.slabs
+    }
+
+    #[inline]
+    fn find_posted(
+        &mut self,
+        envelope: &EnvelopeIn<Self>,
+        meter: &mut impl Meter,
+    ) -> Result<u32, ()> {
+        self.search_posted(envelope, meter).found.ok_or(())
+    }
+
+    #[inline]
+    fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, ()> {
+        self.search_unexpected(pattern, meter).found.ok_or(())
+    }
+
+    #[inline]
+    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+        self.search_posted(envelope, meter).found
+    }
+
+    #[inline]
+    fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
+        self.search_unexpected(pattern, meter).found
+    }
+
+    #[inline]
+    fn link_posted(&mut self, slot: u32, (): ()) {
+        self.posted.push_back(&mut self.slabs.posted, slot);
+    }
+
+    #[inline]
+    fn link_unexpected(&mut self, slot: u32, (): ()) {
+        self.unexpected.push_back(&mut self.slabs.unexpected, slot);
+    }
+
+    #[inline]
+    fn unlink_posted(&mut self, slot: u32) {
+        self.posted.unlink(&mut self.slabs.posted, slot);
+    }
+
+    #[inline]
+    fn unlink_unexpected(&mut self, slot: u32) {
+        self.unexpected.unlink(&mut self.slabs.unexpected, slot);
+    }
+
+    fn reset(&mut self) {
+        self.posted = Fifo::EMPTY;
+        self.unexpected = Fifo::EMPTY;
+    }
+}
+
+impl<P: Pattern, R, M> Footprint for List<P, R, M> {
+    fn memory(&self) -> Memory {
+        Memory {
+            entries: self.slabs.bytes(),
+            index: 0,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `pnp`: senders that talk much (partners) get a list each, the others share one.
+//!
+//! The dynamic partner/non-partner design of Ghazimirsaeed, Mirsadeghi & Afsahi (Workshop on Exascale MPI 2017) as
+//! told in Ghazimirsaeed et al. 2019, §4.2. All elements share one list until it is theta long;
+//! then the senders above the average become partners with a list of their own, and the others go
+//! on in a new shared list, which may be split in the same way. Choose it where few of very many
+//! peers are busy and memory must not grow with the communicator.
+//!
+//! Search: the shared lists up to the level where the sender became a partner, then its own.
+//! Memory: at most `k * sqrt(n)` lists of 8 bytes, and a hash table of the partners.
+
+use super::layered::{Layered, ListId, Origin, Plan};
+use super::routed::Sender;
+use crate::config::{Config, Tuning};
+use crate::hash::MixMap;
+use crate::memory::vec_bytes;
+use crate::meter::Queue;
+use crate::pattern::Pattern;
+
+/// The `pnp` structure; see the [module](self).
+pub type Pnp<P, R, M> = Layered<Partners, P, R, M>;
+
+impl<P: Pattern, R, M> Pnp<P, R, M> {
+    /// Senders with a list of their own in one of the queues.
+    pub fn partners(&self, queue: Queue) -> usize {
+        self.plan(queue).partners.len()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Partner {
+    list: ListId,
+    /// The level whose shared list it was taken from.
+    level: u32,
+}
+
+/// Who is a partner in one queue.
+#[derive(Debug)]
+pub struct Partners {
+    threshold: u32,
+    k: f64,
+    /// The largest communicator size known or seen.
+    size: u32,
+    /// The shared list of each level; new elements of non-partners go to the last.
+    shared: Vec<ListId>,
+    partners: MixMap<Sender, Partner>,
+    /// Elements that each sender put into the last shared list.
+    counts: MixMap<Sender, u32>,
+    /// Elements now in the last shared list.
+    length: u32,
+    /// The length at which partners are next looked for.
+    next_choice: u32,
+    lists: u32,
+}
+
+impl Partners {
+    /// The last shared list is too long: its busiest senders become partners, if there is room.
+    #[cold]
+    fn choose(&mut self) {
+        let room = Tuning::dedicated_limit(self.k, self.size).saturating_sub(self.partners.len());
+        let total: u64 = self.counts.values().map(|&count| u64::from(count)).sum();
+        let senders = self.counts.len() as u64;
+        let above = |count: u32| u64::from(count) * senders > total;
+        let mut chosen: Vec<(Sender, u32)> = self
+            .counts
+            .iter()
+            .filter(|&(_, &count)| above(count))
+            .map(|(&sender, &count)| (sender, count))
+            .collect();
+        chosen.sort_unstable_by_key(|&(sender, count)| (core::cmp::Reverse(count), sender));
+        chosen.truncate(room);
+        if chosen.is_empty() {
+            self.next_choice = self.length.saturating_add(self.threshold);
+            return;
+        }
+        for (sender, _) in chosen {
+            let list = self.new_list();
+            let level = self.level();
+            self.partners.insert(sender, Partner { list, level });
+        }
+        let list = self.new_list();
+        self.shared.push(list);
+        self.counts.clear();
+        self.length = 0;
+        self.next_choice = self.threshold;
+    }
+
+    fn new_list(&mut self) -> ListId {
+        self.lists += 1;
+        self.lists - 1
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "each level has a partner, capped"
+    )]
+    const fn level(&self) -> u32 {
+        self.shared.len() as u32 - 1
+    }
+}
+
+impl Plan for Partners {
+    fn from_config(config: &Config) -> Self {
+        let threshold = config.tuning.partner_threshold.max(1);
+        Self {
+            threshold,
+            k: config.tuning.point_to_point_k,
+            size: config.size.unwrap_or(0),
+            shared: vec![0],
+            partners: MixMap::default(),
+            counts: MixMap::default(),
+            length: 0,
+            next_choice: threshold,
+            lists: 1,
+        }
+    }
+
+    fn lists(&self) -> usize {
+        self.lists as usize
+    }
+
+    #[inline]
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId)) {
+        if self.partners.is_empty() {
+            return visitor(0);
+        }
+        match self.partners.get(&origin.sender) {
+            None => self.shared.iter().copied().for_each(visitor),
+            Some(partner) => {
+                for &list in &self.shared[..=partner.level as usize] {
+                    visitor(list);
+                }
+                visitor(partner.list);
+            }
+        }
+    }
+
+    #[inline]
+    fn home(&mut self, origin: Origin) -> ListId {
+        match self.partners.get(&origin.sender) {
+            Some(partner) => partner.list,
+            None => self.shared[self.shared.len() - 1],
+        }
+    }
+
+    #[inline]
+    fn linked(&mut self, origin: Origin, list: ListId) {
+        if list != self.shared[self.shared.len() - 1] {
+            return;
+        }
+        self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
+        self.length += 1;
+        *self.counts.entry(origin.sender).or_insert(0) += 1;
+        if self.length >= self.next_choice {
+            self.choose();
+        }
+    }
+
+    #[inline]
+    fn unlinked(&mut self, _: Origin, list: ListId) {
+        if list == self.shared[self.shared.len() - 1] {
+            self.length -= 1;
+        }
+    }
+
+    fn reset(&mut self) {
+        self.shared.truncate(1);
+        self.partners.clear();
+        self.counts.clear();
+        self.length = 0;
+        self.next_choice = self.threshold;
+        self.lists = 1;
+    }
+
+    fn bytes(&self) -> usize {
+        vec_bytes(&self.shared) + self.partners.allocation_size() + self.counts.allocation_size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MatchQueues;
+    use crate::mpi::{MpiEnvelope, MpiPattern};
+
+    #[test]
+    fn busy_senders_become_partners_and_never_more_than_the_limit() {
+        let config = Config::default().with_size(10_000);
+        let mut queues = Pnp::<MpiPattern, (), ()>::with_config(&config);
+        for round in 0..400 {
+            for sender in 0..50 {
+                if sender < 5 || round % 50 == 0 {
+                    let _ = queues.arrive(MpiEnvelope::new(0, sender, round), ());
+                }
+            }
+        }
+        let partners = queues.partners(Queue::Unexpected);
+        assert!(
+            partners >= 5,
+            "the five busy senders are partners, got {partners}"
+        );
+        assert!(partners <= 200, "at most k * sqrt(n), got {partners}");
+        assert_eq!(queues.partners(Queue::Posted), 0);
+    }
+}

@@ -1,0 +1,173 @@
+//! `rbtree`: for each context, a red-black tree keyed by rank, with a short lane at each node.
+//!
+//! The alternative that Zounmevo & Afsahi 2014, §6, measure the 4-D structure against. The tree is
+//! that of the intrusive-collections crate. Choose it to compare with.
+//!
+//! Search: logarithmic in the ranks queued, then the entries of one sender. A node is made on
+//! demand and freed when empty.
+
+// The adapter macro writes the offset arithmetic of intrusive links.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::cmp::Ordering;
+
+use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
+
+use super::lane::{Lane, LaneId, Pool};
+use super::leads::Leads;
+use super::routed::{Route, Routed, Sender};
+use crate::config::Config;
+use crate::envelope::Rank;
+use crate::meter::Meter;
+use crate::queues::Scope;
+
+/// The `rbtree` structure; see the [module](self).
+pub type RbTree<P, R, M> = Leads<Routed<RankTree, P, R, M>>;
+
+#[derive(Debug)]
+struct Node {
+    link: RBTreeLink,
+    rank: Rank,
+    lane: LaneId,
+}
+
+intrusive_adapter!(ByRank = Box<Node>: Node { link => RBTreeLink });
+
+impl<'a> KeyAdapter<'a> for ByRank {
+    type Key = Counted<'a>;
+    fn get_key(&self, node: &'a Node) -> Counted<'a> {
+        Counted {
+            rank: node.rank,
+            compared: None,
+        }
+    }
+}
+
+/// A rank that counts how often it is compared: the nodes a search passes.
+#[derive(Debug)]
+struct Counted<'a> {
+    rank: Rank,
+    compared: Option<&'a Cell<u32>>,
+}
+
+impl PartialEq for Counted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Counted<'_> {}
+
+impl PartialOrd for Counted<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Counted<'_> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        for counted in [self.compared, other.compared].into_iter().flatten() {
+            counted.set(counted.get() + 1);
+        }
+        self.rank.cmp(&other.rank)
+    }
+}
+
+#[derive(Debug)]
+struct RankLane {
+    rank: Rank,
+    lane: Lane,
+}
+
+/// The tree of one context.
+pub struct RankTree {
+    tree: RBTree<ByRank>,
+    lanes: Pool<RankLane>,
+}
+
+impl core::fmt::Debug for RankTree {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RankTree")
+            .field("nodes", &self.lanes.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl RankTree {
+    fn search(&self, rank: Rank, meter: &mut impl Meter) -> Option<LaneId> {
+        let compared = Cell::new(0);
+        let key = Counted {
+            rank,
+            compared: Some(&compared),
+        };
+        let lane = self.tree.find(&key).get().map(|node| node.lane);
+        meter.passed(compared.get());
+        lane
+    }
+}
+
+impl Route for RankTree {
+    fn from_config(_: &Config) -> Self {
+        Self {
+            tree: RBTree::new(ByRank::new()),
+            lanes: Pool::new(),
+        }
+    }
+
+    fn scope() -> Scope {
+        Scope::Context
+    }
+
+    #[inline]
+    fn find(&self, sender: Sender, meter: &mut impl Meter) -> Option<LaneId> {
+        self.search(sender.rank, meter)
+    }
+
+    fn find_or_make(&mut self, sender: Sender, meter: &mut impl Meter) -> LaneId {
+        let rank = sender.rank;
+        if let Some(lane) = self.search(rank, meter) {
+            return lane;
+        }
+        let lane = Lane::EMPTY;
+        let lane = self.lanes.make(RankLane { rank, lane });
+        let link = RBTreeLink::new();
+        self.tree.insert(Box::new(Node { link, rank, lane }));
+        lane
+    }
+
+    #[inline(always)]
+    fn lane(&self, id: LaneId) -> &Lane {
+        &self.lanes.get(id).lane
+    }
+
+    #[inline(always)]
+    fn lane_mut(&mut self, id: LaneId) -> &mut Lane {
+        &mut self.lanes.get_mut(id).lane
+    }
+
+    fn each(&self, visitor: &mut impl FnMut(&Lane)) {
+        for node in &self.tree {
+            visitor(self.lane(node.lane));
+        }
+    }
+
+    fn emptied(&mut self, id: LaneId) {
+        let key = Counted {
+            rank: self.lanes.get(id).rank,
+            compared: None,
+        };
+        self.tree.find_mut(&key).remove();
+        self.lanes.free(id);
+    }
+
+    fn reset(&mut self) {
+        self.tree.clear();
+        self.lanes.clear();
+    }
+
+    fn bytes(&self) -> usize {
+        self.lanes.len() * size_of::<Node>() + self.lanes.bytes()
+    }
+}

@@ -1,0 +1,334 @@
+//! Structures that send each source to one lane: what they share.
+//!
+//! A [`Route`] knows which [`Lane`] holds the entries of a source. [`Routed`] does the rest once
+//! for all of them: receives from any source in a list of their own, merged by sequence number;
+//! searches over all lanes for wildcards; lanes freed when empty.
+
+use core::marker::PhantomData;
+
+use super::best::Best;
+use super::lane::{Lane, LaneId};
+use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use crate::config::Config;
+use crate::envelope::{ContextId, Envelope, Rank};
+use crate::fifo::Fifo;
+use crate::memory::{Footprint, Memory};
+use crate::meter::{Meter, Queue};
+use crate::pattern::{Pattern, Source, matches};
+use crate::queues::Scope;
+
+/// The home of a receive from any source.
+const WILD: LaneId = LaneId::MAX;
+
+/// A sender, as far as a structure may route by it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Sender {
+    /// The communicator.
+    pub context: ContextId,
+    /// The rank in it.
+    pub rank: Rank,
+}
+
+/// Which lane holds the entries of a sender.
+///
+/// # Contract
+/// All entries of one sender are in one lane, until [`searched`](Self::searched) returns true. A
+/// lane's number is below `u32::MAX` and stays its own until the lane is empty.
+pub trait Route: core::fmt::Debug {
+    /// A route without lanes.
+    fn from_config(config: &Config) -> Self;
+
+    /// See [`MatchQueues::scope`](crate::MatchQueues::scope).
+    fn scope() -> Scope;
+
+    /// The lane of a sender, if it exists.
+    fn find(&self, sender: Sender, meter: &mut impl Meter) -> Option<LaneId>;
+
+    /// The lane of a sender, made if it does not exist: where the search ends is where the lane
+    /// belongs.
+    fn find_or_make(&mut self, sender: Sender, meter: &mut impl Meter) -> LaneId;
+
+    /// The lane with a number.
+    fn lane(&self, id: LaneId) -> &Lane;
+
+    /// The lane with a number, to change.
+    fn lane_mut(&mut self, id: LaneId) -> &mut Lane;
+
+    /// Shows all lanes.
+    fn each(&self, visitor: &mut impl FnMut(&Lane));
+
+    /// A lane is empty, again or still.
+    fn emptied(&mut self, _id: LaneId) {}
+
+    /// A search compared `visited` entries. True if the route now wants other lanes, all of which
+    /// are empty: every entry is then linked anew, in order.
+    fn searched(&mut self, _visited: u32) -> bool {
+        false
+    }
+
+    /// The last entry of both queues has left; all lanes are empty.
+    fn drained(&mut self) {}
+
+    /// Drops all lanes and what was learned.
+    fn reset(&mut self);
+
+    /// Heap bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// A structure made of a route and the lanes it leads to.
+#[derive(Debug)]
+pub struct Routed<Rt, P: Pattern, R, M> {
+    slabs: Slabs<P, R, M>,
+    route: Rt,
+    /// Receives from any source, of all contexts of this object.
+    wild: Fifo,
+    marker: PhantomData<(P, R, M)>,
+}
+
+impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
+    /// The route, to look at.
+    pub const fn route(&self) -> &Rt {
+        &self.route
+    }
+
+    #[inline]
+    fn search_posted(&self, lane: Option<LaneId>, envelope: &P::Envelope) -> Best {
+        let posted = &self.slabs.posted;
+        let mut best = Best::NONE;
+        if let Some(lane) = lane {
+            best.search(self.route.lane(lane).posted, posted, |p| {
+                matches(p, envelope)
+            });
+        }
+        if !self.wild.is_empty() {
+            best.search(self.wild, posted, |p| matches(p, envelope));
+        }
+        best
+    }
+
+    #[inline]
+    fn search_lane(&self, lane: Option<LaneId>, pattern: &P) -> Best {
+        let mut best = Best::NONE;
+        if let Some(lane) = lane {
+            let list = self.route.lane(lane).unexpected;
+            best.search(list, &self.slabs.unexpected, |e| matches(pattern, e));
+        }
+        best
+    }
+
+    /// A receive from any source asks every lane.
+    #[cold]
+    fn search_all(&self, pattern: &P) -> Best {
+        let mut best = Best::NONE;
+        self.route.each(&mut |lane| {
+            best.search(lane.unexpected, &self.slabs.unexpected, |e| {
+                matches(pattern, e)
+            });
+        });
+        best
+    }
+
+    /// Links all entries again after the route has changed its mind.
+    #[cold]
+    fn relink(&mut self) {
+        for slot in self.slabs.posted.slots_in_order() {
+            if self.slabs.posted.home(slot) != WILD {
+                let pattern = *self.slabs.posted.key(slot);
+                let lane = self.lane_of_posted(&pattern);
+                self.push_posted(slot, lane);
+            }
+        }
+        for slot in self.slabs.unexpected.slots_in_order() {
+            let sender = sender_of(self.slabs.unexpected.key(slot));
+            let lane = self.route.find_or_make(sender, &mut crate::Unmetered);
+            self.push_unexpected(slot, lane);
+        }
+    }
+
+    fn lane_of_posted(&mut self, pattern: &P) -> LaneId {
+        match pattern.source() {
+            Source::Any => WILD,
+            Source::Rank(rank) => {
+                let context = pattern.context();
+                let sender = Sender { context, rank };
+                self.route.find_or_make(sender, &mut crate::Unmetered)
+            }
+        }
+    }
+
+    #[inline]
+    fn push_posted(&mut self, slot: u32, lane: LaneId) {
+        let slab = &mut self.slabs.posted;
+        slab.set_home(slot, lane);
+        if lane == WILD {
+            self.wild.push_back(slab, slot);
+        } else {
+            self.route.lane_mut(lane).posted.push_back(slab, slot);
+        }
+    }
+
+    #[inline]
+    fn push_unexpected(&mut self, slot: u32, lane: LaneId) {
+        let slab = &mut self.slabs.unexpected;
+        slab.set_home(slot, lane);
+        self.route.lane_mut(lane).unexpected.push_back(slab, slot);
+    }
+
+    #[inline]
+    fn after_unlink(&mut self, lane: LaneId) {
+        if lane != WILD && self.route.lane(lane).is_empty() {
+            self.route.emptied(lane);
+        }
+        if self.slabs.posted.len() + self.slabs.unexpected.len() == 1 {
+            self.route.drained();
+        }
+    }
+
+    /// Tells the route what a search cost; it may have all entries moved. `lane` is where the
+    /// searcher would be linked, before and after.
+    #[inline]
+    fn learn(&mut self, visited: u32, sender: Option<Sender>, lane: LaneId) -> LaneId {
+        if !self.route.searched(visited) {
+            return lane;
+        }
+        self.relink();
+        sender.map_or(WILD, |s| self.route.find_or_make(s, &mut crate::Unmetered))
+    }
+}
+
+#[inline(always)]
+fn sender_of(envelope: &impl Envelope) -> Sender {
+    Sender {
+        context: envelope.context(),
+        rank: envelope.source(),
+    }
+}
+
+impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
+    type Pattern = P;
+    type Receive = R;
+    type Message = M;
+    type Place = LaneId;
+
+    fn from_config(config: &Config) -> Self {
+        Self {
+            slabs: Slabs::new(config),
+            route: Rt::from_config(config),
+            wild: Fifo::EMPTY,
+            marker: PhantomData,
+        }
+    }
+
+    fn scope_of(_: &Config) -> Scope {
+        Rt::scope()
+    }
+
+    #[inline(always)]
+    fn slabs(&self) -> &SlabsOf<Self> {
+        &self.slabs
+    }
+
+    #[inline(always)]
+    fn slabs_mut(&mut self) -> &mut SlabsOf<Self> {
+        &mut self.slabs
+    }
+
+    #[inline]
+    fn find_posted(
+        &mut self,
+        envelope: &EnvelopeIn<Self>,
+        meter: &mut impl Meter,
+    ) -> Result<u32, LaneId> {
+        let sender = sender_of(envelope);
+        let lane = self.route.find_or_make(sender, meter);
+        let best = self.search_posted(Some(lane), envelope);
+        meter.visited(Queue::Posted, best.visited);
+        let lane = self.learn(best.visited, Some(sender), lane);
+        if best.slot.is_some() && self.route.lane(lane).is_empty() {
+            // A receive from any source took the message: the lane was made for nothing.
+            self.route.emptied(lane);
+        }
+        best.slot.ok_or(lane)
+    }
+
+    #[inline]
+    fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, LaneId> {
+        let (best, sender, lane) = match pattern.source() {
+            Source::Any => (self.search_all(pattern), None, WILD),
+            Source::Rank(rank) => {
+                let context = pattern.context();
+                let sender = Sender { context, rank };
+                let lane = self.route.find_or_make(sender, meter);
+                (self.search_lane(Some(lane), pattern), Some(sender), lane)
+            }
+        };
+        meter.visited(Queue::Unexpected, best.visited);
+        let lane = self.learn(best.visited, sender, lane);
+        best.slot.ok_or(lane)
+    }
+
+    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+        let lane = self.route.find(sender_of(envelope), meter);
+        let best = self.search_posted(lane, envelope);
+        meter.visited(Queue::Posted, best.visited);
+        best.slot
+    }
+
+    fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
+        let best = match pattern.source() {
+            Source::Any => self.search_all(pattern),
+            Source::Rank(rank) => {
+                let context = pattern.context();
+                let lane = self.route.find(Sender { context, rank }, meter);
+                self.search_lane(lane, pattern)
+            }
+        };
+        meter.visited(Queue::Unexpected, best.visited);
+        best.slot
+    }
+
+    #[inline]
+    fn link_posted(&mut self, slot: u32, place: LaneId) {
+        self.push_posted(slot, place);
+    }
+
+    #[inline]
+    fn link_unexpected(&mut self, slot: u32, place: LaneId) {
+        self.push_unexpected(slot, place);
+    }
+
+    #[inline]
+    fn unlink_posted(&mut self, slot: u32) {
+        let slab = &mut self.slabs.posted;
+        let lane = slab.home(slot);
+        if lane == WILD {
+            self.wild.unlink(slab, slot);
+        } else {
+            self.route.lane_mut(lane).posted.unlink(slab, slot);
+        }
+        self.after_unlink(lane);
+    }
+
+    #[inline]
+    fn unlink_unexpected(&mut self, slot: u32) {
+        let slab = &mut self.slabs.unexpected;
+        let lane = slab.home(slot);
+        self.route.lane_mut(lane).unexpected.unlink(slab, slot);
+        self.after_unlink(lane);
+    }
+
+    fn reset(&mut self) {
+        self.wild = Fifo::EMPTY;
+        self.route.reset();
+    }
+}
+
+impl<Rt: Route, P: Pattern, R, M> Footprint for Routed<Rt, P, R, M> {
+    fn memory(&self) -> Memory {
+        Memory {
+            entries: self.slabs.bytes(),
+            index: self.route.bytes(),
+        }
+    }
+}

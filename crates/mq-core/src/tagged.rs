@@ -1,0 +1,133 @@
+//! The 64-bit tag with an ignore mask, as in libfabric, UCX, PSM and Portals.
+//!
+//! A message matches when `(tag ^ wanted) & !ignore == 0` and its source is the one asked for, or
+//! any. Runtimes that put the source into the tag leave it 0 on both sides.
+
+use crate::envelope::{ContextId, Envelope, Rank, TrafficClass};
+use crate::pattern::{Pattern, Source};
+
+const SOURCE_SHIFT: u32 = 64;
+
+/// A message with a 64-bit tag.
+///
+/// ```
+/// use mq_core::tagged::{TaggedEnvelope, TaggedPattern};
+/// use mq_core::{Source, matches};
+///
+/// let wanted = TaggedPattern::new(0, Source::Any, 0xaa_0000, 0xffff);
+/// assert!(matches(&wanted, &TaggedEnvelope::new(0, 5, 0xaa_1234)));
+/// assert!(!matches(&wanted, &TaggedEnvelope::new(0, 5, 0xab_1234)));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TaggedEnvelope {
+    /// The endpoint or communicator.
+    pub context: ContextId,
+    /// The sender; 0 everywhere where the tag names it.
+    pub source: Rank,
+    /// The tag.
+    pub tag: u64,
+    /// Which operation the message belongs to.
+    pub class: TrafficClass,
+}
+
+impl TaggedEnvelope {
+    /// A point-to-point message.
+    pub const fn new(context: u32, source: u32, tag: u64) -> Self {
+        Self {
+            context: ContextId(context),
+            source: Rank(source),
+            tag,
+            class: TrafficClass::PointToPoint,
+        }
+    }
+}
+
+impl Envelope for TaggedEnvelope {
+    type Bits = u128;
+
+    #[inline(always)]
+    fn context(&self) -> ContextId {
+        self.context
+    }
+    #[inline(always)]
+    fn source(&self) -> Rank {
+        self.source
+    }
+    #[inline(always)]
+    fn bits(&self) -> u128 {
+        u128::from(self.source.0) << SOURCE_SHIFT | u128::from(self.tag)
+    }
+    #[inline(always)]
+    fn class(&self) -> TrafficClass {
+        self.class
+    }
+}
+
+/// A receive that compares a 64-bit tag outside an ignore mask.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TaggedPattern {
+    /// The endpoint or communicator.
+    pub context: ContextId,
+    /// The sender, or any.
+    pub source: Source,
+    /// The tag whose bits are compared.
+    pub wanted: u64,
+    /// The bits of the tag that may differ.
+    pub ignore: u64,
+    /// Which operation the receive belongs to.
+    pub class: TrafficClass,
+}
+
+impl TaggedPattern {
+    /// A receive whose class is unknown if any tag bit is ignored, else point-to-point.
+    pub fn new(context: u32, source: impl Into<Source>, wanted: u64, ignore: u64) -> Self {
+        Self {
+            context: ContextId(context),
+            source: source.into(),
+            wanted,
+            ignore,
+            class: if ignore == 0 {
+                TrafficClass::PointToPoint
+            } else {
+                TrafficClass::Unknown
+            },
+        }
+    }
+}
+
+impl Pattern for TaggedPattern {
+    type Envelope = TaggedEnvelope;
+
+    #[inline(always)]
+    fn context(&self) -> ContextId {
+        self.context
+    }
+    #[inline(always)]
+    fn source(&self) -> Source {
+        self.source
+    }
+    #[inline(always)]
+    fn bits(&self) -> u128 {
+        let source = match self.source {
+            Source::Any => 0,
+            Source::Rank(rank) => rank.0,
+        };
+        u128::from(source) << SOURCE_SHIFT | u128::from(self.wanted & !self.ignore)
+    }
+    #[inline(always)]
+    fn care(&self) -> u128 {
+        let source = match self.source {
+            Source::Any => 0,
+            Source::Rank(_) => u128::MAX << SOURCE_SHIFT,
+        };
+        source | u128::from(!self.ignore)
+    }
+    #[inline(always)]
+    fn any_tag(&self) -> bool {
+        self.ignore != 0
+    }
+    #[inline(always)]
+    fn class(&self) -> TrafficClass {
+        self.class
+    }
+}
