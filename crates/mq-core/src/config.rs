@@ -20,7 +20,7 @@ pub struct Config {
     pub allow_overtaking: bool,
     /// The smallest number that handles may use; keeps those of a freed context stale.
     pub first_sequence: u64,
-    /// Parameters of the published structures.
+    /// Parameters of the structures.
     pub tuning: Tuning,
 }
 
@@ -41,9 +41,11 @@ impl Config {
     }
 }
 
-/// Parameters of the published structures; the defaults are those of their papers.
+/// Parameters of the structures; the defaults are those of their papers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
+    /// `indexed`: a scan of more entries than this makes the queues deep.
+    pub scan_limit: u32,
     /// `threshold`: what the longest 4-D search is multiplied by to get the communicator size from
     /// which on the 4-D structure is used. At least 1.
     pub adjustment: f64,
@@ -65,6 +67,7 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self {
+            scan_limit: 32,
             adjustment: 2.0,
             bins: 256,
             adaptive_search: 64,

@@ -3,6 +3,8 @@
 mod directory;
 mod options;
 
+use core::fmt;
+
 use self::directory::{Context, Directory, Promises};
 pub use self::options::{Budget, ContextOptions, EngineOptions};
 use crate::collective::CollectiveCall;
@@ -48,7 +50,6 @@ use crate::structures::Kind;
 /// assert_eq!(refused.payload, [2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Engine<Q: MatchQueues> {
     directory: Directory,
     objects: Vec<Q>,
@@ -72,6 +73,15 @@ struct Used {
 impl<Q: MatchQueues> Default for Engine<Q> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<Q: MatchQueues + fmt::Debug> fmt::Debug for Engine<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("objects", &self.objects)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 

@@ -68,7 +68,6 @@ impl<M> fmt::Debug for Budget<M> {
 }
 
 /// What an engine is told when it is made.
-#[derive(Debug)]
 pub struct EngineOptions<M> {
     pub(super) kind: Kind,
     pub(super) tuning: Tuning,
@@ -93,7 +92,7 @@ impl<M> EngineOptions<M> {
         self
     }
 
-    /// Parameters of the published structures.
+    /// Parameters of the structures.
     #[must_use]
     pub fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
@@ -105,6 +104,16 @@ impl<M> EngineOptions<M> {
     pub fn budget(mut self, budget: Budget<M>) -> Self {
         self.budget = budget;
         self
+    }
+}
+
+impl<M> fmt::Debug for EngineOptions<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineOptions")
+            .field("kind", &self.kind)
+            .field("tuning", &self.tuning)
+            .field("budget", &self.budget)
+            .finish()
     }
 }
 

@@ -55,6 +55,38 @@ macro_rules! any_queues {
 }
 for_each_structure!(any_queues);
 
+/// Something to be done with a structure that is named at run time but compiled for each.
+///
+/// [`Kind::accept`] calls it; timing loops use it to measure a structure without the branch of
+/// [`AnyQueues`].
+pub trait KindVisitor<P: Pattern, R, M> {
+    /// What comes of it.
+    type Output;
+
+    /// Does it with structure `Q`.
+    fn visit<Q>(self) -> Self::Output
+    where
+        Q: MatchQueues<Pattern = P, Receive = R, Message = M> + Footprint + 'static;
+}
+
+macro_rules! accept {
+    ($($variant:ident, $type:ident, $name:literal, $source:literal, $choose:literal;)*) => {
+        impl Kind {
+            /// Calls the visitor with the type of this structure.
+            pub fn accept<P, R, M, V>(self, visitor: V) -> V::Output
+            where
+                P: Pattern + 'static,
+                R: 'static,
+                M: 'static,
+                V: KindVisitor<P, R, M>,
+            {
+                match self { $(Self::$variant => visitor.visit::<$type<P, R, M>>(),)* }
+            }
+        }
+    };
+}
+for_each_structure!(accept);
+
 impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
     type Pattern = P;
     type Receive = R;

@@ -26,14 +26,14 @@ use core::fmt;
 use core::str::FromStr;
 
 pub use self::adaptive::{Adaptive, ListThenBins};
-pub use self::any::AnyQueues;
+pub use self::any::{AnyQueues, KindVisitor};
 pub use self::array::{Array, RankHeads};
 pub use self::bins::{Bins, HashedBins};
 pub use self::clusters::{ClusteredLists, Groups};
 pub use self::col::{Col, Collectives};
 pub use self::col_pnp::{ColPnp, Unified};
 pub use self::four_d::{Cube, FourD};
-pub use self::indexed::{Indexed, SCAN_LIMIT};
+pub use self::indexed::Indexed;
 pub use self::lane::{Lane, LaneId};
 pub use self::layered::{Layered, ListId, Origin, Plan};
 pub use self::leads::Leads;

@@ -283,7 +283,10 @@ impl<B: MatchBits> Keys<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.place_of_receive(pattern, unexpected);
+        if pattern.care() != B::ALL {
+            self.prepare_view(pattern.care(), unexpected);
+        }
+        let place = self.place_of_receive(pattern);
         if place == Place::UNINDEXED {
             return scan(pattern, unexpected, meter).ok_or(place);
         }
@@ -292,34 +295,31 @@ impl<B: MatchBits> Keys<B> {
         found.ok_or(place)
     }
 
-    /// Where a receive belongs; prepares the class of its mask to be searched.
+    /// Where a receive belongs.
     #[inline]
-    pub(super) fn place_of_receive<P, M>(
-        &mut self,
-        pattern: &P,
-        unexpected: &Slab<P::Envelope, M>,
-    ) -> Place
+    pub(super) fn place_of_receive<P>(&mut self, pattern: &P) -> Place
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let care = pattern.care();
-        let Some(class) = self.class_of(care) else {
-            return Place::UNINDEXED;
-        };
-        if class != EXACT {
-            self.prepare_view(class, unexpected);
+        match self.class_of(care) {
+            Some(class) => {
+                Place(self.find_or_make(class, pattern.context(), pattern.bits() & care))
+            }
+            None => Place::UNINDEXED,
         }
-        Place(self.find_or_make(class, pattern.context(), pattern.bits() & care))
     }
 
     /// Makes the view of a class, if a receive of it now looks for messages for the first time.
-    fn prepare_view<E: Envelope<Bits = B>, M>(&mut self, class: Class, unexpected: &Slab<E, M>) {
+    fn prepare_view<E: Envelope<Bits = B>, M>(&mut self, care: B, unexpected: &Slab<E, M>) {
+        let Some(class) = self.class_of_mask(care) else {
+            return;
+        };
         let mask = &mut self.masks[class as usize - 1];
         if mask.view.is_some() || unexpected.is_empty() {
             return;
         }
-        let care = mask.care;
         let mut view = View::default();
         for slot in unexpected.slots_in_order() {
             let envelope = unexpected.key(slot);

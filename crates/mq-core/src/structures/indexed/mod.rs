@@ -3,15 +3,15 @@
 //! **Short form.** Two lists, as in `list` but for one context: nothing beats it while a search
 //! ends within a few entries, and in applications nearly every search does.
 //!
-//! **Deep form.** When a search has visited more than [`SCAN_LIMIT`] entries, both queues are
-//! indexed by [`Keys`]: one table in which an entry of either kind is found by what it must match
+//! **Deep form.** When a search has visited more entries than
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), both queues are indexed by [`Keys`]: one table in which an entry of either kind is found by what it must match
 //! exactly. A receive that is posted and a message that is unexpected never have the same key, or
 //! they would have matched; so one probe searches one queue and finds the place of insertion in
 //! the other. Wildcard receives are indexed by the bits they care about, one class for each mask in
 //! use; candidates of several classes are merged by sequence number. When the queues are short
 //! again, the short form returns.
 //!
-//! Search: at most [`SCAN_LIMIT`] entries, or one probe for each class of wildcards in use.
+//! Search: at most the limit, or one probe for each class of wildcards in use.
 //! Memory: the entries as in `list`, and while deep 24 bytes and a hash slot for each distinct key;
 //! an idle context holds no index.
 
@@ -27,9 +27,6 @@ use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::queues::Scope;
 
-/// A search of the short form that visits more entries than this makes the queues deep.
-pub const SCAN_LIMIT: u32 = 32;
-
 /// Queues of at most this many entries together become short again.
 const SHORT: u32 = 8;
 
@@ -43,6 +40,7 @@ pub struct Indexed<P: Pattern, R, M> {
     deep: bool,
     /// Kept between deep phases, so that the keys of an iterative program are found again.
     keys: Option<Box<Keys<BitsOf<P>>>>,
+    scan_limit: u32,
     /// Entries removed since the queues became deep.
     removals: u32,
 }
@@ -80,7 +78,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let unexpected: Vec<u32> = self.unexpected.slots(&self.slabs.unexpected).collect();
         for slot in posted {
             let pattern = *self.slabs.posted.key(slot);
-            let place = keys.place_of_receive(&pattern, &self.slabs.unexpected);
+            let place = keys.place_of_receive(&pattern);
             keys.link_posted(&mut self.slabs.posted, slot, place);
         }
         for slot in unexpected {
@@ -143,6 +141,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             deep: false,
             keys: None,
             removals: 0,
+            scan_limit: config.tuning.scan_limit,
         }
     }
 
@@ -171,7 +170,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         }
         let search = self.scan_posted(envelope);
         meter.visited(Queue::Posted, search.visited);
-        if search.visited > SCAN_LIMIT {
+        if search.visited > self.scan_limit {
             return self.deepen_and_place_message(search, envelope);
         }
         search.found.ok_or(Place::SHORT)
@@ -184,7 +183,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         }
         let search = self.scan_unexpected(pattern);
         meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > SCAN_LIMIT {
+        if search.visited > self.scan_limit {
             return self.deepen_and_place_receive(search, pattern);
         }
         search.found.ok_or(Place::SHORT)
@@ -263,10 +262,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn deepen_and_place_receive(&mut self, search: Search, pattern: &P) -> Result<u32, Place> {
         self.deepen();
         let keys = self.keys.get_or_insert_default();
-        let unexpected = &self.slabs.unexpected;
-        search
-            .found
-            .ok_or_else(|| keys.place_of_receive(pattern, unexpected))
+        search.found.ok_or_else(|| keys.place_of_receive(pattern))
     }
 
     #[inline(never)]

@@ -1,0 +1,365 @@
+//! [`check()`]: replays a trace through a structure and compares every pairing.
+
+use core::fmt;
+use std::sync::Arc;
+
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::{Kind, KindVisitor};
+use mq_core::{
+    Arrive, Engine, EngineOptions, Envelope, Footprint, Handle, MatchQueues, Pattern, Post, Tuning,
+    Visits,
+};
+
+use crate::trace::{Operation, Trace};
+
+/// What a checking replay found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Operations replayed.
+    pub operations: usize,
+    /// Operations whose outcome differs from the recorded one.
+    pub mismatches: usize,
+    /// The first of them.
+    pub first_mismatch: Option<Mismatch>,
+    /// Entries and objects visited, in all searches.
+    pub visits: Visits,
+    /// Searches of the posted queue.
+    pub posted_searches: u64,
+    /// Searches of the unexpected queue.
+    pub unexpected_searches: u64,
+    /// The most posted receives queued at a time, in all communicators.
+    pub max_posted: usize,
+    /// The most unexpected messages queued at a time, in all communicators.
+    pub max_unexpected: usize,
+    /// The most heap bytes the queues held at a time.
+    pub peak_bytes: usize,
+    /// Heap bytes held when the trace ended.
+    pub final_bytes: usize,
+}
+
+/// An operation whose outcome differs from the recorded one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mismatch {
+    /// The line of the trace.
+    pub line: u32,
+    /// The operation.
+    pub operation: Operation,
+    /// What the trace says was matched.
+    pub expected: Option<u32>,
+    /// What the structure matched.
+    pub got: Option<u32>,
+    /// The structure refused the operation, or a receive to be cancelled was not queued.
+    pub refused: bool,
+}
+
+/// The state of the queues after one operation, for plots and tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// The operation's number, from 0.
+    pub operation: usize,
+    /// Posted receives queued, in all communicators.
+    pub posted: usize,
+    /// Unexpected messages queued, in all communicators.
+    pub unexpected: usize,
+    /// Posted receives that the operation's search compared.
+    pub posted_visited: u64,
+    /// Unexpected messages that the operation's search compared.
+    pub unexpected_visited: u64,
+    /// What the operation matched.
+    pub matched: Option<u32>,
+}
+
+impl Report {
+    /// Entries a search of the posted queue compared on average.
+    pub fn mean_posted_visited(&self) -> f64 {
+        mean(self.visits.posted, self.posted_searches)
+    }
+
+    /// Entries a search of the unexpected queue compared on average.
+    pub fn mean_unexpected_visited(&self) -> f64 {
+        mean(self.visits.unexpected, self.unexpected_searches)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+fn mean(sum: u64, count: u64) -> f64 {
+    if count == 0 {
+        0.0
+    } else {
+        sum as f64 / count as f64
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.operation {
+            Operation::Post { .. } | Operation::Probe { .. } => "message",
+            Operation::Arrive { .. } => "receive",
+            Operation::Cancel { receive } => {
+                return write!(f, "line {}: receive {receive} was not queued", self.line);
+            }
+        };
+        let matched = |number: Option<u32>| match number {
+            Some(number) => format!("{what} {number}"),
+            None => format!("no {what}"),
+        };
+        let got = if self.refused {
+            "a refusal".into()
+        } else {
+            matched(self.got)
+        };
+        write!(
+            f,
+            "line {}: expected {}, got {got}",
+            self.line,
+            matched(self.expected)
+        )
+    }
+}
+
+/// Replays a trace through a structure, with the papers' parameters, and compares every pairing
+/// with the recorded one.
+pub fn check(trace: &Trace, kind: Kind) -> Report {
+    check_with(trace, kind, &tuning_for(trace, kind), &mut |_| ())
+}
+
+/// The papers' parameters, and for `clusters` the trace's own profile.
+pub(crate) fn tuning_for(trace: &Trace, kind: Kind) -> Tuning {
+    let clusters = (kind == Kind::Clusters).then(|| Arc::new(trace.clusters()));
+    Tuning {
+        clusters,
+        ..Tuning::default()
+    }
+}
+
+/// [`check()`] with parameters, showing the queues after every operation.
+pub fn check_with(
+    trace: &Trace,
+    kind: Kind,
+    tuning: &Tuning,
+    observer: &mut dyn FnMut(Sample),
+) -> Report {
+    kind.accept(Checker {
+        trace,
+        tuning,
+        observer,
+    })
+}
+
+struct Checker<'a> {
+    trace: &'a Trace,
+    tuning: &'a Tuning,
+    observer: &'a mut dyn FnMut(Sample),
+}
+
+impl KindVisitor<MpiPattern, u32, u32> for Checker<'_> {
+    type Output = Report;
+
+    fn visit<Q>(self) -> Report
+    where
+        Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
+    {
+        let options = EngineOptions::new().tuning(self.tuning.clone());
+        let mut engine: Engine<Q> = Engine::with_options(options);
+        self.trace.create_contexts(&mut engine);
+        let mut run = Run {
+            weights: Weights::default(),
+            handles: vec![None; self.trace.receives() as usize],
+            receives: 0,
+            messages: 0,
+            lengths: Lengths::default(),
+            report: Report::default(),
+            engine,
+        };
+        for i in 0..self.trace.operations().len() {
+            run.step(self.trace, i, self.observer);
+        }
+        run.report.final_bytes = run.engine.memory().total();
+        run.report
+    }
+}
+
+/// A checking replay in progress.
+struct Run<Q: MatchQueues> {
+    engine: Engine<Q>,
+    handles: Vec<Option<Handle>>,
+    receives: u32,
+    messages: u32,
+    lengths: Lengths,
+    weights: Weights,
+    report: Report,
+}
+
+#[derive(Default)]
+struct Lengths {
+    posted: usize,
+    unexpected: usize,
+}
+
+impl<Q> Run<Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
+{
+    fn step(&mut self, trace: &Trace, i: usize, observer: &mut dyn FnMut(Sample)) {
+        let operation = trace.operations()[i];
+        let before = self.report.visits;
+        let (got, refused) = match self.perform(operation) {
+            Ok(got) => (got, false),
+            Err(Unperformed) => (None, true),
+        };
+        let expected = trace.outcome(i);
+        if refused || got != expected {
+            self.report.mismatches += 1;
+            self.report.first_mismatch.get_or_insert(Mismatch {
+                line: trace.line_number(i),
+                operation,
+                expected,
+                got,
+                refused,
+            });
+        }
+        let report = &mut self.report;
+        report.operations += 1;
+        report.max_posted = report.max_posted.max(self.lengths.posted);
+        report.max_unexpected = report.max_unexpected.max(self.lengths.unexpected);
+        if let Some(context) = context_of(operation) {
+            self.weights.update(&self.engine, context);
+            report.peak_bytes = report.peak_bytes.max(self.weights.total);
+        }
+        observer(Sample {
+            operation: i,
+            posted: self.lengths.posted,
+            unexpected: self.lengths.unexpected,
+            posted_visited: report.visits.posted - before.posted,
+            unexpected_visited: report.visits.unexpected - before.unexpected,
+            matched: got,
+        });
+    }
+
+    fn perform(&mut self, operation: Operation) -> Result<Option<u32>, Unperformed> {
+        let visits = &mut self.report.visits;
+        match operation {
+            Operation::Post { pattern, .. } => {
+                let receive = self.receives;
+                self.receives += 1;
+                self.report.unexpected_searches += 1;
+                let post = self.engine.post_metered(pattern, receive, visits);
+                match post.map_err(|_| Unperformed)? {
+                    Post::Matched { message, .. } => {
+                        self.lengths.unexpected -= 1;
+                        Ok(Some(message))
+                    }
+                    Post::Queued(handle) => {
+                        self.lengths.posted += 1;
+                        self.handles[receive as usize] = Some(handle);
+                        Ok(None)
+                    }
+                }
+            }
+            Operation::Arrive { envelope } => {
+                let message = self.messages;
+                self.messages += 1;
+                self.report.posted_searches += 1;
+                let arrival = self.engine.arrive_metered(envelope, message, visits);
+                match arrival.map_err(|_| Unperformed)? {
+                    Arrive::Matched { receive, .. } => {
+                        self.lengths.posted -= 1;
+                        Ok(Some(receive))
+                    }
+                    Arrive::Unexpected => {
+                        self.lengths.unexpected += 1;
+                        Ok(None)
+                    }
+                }
+            }
+            Operation::Probe { pattern } => {
+                self.report.unexpected_searches += 1;
+                let seen = self.engine.probe_metered(&pattern, visits);
+                Ok(seen.map_err(|_| Unperformed)?.map(|(_, &message)| message))
+            }
+            Operation::Cancel { receive } => {
+                let handle = self.handles.get(receive as usize).copied().flatten();
+                let cancelled = handle.and_then(|handle| self.engine.cancel(handle));
+                self.lengths.posted -= usize::from(cancelled.is_some());
+                if cancelled == Some(receive) {
+                    Ok(None)
+                } else {
+                    Err(Unperformed)
+                }
+            }
+        }
+    }
+}
+
+/// The engine refused an operation of the trace.
+struct Unperformed;
+
+fn context_of(operation: Operation) -> Option<u32> {
+    match operation {
+        Operation::Post { pattern, .. } | Operation::Probe { pattern } => Some(pattern.context().0),
+        Operation::Arrive { envelope } => Some(envelope.context().0),
+        Operation::Cancel { .. } => None,
+    }
+}
+
+/// Heap bytes by object: only the object that an operation used can have changed.
+#[derive(Default)]
+struct Weights {
+    of_object: Vec<usize>,
+    total: usize,
+}
+
+impl Weights {
+    fn update<Q: MatchQueues + Footprint>(&mut self, engine: &Engine<Q>, context: u32) {
+        let Some((object, queues)) = engine.queues(context) else {
+            return;
+        };
+        if self.of_object.len() <= object {
+            self.of_object.resize(object + 1, 0);
+        }
+        let bytes = queues.memory().total();
+        self.total += bytes;
+        self.total -= core::mem::replace(&mut self.of_object[object], bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Line;
+
+    fn trace(lines: &[&str]) -> Trace {
+        let parsed: Vec<Line> = lines
+            .iter()
+            .map(|line| Line::parse(line).expect("valid"))
+            .collect();
+        Trace::from_lines("test", &parsed)
+    }
+
+    #[test]
+    fn a_wrong_pairing_is_found_and_named() {
+        // The second receive is recorded as matched although the first was posted earlier.
+        let wrong = trace(&["p 0 * 5", "p 0 1 5", "a 0 1 5 =1"]);
+        for &kind in Kind::ALL {
+            let report = check(&wrong, kind);
+            assert_eq!(report.mismatches, 1, "{kind}");
+            let text = report.first_mismatch.map(|m| m.to_string());
+            let expected = "line 4: expected receive 1, got receive 0";
+            assert_eq!(text.as_deref(), Some(expected), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_report_counts_what_the_list_visits() {
+        let depth = 10;
+        let mut lines: Vec<String> = (0..depth).map(|tag| format!("a 0 1 {tag}")).collect();
+        lines.extend((0..depth).rev().map(|tag| format!("p 0 1 {tag} ={tag}")));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let report = check(&trace(&lines), Kind::List);
+        assert_eq!(report.mismatches, 0);
+        assert_eq!(report.visits.unexpected, 55);
+        assert!((report.mean_unexpected_visited() - 5.5).abs() < 1e-9);
+        assert_eq!((report.max_posted, report.max_unexpected), (0, 10));
+        assert!(report.peak_bytes > 0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The two families of envelopes in which steps are taken.
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::tagged::{TaggedEnvelope, TaggedPattern};
+use mq_core::{Pattern, Source, Tag};
+
+use super::step::{Carried, Wanted};
+
+/// How a family expresses what steps say.
+pub(super) trait Family {
+    type Pattern: Pattern;
+    fn pattern(wanted: &Wanted) -> Self::Pattern;
+    fn envelope(carried: &Carried) -> <Self::Pattern as Pattern>::Envelope;
+}
+
+/// Context, rank, 32-bit tag.
+pub(super) struct Mpi;
+
+impl Family for Mpi {
+    type Pattern = MpiPattern;
+
+    fn pattern(wanted: &Wanted) -> MpiPattern {
+        MpiPattern::new(wanted.comm, wanted.source, wanted.tag).with_class(wanted.class())
+    }
+
+    fn envelope(carried: &Carried) -> MpiEnvelope {
+        MpiEnvelope::new(carried.comm, carried.source, carried.tag).with_class(carried.class())
+    }
+}
+
+/// 64-bit tag and ignore mask. The MPI tag stands in the upper half, its sign lowest, as a runtime
+/// would lay it out that wants "any tag >= 0" to be a mask.
+pub(super) struct Tagged;
+
+const SIGN: u64 = 1;
+
+fn widen(tag: Tag) -> u64 {
+    u64::from(tag.0.cast_unsigned()) << 32 | u64::from(tag.0 < 0)
+}
+
+impl Family for Tagged {
+    type Pattern = TaggedPattern;
+
+    fn pattern(wanted: &Wanted) -> TaggedPattern {
+        let source: Source = wanted.source;
+        let (tag, ignore) = match wanted.tag {
+            TagSelector::Exact(tag) => (widen(tag), 0),
+            TagSelector::Any => (0, !SIGN),
+            TagSelector::Masked { wanted, ignore } => (widen(wanted), u64::from(ignore) << 32),
+        };
+        let mut pattern = TaggedPattern::new(wanted.comm, source, tag, ignore);
+        pattern.class = wanted.class();
+        pattern
+    }
+
+    fn envelope(carried: &Carried) -> TaggedEnvelope {
+        let tag = widen(Tag(carried.tag));
+        let mut envelope = TaggedEnvelope::new(carried.comm, carried.source, tag);
+        envelope.class = carried.class();
+        envelope
+    }
+}

@@ -1,0 +1,207 @@
+//! The conformance suite: any sequence of operations, on a structure and on the [`Oracle`], with
+//! every answer compared.
+//!
+//! Whoever writes a structure runs it through here:
+//!
+//! ```
+//! use mq_core::mpi::MpiPattern;
+//! use mq_core::structures::List;
+//! use mq_trace::conformance::{Setup, compare, random_steps};
+//!
+//! for seed in 0..100 {
+//!     let steps = random_steps(seed, 200);
+//!     compare::<List<MpiPattern, u32, u32>>(&Setup::small(), &steps)?;
+//! }
+//! # Ok::<(), mq_trace::conformance::Divergence>(())
+//! ```
+//!
+//! Steps have a text form, an extension of `mqtrace 1` lines (see [`Step`]); a divergence prints
+//! the steps that lead to it in that form, ready to be kept as a regression test.
+
+mod decode;
+mod family;
+mod step;
+mod subject;
+
+use core::fmt;
+use std::sync::Arc;
+
+use mq_core::config::Clusters;
+use mq_core::mpi::MpiPattern;
+use mq_core::tagged::TaggedPattern;
+use mq_core::{ContextId, MatchQueues, Rank, Tuning};
+
+pub use self::decode::{decode, random_steps};
+use self::family::{Family, Mpi, Tagged};
+pub use self::step::{Step, StepError, parse_steps};
+use self::subject::{Bare, Engined, Model, Subject};
+
+/// Contexts that steps use: 0 up to this number.
+pub const CONTEXTS: u32 = 8;
+
+/// Ranks that steps use: 0 up to this number.
+pub const RANKS: u32 = 40;
+
+/// Under what circumstances structures are compared.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Parameters of the structures.
+    pub tuning: Tuning,
+    /// The size that structures are told.
+    pub size: Option<u32>,
+    /// Budget of unexpected messages, for comparisons through an engine.
+    pub entry_budget: Option<usize>,
+    /// Budget of bytes; message `n` weighs `n % 7` bytes.
+    pub byte_budget: Option<u64>,
+}
+
+impl Setup {
+    /// The papers' parameters.
+    pub fn published() -> Self {
+        Self {
+            tuning: Tuning::default(),
+            size: Some(RANKS),
+            entry_budget: None,
+            byte_budget: None,
+        }
+    }
+
+    /// Parameters so small that short sequences reach every change of form: lists become bins, and
+    /// partners, levels and groups are made, within a few entries.
+    pub fn small() -> Self {
+        let groups = (0..CONTEXTS).flat_map(|context| {
+            (0..RANKS / 2).map(move |rank| ((ContextId(context), Rank(rank)), rank % 3))
+        });
+        let tuning = Tuning {
+            scan_limit: 2,
+            adjustment: 1.0,
+            bins: 4,
+            adaptive_search: 2,
+            partner_threshold: 3,
+            point_to_point_k: 1.0,
+            collective_k: 1.5,
+            clusters: Some(Arc::new(Clusters::new(groups))),
+        };
+        Self {
+            tuning,
+            ..Self::published()
+        }
+    }
+
+    /// The same with budgets.
+    #[must_use]
+    pub fn with_budgets(mut self, entries: usize, bytes: u64) -> Self {
+        self.entry_budget = Some(entries);
+        self.byte_budget = Some(bytes);
+        self
+    }
+}
+
+/// Two answers that should have been one.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    steps: Vec<Step>,
+    expected: String,
+    got: String,
+}
+
+impl Divergence {
+    /// The steps up to and including the one that was answered differently.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            steps,
+            expected,
+            got,
+        } = self;
+        let number = steps.len();
+        writeln!(
+            f,
+            "step {number} should give {expected} but gave {got}; the steps:"
+        )?;
+        writeln!(f, "# mqtrace 1")?;
+        steps.iter().try_for_each(|step| writeln!(f, "{step}"))
+    }
+}
+
+impl std::error::Error for Divergence {}
+
+/// Compares the queues `Q`, used without an engine and with all contexts mixed, with the oracle.
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    run::<Mpi>(
+        &mut Bare::<Q>::new(setup),
+        &mut Model::of_queues(setup),
+        steps,
+    )
+}
+
+/// Compares an engine over the queues `Q`, budgets included, with the oracle.
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare_engine<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    run::<Mpi>(
+        &mut Engined::<Q>::new(setup),
+        &mut Model::of_engine(setup),
+        steps,
+    )
+}
+
+/// [`compare`] for envelopes with a 64-bit tag and an ignore mask.
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare_tagged<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = TaggedPattern, Receive = u32, Message = u32>,
+{
+    run::<Tagged>(
+        &mut Bare::<Q>::new(setup),
+        &mut Model::of_queues(setup),
+        steps,
+    )
+}
+
+/// Takes the steps on both, and compares every answer, the lengths, and what is left at the end.
+fn run<F: Family>(
+    subject: &mut impl Subject<F::Pattern>,
+    model: &mut impl Subject<F::Pattern>,
+    steps: &[Step],
+) -> Result<(), Divergence> {
+    for (i, step) in steps.iter().enumerate() {
+        let expected = model.perform::<F>(step);
+        let got = subject.perform::<F>(step);
+        same(&expected, &got, &steps[..=i])?;
+        same(&model.lengths(), &subject.lengths(), &steps[..=i])?;
+    }
+    same(&model.contents(), &subject.contents(), steps)
+}
+
+fn same<T: PartialEq + fmt::Debug>(
+    expected: &T,
+    got: &T,
+    steps: &[Step],
+) -> Result<(), Divergence> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(Divergence {
+        steps: steps.to_vec(),
+        expected: format!("{expected:?}"),
+        got: format!("{got:?}"),
+    })
+}

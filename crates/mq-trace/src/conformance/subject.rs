@@ -1,0 +1,413 @@
+//! What takes the steps: queues alone, queues in an engine, and the oracle with a budget.
+
+use std::collections::BTreeMap;
+
+use mq_core::{
+    Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions,
+    Entry, EntryOf, Envelope, Error, Handle, MatchQueues, Pattern, Post, Removed, RemovedOf,
+    Source, Tag, TrafficClass,
+};
+
+use super::family::Family;
+use super::step::Step;
+use super::{CONTEXTS, RANKS, Setup};
+use crate::oracle::Oracle;
+
+/// The answer to a step. Entries are shown as `Debug` prints them, so that a pattern or an envelope
+/// that comes back changed is a difference too.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    Queued,
+    Unexpected,
+    Matched(String),
+    Nothing,
+    Cancelled(u32),
+    Purged(Vec<String>),
+    Refused(Error, u32),
+}
+
+/// Something that takes steps.
+pub(super) trait Subject<P: Pattern> {
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome;
+    /// Posted receives and unexpected messages queued.
+    fn lengths(&self) -> (usize, usize);
+    /// What is queued, by context, in order.
+    fn contents(&self) -> BTreeMap<u32, Vec<String>>;
+}
+
+/// Numbers of receives and messages, and the handles of receives.
+#[derive(Default)]
+struct Numbers {
+    handles: Vec<Option<Handle>>,
+    messages: u32,
+}
+
+impl Numbers {
+    fn next_receive(&mut self) -> u32 {
+        self.handles.push(None);
+        u32::try_from(self.handles.len() - 1).expect("few steps")
+    }
+
+    fn next_message(&mut self) -> u32 {
+        self.messages += 1;
+        self.messages - 1
+    }
+
+    fn posted<E: core::fmt::Debug>(&mut self, receive: u32, post: Post<E, u32, u32>) -> Outcome {
+        match post {
+            Post::Queued(handle) => {
+                self.handles[receive as usize] = Some(handle);
+                Outcome::Queued
+            }
+            Post::Matched {
+                envelope,
+                message,
+                receive: back,
+            } => {
+                assert_eq!(back, receive, "another receive came back");
+                Outcome::Matched(format!("{envelope:?} {message}"))
+            }
+        }
+    }
+
+    fn handle(&self, receive: u32) -> Option<Handle> {
+        self.handles.get(receive as usize).copied().flatten()
+    }
+}
+
+fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> Outcome {
+    match arrival {
+        Arrive::Unexpected => Outcome::Unexpected,
+        Arrive::Matched {
+            pattern,
+            receive,
+            message: back,
+        } => {
+            assert_eq!(back, message, "another message came back");
+            Outcome::Matched(format!("{pattern:?} {receive}"))
+        }
+    }
+}
+
+fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
+    found.map_or(Outcome::Nothing, |(e, n)| {
+        Outcome::Matched(format!("{e:?} {n}"))
+    })
+}
+
+/// Whether a purge step chooses an entry.
+fn chosen<P: Pattern>(entry: &Entry<'_, P, u32, u32>, comm: u32, source: Option<u32>) -> bool {
+    let (context, from) = match entry {
+        Entry::Posted(pattern, _) => (pattern.context(), pattern.source()),
+        Entry::Unexpected(envelope, _) => (envelope.context(), Source::Rank(envelope.source())),
+    };
+    context.0 == comm && source.is_none_or(|rank| from == Source::from(rank))
+}
+
+fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
+    match removed {
+        Removed::Posted(pattern, receive) => format!("{pattern:?} {receive}"),
+        Removed::Unexpected(envelope, message) => format!("{envelope:?} {message}"),
+    }
+}
+
+fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
+    match entry {
+        Entry::Posted(p, receive) => (p.context().0, format!("{p:?} {receive}")),
+        Entry::Unexpected(e, message) => (e.context().0, format!("{e:?} {message}")),
+    }
+}
+
+fn call(comm: u32, tag: i32, bytes: u32) -> CollectiveCall {
+    let class = TrafficClass::from_open_mpi_tag(Tag(tag));
+    CollectiveCall::new(ContextId(comm), class, bytes as usize, RANKS)
+}
+
+fn config(setup: &Setup) -> Config {
+    Config {
+        size: setup.size,
+        tuning: setup.tuning.clone(),
+        ..Config::default()
+    }
+}
+
+/// Queues used without an engine.
+pub(super) struct Bare<Q> {
+    queues: Q,
+    numbers: Numbers,
+}
+
+impl<Q: MatchQueues> Bare<Q> {
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            queues: Q::with_config(&config(setup)),
+            numbers: Numbers::default(),
+        }
+    }
+}
+
+impl<Q> Bare<Q>
+where
+    Q: MatchQueues<Receive = u32, Message = u32>,
+{
+    fn purge(&mut self, comm: u32, source: Option<u32>) -> Outcome {
+        let mut purged = Vec::new();
+        let mut select = |entry: EntryOf<'_, Q>| chosen(&entry, comm, source);
+        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
+        self.queues.purge(&mut select, &mut back);
+        Outcome::Purged(purged)
+    }
+}
+
+impl<P, Q> Subject<P> for Bare<Q>
+where
+    P: Pattern,
+    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+{
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let Self { queues, numbers } = self;
+        match step {
+            Step::Post(wanted) => {
+                let receive = numbers.next_receive();
+                numbers.posted(receive, queues.post(F::pattern(wanted), receive))
+            }
+            Step::Arrive(carried) => {
+                let message = numbers.next_message();
+                arrived(message, queues.arrive(F::envelope(carried), message))
+            }
+            Step::Probe(wanted) => {
+                let seen = queues.probe(&F::pattern(wanted));
+                found(seen.map(|(envelope, &message)| (envelope, message)))
+            }
+            Step::Extract(wanted) => found(queues.extract(&F::pattern(wanted))),
+            Step::Deliver(carried) => found(queues.deliver(&F::envelope(carried))),
+            Step::Cancel(receive) => {
+                let handle = numbers.handle(*receive);
+                let cancelled = handle.and_then(|handle| queues.cancel(handle));
+                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+            }
+            Step::PurgeContext(comm) => self.purge(*comm, None),
+            Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
+            Step::Announce(comm, tag, bytes) => {
+                queues.announce(&call(*comm, *tag, *bytes));
+                Outcome::Nothing
+            }
+        }
+    }
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.queues.posted_len(), self.queues.unexpected_len())
+    }
+
+    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
+        let mut contents = BTreeMap::<u32, Vec<String>>::new();
+        self.queues.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            contents.entry(context).or_default().push(text);
+        });
+        contents
+    }
+}
+
+/// What message `n` weighs against the byte budget.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
+fn weigh(message: &u32) -> u64 {
+    u64::from(*message % 7)
+}
+
+/// Queues in an engine, one context for each number.
+pub(super) struct Engined<Q: MatchQueues> {
+    engine: Engine<Q>,
+    numbers: Numbers,
+}
+
+impl<Q: MatchQueues<Message = u32>> Engined<Q> {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let mut budget = Budget::UNLIMITED;
+        if let Some(limit) = setup.entry_budget {
+            budget = budget.entries(limit);
+        }
+        if let Some(limit) = setup.byte_budget {
+            budget = budget.bytes(limit, weigh);
+        }
+        let options = EngineOptions::new()
+            .tuning(setup.tuning.clone())
+            .budget(budget);
+        let mut engine = Engine::with_options(options);
+        for comm in 0..CONTEXTS {
+            let size = setup.size.unwrap_or(u32::MAX);
+            engine
+                .create_context(comm, ContextOptions::new().size(size))
+                .expect("a fresh engine");
+        }
+        Self {
+            engine,
+            numbers: Numbers::default(),
+        }
+    }
+}
+
+impl<Q> Engined<Q>
+where
+    Q: MatchQueues<Receive = u32, Message = u32>,
+{
+    /// A whole context is purged by freeing it, and is there again afterwards.
+    fn purge_context(&mut self, comm: u32, size: u32) -> Outcome {
+        let mut purged = Vec::new();
+        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
+        self.engine
+            .free_context(comm, &mut back)
+            .expect("it exists");
+        let options = ContextOptions::new().size(size);
+        self.engine
+            .create_context(comm, options)
+            .expect("it was freed");
+        Outcome::Purged(purged)
+    }
+
+    fn purge_source(&mut self, comm: u32, source: u32) -> Outcome {
+        let mut purged = Vec::new();
+        let mut select = |entry: &EntryOf<'_, Q>| chosen(entry, comm, Some(source));
+        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
+        self.engine.purge(&mut select, &mut back);
+        Outcome::Purged(purged)
+    }
+}
+
+impl<P, Q> Subject<P> for Engined<Q>
+where
+    P: Pattern,
+    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+{
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let Self { engine, numbers } = self;
+        match step {
+            Step::Post(wanted) => {
+                let receive = numbers.next_receive();
+                match engine.post(F::pattern(wanted), receive) {
+                    Ok(post) => numbers.posted(receive, post),
+                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                }
+            }
+            Step::Arrive(carried) => {
+                let message = numbers.next_message();
+                match engine.arrive(F::envelope(carried), message) {
+                    Ok(arrival) => arrived(message, arrival),
+                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                }
+            }
+            Step::Probe(wanted) => {
+                let seen = engine.probe(&F::pattern(wanted)).expect("valid");
+                found(seen.map(|(envelope, &message)| (envelope, message)))
+            }
+            Step::Extract(wanted) => found(engine.extract(&F::pattern(wanted)).expect("valid")),
+            // An engine delivers without queueing only for want of budget.
+            Step::Deliver(_) => Outcome::Nothing,
+            Step::Cancel(receive) => {
+                let handle = numbers.handle(*receive);
+                let cancelled = handle.and_then(|handle| engine.cancel(handle));
+                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+            }
+            Step::PurgeContext(comm) => self.purge_context(*comm, RANKS),
+            Step::PurgeSource(comm, source) => self.purge_source(*comm, *source),
+            Step::Announce(comm, tag, bytes) => {
+                engine.announce(&call(*comm, *tag, *bytes)).expect("valid");
+                Outcome::Nothing
+            }
+        }
+    }
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.engine.posted_len(), self.engine.unexpected_len())
+    }
+
+    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
+        let mut contents = BTreeMap::<u32, Vec<String>>::new();
+        self.engine.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            contents.entry(context).or_default().push(text);
+        });
+        contents
+    }
+}
+
+/// The oracle, with the budget worked out from what it holds.
+pub(super) struct Model<P: Pattern> {
+    oracle: Bare<Oracle<P, u32, u32>>,
+    setup: Setup,
+    in_engine: bool,
+}
+
+impl<P: Pattern> Model<P> {
+    /// The model of queues used alone.
+    pub(super) fn of_queues(setup: &Setup) -> Self {
+        Self {
+            oracle: Bare::new(setup),
+            setup: setup.clone(),
+            in_engine: false,
+        }
+    }
+
+    /// The model of an engine.
+    pub(super) fn of_engine(setup: &Setup) -> Self {
+        Self {
+            in_engine: true,
+            ..Self::of_queues(setup)
+        }
+    }
+
+    const fn is_limited(&self) -> bool {
+        self.setup.entry_budget.is_some() || self.setup.byte_budget.is_some()
+    }
+
+    /// Why a message cannot be queued now, from the messages that are.
+    fn refusal(&self, message: u32) -> Option<Error> {
+        let queues = &self.oracle.queues;
+        if let Some(limit) = self.setup.entry_budget
+            && queues.unexpected_len() >= limit
+        {
+            return Some(Error::EntryBudget { limit });
+        }
+        let limit = self.setup.byte_budget?;
+        let mut used = 0;
+        queues.visit(&mut |entry| {
+            if let Entry::Unexpected(_, queued) = entry {
+                used += weigh(queued);
+            }
+        });
+        let wanted = weigh(&message);
+        (used + wanted > limit).then_some(Error::ByteBudget {
+            limit,
+            used,
+            wanted,
+        })
+    }
+}
+
+impl<P: Pattern> Subject<P> for Model<P> {
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        match step {
+            Step::Deliver(_) if self.in_engine => Outcome::Nothing,
+            Step::Arrive(carried) if self.in_engine && self.is_limited() => {
+                let message = self.oracle.numbers.messages;
+                let Some(error) = self.refusal(message) else {
+                    return self.oracle.perform::<F>(step);
+                };
+                self.oracle.numbers.next_message();
+                match self.oracle.perform::<F>(&Step::Deliver(*carried)) {
+                    Outcome::Nothing => Outcome::Refused(error, message),
+                    matched => matched,
+                }
+            }
+            _ => self.oracle.perform::<F>(step),
+        }
+    }
+
+    fn lengths(&self) -> (usize, usize) {
+        self.oracle.lengths()
+    }
+
+    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
+        self.oracle.contents()
+    }
+}

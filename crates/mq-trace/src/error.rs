@@ -1,0 +1,192 @@
+//! What can go wrong while a trace is read, told as one sentence with a file name and a line
+//! number.
+
+use std::io;
+
+/// Characters of refused input that a message repeats; more would drown the reason.
+const QUOTED_CHARS: usize = 40;
+
+/// Why a trace could not be read.
+///
+/// `Display` gives one sentence: the name of the file or stream, the line number where there is
+/// one, and the reason, as in ``x.mqt.gz:17: unknown operation `q`; expected c, p, a, b or x``. The
+/// operating system's own words are part of it, so nothing is lost by printing this error alone;
+/// `source()` has the [`io::Error`] too.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file could not be opened, or its first bytes could not be read.
+    #[error("{name}: cannot open the trace: {source}")]
+    Open {
+        /// The file's path as it was given.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Reading stopped before the end: a device error, or a gzip stream that is cut short or
+    /// damaged.
+    #[error("{name}:{line}: {}", describe_read(*.gzip, .source))]
+    Read {
+        /// The file or stream.
+        name: String,
+        /// The line that was being read, from 1; every line before it was read whole.
+        line: u64,
+        /// Whether the input was being decompressed.
+        gzip: bool,
+        /// What the operating system or the decompressor said.
+        source: io::Error,
+    },
+    /// A line is not what the format allows, or contradicts an earlier line.
+    #[error("{name}:{line}: {reason}")]
+    Malformed {
+        /// The file or stream.
+        name: String,
+        /// The refused line, from 1.
+        line: u64,
+        /// What is wrong with it, without a full stop.
+        reason: String,
+    },
+}
+
+impl TraceError {
+    /// The file's path as it was given to open it, or the name that the stream was given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Open { name, .. } | Self::Read { name, .. } | Self::Malformed { name, .. } => {
+                name
+            }
+        }
+    }
+
+    /// The line number, from 1 (the header); `None` where the file could not be opened.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Open { .. } => None,
+            Self::Read { line, .. } | Self::Malformed { line, .. } => Some(*line),
+        }
+    }
+
+    /// Whether the trace's content is to blame, as opposed to the file system or the compression
+    /// around it.
+    #[must_use]
+    pub fn is_malformed(&self) -> bool {
+        matches!(self, Self::Malformed { .. })
+    }
+}
+
+/// The sentence for a failed read.
+fn describe_read(gzip: bool, error: &io::Error) -> String {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    match error.kind() {
+        UnexpectedEof if gzip => {
+            "the gzip stream ends early; the trace is incomplete, copy or record it again"
+                .to_owned()
+        }
+        InvalidData | InvalidInput if gzip => {
+            format!("the gzip stream is damaged ({error}); copy or record the trace again")
+        }
+        _ => format!("reading failed: {error}"),
+    }
+}
+
+/// Refused input as a message shows it: in back quotes, control characters escaped, cut at 40
+/// characters.
+pub(crate) fn quoted(text: &str) -> String {
+    let shown = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug);
+    // Quotes need no escape between back quotes, and `\'` would only puzzle the person who reads
+    // it.
+    let shown = shown
+        .collect::<String>()
+        .replace("\\'", "'")
+        .replace("\\\"", "\"");
+    let more = if text.chars().nth(QUOTED_CHARS).is_some() {
+        "..."
+    } else {
+        ""
+    };
+    format!("`{shown}{more}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+
+    fn read_error(gzip: bool, kind: io::ErrorKind) -> TraceError {
+        TraceError::Read {
+            name: "t.mqt.gz".into(),
+            line: 9,
+            gzip,
+            source: io::Error::new(kind, "why"),
+        }
+    }
+
+    #[test]
+    fn each_kind_is_one_sentence_with_its_place() {
+        let open = TraceError::Open {
+            name: "t".into(),
+            source: io::Error::other("why"),
+        };
+        assert_eq!(open.to_string(), "t: cannot open the trace: why");
+        assert_eq!(
+            (open.name(), open.line(), open.is_malformed()),
+            ("t", None, false)
+        );
+
+        let malformed = TraceError::Malformed {
+            name: "t".into(),
+            line: 17,
+            reason: "odd".into(),
+        };
+        assert_eq!(malformed.to_string(), "t:17: odd");
+        assert_eq!(
+            (malformed.name(), malformed.line(), malformed.is_malformed()),
+            ("t", Some(17), true)
+        );
+        assert!(malformed.source().is_none());
+    }
+
+    #[test]
+    fn a_failed_read_says_whether_the_compression_is_to_blame() {
+        let text = |gzip, kind| read_error(gzip, kind).to_string();
+        assert_eq!(
+            text(true, io::ErrorKind::UnexpectedEof),
+            "t.mqt.gz:9: the gzip stream ends early; the trace is incomplete, copy or record it again"
+        );
+        assert_eq!(
+            text(true, io::ErrorKind::InvalidInput),
+            "t.mqt.gz:9: the gzip stream is damaged (why); copy or record the trace again"
+        );
+        assert_eq!(
+            text(true, io::ErrorKind::Other),
+            "t.mqt.gz:9: reading failed: why"
+        );
+        assert_eq!(
+            text(false, io::ErrorKind::UnexpectedEof),
+            "t.mqt.gz:9: reading failed: why"
+        );
+    }
+
+    #[test]
+    fn the_io_error_is_the_source() {
+        let error = read_error(true, io::ErrorKind::UnexpectedEof);
+        assert_eq!(
+            error
+                .source()
+                .expect("a read error has a source")
+                .to_string(),
+            "why"
+        );
+        assert_eq!((error.line(), error.is_malformed()), (Some(9), false));
+    }
+
+    #[test]
+    fn quoted_input_is_escaped_and_cut() {
+        assert_eq!(quoted("it's \"q\""), "`it's \"q\"`");
+        assert_eq!(quoted("a\tb\0"), "`a\\tb\\0`");
+        assert_eq!(quoted(&"x".repeat(40)), format!("`{}`", "x".repeat(40)));
+        assert_eq!(quoted(&"é".repeat(41)), format!("`{}...`", "é".repeat(40)));
+    }
+}

@@ -1,0 +1,46 @@
+//! Match traces: what a real MPI process posted, received, probed and cancelled, with the outcome
+//! its library reached.
+//!
+//! - [`TraceReader`], [`TraceWriter`]: the `mqtrace 1` format, streaming, gzip, every error with
+//!   its file and line.
+//! - [`Trace`]: a trace in memory, as a compact array of operations.
+//! - [`check()`]: replays a trace through a structure and compares every pairing.
+//! - [`timed`]: replays it again for timing.
+//! - [`Oracle`]: the matching rules as plain code, which every structure is compared with;
+//!   [`conformance`] does that for any sequence of operations.
+//! - [`generate`]: traces of queue-depth patterns.
+//!
+//! ```
+//! use mq_core::structures::Kind;
+//! use mq_trace::{Trace, TraceReader, check};
+//!
+//! let text = "# mqtrace 1\np 0 1 5\na 0 1 5 =0\n";
+//! let trace = Trace::read(TraceReader::new("example", text.as_bytes())?)?;
+//! let report = check(&trace, Kind::Indexed);
+//! assert_eq!(report.mismatches, 0);
+//! # Ok::<(), mq_trace::TraceError>(())
+//! ```
+
+mod check;
+pub mod conformance;
+mod error;
+pub mod generate;
+mod header;
+mod line;
+mod oracle;
+mod reader;
+mod replay;
+mod trace;
+mod validate;
+mod writer;
+
+pub use check::{Mismatch, Report, Sample, check, check_with};
+pub use error::TraceError;
+pub use header::Header;
+pub use line::{Line, SourceField, TagField};
+pub use oracle::Oracle;
+pub use reader::{Numbered, TraceReader};
+pub use replay::{Floor, Replay, Timed, timed};
+pub use trace::{Communicator, Operation, Trace};
+pub use validate::Validator;
+pub use writer::TraceWriter;

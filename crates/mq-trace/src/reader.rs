@@ -1,0 +1,318 @@
+//! Reading a trace as a stream: one line at a time, each checked before it is handed out.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::iter::FusedIterator;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::TraceError;
+use crate::header::Header;
+use crate::line::Line;
+use crate::validate::Validator;
+
+/// The longest line that is read, in bytes without its line feed; the longest operation has 47.
+pub(crate) const MAX_LINE_BYTES: usize = 4096;
+/// Bytes asked of the file, and of the decompressor, at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// What every gzip member begins with (RFC 1952, section 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// A line of a trace and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// The line's number in the file, from 1; the header is line 1, so this is at least 2.
+    pub number: u64,
+    /// The line.
+    pub line: Line,
+}
+
+/// A trace being read: an iterator over its lines that ends at the end of the trace or after the
+/// first error.
+///
+/// Every line is checked by a [`Validator`] before it is handed out. A gzip trace is known to be
+/// whole only when the iterator has ended without an error: the checksum is at the end. A last line
+/// without a line feed is accepted.
+///
+/// ```
+/// use mq_trace::TraceReader;
+/// let text = "# mqtrace 1 rank=0\np 0 * 5\na 0 3 5 =0\n";
+/// let mut reader = TraceReader::new("example", text.as_bytes())?;
+/// assert_eq!(reader.header().get("rank"), Some("0"));
+/// assert_eq!(reader.next().unwrap()?.line.to_string(), "p 0 * 5");
+/// assert_eq!(reader.next().unwrap()?.number, 3);
+/// assert!(reader.next().is_none());
+///
+/// let mut reader = TraceReader::new("example", "# mqtrace 1\nq 0 1 2\n".as_bytes())?;
+/// let error = reader.next().unwrap().unwrap_err();
+/// assert_eq!(error.to_string(), "example:2: unknown operation `q`; expected c, p, a, b or x");
+/// # Ok::<(), mq_trace::TraceError>(())
+/// ```
+///
+/// # Cost
+/// One pass, no allocation a line. Memory is what the [`Validator`] keeps, 12 bytes an operation,
+/// and some 200 KB of buffers, whatever the input: longer lines than 4,096 bytes are refused
+/// unread.
+pub struct TraceReader<R> {
+    name: String,
+    input: R,
+    header: Header,
+    validator: Validator,
+    /// The current line with its line feed; at most `MAX_LINE_BYTES + 1` long.
+    buffer: Vec<u8>,
+    /// The current line's number.
+    number: u64,
+    /// Bytes taken from `input`.
+    consumed: u64,
+    /// The end or an error was reached.
+    done: bool,
+    file: FileFacts,
+}
+
+/// What is known of the file beneath the input; nothing for a stream that was handed in.
+#[derive(Debug, Default)]
+struct FileFacts {
+    gzip: bool,
+    len: Option<u64>,
+    fetched: Option<ByteCount>,
+}
+
+impl TraceReader<Box<dyn BufRead + Send>> {
+    /// Opens a trace file, gzip-compressed or plain, and reads its header.
+    ///
+    /// Which of the two it is, the first two bytes say, not the name. Several gzip members in a row
+    /// are read as one trace.
+    ///
+    /// # Errors
+    /// [`TraceError::Open`] if the file cannot be opened or its first bytes cannot be read, else as
+    /// [`TraceReader::new`]; an empty file is malformed.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        match open_input(path) {
+            Ok((input, file)) => Self::start(name, input, file),
+            Err(source) => Err(TraceError::Open { name, source }),
+        }
+    }
+}
+
+impl<R: BufRead> TraceReader<R> {
+    /// Reads a plain-text trace from a stream, beginning with its header; `name` stands for the
+    /// stream in errors.
+    ///
+    /// # Errors
+    /// [`TraceError::Malformed`] if the first line is not a header of version 1, and
+    /// [`TraceError::Read`] if the stream fails.
+    pub fn new(name: impl Into<String>, input: R) -> Result<Self, TraceError> {
+        Self::start(name.into(), input, FileFacts::default())
+    }
+
+    fn start(name: String, input: R, file: FileFacts) -> Result<Self, TraceError> {
+        let mut reader = Self {
+            name,
+            input,
+            header: Header::new(),
+            validator: Validator::new(),
+            buffer: Vec::with_capacity(MAX_LINE_BYTES + 1),
+            number: 0,
+            consumed: 0,
+            done: false,
+            file,
+        };
+        if !reader.fetch()? {
+            return Err(reader.malformed(format!("{}; the trace is empty", Header::EXPECTED)));
+        }
+        reader.header = reader
+            .text()
+            .and_then(Header::parse)
+            .map_err(|reason| reader.malformed(reason))?;
+        Ok(reader)
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The name that errors give: the path as it was given, or the stream's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes read so far, for a progress bar: those fetched from the file, compressed if it is, for
+    /// a trace that was opened by its path, and those of the lines read for a stream.
+    ///
+    /// A file is fetched 64 KiB at a time, so that a small one is all read at once. At the end of
+    /// an opened trace this equals [`file_len`](Self::file_len), if the file did not change
+    /// meanwhile.
+    pub fn bytes_read(&self) -> u64 {
+        self.file
+            .fetched
+            .as_ref()
+            .map_or(self.consumed, ByteCount::get)
+    }
+
+    /// The file's length in bytes when it was opened; `None` for a stream, a pipe or a device.
+    pub fn file_len(&self) -> Option<u64> {
+        self.file.len
+    }
+
+    /// The next line, parsed and checked; `None` at the end of the trace.
+    fn advance(&mut self) -> Result<Option<Numbered>, TraceError> {
+        if !self.fetch()? {
+            return Ok(None);
+        }
+        let line = self.text().and_then(Line::parse);
+        let checked = line.and_then(|line| self.validator.check(&line).map(|()| line));
+        match checked {
+            Ok(line) => Ok(Some(Numbered {
+                number: self.number,
+                line,
+            })),
+            Err(reason) => Err(self.malformed(reason)),
+        }
+    }
+
+    /// Brings the next line into the buffer; false at the end of the trace.
+    fn fetch(&mut self) -> Result<bool, TraceError> {
+        self.buffer.clear();
+        self.number += 1;
+        // A line that fills this without a line feed is too long; the rest of it is never fetched.
+        let mut limited = (&mut self.input).take(MAX_LINE_BYTES as u64 + 1);
+        match limited.read_until(b'\n', &mut self.buffer) {
+            Ok(bytes) => {
+                self.consumed += bytes as u64;
+                Ok(bytes > 0)
+            }
+            Err(source) => Err(TraceError::Read {
+                name: self.name.clone(),
+                line: self.number,
+                gzip: self.file.gzip,
+                source,
+            }),
+        }
+    }
+
+    /// The line in the buffer, without its line feed.
+    fn text(&self) -> Result<&str, String> {
+        let bytes = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        if bytes.len() > MAX_LINE_BYTES {
+            return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+        }
+        str::from_utf8(bytes).map_err(|error| {
+            format!(
+                "the line is not UTF-8 from its byte {} on",
+                error.valid_up_to() + 1
+            )
+        })
+    }
+
+    #[cold]
+    fn malformed(&self, reason: String) -> TraceError {
+        TraceError::Malformed {
+            name: self.name.clone(),
+            line: self.number,
+            reason,
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for TraceReader<R> {
+    type Item = Result<Numbered, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let item = self.advance().transpose();
+        self.done = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+impl<R: BufRead> FusedIterator for TraceReader<R> {}
+
+impl<R> fmt::Debug for TraceReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceReader")
+            .field("name", &self.name)
+            .field("header", &self.header)
+            .field("number", &self.number)
+            .field("done", &self.done)
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a file and puts a decompressor on it if its first bytes ask for one.
+fn open_input(path: &Path) -> io::Result<(Box<dyn BufRead + Send>, FileFacts)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let fetched = ByteCount::default();
+    let mut file = Counted {
+        file,
+        fetched: fetched.clone(),
+    };
+    // Read to a full two bytes: a pipe may hand out one at a time.
+    let mut start = Vec::new();
+    (&mut file)
+        .take(GZIP_MAGIC.len() as u64)
+        .read_to_end(&mut start)?;
+    let gzip = start == GZIP_MAGIC;
+    let whole = Cursor::new(start).chain(BufReader::with_capacity(CHUNK_BYTES, file));
+    let input: Box<dyn BufRead + Send> = if gzip {
+        Box::new(BufReader::with_capacity(
+            CHUNK_BYTES,
+            MultiGzDecoder::new(whole),
+        ))
+    } else {
+        Box::new(whole)
+    };
+    let len = metadata.is_file().then_some(metadata.len());
+    Ok((
+        input,
+        FileFacts {
+            gzip,
+            len,
+            fetched: Some(fetched),
+        },
+    ))
+}
+
+/// A byte count that a [`Counted`] file, out of sight behind a decompressor, shares with its
+/// reader.
+///
+/// It is locked once for 64 KiB and never by two threads at a time; the lock is there to keep the
+/// reader `Send`.
+#[derive(Clone, Debug, Default)]
+struct ByteCount(Arc<Mutex<u64>>);
+
+impl ByteCount {
+    fn add(&self, bytes: usize) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += bytes as u64;
+    }
+
+    fn get(&self) -> u64 {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that counts the bytes read from it.
+struct Counted {
+    file: File,
+    fetched: ByteCount,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.fetched.add(bytes);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

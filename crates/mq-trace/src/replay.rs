@@ -1,0 +1,171 @@
+//! Timed replays: the operations of a trace, and nothing else, between two looks at the clock.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::{Kind, KindVisitor};
+use mq_core::{Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Post};
+
+use crate::check::tuning_for;
+use crate::trace::{Operation, Trace};
+
+/// Something that goes through a trace and says how long it took.
+pub trait Replay {
+    /// Replays the whole trace from empty queues.
+    ///
+    /// Emptying the queues and forgetting what was learned are not timed; memory stays allocated,
+    /// as in a program that has run for a while.
+    fn repetition(&mut self) -> Duration;
+}
+
+/// Timed replays through a structure, compiled for it: no branch on the kind is timed.
+pub struct Timed<'a, Q: MatchQueues> {
+    operations: &'a [Operation],
+    engine: Engine<Q>,
+    /// Handles of the receives that the trace cancels, by receive.
+    handles: Vec<(u32, Handle)>,
+}
+
+/// Timed replays of `trace` through the structure `kind`, with the papers' parameters.
+pub fn timed<'a>(trace: &'a Trace, kind: Kind) -> Box<dyn Replay + 'a> {
+    kind.accept(Maker { trace, kind })
+}
+
+struct Maker<'a> {
+    trace: &'a Trace,
+    kind: Kind,
+}
+
+impl<'a> KindVisitor<MpiPattern, u32, u32> for Maker<'a> {
+    type Output = Box<dyn Replay + 'a>;
+
+    fn visit<Q>(self) -> Self::Output
+    where
+        Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
+    {
+        let options = EngineOptions::new().tuning(tuning_for(self.trace, self.kind));
+        Box::new(Timed::<Q>::new(self.trace, options))
+    }
+}
+
+impl<'a, Q> Timed<'a, Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    /// Replays of `trace` through an engine made with `options`.
+    pub fn new(trace: &'a Trace, options: EngineOptions<u32>) -> Self {
+        let mut engine = Engine::with_options(options);
+        trace.create_contexts(&mut engine);
+        Self {
+            operations: trace.operations(),
+            engine,
+            handles: Vec::new(),
+        }
+    }
+
+    /// All operations, once.
+    #[inline(never)]
+    pub fn replay(&mut self) {
+        let (mut receives, mut messages) = (0, 0);
+        for operation in self.operations {
+            match *operation {
+                Operation::Post { pattern, cancelled } => {
+                    let post = self.engine.post(pattern, receives);
+                    if cancelled && let Ok(Post::Queued(handle)) = post {
+                        self.handles.push((receives, handle));
+                    }
+                    receives += 1;
+                    black_box(matches!(post, Ok(Post::Matched { message, .. }) if message > 0));
+                }
+                Operation::Arrive { envelope } => {
+                    let arrival = self.engine.arrive(envelope, messages);
+                    messages += 1;
+                    black_box(
+                        matches!(arrival, Ok(Arrive::Matched { receive, .. }) if receive > 0),
+                    );
+                }
+                Operation::Probe { pattern } => {
+                    black_box(self.engine.probe(&pattern).is_ok_and(|seen| seen.is_some()));
+                }
+                Operation::Cancel { receive } => self.cancel(receive),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn cancel(&mut self, receive: u32) {
+        if let Some(at) = self
+            .handles
+            .iter()
+            .position(|&(number, _)| number == receive)
+        {
+            let (_, handle) = self.handles.swap_remove(at);
+            black_box(self.engine.cancel(handle));
+        }
+    }
+}
+
+impl<Q: MatchQueues> core::fmt::Debug for Timed<'_, Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Timed")
+            .field("operations", &self.operations.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<Q> Replay for Timed<'_, Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    fn repetition(&mut self) -> Duration {
+        self.engine.clear();
+        self.handles.clear();
+        let start = Instant::now();
+        self.replay();
+        start.elapsed()
+    }
+}
+
+/// The same loop without an engine: what is subtracted from the others.
+#[derive(Debug)]
+pub struct Floor<'a>(&'a [Operation]);
+
+impl<'a> Floor<'a> {
+    /// The loop over the operations of `trace`.
+    pub fn new(trace: &'a Trace) -> Self {
+        Self(trace.operations())
+    }
+
+    /// All operations, once.
+    #[inline(never)]
+    pub fn replay(&mut self) {
+        let (mut receives, mut messages) = (0_u32, 0_u32);
+        for operation in self.0 {
+            match *operation {
+                Operation::Post { pattern, cancelled } => {
+                    receives += 1;
+                    black_box((&pattern, receives, cancelled));
+                }
+                Operation::Arrive { envelope } => {
+                    messages += 1;
+                    black_box((&envelope, messages));
+                }
+                Operation::Probe { pattern } => {
+                    black_box(&pattern);
+                }
+                Operation::Cancel { receive } => {
+                    black_box(receive);
+                }
+            }
+        }
+    }
+}
+
+impl Replay for Floor<'_> {
+    fn repetition(&mut self) -> Duration {
+        let start = Instant::now();
+        self.replay();
+        start.elapsed()
+    }
+}

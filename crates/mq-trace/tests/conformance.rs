@@ -1,0 +1,155 @@
+//! Every structure, on random operations, against the oracle.
+//!
+//! A failure prints the shrunk steps; save them under `tests/regressions/` to keep them.
+
+use std::path::Path;
+
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::Kind;
+use mq_core::structures::{
+    Adaptive, AnyQueues, Array, Bins, ClusteredLists, Col, ColPnp, FourD, Indexed, List, Pnp,
+    RbTree, Threshold,
+};
+use mq_core::tagged::TaggedPattern;
+use mq_trace::conformance::{
+    Divergence, Setup, compare, compare_engine, compare_tagged, decode, parse_steps, random_steps,
+};
+use proptest::prelude::*;
+
+/// Up to 400 steps, four bytes each.
+fn steps() -> impl Strategy<Value = Vec<u8>> {
+    let step = any::<[u8; 4]>();
+    prop::collection::vec(step, 0..400).prop_map(|steps| steps.concat())
+}
+
+/// Shrunk failures are printed as steps and kept as such, not as seeds.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(200)
+    }
+}
+
+fn fail(divergence: &Divergence) -> TestCaseError {
+    TestCaseError::fail(divergence.to_string())
+}
+
+/// The suite of one structure.
+macro_rules! conformance {
+    ($($name:ident: $type:ident;)*) => {
+        $(mod $name {
+            use super::*;
+
+            type Mpi = $type<MpiPattern, u32, u32>;
+            type Tagged = $type<TaggedPattern, u32, u32>;
+
+            proptest! {
+                #![proptest_config(config())]
+
+                #[test]
+                fn queues_agree_with_the_oracle(bytes in steps(), small in any::<bool>()) {
+                    let setup = if small { Setup::small() } else { Setup::published() };
+                    compare::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
+                }
+
+                #[test]
+                fn queues_of_unknown_size_agree_with_the_oracle(bytes in steps()) {
+                    let setup = Setup { size: None, ..Setup::small() };
+                    compare::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
+                }
+
+                #[test]
+                fn sixty_four_bit_tags_agree_with_the_oracle(bytes in steps()) {
+                    compare_tagged::<Tagged>(&Setup::small(), &decode(&bytes))
+                        .map_err(|d| fail(&d))?;
+                }
+
+                #[test]
+                fn an_engine_agrees_with_the_oracle(bytes in steps()) {
+                    compare_engine::<Mpi>(&Setup::small(), &decode(&bytes))
+                        .map_err(|d| fail(&d))?;
+                }
+
+                #[test]
+                fn budgets_agree_with_the_oracle(
+                    bytes in steps(),
+                    entries in 0_usize..20,
+                    weight in 0_u64..60,
+                ) {
+                    let setup = Setup::small().with_budgets(entries, weight);
+                    compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
+                }
+            }
+
+            #[test]
+            fn long_runs_agree_with_the_oracle() {
+                for seed in 0..4 {
+                    let steps = random_steps(seed, 10_000);
+                    for setup in [Setup::small(), Setup::published()] {
+                        compare::<Mpi>(&setup, &steps).unwrap_or_else(|d| panic!("{d}"));
+                    }
+                }
+            }
+
+            #[test]
+            fn saved_regressions_agree_with_the_oracle() {
+                for (name, text) in saved("tests/regressions") {
+                    let text = String::from_utf8(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    let steps = parse_steps(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    for setup in [Setup::small(), Setup::published()] {
+                        compare::<Mpi>(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
+                    }
+                }
+            }
+
+            #[test]
+            fn the_fuzzers_corpus_agrees_with_the_oracle() {
+                for (name, bytes) in saved("../../fuzz/corpus/operations") {
+                    let steps = decode(&bytes);
+                    compare::<Mpi>(&Setup::small(), &steps)
+                        .unwrap_or_else(|d| panic!("{name}: {d}"));
+                    compare_engine::<Mpi>(&Setup::small().with_budgets(8, 30), &steps)
+                        .unwrap_or_else(|d| panic!("{name}: {d}"));
+                }
+            }
+        })*
+
+        /// The table of structures and this suite name the same ones.
+        #[test]
+        fn every_structure_is_covered() {
+            assert_eq!(Kind::ALL.len(), [$(stringify!($name)),*].len() - 1);
+        }
+    };
+}
+
+conformance! {
+    list: List;
+    array: Array;
+    four_d: FourD;
+    threshold: Threshold;
+    rbtree: RbTree;
+    bins: Bins;
+    adaptive: Adaptive;
+    pnp: Pnp;
+    col: Col;
+    col_pnp: ColPnp;
+    clusters: ClusteredLists;
+    indexed: Indexed;
+    chosen_at_run_time: AnyQueues;
+}
+
+/// Files of a directory, which must hold some.
+fn saved(directory: &str) -> Vec<(String, Vec<u8>)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let entries = std::fs::read_dir(&directory)
+        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let files: Vec<(String, Vec<u8>)> = entries
+        .map(|entry| {
+            let path = entry.expect("a readable directory").path();
+            let bytes = std::fs::read(&path).expect("a readable file");
+            (path.display().to_string(), bytes)
+        })
+        .collect();
+    assert!(!files.is_empty(), "{} is empty", directory.display());
+    files
+}
