@@ -1,0 +1,94 @@
+//! A queue of a million entries builds and drains in every structure that is not a list, and gives
+//! its memory back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mq_core::config::Clusters;
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::structures::{AnyQueues, Kind};
+use mq_core::{Arrive, Config, ContextId, Footprint, MatchQueues, Post, Rank, Visits};
+
+const ENTRIES: u32 = 1_000_000;
+/// Sixteen messages from each rank.
+const RANKS: u32 = ENTRIES / 16;
+
+type Queues = AnyQueues<MpiPattern, u32, u32>;
+
+fn config(kind: Kind) -> Config {
+    let mut config = Config::of_kind(kind).with_size(RANKS);
+    config.tuning.bins = 1 << 16;
+    let groups = (0..RANKS).map(|rank| ((ContextId(0), Rank(rank)), rank % 4096));
+    config.tuning.clusters = Some(Arc::new(Clusters::new(groups.collect::<BTreeMap<_, _>>())));
+    config
+}
+
+fn key(entry: u32) -> (u32, i32) {
+    (entry % RANKS, (entry / RANKS).cast_signed())
+}
+
+/// Builds a posted queue in one order and drains it in an order that is worst for a list.
+fn build_and_drain_posted(queues: &mut Queues, entries: u32) -> Visits {
+    let mut visits = Visits::default();
+    for entry in 0..entries {
+        let (rank, tag) = key(entry);
+        let post = queues.post_metered(MpiPattern::new(0, rank, tag), entry, &mut visits);
+        assert!(matches!(post, Post::Queued(_)));
+    }
+    for entry in (0..entries).rev() {
+        let (rank, tag) = key(entry);
+        let arrival = queues.arrive_metered(MpiEnvelope::new(0, rank, tag), 0, &mut visits);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == entry));
+    }
+    visits
+}
+
+fn build_and_drain_unexpected(queues: &mut Queues, entries: u32) -> Visits {
+    let mut visits = Visits::default();
+    for entry in 0..entries {
+        let (rank, tag) = key(entry);
+        let arrival = queues.arrive_metered(MpiEnvelope::new(0, rank, tag), entry, &mut visits);
+        assert!(matches!(arrival, Arrive::Unexpected));
+    }
+    for entry in (0..entries).rev() {
+        let (rank, tag) = key(entry);
+        let post = queues.post_metered(MpiPattern::new(0, rank, tag), 0, &mut visits);
+        assert!(matches!(post, Post::Matched { message, .. } if message == entry));
+    }
+    visits
+}
+
+/// Structures whose searches are a whole queue in this test: one list, or shared lists whose
+/// senders are all alike, so that none becomes a partner or a collective.
+const LIST_LIKE: [Kind; 4] = [Kind::List, Kind::Pnp, Kind::Col, Kind::ColPnp];
+
+#[test]
+fn a_million_entries_take_no_quadratic_time_and_leave_little_behind() {
+    for &kind in Kind::ALL {
+        // A list of a million in reverse would take days: a smaller one shows that it works.
+        let entries = if LIST_LIKE.contains(&kind) {
+            4_000
+        } else {
+            ENTRIES
+        };
+        let mut queues = Queues::with_config(&config(kind));
+        for (queue, visits) in [
+            ("posted", build_and_drain_posted(&mut queues, entries)),
+            (
+                "unexpected",
+                build_and_drain_unexpected(&mut queues, entries),
+            ),
+        ] {
+            let per_entry = visits.total() / u64::from(entries);
+            println!("{kind}: {queue}: {per_entry} entries and objects visited per entry");
+            if !LIST_LIKE.contains(&kind) {
+                assert!(per_entry <= 2_000, "{kind}: {per_entry} visited per entry");
+            }
+        }
+        let idle = queues.memory();
+        println!("{kind}: {} bytes idle: {idle:?}", idle.total());
+        // What stays is what the structure plans for: heads for ranks, bins, groups, profiles.
+        assert!(idle.entries <= 2 << 20, "{kind}: {idle:?}");
+        assert!(idle.index <= 4 << 20, "{kind}: {idle:?}");
+    }
+}
