@@ -115,6 +115,91 @@ pub trait Arrangement: Sized {
 
     /// See [`MatchQueues::announce`].
     fn announced(&mut self, _call: &CollectiveCall) {}
+
+    /// [`MatchQueues::post`], put together from the parts above. A structure overrides it where
+    /// its own way of going through the parts is faster.
+    #[inline]
+    fn post_step(
+        &mut self,
+        pattern: Self::Pattern,
+        receive: Self::Receive,
+        meter: &mut impl Meter,
+    ) -> Post<EnvelopeIn<Self>, Self::Receive, Self::Message> {
+        post_by_parts(self, pattern, receive, meter)
+    }
+
+    /// [`MatchQueues::arrive`], put together from the parts above; see
+    /// [`post_step`](Self::post_step).
+    #[inline]
+    fn arrive_step(
+        &mut self,
+        envelope: EnvelopeIn<Self>,
+        message: Self::Message,
+        meter: &mut impl Meter,
+    ) -> Arrive<Self::Pattern, Self::Receive, Self::Message> {
+        arrive_by_parts(self, envelope, message, meter)
+    }
+}
+
+#[inline]
+pub(crate) fn post_by_parts<A: Arrangement>(
+    queues: &mut A,
+    pattern: A::Pattern,
+    receive: A::Receive,
+    meter: &mut impl Meter,
+) -> Post<EnvelopeIn<A>, A::Receive, A::Message> {
+    match queues.find_unexpected(&pattern, meter) {
+        Ok(slot) => {
+            let (envelope, message) = take_unexpected(queues, slot);
+            Post::Matched {
+                envelope,
+                message,
+                receive,
+            }
+        }
+        Err(place) => {
+            let posted = &mut queues.slabs_mut().posted;
+            let (slot, handle) = store_receive(posted, pattern, receive);
+            queues.link_posted(slot, place);
+            Post::Queued(handle)
+        }
+    }
+}
+
+#[inline]
+pub(crate) fn arrive_by_parts<A: Arrangement>(
+    queues: &mut A,
+    envelope: EnvelopeIn<A>,
+    message: A::Message,
+    meter: &mut impl Meter,
+) -> Arrive<A::Pattern, A::Receive, A::Message> {
+    match queues.find_posted(&envelope, meter) {
+        Ok(slot) => {
+            let (pattern, receive) = take_posted(queues, slot);
+            Arrive::Matched {
+                pattern,
+                receive,
+                message,
+            }
+        }
+        Err(place) => {
+            let slot = queues.slabs_mut().unexpected.insert(envelope, message, 0);
+            queues.link_unexpected(slot, place);
+            Arrive::Unexpected
+        }
+    }
+}
+
+/// Stores a receive that is to be linked next, and names it.
+#[inline]
+pub(crate) fn store_receive<P: Pattern, R>(
+    posted: &mut Slab<P, R>,
+    pattern: P,
+    receive: R,
+) -> (u32, Handle) {
+    let sequence = posted.next_sequence();
+    let slot = posted.insert(pattern, receive, 0);
+    (slot, Handle::new(pattern.context(), slot, sequence))
 }
 
 #[inline]
@@ -149,23 +234,7 @@ impl<A: Arrangement> MatchQueues for A {
         receive: A::Receive,
         meter: &mut impl Meter,
     ) -> PostOf<Self> {
-        match self.find_unexpected(&pattern, meter) {
-            Ok(slot) => {
-                let (envelope, message) = take_unexpected(self, slot);
-                Post::Matched {
-                    envelope,
-                    message,
-                    receive,
-                }
-            }
-            Err(place) => {
-                let posted = &mut self.slabs_mut().posted;
-                let slot = posted.insert(pattern, receive, 0);
-                let handle = Handle::new(pattern.context(), slot, posted.sequence(slot));
-                self.link_posted(slot, place);
-                Post::Queued(handle)
-            }
-        }
+        self.post_step(pattern, receive, meter)
     }
 
     #[inline]
@@ -175,21 +244,7 @@ impl<A: Arrangement> MatchQueues for A {
         message: A::Message,
         meter: &mut impl Meter,
     ) -> ArriveOf<Self> {
-        match self.find_posted(&envelope, meter) {
-            Ok(slot) => {
-                let (pattern, receive) = take_posted(self, slot);
-                Arrive::Matched {
-                    pattern,
-                    receive,
-                    message,
-                }
-            }
-            Err(place) => {
-                let slot = self.slabs_mut().unexpected.insert(envelope, message, 0);
-                self.link_unexpected(slot, place);
-                Arrive::Unexpected
-            }
-        }
+        self.arrive_step(envelope, message, meter)
     }
 
     fn extract_metered(

@@ -19,13 +19,15 @@ mod keys;
 mod view;
 
 use self::keys::{Keys, Place};
-use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use crate::arrangement::{
+    Arrangement, EnvelopeIn, Slabs, SlabsOf, arrive_by_parts, post_by_parts, store_receive,
+};
 use crate::config::Config;
 use crate::fifo::{Fifo, Search};
 use crate::memory::{Footprint, Memory};
-use crate::meter::{Meter, Queue};
+use crate::meter::{Meter, Queue, Unmetered};
 use crate::pattern::{BitsOf, Pattern, matches};
-use crate::queues::Scope;
+use crate::queues::{Arrive, Post, Scope};
 
 /// Queues of at most this many entries together become short again.
 const SHORT: u32 = 8;
@@ -62,10 +64,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.unexpected.find(&self.slabs.unexpected, |envelope| {
             matches(pattern, envelope)
         })
-    }
-
-    fn keys_mut(&mut self) -> &mut Keys<BitsOf<P>> {
-        self.keys.get_or_insert_default()
     }
 
     /// Indexes all entries, in order.
@@ -165,28 +163,24 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         envelope: &EnvelopeIn<Self>,
         meter: &mut impl Meter,
     ) -> Result<u32, Place> {
-        if self.deep {
-            return self.find_posted_deep(envelope, meter);
+        if !self.deep {
+            let search = self.scan_posted(envelope);
+            meter.visited(Queue::Posted, search.visited);
+            return search.found.ok_or(Place::SHORT);
         }
-        let search = self.scan_posted(envelope);
-        meter.visited(Queue::Posted, search.visited);
-        if search.visited > self.scan_limit {
-            return self.deepen_and_place_message(search, envelope);
-        }
-        search.found.ok_or(Place::SHORT)
+        let keys = self.keys.get_or_insert_default();
+        keys.find_posted(envelope, &self.slabs.posted, meter)
     }
 
     #[inline]
     fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, Place> {
-        if self.deep {
-            return self.find_unexpected_deep(pattern, meter);
+        if !self.deep {
+            let search = self.scan_unexpected(pattern);
+            meter.visited(Queue::Unexpected, search.visited);
+            return search.found.ok_or(Place::SHORT);
         }
-        let search = self.scan_unexpected(pattern);
-        meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > self.scan_limit {
-            return self.deepen_and_place_receive(search, pattern);
-        }
-        search.found.ok_or(Place::SHORT)
+        let keys = self.keys.get_or_insert_default();
+        keys.find_unexpected(pattern, &self.slabs.unexpected, meter)
     }
 
     fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
@@ -199,43 +193,115 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     }
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        self.find_unexpected(pattern, meter).ok()
+        if self.deep {
+            return self.find_unexpected(pattern, meter).ok();
+        }
+        let search = self.scan_unexpected(pattern);
+        meter.visited(Queue::Unexpected, search.visited);
+        if search.visited > self.scan_limit {
+            self.deepen();
+        }
+        search.found
     }
 
-    #[inline]
     fn link_posted(&mut self, slot: u32, place: Place) {
         if self.deep {
-            self.link_posted_deep(slot, place);
+            let keys = self.keys.get_or_insert_default();
+            keys.link_posted(&mut self.slabs.posted, slot, place);
         } else {
             self.posted.push_back(&mut self.slabs.posted, slot);
         }
     }
 
-    #[inline]
     fn link_unexpected(&mut self, slot: u32, place: Place) {
         if self.deep {
-            self.link_unexpected_deep(slot, place);
+            let keys = self.keys.get_or_insert_default();
+            keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
         } else {
             self.unexpected.push_back(&mut self.slabs.unexpected, slot);
         }
     }
 
-    #[inline]
     fn unlink_posted(&mut self, slot: u32) {
         if self.deep {
-            self.unlink_posted_deep(slot);
+            let keys = self.keys.get_or_insert_default();
+            keys.unlink_posted(&mut self.slabs.posted, slot);
+            self.after_removal();
         } else {
             self.posted.unlink(&mut self.slabs.posted, slot);
         }
     }
 
-    #[inline]
     fn unlink_unexpected(&mut self, slot: u32) {
         if self.deep {
-            self.unlink_unexpected_deep(slot);
+            let keys = self.keys.get_or_insert_default();
+            keys.unlink_unexpected(&mut self.slabs.unexpected, slot);
+            self.after_removal();
         } else {
             self.unexpected.unlink(&mut self.slabs.unexpected, slot);
         }
+    }
+
+    // The form is looked at once a step, and the short one goes straight through.
+
+    #[inline]
+    fn post_step(
+        &mut self,
+        pattern: P,
+        receive: R,
+        meter: &mut impl Meter,
+    ) -> Post<P::Envelope, R, M> {
+        if self.deep {
+            return self.post_deep(pattern, receive, meter);
+        }
+        let search = self.scan_unexpected(&pattern);
+        meter.visited(Queue::Unexpected, search.visited);
+        if search.visited > self.scan_limit {
+            return self.post_after_long_scan(pattern, receive);
+        }
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        if let Some(slot) = search.found {
+            self.unexpected.unlink(unexpected, slot);
+            let (envelope, message) = unexpected.remove(slot);
+            return Post::Matched {
+                envelope,
+                message,
+                receive,
+            };
+        }
+        let (slot, handle) = store_receive(posted, pattern, receive);
+        self.posted.push_back(posted, slot);
+        Post::Queued(handle)
+    }
+
+    #[inline]
+    fn arrive_step(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+        meter: &mut impl Meter,
+    ) -> Arrive<P, R, M> {
+        if self.deep {
+            return self.arrive_deep(envelope, message, meter);
+        }
+        let search = self.scan_posted(&envelope);
+        meter.visited(Queue::Posted, search.visited);
+        if search.visited > self.scan_limit {
+            return self.arrive_after_long_scan(envelope, message);
+        }
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        if let Some(slot) = search.found {
+            self.posted.unlink(posted, slot);
+            let (pattern, receive) = posted.remove(slot);
+            return Arrive::Matched {
+                pattern,
+                receive,
+                message,
+            };
+        }
+        let slot = unexpected.insert(envelope, message, 0);
+        self.unexpected.push_back(unexpected, slot);
+        Arrive::Unexpected
     }
 
     fn reset(&mut self) {
@@ -246,65 +312,38 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     }
 }
 
-/// The deep form's side of each operation.
+/// Steps of the deep form, kept out of the short one's way.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    #[cold]
-    fn deepen_and_place_message(
-        &mut self,
-        search: Search,
-        envelope: &P::Envelope,
-    ) -> Result<u32, Place> {
-        self.deepen();
-        search.found.ok_or_else(|| self.keys_mut().exact(envelope))
-    }
-
-    #[cold]
-    fn deepen_and_place_receive(&mut self, search: Search, pattern: &P) -> Result<u32, Place> {
-        self.deepen();
-        let keys = self.keys.get_or_insert_default();
-        search.found.ok_or_else(|| keys.place_of_receive(pattern))
-    }
-
     #[inline(never)]
-    fn find_posted_deep(
+    fn post_deep(
         &mut self,
-        envelope: &P::Envelope,
+        pattern: P,
+        receive: R,
         meter: &mut impl Meter,
-    ) -> Result<u32, Place> {
-        let keys = self.keys.get_or_insert_default();
-        keys.find_posted(envelope, &self.slabs.posted, meter)
+    ) -> Post<P::Envelope, R, M> {
+        post_by_parts(self, pattern, receive, meter)
     }
 
     #[inline(never)]
-    fn find_unexpected_deep(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, Place> {
-        let keys = self.keys.get_or_insert_default();
-        keys.find_unexpected(pattern, &self.slabs.unexpected, meter)
+    fn arrive_deep(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+        meter: &mut impl Meter,
+    ) -> Arrive<P, R, M> {
+        arrive_by_parts(self, envelope, message, meter)
     }
 
-    #[inline(never)]
-    fn link_posted_deep(&mut self, slot: u32, place: Place) {
-        let keys = self.keys.get_or_insert_default();
-        keys.link_posted(&mut self.slabs.posted, slot, place);
+    #[cold]
+    fn post_after_long_scan(&mut self, pattern: P, receive: R) -> Post<P::Envelope, R, M> {
+        self.deepen();
+        self.post_deep(pattern, receive, &mut Unmetered)
     }
 
-    #[inline(never)]
-    fn link_unexpected_deep(&mut self, slot: u32, place: Place) {
-        let keys = self.keys.get_or_insert_default();
-        keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
-    }
-
-    #[inline(never)]
-    fn unlink_posted_deep(&mut self, slot: u32) {
-        let keys = self.keys.get_or_insert_default();
-        keys.unlink_posted(&mut self.slabs.posted, slot);
-        self.after_removal();
-    }
-
-    #[inline(never)]
-    fn unlink_unexpected_deep(&mut self, slot: u32) {
-        let keys = self.keys.get_or_insert_default();
-        keys.unlink_unexpected(&mut self.slabs.unexpected, slot);
-        self.after_removal();
+    #[cold]
+    fn arrive_after_long_scan(&mut self, envelope: P::Envelope, message: M) -> Arrive<P, R, M> {
+        self.deepen();
+        self.arrive_deep(envelope, message, &mut Unmetered)
     }
 }
 
@@ -321,7 +360,7 @@ impl<P: Pattern, R, M> Footprint for Indexed<P, R, M> {
 mod tests {
     use super::*;
     use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-    use crate::{Arrive, MatchQueues, Post, Source, Visits};
+    use crate::{MatchQueues, Source, Visits};
 
     type Queues = Indexed<MpiPattern, u32, u32>;
 
