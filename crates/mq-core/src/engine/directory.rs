@@ -64,17 +64,19 @@ pub(super) struct Directory {
 }
 
 impl Directory {
+    // A reference: a copy would be written to the stack in pieces and read back across them, and
+    // the stall is longer than a search of a short queue.
     #[inline(always)]
-    pub(super) fn get(&self, id: ContextId) -> Option<Context> {
+    pub(super) fn get(&self, id: ContextId) -> Option<&Context> {
         match self.dense.get(id.0 as usize) {
-            Some(context) if context.object != NO_OBJECT => Some(*context),
+            Some(context) if context.object != NO_OBJECT => Some(context),
             _ => self.get_sparse(id),
         }
     }
 
     #[cold]
-    fn get_sparse(&self, id: ContextId) -> Option<Context> {
-        self.sparse.get(&id).copied()
+    fn get_sparse(&self, id: ContextId) -> Option<&Context> {
+        self.sparse.get(&id)
     }
 
     pub(super) fn insert(&mut self, id: ContextId, context: Context) {

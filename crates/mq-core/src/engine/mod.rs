@@ -173,7 +173,7 @@ impl<Q: MatchQueues> Engine<Q> {
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
         let id = ContextId(context);
-        let found = self.directory.get(id).ok_or(Error::UnknownContext(id))?;
+        let found = *self.context(id)?;
         self.purge_object(
             found.object as usize,
             &mut |entry| context_of(entry) == id,
@@ -190,7 +190,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     #[inline(always)]
-    fn context(&self, id: ContextId) -> Result<Context, Error> {
+    fn context(&self, id: ContextId) -> Result<&Context, Error> {
         self.directory.get(id).ok_or(Error::UnknownContext(id))
     }
 }
@@ -205,7 +205,7 @@ fn context_of<P: Pattern, R, M>(entry: &Entry<'_, P, R, M>) -> ContextId {
 
 impl Context {
     #[inline(always)]
-    fn check_rank(self, context: ContextId, rank: Rank) -> Result<(), Error> {
+    fn check_rank(&self, context: ContextId, rank: Rank) -> Result<(), Error> {
         if rank.0 > self.last_rank {
             return Err(Error::RankOutOfRange {
                 context,
@@ -217,7 +217,7 @@ impl Context {
     }
 
     #[inline(always)]
-    fn check_pattern(self, pattern: &impl Pattern) -> Result<(), Error> {
+    fn check_pattern(&self, pattern: &impl Pattern) -> Result<(), Error> {
         if let Source::Rank(rank) = pattern.source() {
             self.check_rank(pattern.context(), rank)?;
         }
@@ -228,7 +228,7 @@ impl Context {
     }
 
     #[cold]
-    fn check_promises(self, pattern: &impl Pattern) -> Result<(), Error> {
+    fn check_promises(&self, pattern: &impl Pattern) -> Result<(), Error> {
         if self.promises.no_any_source() && pattern.source() == Source::Any {
             return Err(Error::AnySourceForbidden(pattern.context()));
         }
@@ -456,8 +456,8 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn announce(&mut self, call: &CollectiveCall) -> Result<(), Error> {
-        let context = self.context(call.context)?;
-        self.objects[context.object as usize].announce(call);
+        let object = self.context(call.context)?.object as usize;
+        self.objects[object].announce(call);
         Ok(())
     }
 
