@@ -170,13 +170,16 @@ fn k_means(sorted: &[u64], groups: usize) -> Vec<u64> {
     centres
 }
 
+/// The nearest of some centres in ascending order, which means of parts of a sorted list are.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "fewer centres than u32 groups"
 )]
 fn nearest(centres: &[u64], value: u64) -> u32 {
-    let best = (0..centres.len()).min_by_key(|&i| centres[i].abs_diff(value));
-    best.unwrap_or(0) as u32
+    let above = centres.partition_point(|&centre| centre < value);
+    let candidates = above.saturating_sub(1)..centres.len().min(above + 1);
+    let nearest = candidates.min_by_key(|&i| centres[i].abs_diff(value));
+    nearest.unwrap_or(0) as u32
 }
 
 #[cfg(test)]
@@ -199,6 +202,21 @@ mod tests {
         assert_eq!(group(0), group(2));
         assert_ne!(group(0), group(9));
         assert_eq!(group(99), 2, "outside the profile");
+    }
+
+    #[test]
+    fn the_nearest_centre_is_found_from_either_side() {
+        for (value, centre) in [
+            (0, 0),
+            (14, 0),
+            (16, 1),
+            (20, 1),
+            (60, 1),
+            (61, 2),
+            (900, 2),
+        ] {
+            assert_eq!(nearest(&[10, 20, 100], value), centre, "{value}");
+        }
     }
 
     #[test]

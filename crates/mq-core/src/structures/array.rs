@@ -14,10 +14,14 @@ use crate::memory::vec_bytes;
 use crate::meter::Meter;
 use crate::queues::Scope;
 
+/// Ranks that get a head: sixteen times the largest communicator of the paper.
+const MOST_HEADS: u32 = 1 << 24;
+
 /// The `array` structure; see the [module](self).
 pub type Array<P, R, M> = Leads<Routed<RankHeads, P, R, M>>;
 
-/// One lane a rank, and one more that all ranks outside the communicator's size share.
+/// One lane a rank, and one more that all ranks beyond share: those outside the communicator's size,
+/// and those past 2^24, so that a nonsensical size does not take all memory.
 #[derive(Debug)]
 pub struct RankHeads {
     size: u32,
@@ -44,8 +48,7 @@ impl RankHeads {
 impl Route for RankHeads {
     fn from_config(config: &Config) -> Self {
         Self {
-            // The lane number u32::MAX is taken, so the last rank shares the extra head.
-            size: config.size.unwrap_or(0).min(u32::MAX - 2),
+            size: config.size.unwrap_or(0).min(MOST_HEADS),
             heads: Vec::new(),
         }
     }

@@ -447,6 +447,15 @@ impl<B: MatchBits> Keys<B> {
         self.bytes() > KEEP_BYTES
     }
 
+    /// Forgets all keys and classes and keeps their memory. True if it is too much to keep.
+    pub(super) fn clear(&mut self) -> bool {
+        self.table.clear();
+        self.keys.clear();
+        self.free.clear();
+        self.next_sweep = FEWEST_KEYS;
+        self.rest()
+    }
+
     /// Heap bytes, those of this object included.
     pub(super) fn bytes(&self) -> usize {
         let views = self.masks.iter().filter_map(|mask| mask.view.as_ref());

@@ -308,7 +308,11 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         self.posted = Fifo::EMPTY;
         self.unexpected = Fifo::EMPTY;
         self.deep = false;
-        self.keys = None;
+        if let Some(keys) = &mut self.keys
+            && keys.clear()
+        {
+            self.keys = None;
+        }
     }
 }
 
