@@ -1,0 +1,275 @@
+//! The command line: commands, options and their help.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mq_core::structures::Kind;
+use mq_trace::generate::{Filled, KeyedBy, Order};
+
+/// The whole command line.
+#[derive(Parser, Debug)]
+#[command(
+    name = "mq",
+    version,
+    about = "MPI message matching: replay, time, describe and generate match traces",
+    arg_required_else_help = true,
+    subcommand_required = true,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  mq replay traces/*.mqt.gz             check and time every structure on real traces
+  mq stats traces/hpcc32-r0.mqt.gz      what an application asks of its queues
+  mq generate depth --depth 4096 -o deep.mqt.gz
+  mq structures                         which structures there are, when to choose each
+
+Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input."
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Replay traces through structures: check every pairing, then time them
+    Replay(ReplayOptions),
+    /// Describe traces: traffic, queue lengths, search lengths, communicators
+    Stats(StatsOptions),
+    /// Generate a trace
+    Generate(Generate),
+    /// List the structures and when to choose each
+    Structures(StructuresOptions),
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables for people
+    Table,
+    /// JSON for programs
+    Json,
+}
+
+/// Options of `mq replay`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Times are the median of the repetitions, per operation, less those of an empty loop over the same
+operations (the loop floor). The structures take turns, so that a slow spell of the machine hits all.
+
+Examples:
+  mq replay traces/hpcc32-r0.mqt.gz
+  mq replay traces/*.mqt.gz --structure list,indexed --repeat 31
+  mq replay traces/*.mqt.gz --format json > costs.json
+  mq replay traces/*.mqt.gz --plot costs.svg
+  mq generate depth --depth 512 | mq replay /dev/stdin
+
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input.")]
+pub(crate) struct ReplayOptions {
+    /// Trace files, gzip-compressed or plain
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Structures to replay through, separated by commas; `all` for all of them
+    #[arg(
+        short, long, value_name = "NAME", value_delimiter = ',', default_value = "all",
+        value_parser = structure_parser(),
+    )]
+    structure: Vec<Choice>,
+    /// Timed repetitions of each structure, after one to warm up; fewer for very slow structures
+    #[arg(short, long, value_name = "N", default_value_t = 15,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) repeat: u32,
+    /// How to print the results
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Also draw the times as bars, on a logarithmic scale, into an SVG file
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl ReplayOptions {
+    /// The structures asked for, each once.
+    pub(crate) fn structures(&self) -> Vec<Kind> {
+        let mut kinds = Vec::new();
+        for choice in &self.structure {
+            let chosen = match choice {
+                Choice::All => Kind::ALL,
+                Choice::One(kind) => std::slice::from_ref(kind),
+            };
+            for kind in chosen {
+                if !kinds.contains(kind) {
+                    kinds.push(*kind);
+                }
+            }
+        }
+        kinds
+    }
+}
+
+/// Options of `mq stats`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Search lengths are those of `list`: the entries compared with, in one list for all communicators.
+
+Examples:
+  mq stats traces/hpcc32-r0.mqt.gz
+  mq stats traces/*.mqt.gz --format json > traces.json
+  mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg")]
+pub(crate) struct StatsOptions {
+    /// Trace files, gzip-compressed or plain
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// How to print the results
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Also draw the queue lengths over time, a panel for each trace, into an SVG file
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// `mq generate`.
+#[derive(Args, Debug)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  mq generate depth --depth 1024 --order random -o random.mqt.gz
+  mq generate depth --help"
+)]
+pub(crate) struct Generate {
+    /// What to generate.
+    #[command(subcommand)]
+    pub(crate) command: GenerateCommand,
+}
+
+/// The generators.
+#[derive(Subcommand, Debug)]
+pub(crate) enum GenerateCommand {
+    /// Fill one queue to a depth and drain it, round after round
+    Depth(DepthOptions),
+}
+
+/// Options of `mq generate depth`.
+#[derive(Args, Debug)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+The outcomes are those that MPI's matching rules demand, so that `mq replay` can check them. Working
+them out takes time quadratic in the depth.
+
+Examples:
+  mq generate depth --depth 1024 -o reverse.mqt.gz
+  mq generate depth --queue posted --order random --any-source 10 -o posted.mqt.gz
+  mq generate depth --depth 16 --by tag --contexts 4 --rounds 2"
+)]
+pub(crate) struct DepthOptions {
+    /// Entries in the filled queue, over all communicators
+    #[arg(long, value_name = "N", default_value_t = 1024,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) depth: u32,
+    /// Order in which the queue is drained: as filled, backwards, or shuffled
+    #[arg(long, value_name = "ORDER", default_value = Order::Reverse.name(),
+        value_parser = named(Order::ALL, Order::name))]
+    pub(crate) order: Order,
+    /// Which queue is filled: receives before their messages, or messages before their receives
+    #[arg(long, value_name = "QUEUE", default_value = Filled::Unexpected.name(),
+        value_parser = named(Filled::ALL, Filled::name))]
+    pub(crate) queue: Filled,
+    /// What tells the messages apart: each from another rank, or each with another tag
+    #[arg(long, value_name = "KEY", default_value = KeyedBy::Source.name(),
+        value_parser = named(KeyedBy::ALL, KeyedBy::name))]
+    pub(crate) by: KeyedBy,
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percentage,
+        help = "Share of receives from ANY_SOURCE, in percent")]
+    pub(crate) any_source: f64,
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percentage,
+        help = "Share of receives with ANY_TAG, in percent, independent of --any-source")]
+    pub(crate) any_tag: f64,
+    /// Communicators that the entries are dealt to in turn
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) contexts: u32,
+    /// How often the queue is filled and drained
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rounds: u32,
+    /// Seed of all random choices; the same seed gives the same trace
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// File to write, gzip-compressed if its name ends in .gz [default: plain to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of `mq structures`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  mq structures
+  mq structures --format json")]
+pub(crate) struct StructuresOptions {
+    /// How to print the results
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+}
+
+/// A value of `--structure`.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    All,
+    One(Kind),
+}
+
+fn structure_parser() -> impl TypedValueParser<Value = Choice> {
+    let names = Kind::ALL.iter().map(|kind| kind.name());
+    PossibleValuesParser::new(std::iter::once("all").chain(names))
+        .map(|name| name.parse().map_or(Choice::All, Choice::One))
+}
+
+/// One of `values`, by name.
+fn named<T: Copy + Send + Sync + 'static>(
+    values: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(values.iter().map(move |&value| name(value))).try_map(move |given| {
+        let known = values.iter().copied().find(|&value| name(value) == given);
+        known.ok_or("unknown name")
+    })
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("give a percentage from 0 to 100".into()),
+    }
+}
+
+fn svg_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension() {
+        Some(extension) if extension.eq_ignore_ascii_case("svg") => Ok(path),
+        _ => Err("plots are SVG; give a file name that ends in .svg".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn structures_are_taken_once_in_the_order_given() {
+        let cli = Cli::parse_from(["mq", "replay", "--structure", "pnp,list,pnp", "t"]);
+        let Command::Replay(options) = cli.command else {
+            panic!("replay was asked for");
+        };
+        assert_eq!(options.structures(), [Kind::Pnp, Kind::List]);
+    }
+}

@@ -1,0 +1,73 @@
+//! What can go wrong, as one sentence each.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use mq_trace::TraceError;
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// A trace could not be read.
+    Trace(TraceError),
+    /// An output could not be written.
+    Write {
+        /// The file, or `standard output`.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Whoever reads standard output has closed it: no failure, only the end.
+    ClosedPipe,
+    /// Options that contradict each other or ask for too much.
+    Usage(String),
+    /// A plot could not be drawn.
+    Plot(String),
+}
+
+impl Error {
+    /// A failure to write standard output.
+    pub(crate) fn stdout(source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            let name = "standard output".into();
+            Self::Write { name, source }
+        }
+    }
+
+    /// A failure to write a file.
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+        let name = path.display().to_string();
+        Self::Write { name, source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trace(error) => error.fmt(f),
+            Self::Write { name, source } => write!(f, "{name}: cannot write: {source}"),
+            Self::ClosedPipe => f.write_str("standard output was closed"),
+            Self::Usage(message) => f.write_str(message),
+            Self::Plot(message) => write!(f, "the plot could not be drawn: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Trace(error) => Some(error),
+            Self::Write { source, .. } => Some(source),
+            Self::ClosedPipe | Self::Usage(_) | Self::Plot(_) => None,
+        }
+    }
+}
+
+impl From<TraceError> for Error {
+    fn from(error: TraceError) -> Self {
+        Self::Trace(error)
+    }
+}

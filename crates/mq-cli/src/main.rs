@@ -1,0 +1,65 @@
+//! `mq`: replays match traces through every structure, times them, describes and generates traces.
+//!
+//! `mq help` lists the commands; `mq help replay` and its like show examples. Exit codes: 0, done;
+//! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read.
+
+mod cli;
+mod error;
+mod generate;
+mod input;
+mod plot;
+mod progress;
+mod replay;
+mod report;
+mod stats;
+mod structures;
+mod timing;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command, GenerateCommand};
+use crate::error::Error;
+
+/// The exit code of a replay whose pairings differ from the recorded ones.
+const DIFFERS: u8 = 1;
+/// The exit code of bad usage and of input or output that fails; clap's too.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().command) {
+        Ok(code) => code,
+        // Whoever read the output has seen enough, as `head` does.
+        Err(Error::ClosedPipe) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&error.to_string());
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<ExitCode, Error> {
+    match command {
+        Command::Replay(options) => {
+            let reproduced = replay::run(options)?;
+            return Ok(if reproduced {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(DIFFERS)
+            });
+        }
+        Command::Stats(options) => stats::run(options)?,
+        Command::Generate(generate) => match &generate.command {
+            GenerateCommand::Depth(options) => generate::depth(options)?,
+        },
+        Command::Structures(options) => structures::run(options)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells the person at the terminal; a closed stderr is no reason to stop.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "mq: {message}");
+}

@@ -1,0 +1,153 @@
+//! What an operation costs in each structure, as bars: a panel for each trace.
+
+use mq_core::structures::Kind;
+use plotters::coord::combinators::{IntoLogRange, LogCoord};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use super::{Area, GRID, HEAD, INK, MARGIN, PANEL_TITLE, TEXT, failed, image, panel_title, text};
+use crate::error::Error;
+use crate::input;
+use crate::replay::Replayed;
+use crate::report::decimal;
+
+const BASELINE: RGBColor = RGBColor(0x77, 0x77, 0x77);
+const PUBLISHED: RGBColor = RGBColor(0x4c, 0x8b, 0xc4);
+const DEFAULT: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+
+/// What the colours mean.
+const LEGEND: [(&str, RGBColor); 3] = [
+    ("list, the baseline", BASELINE),
+    ("published structures", PUBLISHED),
+    ("the default structure", DEFAULT),
+];
+
+/// Pixels of a panel, and of one bar with the space around it.
+const PANEL_WIDTH: u32 = 620;
+const BAR_HEIGHT: u32 = 22;
+/// Pixels of a panel that bars do not use: its title above, the axis below.
+const PANEL_HEAD: u32 = 34;
+const PANEL_FOOT: u32 = 52;
+/// Space for the structures' names.
+const NAMES: u32 = 92;
+
+/// A panel: costs to the right, structures downwards.
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
+
+/// Draws nanoseconds an operation on a logarithmic scale that all panels share.
+pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
+    let columns = if results.len() > 2 { 2 } else { 1 };
+    let rows = results.len().div_ceil(columns);
+    let bars = results.iter().map(|result| result.rows.len()).max();
+    let panel_height = PANEL_HEAD + PANEL_FOOT + BAR_HEIGHT * bars.unwrap_or(0) as u32;
+    let size = (
+        PANEL_WIDTH * columns as u32 + MARGIN as u32,
+        HEAD + panel_height * rows as u32,
+    );
+    let legend: Vec<_> = LEGEND
+        .into_iter()
+        .filter(|&(_, shown)| {
+            let mut rows = results.iter().flat_map(|result| &result.rows);
+            rows.any(|row| color(row.structure) == shown)
+        })
+        .collect();
+    let title = "Cost of a match operation (ns, median, loop floor subtracted)";
+    image(size, title, &legend, |root| {
+        let range = range(results);
+        for (i, result) in results.iter().enumerate() {
+            let (column, row) = (i % columns, i / columns);
+            let x = PANEL_WIDTH as i32 * column as i32;
+            let y = HEAD as i32 + panel_height as i32 * row as i32;
+            let panel = root.clone().shrink((x, y), (PANEL_WIDTH, panel_height));
+            draw_panel(root, &panel, result, range)?;
+        }
+        Ok(())
+    })
+}
+
+fn draw_panel(
+    root: &Area<'_>,
+    panel: &Area<'_>,
+    result: &Replayed,
+    (low, high): (f64, f64),
+) -> Result<(), Error> {
+    let count = result.rows.len();
+    let (title, left) = (input::label(&result.trace), MARGIN + NAMES as i32);
+    let title = panel_title(&title, 60);
+    text(panel, &title, (left, 18), PANEL_TITLE, HPos::Left)?;
+    let mut chart = ChartBuilder::on(panel)
+        .margin_left(MARGIN)
+        .margin_right(MARGIN)
+        .margin_top(PANEL_HEAD)
+        .margin_bottom(8)
+        .y_label_area_size(NAMES)
+        .x_label_area_size(PANEL_FOOT - 12)
+        .build_cartesian_2d((low..high).log_scale(), 0.0..count as f64)
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .y_labels(0)
+        .x_labels(6)
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .label_style(("sans-serif", TEXT).into_font().color(&INK))
+        .x_desc("ns per operation, logarithmic")
+        .x_label_formatter(&|value| tick(*value))
+        .draw()
+        .map_err(failed)?;
+    draw_bars(root, &mut chart, result)
+}
+
+/// Draws the bars, their structures' names before them, and their lengths behind them.
+fn draw_bars(root: &Area<'_>, chart: &mut Chart<'_, '_>, result: &Replayed) -> Result<(), Error> {
+    let low = chart.x_range().start;
+    for (i, row) in result.rows.iter().enumerate() {
+        let middle = (result.rows.len() - i) as f64 - 0.5;
+        let end = row.ns_per_op.max(low);
+        let bar = [(low, middle - 0.34), (end, middle + 0.34)];
+        let bar = Rectangle::new(bar, color(row.structure).filled());
+        chart.draw_series([bar]).map_err(failed)?;
+        let (x, y) = chart.backend_coord(&(low, middle));
+        text(root, row.structure, (x - 8, y), TEXT, HPos::Right)?;
+        let (x, y) = chart.backend_coord(&(end, middle));
+        text(root, &decimal(row.ns_per_op), (x + 6, y), TEXT, HPos::Left)?;
+    }
+    Ok(())
+}
+
+fn color(structure: &str) -> RGBColor {
+    match structure.parse() {
+        Ok(Kind::List) => BASELINE,
+        Ok(kind) if kind == Kind::default() => DEFAULT,
+        _ => PUBLISHED,
+    }
+}
+
+/// The scale: from a power of ten below the shortest bar to past the end of the longest, where its
+/// number stands.
+fn range(results: &[Replayed]) -> (f64, f64) {
+    let costs = || {
+        let rows = results.iter().flat_map(|result| &result.rows);
+        rows.map(|row| row.ns_per_op).filter(|&cost| cost > 0.0)
+    };
+    let shortest = costs().reduce(f64::min).unwrap_or(1.0);
+    let longest = costs().reduce(f64::max).unwrap_or(1.0);
+    let low = 10_f64.powf((shortest / 1.5).log10().floor());
+    let decades = (longest / low).log10().max(1.0);
+    (low, low * 10_f64.powf(decades * 1.15))
+}
+
+/// A power of ten as people write it.
+fn tick(value: f64) -> String {
+    if value >= 1.0 {
+        decimal(value.round())
+            .trim_end_matches(".00")
+            .trim_end_matches(".0")
+            .into()
+    } else {
+        format!("{value}")
+    }
+}

@@ -1,0 +1,81 @@
+//! Plots, as SVG that needs no other file.
+
+pub(crate) mod costs;
+pub(crate) mod lengths;
+
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::error::Error;
+
+/// What a plot is drawn on.
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Axis numbers and labels, in pixels.
+const TEXT: u32 = 13;
+/// Names of panels.
+const PANEL_TITLE: u32 = 15;
+/// The title of the plot.
+const TITLE: u32 = 20;
+/// What texts are drawn in.
+const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+/// Lines behind the data.
+const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
+/// Space for the title and the legend.
+const HEAD: u32 = 76;
+/// Space around everything.
+const MARGIN: i32 = 16;
+
+/// Writes a drawn plot to a file.
+pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
+    std::fs::write(path, svg).map_err(|error| Error::write(path, error))
+}
+
+/// Draws an image of `size` with a title and a legend; `body` draws what is below them.
+fn image(
+    size: (u32, u32),
+    title: &str,
+    legend: &[(&str, RGBColor)],
+    body: impl FnOnce(&Area<'_>) -> Result<(), Error>,
+) -> Result<String, Error> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        root.fill(&WHITE).map_err(failed)?;
+        text(&root, title, (MARGIN, 26), TITLE, HPos::Left)?;
+        let mut x = MARGIN;
+        for &(name, color) in legend {
+            let swatch = Rectangle::new([(x, 49), (x + 14, 61)], color.filled());
+            root.draw(&swatch).map_err(failed)?;
+            text(&root, name, (x + 20, 55), TEXT, HPos::Left)?;
+            // No font is at hand to measure; most letters are narrower than this.
+            x += 48 + name.chars().count() as i32 * 13 / 2;
+        }
+        body(&root)?;
+        root.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+/// Writes one line of text, vertically centred on `at`.
+fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) -> Result<(), Error> {
+    let style = ("sans-serif", size).into_font().color(&INK);
+    let style = style.pos(Pos::new(anchor, VPos::Center));
+    area.draw(&Text::new(text, at, style)).map_err(failed)
+}
+
+/// A trace's name, cut so that it fits above its panel.
+fn panel_title(label: &str, letters: usize) -> String {
+    if label.chars().count() <= letters {
+        return label.to_owned();
+    }
+    let cut: String = label.chars().take(letters.saturating_sub(1)).collect();
+    cut + "…"
+}
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Plot(error.to_string())
+}

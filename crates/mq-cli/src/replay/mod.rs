@@ -1,0 +1,192 @@
+//! `mq replay`: every pairing checked, then every structure timed.
+
+mod table;
+
+use mq_core::structures::Kind;
+use mq_trace::{Mismatch, Report, Trace, check};
+use serde::Serialize;
+
+use crate::cli::{Format, ReplayOptions};
+use crate::error::Error;
+use crate::timing::{Timing, Timings, measure};
+use crate::{input, plot, progress, report, say};
+
+/// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
+const MAX_ARRAY_RANKS: u64 = 1 << 27;
+
+/// What one structure did with one trace. The fields are the keys of the JSON output.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    trace: String,
+    /// The structure's name.
+    pub(crate) structure: &'static str,
+    operations: usize,
+    mismatches: usize,
+    /// Less the loop floor, and never below 0.
+    pub(crate) ns_per_op: f64,
+    floor_ns_per_op: f64,
+    mean_posted_visited: f64,
+    mean_unexpected_visited: f64,
+    max_posted: usize,
+    max_unexpected: usize,
+    peak_bytes: usize,
+    /// Repetitions that were timed.
+    #[serde(skip)]
+    repetitions: usize,
+}
+
+/// What all structures did with one trace.
+pub(crate) struct Replayed {
+    /// The trace's name.
+    pub(crate) trace: String,
+    /// A row for each structure asked for, in that order.
+    pub(crate) rows: Vec<Row>,
+    operations: usize,
+    communicators: usize,
+    floor_ns_per_op: f64,
+    list_ns_per_op: f64,
+}
+
+/// Replays the traces; whether all pairings were reproduced.
+pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
+    let traces = input::traces(&options.traces)?;
+    let kinds = options.structures();
+    traces
+        .iter()
+        .try_for_each(|trace| refuse_oversized(trace, &kinds))?;
+    let mut reproduced = true;
+    let mut results = Vec::with_capacity(traces.len());
+    for trace in &traces {
+        let (result, same) = replay(trace, &kinds, options.repeat as usize);
+        reproduced &= same;
+        if options.format == Format::Table {
+            let separator = if results.is_empty() { "" } else { "\n" };
+            let text = table::render(&result, options.repeat as usize);
+            match report::print(&format!("{separator}{text}")) {
+                // Nobody reads on, but the plot is still wanted.
+                Err(Error::ClosedPipe) if options.plot.is_some() => {}
+                Err(Error::ClosedPipe) => return Ok(reproduced),
+                printed => printed?,
+            }
+        }
+        results.push(result);
+    }
+    if let Some(path) = &options.plot {
+        plot::save(path, &plot::costs::draw(&results)?)?;
+    }
+    if options.format == Format::Json {
+        let rows: Vec<&Row> = results.iter().flat_map(|result| &result.rows).collect();
+        match report::print_json(&rows) {
+            Err(Error::ClosedPipe) => {}
+            printed => printed?,
+        }
+    }
+    Ok(reproduced)
+}
+
+/// Refuses communicators for which `array` would use up the memory.
+fn refuse_oversized(trace: &Trace, kinds: &[Kind]) -> Result<(), Error> {
+    let ranks: u64 = trace.communicators().map(|comm| u64::from(comm.size)).sum();
+    if ranks <= MAX_ARRAY_RANKS || !kinds.contains(&Kind::Array) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{}: `array` would keep 16 bytes for each of {} ranks; name other structures with \
+         --structure",
+        trace.name(),
+        report::count(ranks)
+    )))
+}
+
+/// Checks and times one trace; the second value says whether all pairings were reproduced.
+fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Replayed, bool) {
+    let mut timed_kinds = kinds.to_vec();
+    if !kinds.contains(&Kind::List) {
+        timed_kinds.push(Kind::List);
+    }
+    let steps = kinds.len() + (timed_kinds.len() + 1) * (repetitions + 1);
+    let bar = progress::bar(steps as u64, &input::label(trace.name()));
+
+    let reports: Vec<(Kind, Report)> = kinds
+        .iter()
+        .map(|&kind| {
+            let checked = (kind, check(trace, kind));
+            bar.inc(1);
+            checked
+        })
+        .collect();
+    let timings = measure(trace, &timed_kinds, repetitions, &bar);
+    drop(bar);
+    tell_mismatches(trace, &reports);
+
+    let result = Replayed::new(trace, &reports, &timings);
+    let reproduced = result.rows.iter().all(|row| row.mismatches == 0);
+    (result, reproduced)
+}
+
+impl Replayed {
+    /// Puts what was checked and what was timed together; both begin with the same structures.
+    fn new(trace: &Trace, reports: &[(Kind, Report)], timings: &Timings) -> Self {
+        let operations = trace.operations().len();
+        let floor = timings.floor.ns_per_op(operations);
+        let net = |timing: &Timing| (timing.ns_per_op(operations) - floor).max(0.0);
+        let mut timed = timings.structures.iter();
+        let list = timed.find(|(kind, _)| *kind == Kind::List);
+        let rows = reports.iter().zip(&timings.structures);
+        let rows = rows.map(|((kind, report), (_, timing))| Row {
+            ns_per_op: net(timing),
+            floor_ns_per_op: floor,
+            repetitions: timing.repetitions,
+            ..Row::of(trace, *kind, report)
+        });
+        Self {
+            trace: trace.name().into(),
+            rows: rows.collect(),
+            operations,
+            communicators: trace.communicators().len(),
+            floor_ns_per_op: floor,
+            list_ns_per_op: list.map_or(0.0, |(_, timing)| net(timing)),
+        }
+    }
+}
+
+impl Row {
+    /// A row without times.
+    fn of(trace: &Trace, kind: Kind, report: &Report) -> Self {
+        Self {
+            trace: trace.name().into(),
+            structure: kind.name(),
+            operations: report.operations,
+            mismatches: report.mismatches,
+            ns_per_op: 0.0,
+            floor_ns_per_op: 0.0,
+            mean_posted_visited: report.mean_posted_visited(),
+            mean_unexpected_visited: report.mean_unexpected_visited(),
+            max_posted: report.max_posted,
+            max_unexpected: report.max_unexpected,
+            peak_bytes: report.peak_bytes,
+            repetitions: 0,
+        }
+    }
+}
+
+/// Prints the first mismatch of every structure, once for structures that agree on it.
+fn tell_mismatches(trace: &Trace, reports: &[(Kind, Report)]) {
+    let mut told: Vec<(Mismatch, Vec<&str>)> = Vec::new();
+    for (kind, report) in reports {
+        let Some(mismatch) = report.first_mismatch else {
+            continue;
+        };
+        match told.iter_mut().find(|(other, _)| *other == mismatch) {
+            Some((_, names)) => names.push(kind.name()),
+            None => told.push((mismatch, vec![kind.name()])),
+        }
+    }
+    for (mismatch, names) in told {
+        say(&format!(
+            "{}: {}: {mismatch}",
+            trace.name(),
+            names.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,92 @@
+//! The table of one replayed trace.
+
+use super::{Replayed, Row};
+use crate::report::{self, Cells, counted, decimal};
+
+const HEADER: [&str; 8] = [
+    "structure",
+    "ns/op",
+    "x list",
+    "posted\nvisited",
+    "unexpected\nvisited",
+    "longest\nposted",
+    "longest\nunexpected",
+    "peak\nmemory",
+];
+
+/// The header lines, the table, and a line for each structure that was timed less often than
+/// `wanted`.
+pub(super) fn render(result: &Replayed, wanted: usize) -> String {
+    let rows: Vec<Vec<String>> = result
+        .rows
+        .iter()
+        .map(|row| cells(row, result.list_ns_per_op))
+        .collect();
+    let mut text = format!(
+        "{}: {} in {}; {}\n\
+         loop floor {} ns/op, subtracted; median of {}\n",
+        result.trace,
+        counted(result.operations, "operation"),
+        counted(result.communicators, "communicator"),
+        pairings(&result.rows),
+        decimal(result.floor_ns_per_op),
+        counted(wanted, "repetition"),
+    );
+    text += &report::table(&HEADER, &rows, Cells::Numbers);
+    for row in result.rows.iter().filter(|row| row.repetitions < wanted) {
+        text += &format!(
+            "{} is slow here and was timed over {} only\n",
+            row.structure,
+            counted(row.repetitions, "repetition")
+        );
+    }
+    text
+}
+
+/// Whether the recorded pairings were reproduced, in words.
+fn pairings(rows: &[Row]) -> String {
+    if rows.iter().all(|row| row.mismatches == 0) {
+        return "all pairings reproduced".into();
+    }
+    let first = rows.first().map_or(0, |row| row.mismatches);
+    if rows.iter().all(|row| row.mismatches == first) {
+        return format!("{} in every structure", differ(first));
+    }
+    let each = rows
+        .iter()
+        .filter(|row| row.mismatches > 0)
+        .map(|row| format!("{} in {}", differ(row.mismatches), row.structure));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn differ(mismatches: usize) -> String {
+    let verb = if mismatches == 1 { "differs" } else { "differ" };
+    format!("{} {verb}", counted(mismatches, "pairing"))
+}
+
+fn cells(row: &Row, list_ns_per_op: f64) -> Vec<String> {
+    let ratio = if list_ns_per_op > 0.0 {
+        ratio_text(row.ns_per_op / list_ns_per_op)
+    } else {
+        "-".into()
+    };
+    vec![
+        row.structure.into(),
+        decimal(row.ns_per_op),
+        ratio,
+        decimal(row.mean_posted_visited),
+        decimal(row.mean_unexpected_visited),
+        report::count(row.max_posted),
+        report::count(row.max_unexpected),
+        report::bytes(row.peak_bytes),
+    ]
+}
+
+/// How many times the cost of `list`; small shares keep a digit more.
+fn ratio_text(ratio: f64) -> String {
+    if ratio < 0.1 {
+        format!("{ratio:.3}")
+    } else {
+        decimal(ratio)
+    }
+}

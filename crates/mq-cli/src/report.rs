@@ -1,0 +1,191 @@
+//! Tables, JSON and numbers as people read them.
+
+use std::io::Write;
+
+use serde::Serialize;
+use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
+use tabled::settings::object::{Columns, Rows};
+use tabled::settings::{Alignment, Style};
+
+use crate::error::Error;
+
+/// Writes text to standard output at once.
+///
+/// # Errors
+/// [`Error::ClosedPipe`] if nobody reads it any more.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes());
+    written.and_then(|()| stdout.flush()).map_err(Error::stdout)
+}
+
+/// Writes a value to standard output as indented JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|error| Error::stdout(error.into()))?;
+    print(&format!("{text}\n"))
+}
+
+/// What the columns after the first hold; the first holds names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cells {
+    /// Numbers, which are aligned to the right.
+    Numbers,
+    /// Texts, which are aligned to the left.
+    Text,
+}
+
+/// A table with a line feed at its end.
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>], cells: Cells) -> String {
+    let mut builder = Builder::with_capacity(rows.len() + 1, header.len());
+    builder.push_record(header.iter().copied());
+    for row in rows {
+        builder.push_record(row);
+    }
+    let mut table = builder.build();
+    table.with(Style::psql());
+    table.modify(Rows::first(), Alignment::left());
+    if cells == Cells::Numbers {
+        table.modify(Columns::new(1..), Alignment::right());
+        table.modify(Columns::new(1..), AlignmentStrategy::PerLine);
+    }
+    // Trailing spaces are of no use to a person or a diff.
+    let text = table.to_string();
+    text.lines()
+        .fold(String::new(), |lines, line| lines + line.trim_end() + "\n")
+}
+
+/// Text in lines of at most `width` letters, broken at spaces; a longer word stands alone.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut column = 0;
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        if column > 0 {
+            let fits = column + 1 + letters <= width;
+            lines.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        lines += word;
+        column += letters;
+    }
+    lines
+}
+
+/// A count with commas between the thousands.
+pub(crate) fn count(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count and its noun, `1 trace` or `2 traces`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// A memory size in the largest fitting unit.
+pub(crate) fn bytes(bytes: usize) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    // From 1023.95 on, one decimal would show 1024.0.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// A share in percent; `-` of nothing.
+pub(crate) fn percent(part: impl TryInto<u64>, whole: impl TryInto<u64>) -> String {
+    match (part.try_into(), whole.try_into()) {
+        (Ok(part), Ok(whole)) if whole > 0 => {
+            format!("{:.1}%", part as f64 * 100.0 / whole as f64)
+        }
+        _ => "-".into(),
+    }
+}
+
+/// Nanoseconds or entries with as many decimals as matter, three digits or more in all.
+pub(crate) fn decimal(value: f64) -> String {
+    if value >= 1000.0 {
+        return count(value.round() as u64);
+    }
+    let decimals = match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        let texts: Vec<String> = [0_u64, 999, 1000, 53_321, 1_234_567]
+            .into_iter()
+            .map(count)
+            .collect();
+        assert_eq!(texts, ["0", "999", "1,000", "53,321", "1,234,567"]);
+        assert_eq!(counted(1, "trace"), "1 trace");
+        assert_eq!(counted(0, "trace"), "0 traces");
+    }
+
+    #[test]
+    fn text_is_broken_at_spaces() {
+        assert_eq!(wrapped("a few hundred ranks", 9), "a few\nhundred\nranks");
+        assert_eq!(wrapped("a few hundred ranks", 13), "a few hundred\nranks");
+        assert_eq!(wrapped("incommensurable it", 5), "incommensurable\nit");
+        assert_eq!(wrapped("", 5), "");
+    }
+
+    #[test]
+    fn bytes_have_the_largest_fitting_unit() {
+        let texts: Vec<String> = [0, 1023, 1024, 1536, 1_048_575, 1 << 20, 5 << 30]
+            .into_iter()
+            .map(bytes)
+            .collect();
+        let expected = [
+            "0 B", "1023 B", "1.0 KiB", "1.5 KiB", "1.0 MiB", "1.0 MiB", "5.0 GiB",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_a_dash() {
+        assert_eq!(percent(1_u64, 3_u64), "33.3%");
+        assert_eq!(percent(0_u64, 0_u64), "-");
+    }
+
+    #[test]
+    fn decimals_fade_as_numbers_grow() {
+        let texts: Vec<String> = [0.0, 1.234, 12.34, 123.4, 12_345.6]
+            .into_iter()
+            .map(decimal)
+            .collect();
+        assert_eq!(texts, ["0.00", "1.23", "12.3", "123", "12,346"]);
+    }
+
+    #[test]
+    fn numbers_are_aligned_to_the_right() {
+        let rows = [vec!["a".into(), "1".into()], vec!["b".into(), "22".into()]];
+        let text = table(&["x", "long"], &rows, Cells::Numbers);
+        let expected = " x | long\n---+------\n a |    1\n b |   22\n";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,67 @@
+//! Queue lengths over time, thinned out for a plot.
+
+use mq_trace::Sample;
+
+use crate::input;
+
+/// The most points of a curve: about one a pixel.
+const POINTS: usize = 800;
+
+/// The queue lengths of one trace: of each stretch of operations the longest.
+pub(crate) struct Lengths {
+    /// The trace's name without folder and endings.
+    pub(crate) label: String,
+    /// Operations in the trace.
+    pub(crate) operations: usize,
+    /// Operations in a stretch; the last stretch may have fewer.
+    pub(crate) stretch: usize,
+    /// The most posted receives queued in each stretch.
+    pub(crate) posted: Vec<usize>,
+    /// The most unexpected messages queued in each stretch.
+    pub(crate) unexpected: Vec<usize>,
+}
+
+impl Lengths {
+    /// No lengths yet of a trace with so many operations.
+    pub(super) fn new(name: &str, operations: usize) -> Self {
+        let stretch = operations.div_ceil(POINTS).max(1);
+        let points = operations.div_ceil(stretch);
+        Self {
+            label: input::label(name),
+            operations,
+            stretch,
+            posted: vec![0; points],
+            unexpected: vec![0; points],
+        }
+    }
+
+    pub(super) fn add(&mut self, sample: &Sample) {
+        let point = sample.operation / self.stretch;
+        let longer = |points: &mut [usize], length| points[point] = points[point].max(length);
+        longer(&mut self.posted, sample.posted);
+        longer(&mut self.unexpected, sample.unexpected);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_survive_thinning_out() {
+        let mut lengths = Lengths::new("t", 5001);
+        for operation in 0..5001 {
+            lengths.add(&Sample {
+                operation,
+                posted: usize::from(operation == 3000) * 7,
+                unexpected: usize::from(operation == 5000) * 9,
+                posted_visited: 0,
+                unexpected_visited: 0,
+                matched: None,
+            });
+        }
+        assert_eq!((lengths.stretch, lengths.posted.len()), (7, 715));
+        assert_eq!(lengths.posted[428], 7);
+        assert_eq!(lengths.unexpected[714], 9);
+    }
+}

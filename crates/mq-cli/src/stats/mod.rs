@@ -1,0 +1,93 @@
+//! `mq stats`: what an application asked of its queues.
+
+mod lengths;
+mod searches;
+mod tables;
+mod traffic;
+
+use std::collections::BTreeMap;
+
+use mq_core::Tuning;
+use mq_core::structures::Kind;
+use mq_trace::{Operation, Sample, Trace, check_with};
+use serde::Serialize;
+
+pub(crate) use self::lengths::Lengths;
+use self::searches::{SearchLengths, Searches};
+use self::traffic::Traffic;
+use crate::cli::{Format, StatsOptions};
+use crate::error::Error;
+use crate::{input, plot, progress, report};
+
+/// Operations between two steps of the progress bar.
+const STEP: usize = 4096;
+
+/// What a trace holds. The fields are the keys of the JSON output.
+#[derive(Serialize)]
+struct Summary {
+    trace: String,
+    /// The fields of the trace's header.
+    header: BTreeMap<String, String>,
+    operations: usize,
+    /// Operations of which `list` decides otherwise than recorded.
+    mismatches: usize,
+    #[serde(flatten)]
+    traffic: Traffic,
+    max_posted: usize,
+    max_unexpected: usize,
+    /// Of the posted queue, by arriving messages, in one list for all communicators.
+    posted_searches: SearchLengths,
+    /// Of the unexpected queue, by receives and probes, in one list for all communicators.
+    unexpected_searches: SearchLengths,
+}
+
+/// Describes the traces.
+pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
+    let traces = input::traces(&options.traces)?;
+    let (summaries, lengths): (Vec<Summary>, Vec<Lengths>) = traces.iter().map(describe).unzip();
+    if let Some(path) = &options.plot {
+        plot::save(path, &plot::lengths::draw(&lengths)?)?;
+    }
+    match options.format {
+        Format::Json => report::print_json(&summaries),
+        Format::Table => {
+            let texts: Vec<String> = summaries.iter().map(tables::render).collect();
+            report::print(&texts.join("\n"))
+        }
+    }
+}
+
+/// Replays a trace through `list` and counts.
+fn describe(trace: &Trace) -> (Summary, Lengths) {
+    let operations = trace.operations();
+    let bar = progress::bar(operations.len() as u64, &input::label(trace.name()));
+    let mut posted = Searches::default();
+    let mut unexpected = Searches::default();
+    let mut lengths = Lengths::new(trace.name(), operations.len());
+    let mut observe = |sample: Sample| {
+        match operations[sample.operation] {
+            Operation::Arrive { .. } => posted.add(sample.posted_visited),
+            Operation::Post { .. } | Operation::Probe { .. } => {
+                unexpected.add(sample.unexpected_visited);
+            }
+            Operation::Cancel { .. } => {}
+        }
+        lengths.add(&sample);
+        if sample.operation.is_multiple_of(STEP) {
+            bar.set_position(sample.operation as u64);
+        }
+    };
+    let report = check_with(trace, Kind::List, &Tuning::default(), &mut observe);
+    let summary = Summary {
+        trace: trace.name().into(),
+        header: trace.header().fields().iter().cloned().collect(),
+        operations: operations.len(),
+        mismatches: report.mismatches,
+        traffic: Traffic::of(trace),
+        max_posted: report.max_posted,
+        max_unexpected: report.max_unexpected,
+        posted_searches: posted.lengths(),
+        unexpected_searches: unexpected.lengths(),
+    };
+    (summary, lengths)
+}

@@ -1,0 +1,74 @@
+//! How long searches were.
+
+use serde::Serialize;
+
+/// The entries that each search of a queue compared with.
+#[derive(Default)]
+pub(super) struct Searches {
+    visited: Vec<u64>,
+}
+
+/// How long the searches of a queue were, in entries compared with; all 0 if there were none.
+#[derive(Serialize, Debug, PartialEq)]
+pub(super) struct SearchLengths {
+    pub(super) searches: usize,
+    pub(super) mean: f64,
+    /// The nearest rank, as of the 99th percentile: a length that occurred.
+    pub(super) median: u64,
+    pub(super) p99: u64,
+    pub(super) max: u64,
+}
+
+impl Searches {
+    pub(super) fn add(&mut self, visited: u64) {
+        self.visited.push(visited);
+    }
+
+    pub(super) fn lengths(mut self) -> SearchLengths {
+        self.visited.sort_unstable();
+        let searches = self.visited.len();
+        let sum: u64 = self.visited.iter().sum();
+        SearchLengths {
+            searches,
+            mean: sum as f64 / searches.max(1) as f64,
+            median: self.percentile(50),
+            p99: self.percentile(99),
+            max: self.percentile(100),
+        }
+    }
+
+    /// The smallest length that `percent` of the sorted lengths do not exceed.
+    fn percentile(&self, percent: usize) -> u64 {
+        let rank = (self.visited.len() * percent).div_ceil(100);
+        self.visited
+            .get(rank.saturating_sub(1))
+            .copied()
+            .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_lengths_that_occurred() {
+        let mut searches = Searches::default();
+        (1..=200).rev().for_each(|visited| searches.add(visited));
+        let expected = SearchLengths {
+            searches: 200,
+            mean: 100.5,
+            median: 100,
+            p99: 198,
+            max: 200,
+        };
+        assert_eq!(searches.lengths(), expected);
+    }
+
+    #[test]
+    fn no_search_has_no_length() {
+        let lengths = Searches::default().lengths();
+        assert_eq!((lengths.searches, lengths.max), (0, 0));
+        assert!(lengths.mean.abs() < f64::EPSILON);
+    }
+}

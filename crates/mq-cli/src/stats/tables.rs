@@ -1,0 +1,162 @@
+//! The tables of one described trace.
+
+use super::Summary;
+use super::searches::SearchLengths;
+use super::traffic::Traffic;
+use crate::report::{Cells, count, counted, decimal, percent, table};
+
+/// The most communicators in the table; JSON has them all.
+const MAX_COMMUNICATORS: usize = 20;
+
+/// All tables of a trace, under its name; those that would be empty are left out.
+pub(super) fn render(summary: &Summary) -> String {
+    let mut parts = vec![overview(summary)];
+    if summary.operations > 0 {
+        parts.push(searches(summary));
+        parts.push(classes(summary));
+        parts.push(communicators(summary));
+    }
+    parts.join("\n")
+}
+
+fn overview(summary: &Summary) -> String {
+    let mut text = summary.trace.clone();
+    for (key, value) in &summary.header {
+        text += &format!(" {key}={value}");
+    }
+    text += "\n\n";
+    for (name, value, remark) in counts(summary) {
+        let line = format!("{name:<20}{:>12}  {remark}", count(value));
+        text += &format!("{}\n", line.trim_end());
+    }
+    text
+}
+
+/// A line of the overview: name, count, remark.
+type Count = (&'static str, u64, String);
+
+fn counts(summary: &Summary) -> Vec<Count> {
+    let comms = summary.traffic.communicators.len();
+    let comms = format!("in {}", counted(comms, "communicator"));
+    let (posted, unexpected) = (summary.max_posted as u64, summary.max_unexpected as u64);
+    let mut counts = vec![("operations", summary.operations as u64, comms)];
+    counts.extend(traffic_counts(&summary.traffic));
+    counts.extend([
+        ("longest posted", posted, "receives queued at a time".into()),
+        (
+            "longest unexpected",
+            unexpected,
+            "messages queued at a time".into(),
+        ),
+    ]);
+    if summary.mismatches > 0 {
+        let remark = "recorded otherwise than MPI's rules say; mq replay names the first";
+        counts.push(("mismatches", summary.mismatches as u64, remark.into()));
+    }
+    counts
+}
+
+fn traffic_counts(traffic: &Traffic) -> [Count; 10] {
+    let whole = |name, count| (name, count, String::new());
+    let receives = |name, part| (name, part, share(part, traffic.posts, "receives"));
+    let messages = |name, part| (name, part, share(part, traffic.arrivals, "messages"));
+    let probes = |name, part| (name, part, share(part, traffic.probes, "probes"));
+    let mut any_tag = receives("  ANY_TAG", traffic.any_tag);
+    if traffic.any_source_and_tag > 0 {
+        any_tag.2 += &format!("; {} have both", count(traffic.any_source_and_tag));
+    }
+    [
+        whole("receives posted", traffic.posts),
+        receives("  ANY_SOURCE", traffic.any_source),
+        any_tag,
+        receives("  cancelled", traffic.cancels),
+        whole("messages arrived", traffic.arrivals),
+        messages("  unexpected", traffic.unexpected),
+        messages("  collective", traffic.collective_messages),
+        whole("probes", traffic.probes),
+        probes("  hit", traffic.probes_hit),
+        probes("  missed", traffic.probes_missed),
+    ]
+}
+
+/// A share in words; nothing of nothing.
+fn share(part: u64, whole: u64, of: &str) -> String {
+    if whole == 0 {
+        return String::new();
+    }
+    format!("{} of {of}", percent(part, whole))
+}
+
+fn searches(summary: &Summary) -> String {
+    let row = |queue: &str, lengths: &SearchLengths| {
+        vec![
+            queue.into(),
+            count(lengths.searches as u64),
+            decimal(lengths.mean),
+            count(lengths.median),
+            count(lengths.p99),
+            count(lengths.max),
+        ]
+    };
+    let rows = [
+        row("posted", &summary.posted_searches),
+        row("unexpected", &summary.unexpected_searches),
+    ];
+    let header = ["queue", "searches", "mean", "median", "99%", "longest"];
+    let table = table(&header, &rows, Cells::Numbers);
+    format!("Search lengths: entries compared, in one list for all communicators\n{table}")
+}
+
+fn classes(summary: &Summary) -> String {
+    let traffic = &summary.traffic;
+    let rows: Vec<Vec<String>> = traffic
+        .classes
+        .iter()
+        .map(|class| {
+            vec![
+                class.class.into(),
+                count(class.receives),
+                count(class.messages),
+                percent(class.messages, traffic.arrivals),
+            ]
+        })
+        .collect();
+    let header = ["class", "receives", "messages", "of messages"];
+    let collective = percent(traffic.collective_messages, traffic.arrivals);
+    let table = table(&header, &rows, Cells::Numbers);
+    format!("Traffic classes: {collective} of messages belong to collective operations\n{table}")
+}
+
+fn communicators(summary: &Summary) -> String {
+    let communicators = &summary.traffic.communicators;
+    let rows: Vec<Vec<String>> = communicators
+        .iter()
+        .take(MAX_COMMUNICATORS)
+        .map(|comm| {
+            vec![
+                comm.comm.to_string(),
+                count(comm.size),
+                comm.my_rank.map_or_else(|| "-".into(), count),
+                count(comm.receives),
+                count(comm.messages),
+                percent(comm.unexpected, comm.messages),
+                count(comm.wildcards),
+            ]
+        })
+        .collect();
+    let header = [
+        "comm",
+        "size",
+        "my rank",
+        "receives",
+        "messages",
+        "unexpected",
+        "wildcards",
+    ];
+    let mut text = format!("Communicators\n{}", table(&header, &rows, Cells::Numbers));
+    if communicators.len() > rows.len() {
+        let more = communicators.len() - rows.len();
+        text += &format!("and {more} more with less traffic; --format json lists all\n");
+    }
+    text
+}

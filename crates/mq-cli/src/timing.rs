@@ -1,0 +1,157 @@
+//! Timing structures in turns, so that a slow spell of the machine hits all of them alike.
+
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use mq_core::structures::Kind;
+use mq_trace::{Floor, Replay, Trace, timed};
+
+/// From this on a repetition is slow, and its structure gets fewer of them.
+const SLOW: Duration = Duration::from_secs(2);
+/// Time for all repetitions of a slow structure, if one repetition takes less.
+const SLOW_BUDGET: Duration = Duration::from_secs(10);
+
+/// The times of one trace.
+pub(crate) struct Timings {
+    /// The loop without a structure.
+    pub(crate) floor: Timing,
+    /// The structures, in the order asked for.
+    pub(crate) structures: Vec<(Kind, Timing)>,
+}
+
+/// The time of one structure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Timing {
+    /// The median repetition.
+    pub(crate) median: Duration,
+    /// Repetitions timed.
+    pub(crate) repetitions: usize,
+}
+
+impl Timing {
+    /// Nanoseconds an operation; 0 of an empty trace.
+    pub(crate) fn ns_per_op(&self, operations: usize) -> f64 {
+        if operations == 0 {
+            return 0.0;
+        }
+        self.median.as_secs_f64() * 1e9 / operations as f64
+    }
+}
+
+/// Times structures, `repetitions` times each after one to warm up; slow ones less often.
+///
+/// `progress` advances by 1 for each repetition or warm-up, left-out ones included.
+pub(crate) fn measure(
+    trace: &Trace,
+    kinds: &[Kind],
+    repetitions: usize,
+    progress: &ProgressBar,
+) -> Timings {
+    let mut floor = Series::new(Box::new(Floor::new(trace)), repetitions, progress);
+    let mut series: Vec<(Kind, Series<'_>)> = kinds
+        .iter()
+        .map(|&kind| (kind, Series::new(timed(trace, kind), repetitions, progress)))
+        .collect();
+    for _ in 0..repetitions {
+        floor.repeat();
+        progress.inc(1);
+        for (_, series) in &mut series {
+            series.repeat();
+            progress.inc(1);
+        }
+    }
+    Timings {
+        floor: floor.timing(),
+        structures: series
+            .into_iter()
+            .map(|(kind, series)| (kind, series.timing()))
+            .collect(),
+    }
+}
+
+/// The repetitions of one structure.
+struct Series<'a> {
+    replay: Box<dyn Replay + 'a>,
+    wanted: usize,
+    taken: Vec<Duration>,
+}
+
+impl<'a> Series<'a> {
+    /// Warms up, and so learns how slow it is.
+    fn new(mut replay: Box<dyn Replay + 'a>, repetitions: usize, progress: &ProgressBar) -> Self {
+        let warm_up = replay.repetition();
+        progress.inc(1);
+        Self {
+            replay,
+            wanted: affordable(warm_up, repetitions),
+            taken: Vec::with_capacity(repetitions),
+        }
+    }
+
+    fn repeat(&mut self) {
+        if self.taken.len() < self.wanted {
+            self.taken.push(self.replay.repetition());
+        }
+    }
+
+    fn timing(mut self) -> Timing {
+        Timing {
+            median: median(&mut self.taken),
+            repetitions: self.taken.len(),
+        }
+    }
+}
+
+/// How often something is repeated that takes `one` repetition so long.
+fn affordable(one: Duration, repetitions: usize) -> usize {
+    if one <= SLOW {
+        return repetitions;
+    }
+    let fitting = SLOW_BUDGET.as_secs_f64() / one.as_secs_f64();
+    repetitions.min(fitting as usize).max(1)
+}
+
+/// The middle one, or the mean of the two in the middle; 0 of none.
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    let middle = times.len() / 2;
+    match times {
+        [] => Duration::ZERO,
+        _ if times.len().is_multiple_of(2) => (times[middle - 1] + times[middle]) / 2,
+        _ => times[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        let median = |millis: &[u64]| {
+            let mut times: Vec<_> = millis.iter().map(|&ms| Duration::from_millis(ms)).collect();
+            median(&mut times).as_millis()
+        };
+        assert_eq!(median(&[]), 0);
+        assert_eq!(median(&[9, 1, 5]), 5);
+        assert_eq!(median(&[9, 1, 5, 3]), 4);
+    }
+
+    #[test]
+    fn slow_structures_are_repeated_less_often() {
+        let wanted = |millis| affordable(Duration::from_millis(millis), 15);
+        assert_eq!((wanted(1), wanted(2000)), (15, 15));
+        assert_eq!((wanted(2500), wanted(6000), wanted(60_000)), (4, 1, 1));
+        assert_eq!(affordable(Duration::from_secs(3), 1), 1);
+    }
+
+    #[test]
+    fn nothing_takes_no_time() {
+        let trace = Trace::from_lines("empty", &[]);
+        let timings = measure(&trace, &[Kind::List], 3, &ProgressBar::hidden());
+        assert_eq!(timings.floor.repetitions, 3);
+        let (kind, timing) = timings.structures[0];
+        assert_eq!((kind, timing.repetitions), (Kind::List, 3));
+        assert!(timing.ns_per_op(trace.operations().len()).abs() < f64::EPSILON);
+    }
+}

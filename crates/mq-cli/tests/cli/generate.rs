@@ -1,0 +1,96 @@
+//! `mq generate`.
+
+use crate::support::{file, fresh, mq, text};
+
+#[test]
+fn a_generated_trace_is_reproduced() {
+    let (_folder, path) = fresh("t.mqt.gz");
+    let path = text(&path);
+    let shape = [
+        "--depth", "200", "--order", "random", "--queue", "posted", "--by", "tag",
+    ];
+    let mix = [
+        "--any-source",
+        "12.5",
+        "--any-tag",
+        "10",
+        "--contexts",
+        "3",
+        "--rounds",
+        "2",
+    ];
+    let args = [
+        &["generate", "depth", "--seed", "7", "-o", &path],
+        &shape[..],
+        &mix[..],
+    ]
+    .concat();
+    let run = mq(&args);
+    assert_eq!(
+        (run.code, run.stdout.as_str(), run.stderr.as_str()),
+        (0, "", "")
+    );
+    let bytes = std::fs::read(&path).expect("the trace was written");
+    assert_eq!(bytes[..2], [0x1f, 0x8b], "a name in .gz is compressed");
+
+    let run = mq(&["replay", &path, "--repeat", "1", "--format", "json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    for object in run.objects() {
+        assert_eq!(
+            (&object["mismatches"], &object["operations"]),
+            (&0.into(), &800.into())
+        );
+    }
+    let stats = mq(&["stats", &path, "--format", "json"]).objects();
+    assert_eq!(stats[0]["communicators"].as_array().map(Vec::len), Some(3));
+    assert!(stats[0]["any_source"].as_u64() > Some(0));
+    assert!(stats[0]["max_posted"].as_u64() >= Some(200));
+}
+
+#[test]
+fn without_a_file_it_is_plain_text_on_stdout() {
+    let args = ["generate", "depth", "--depth", "2", "--seed", "3"];
+    let run = mq(&args);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let mut lines = run.stdout.lines();
+    let header = lines.next().expect("a header");
+    let expected = "# mqtrace 1 source=generated pattern=reverse-unexpected-by-source-2";
+    assert!(header.starts_with(expected), "{header}");
+    assert!(header.ends_with("seed=3"), "{header}");
+    let rest: Vec<_> = lines.collect();
+    assert_eq!(
+        rest,
+        ["c 0 2 0", "a 0 0 1", "a 0 1 1", "p 0 1 1 =1", "p 0 0 1 =0"]
+    );
+    assert_eq!(
+        mq(&args).stdout,
+        run.stdout,
+        "the same seed gives the same trace"
+    );
+
+    let (_folder, trace) = file("t.mqt", &run.stdout);
+    assert_eq!(mq(&["replay", &trace, "--repeat", "1"]).code, 0);
+}
+
+#[test]
+fn too_much_is_refused_before_work_begins() {
+    let run = mq(&[
+        "generate", "depth", "--depth", "1000000", "--rounds", "1000000",
+    ]);
+    assert!(
+        run.refusal().contains("at most 20,000,000"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let (_folder, path) = fresh("no/such/folder.mqt");
+    let path = text(&path);
+    let run = mq(&["generate", "depth", "--depth", "2", "-o", &path]);
+    assert!(
+        run.refusal()
+            .starts_with(&format!("{path}: cannot write: "))
+    );
+}

@@ -1,0 +1,98 @@
+//! Input that is no trace: refused in one sentence with its place, never a panic.
+
+use crate::support::{file, mq, real};
+
+/// Runs both reading commands on a malformed trace; both must say the same.
+fn refusal(trace: &str) -> String {
+    let replay = mq(&["replay", trace, "--repeat", "1"]);
+    let stats = mq(&["stats", trace, "--format", "json"]);
+    assert_eq!(replay.refusal(), stats.refusal());
+    replay.refusal().to_owned()
+}
+
+/// Asserts that this text is refused at this line with these words.
+fn assert_refused(name: &str, content: impl AsRef<[u8]>, line: u32, words: &str) {
+    let (_folder, trace) = file(name, content);
+    let sentence = refusal(&trace);
+    assert!(
+        sentence.starts_with(&format!("{trace}:{line}: ")),
+        "{sentence}"
+    );
+    assert!(sentence.contains(words), "{sentence}");
+}
+
+#[test]
+fn a_header_of_another_format() {
+    assert_refused("t.mqt", "p 0 1 2\n", 1, "first line must be");
+    assert_refused("t.mqt", "# mqtrace 2\n", 1, "version");
+    assert_refused("t.mqt", "", 1, "empty");
+}
+
+#[test]
+fn an_unknown_operation() {
+    assert_refused("t.mqt", "# mqtrace 1\np 0 1 2\nq 0 1 2\n", 3, "`q`");
+}
+
+#[test]
+fn an_outcome_out_of_range() {
+    assert_refused("t.mqt", "# mqtrace 1\na 0 1 2\np 0 1 2 =7\n", 3, "7");
+}
+
+#[test]
+fn a_cancel_of_a_receive_that_was_never_queued() {
+    assert_refused("t.mqt", "# mqtrace 1\nx 0\n", 2, "cancel");
+    assert_refused(
+        "t.mqt",
+        "# mqtrace 1\na 0 1 2\np 0 1 2 =0\nx 0\n",
+        4,
+        "cancel",
+    );
+}
+
+#[test]
+fn a_negative_communicator() {
+    assert_refused("t.mqt", "# mqtrace 1\np -1 1 2\n", 2, "-1");
+}
+
+#[test]
+fn a_line_of_ten_megabytes() {
+    let line = format!("# mqtrace 1\np 0 1 {}\n", "7".repeat(10_000_000));
+    assert_refused("t.mqt", line, 2, "4096");
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    assert_refused("t.mqt", b"# mqtrace 1\np 0 \xff 2\n", 2, "UTF-8");
+}
+
+#[test]
+fn a_gzip_stream_that_is_cut_short() {
+    let whole = std::fs::read(real("lmp-melt16-r0")).expect("the trace is there");
+    let (_folder, trace) = file("cut.mqt.gz", &whole[..whole.len() / 2]);
+    let sentence = refusal(&trace);
+    assert!(sentence.starts_with(&format!("{trace}:")), "{sentence}");
+    assert!(sentence.contains("ends early"), "{sentence}");
+    let line = sentence[trace.len() + 1..].split(':').next();
+    let line: u64 = line.and_then(|l| l.parse().ok()).expect("a line number");
+    assert!(line > 1);
+}
+
+#[test]
+fn a_malformed_trace_after_a_good_one_is_refused_before_anything_is_printed() {
+    let (_folder, bad) = file("bad.mqt", "# mqtrace 1\nz\n");
+    let run = mq(&["replay", &real("lmp-melt16-r0"), &bad, "--repeat", "1"]);
+    assert!(run.refusal().starts_with(&format!("{bad}:2: ")));
+}
+
+#[test]
+fn a_file_that_is_not_there_and_a_folder() {
+    let (folder, _) = file("t.mqt", "");
+    let folder = folder.path().to_str().expect("UTF-8");
+    assert!(refusal(folder).starts_with(folder));
+    let missing = format!("{folder}/none.mqt");
+    let sentence = refusal(&missing);
+    assert!(
+        sentence.starts_with(&format!("{missing}: cannot open")),
+        "{sentence}"
+    );
+}

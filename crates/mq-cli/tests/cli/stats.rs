@@ -1,0 +1,144 @@
+//! `mq stats`.
+
+use crate::support::{file, fresh, mq, real, svg, text};
+
+#[test]
+fn the_numbers_of_a_real_trace_are_known() {
+    let run = mq(&["stats", &real("hpcc32-r0"), "--format", "json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let objects = run.objects();
+    let [hpcc] = objects.as_slice() else {
+        panic!("one trace, one object");
+    };
+    for (key, number) in [
+        ("operations", 53_321),
+        ("mismatches", 0),
+        ("posts", 24_685),
+        ("arrivals", 24_669),
+        ("probes", 3951),
+        ("cancels", 16),
+        ("any_source", 8562),
+        ("any_tag", 8562),
+        ("any_source_and_tag", 8562),
+        ("max_posted", 31),
+        ("max_unexpected", 58),
+    ] {
+        assert_eq!(hpcc[key], number, "{key}");
+    }
+    assert_eq!(hpcc["header"]["source"], "hpcc32");
+    let communicators = hpcc["communicators"].as_array().expect("an array");
+    assert_eq!(communicators.len(), 9);
+    let sum = |key: &str| {
+        communicators
+            .iter()
+            .filter_map(|c| c[key].as_u64())
+            .sum::<u64>()
+    };
+    assert_eq!((sum("receives"), sum("messages")), (24_685, 24_669));
+    assert_eq!(Some(sum("unexpected")), hpcc["unexpected"].as_u64());
+    let probes = |key: &str| hpcc[key].as_u64().expect("a number");
+    assert_eq!(probes("probes_hit") + probes("probes_missed"), 3951);
+    assert_eq!(hpcc["posted_searches"]["searches"], 24_669);
+    assert_eq!(hpcc["unexpected_searches"]["searches"], 24_685 + 3951);
+}
+
+#[test]
+fn classes_add_up() {
+    let run = mq(&["stats", &real("lmp-melt16-r0"), "--format", "json"]);
+    let melt = &run.objects()[0];
+    let classes = melt["classes"].as_array().expect("an array");
+    let messages: u64 = classes.iter().filter_map(|c| c["messages"].as_u64()).sum();
+    assert_eq!(messages, 3592);
+    let point_to_point = classes.iter().find(|c| c["class"] == "point-to-point");
+    let point_to_point = point_to_point.expect("it has some")["messages"].as_u64();
+    assert_eq!(
+        melt["collective_messages"].as_u64(),
+        point_to_point.map(|n| messages - n)
+    );
+}
+
+#[test]
+fn the_tables_are_for_people() {
+    let run = mq(&[
+        "stats",
+        &real("hpcc32-r0"),
+        &real("hotspot128-preposted-r0"),
+    ]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    for text in [
+        "hpcc32-r0.mqt.gz",
+        "53,321  in 9 communicators",
+        "8,562  34.7% of receives",
+        "in one list for all communicators",
+        "point-to-point",
+        "allreduce",
+        "hotspot128-preposted-r0.mqt.gz",
+    ] {
+        assert!(
+            run.stdout.contains(text),
+            "{text} is missing in {}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn many_communicators_are_cut_in_the_table_and_whole_in_json() {
+    let mut lines = "# mqtrace 1\n".to_owned();
+    for comm in 0..30 {
+        lines += &format!("a {comm} 0 1\n").repeat(30 - comm);
+    }
+    let (_folder, trace) = file("many.mqt", lines);
+    let run = mq(&["stats", &trace]);
+    assert!(
+        run.stdout.contains("and 10 more with less traffic"),
+        "{}",
+        run.stdout
+    );
+    let objects = mq(&["stats", &trace, "--format", "json"]).objects();
+    assert_eq!(
+        objects[0]["communicators"].as_array().map(Vec::len),
+        Some(30)
+    );
+    assert_eq!(objects[0]["communicators"][0]["comm"], 0);
+}
+
+#[test]
+fn the_plot_has_a_panel_for_each_trace() {
+    let (_folder, plot) = fresh("lengths.svg");
+    let (hpcc, melt) = (real("hpcc32-r0"), real("lmp-melt16-r0"));
+    let run = mq(&[
+        "stats",
+        &hpcc,
+        &melt,
+        "--plot",
+        &text(&plot),
+        "--format",
+        "json",
+    ]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let svg = svg(&plot);
+    for label in [
+        "hpcc32-r0",
+        "lmp-melt16-r0",
+        "posted receives",
+        "unexpected messages",
+        "operation number",
+        "entries queued",
+        "Queue lengths over time",
+    ] {
+        assert!(svg.contains(label), "{label} is missing");
+    }
+}
+
+#[test]
+fn an_empty_trace_has_no_numbers_to_divide_by() {
+    let (folder, trace) = file("empty.mqt", "# mqtrace 1\n");
+    let plot = folder.path().join("empty.svg");
+    let run = mq(&["stats", &trace, "--plot", &text(&plot)]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(!run.stdout.contains("NaN"), "{}", run.stdout);
+    svg(&plot);
+    let run = mq(&["stats", &trace, "--format", "json"]);
+    assert_eq!(run.objects()[0]["posted_searches"]["mean"], 0.0);
+}

@@ -1,0 +1,138 @@
+//! The command line itself: help, wrong use, pipes.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use mq_core::structures::Kind;
+
+use crate::support::{command, file, mq, real};
+
+#[test]
+fn wrong_use_exits_2() {
+    let trace = real("lmp-melt16-r0");
+    for args in [
+        &["frobnicate"][..],
+        &["replay"],
+        &["stats"],
+        &["replay", &trace, "--repeat", "0"],
+        &["replay", &trace, "--repeat", "many"],
+        &["replay", &trace, "--format", "xml"],
+        &["replay", &trace, "--plot", "plot.png"],
+        &["replay", &trace, "--structure", ""],
+        &["generate"],
+        &["generate", "depth", "--depth", "0"],
+        &["generate", "depth", "--depth", "-1"],
+        &["generate", "depth", "--order", "sideways"],
+        &["generate", "depth", "--any-source", "101"],
+        &["generate", "depth", "--any-tag", "-1"],
+        &["generate", "depth", "--any-tag", "NaN"],
+        &["generate", "depth", "--contexts", "0"],
+        &["generate", "depth", "--rounds", "0"],
+    ] {
+        let run = mq(args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{args:?}");
+        assert!(!run.stderr.contains("panicked"), "{args:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_structure_is_answered_with_all_names() {
+    let run = mq(&["replay", "t.mqt", "--structure", "list,5d"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("'5d'"), "{}", run.stderr);
+    for kind in Kind::ALL {
+        assert!(run.stderr.contains(kind.name()), "{kind}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn without_arguments_it_prints_help_and_exits_2() {
+    let run = mq(&[]);
+    assert_eq!(run.code, 2);
+    for command in ["replay", "stats", "generate", "structures", "Examples:"] {
+        assert!(run.stderr.contains(command), "{command}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for args in [
+        &["--help"][..],
+        &["replay", "--help"],
+        &["stats", "--help"],
+        &["generate", "--help"],
+        &["generate", "depth", "--help"],
+        &["structures", "--help"],
+    ] {
+        let run = mq(args);
+        assert_eq!(run.code, 0, "{args:?}");
+        assert!(run.stdout.contains("Examples:\n  mq "), "{args:?}");
+    }
+}
+
+#[test]
+fn structures_are_listed_with_the_default_marked() {
+    let run = mq(&["structures"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    for kind in Kind::ALL {
+        assert!(run.stdout.contains(kind.source()), "{kind}");
+        assert!(run.stdout.contains(kind.when_to_choose()), "{kind}");
+    }
+    assert!(run.stdout.contains(&format!(" {} * ", Kind::default())));
+
+    let objects = mq(&["structures", "--format", "json"]).objects();
+    assert_eq!(objects.len(), Kind::ALL.len());
+    let defaults: Vec<_> = objects.iter().filter(|o| o["default"] == true).collect();
+    assert_eq!(defaults.len(), 1);
+    assert_eq!(defaults[0]["name"], Kind::default().name());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let trace = real("lmp-melt16-r0");
+    for args in [
+        &["stats", &trace][..],
+        &["replay", &trace, "--repeat", "1"],
+        &["replay", &trace, "--repeat", "1", "--format", "json"],
+        &["structures"],
+        &[
+            "generate", "depth", "--depth", "20000", "--order", "forward",
+        ],
+    ] {
+        let mut child = command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("mq starts");
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        let pipe = child.stderr.as_mut().expect("stderr is piped");
+        pipe.read_to_string(&mut stderr).expect("UTF-8");
+        let status = child.wait().expect("mq ends");
+        assert_eq!((status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trace_can_come_from_standard_input() {
+    let (folder, _) = file("x", "");
+    let input = folder.path().join("pipe.mqt");
+    let text = mq(&["generate", "depth", "--depth", "50"]).stdout;
+    std::fs::write(&input, text).expect("written");
+    let output = command(&[
+        "replay",
+        "/dev/stdin",
+        "--repeat",
+        "1",
+        "--structure",
+        "indexed",
+    ])
+    .stdin(std::fs::File::open(&input).expect("opened"))
+    .output()
+    .expect("mq starts");
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("100 operations"));
+}
