@@ -202,14 +202,16 @@ impl MatchBits for u128 {
 /// `source` and `class` are functions of what is matched: two envelopes with equal context and
 /// bits have equal source and class.
 pub trait Envelope: Copy + fmt::Debug {
-    /// The word that holds source and tag.
+    /// The word that holds all that must match besides the context: the source, the tag, and
+    /// whatever else tells messages apart. `u64` or `u128`.
     type Bits: MatchBits;
 
     /// The communicator.
     fn context(&self) -> ContextId;
     /// The sender's rank.
     fn source(&self) -> Rank;
-    /// Source and tag, packed.
+    /// All that must match besides the context, packed. The source is part of it: a pattern that
+    /// names a source cares about its bits.
     fn bits(&self) -> Self::Bits;
     /// Which operation the message belongs to.
     fn class(&self) -> TrafficClass {

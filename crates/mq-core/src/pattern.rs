@@ -33,9 +33,14 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 
 /// What a receive asks for: a context, and a masked comparison with an envelope's bits.
 ///
+/// A header with an 8-bit source and a 16-bit tag, for instance, packs them as `source << 16 | tag`;
+/// a receive from anyone with tag 5 then has the bits `5` and cares about `0xffff`, one from source 2
+/// with any tag has the bits `2 << 16` and cares about `0xff_0000`. The example `custom_envelope`
+/// works this out in full.
+///
 /// # Contract
 /// When `source` is a rank, every envelope that the pattern matches comes from that rank.
-/// Structures choose a queue by it.
+/// Structures choose a queue by it. Bits that the pattern does not care about may have any value.
 pub trait Pattern: Copy + fmt::Debug {
     /// The envelopes this pattern is compared with.
     type Envelope: Envelope;
@@ -46,7 +51,7 @@ pub trait Pattern: Copy + fmt::Debug {
     fn source(&self) -> Source;
     /// The wanted source and tag, packed as in [`Envelope::bits`].
     fn bits(&self) -> BitsOf<Self>;
-    /// The bits that must be equal; all of them for a fully specified receive.
+    /// The bits that must be equal; all 64 or 128, unused ones too, for a fully specified receive.
     fn care(&self) -> BitsOf<Self>;
     /// Whether more than one tag can match (refused where `no_any_tag` was promised).
     fn any_tag(&self) -> bool;

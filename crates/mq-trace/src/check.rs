@@ -146,6 +146,30 @@ pub fn check_with(
     })
 }
 
+/// [`check_with`] for queues named by their type: a structure of one's own, for instance.
+pub fn check_queues<Q>(trace: &Trace, tuning: &Tuning, observer: &mut dyn FnMut(Sample)) -> Report
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
+{
+    let options = EngineOptions::new().tuning(tuning.clone());
+    let mut engine: Engine<Q> = Engine::with_options(options);
+    trace.create_contexts(&mut engine);
+    let mut run = Run {
+        weights: Weights::default(),
+        handles: vec![None; trace.receives() as usize],
+        receives: 0,
+        messages: 0,
+        lengths: Lengths::default(),
+        report: Report::default(),
+        engine,
+    };
+    for i in 0..trace.operations().len() {
+        run.step(trace, i, observer);
+    }
+    run.report.final_bytes = run.engine.memory().total();
+    run.report
+}
+
 struct Checker<'a> {
     trace: &'a Trace,
     tuning: &'a Tuning,
@@ -159,23 +183,7 @@ impl KindVisitor<MpiPattern, u32, u32> for Checker<'_> {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        let options = EngineOptions::new().tuning(self.tuning.clone());
-        let mut engine: Engine<Q> = Engine::with_options(options);
-        self.trace.create_contexts(&mut engine);
-        let mut run = Run {
-            weights: Weights::default(),
-            handles: vec![None; self.trace.receives() as usize],
-            receives: 0,
-            messages: 0,
-            lengths: Lengths::default(),
-            report: Report::default(),
-            engine,
-        };
-        for i in 0..self.trace.operations().len() {
-            run.step(self.trace, i, self.observer);
-        }
-        run.report.final_bytes = run.engine.memory().total();
-        run.report
+        check_queues::<Q>(self.trace, self.tuning, self.observer)
     }
 }
 

@@ -34,7 +34,7 @@ mod trace;
 mod validate;
 mod writer;
 
-pub use check::{Mismatch, Report, Sample, check, check_with};
+pub use check::{Mismatch, Report, Sample, check, check_queues, check_with};
 pub use error::TraceError;
 pub use header::Header;
 pub use line::{Line, SourceField, TagField};

@@ -72,8 +72,10 @@ pub trait Route: core::fmt::Debug {
     /// Drops all lanes and what was learned.
     fn reset(&mut self);
 
-    /// Heap bytes.
-    fn bytes(&self) -> usize;
+    /// Heap bytes; none unless the route says otherwise.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A structure made of a route and the lanes it leads to.

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The README's two commands in a fresh clone, without the network: the crates are fetched already.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+git clone --quiet . "$scratch/mq"
+export CARGO_NET_OFFLINE=true
+# The build is shared with this checkout; what is cloned is what is compiled.
+export CARGO_TARGET_DIR=$PWD/target
+cd "$scratch/mq"
+sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
+[ "$(wc -l <"$scratch/commands")" -ge 2 ] || { echo "README.md has lost its commands" >&2; exit 1; }
+while read -r command; do
+    echo "\$ $command"
+    $command </dev/null
+done <"$scratch/commands"

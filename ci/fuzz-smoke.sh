@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Each fuzz target for SECONDS_EACH seconds (30 unless set) on a copy of the saved corpus.
+# Needs a nightly compiler; installs cargo-fuzz if it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for target in operations trace_reader; do
+    cp -r "fuzz/corpus/$target" "$scratch/$target"
+    cargo +nightly fuzz run "$target" "$scratch/$target" -- \
+        -max_total_time="${SECONDS_EACH:-30}" -print_final_stats=1
+done

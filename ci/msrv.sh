@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The oldest compiler that the workspace promises builds all of it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+rustup run "$version" rustc --version 2>/dev/null ||
+    rustup toolchain install "$version" --profile minimal
+CARGO_TARGET_DIR=target/msrv cargo "+$version" check --workspace --all-targets

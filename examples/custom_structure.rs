@@ -1,0 +1,118 @@
+//! A structure of one's own: two lanes, one for the senders on this node and one for all others.
+//!
+//! [`Route`] says which lane holds the entries of a sender; [`Routed`] makes a whole structure of
+//! that: wildcards, cancelling, purging. The structure then takes the conformance suite, is compared
+//! with what a real MPI library decided in a recorded run, and with the list of MPICH for the entries
+//! that its searches visit.
+//!
+//! Run it: `cargo run -p mq-examples --example custom_structure`
+
+use std::error::Error;
+
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::{Lane, LaneId, List, Route, Routed, Sender};
+use mq_core::{Config, Footprint, MatchQueues, Meter, Scope, Tuning};
+use mq_trace::conformance::{Setup, compare, random_steps};
+use mq_trace::{Trace, check_queues};
+
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../traces/lmp-melt16-r0.mqt.gz"
+);
+
+/// Ranks on a node; the first of them are on ours, as rank 0 replays the trace.
+const RANKS_PER_NODE: u32 = 4;
+
+const SAME_NODE: LaneId = 0;
+const OTHER_NODES: LaneId = 1;
+
+/// The two lanes. They are never made or freed, so most of the trait is trivial.
+#[derive(Debug)]
+struct Nodes {
+    lanes: [Lane; 2],
+}
+
+impl Nodes {
+    fn lane_of(sender: Sender) -> LaneId {
+        if sender.rank.0 < RANKS_PER_NODE {
+            SAME_NODE
+        } else {
+            OTHER_NODES
+        }
+    }
+}
+
+impl Route for Nodes {
+    fn from_config(_: &Config) -> Self {
+        Self {
+            lanes: [Lane::EMPTY; 2],
+        }
+    }
+
+    /// Two lanes for each communicator: its queues are not searched for another's entries.
+    fn scope() -> Scope {
+        Scope::Context
+    }
+
+    fn find(&self, sender: Sender, _: &mut impl Meter) -> Option<LaneId> {
+        Some(Self::lane_of(sender))
+    }
+
+    fn find_or_make(&mut self, sender: Sender, _: &mut impl Meter) -> LaneId {
+        Self::lane_of(sender)
+    }
+
+    fn lane(&self, id: LaneId) -> &Lane {
+        &self.lanes[id as usize]
+    }
+
+    fn lane_mut(&mut self, id: LaneId) -> &mut Lane {
+        &mut self.lanes[id as usize]
+    }
+
+    fn each(&self, visitor: &mut impl FnMut(&Lane)) {
+        self.lanes.iter().for_each(visitor);
+    }
+
+    fn reset(&mut self) {
+        self.lanes = [Lane::EMPTY; 2];
+    }
+}
+
+/// The structure: usable wherever one of the library's is. Receives and messages are numbers.
+type NodeQueues = Routed<Nodes, MpiPattern, u32, u32>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Random operations of every kind, compared with the plain rules of matching.
+    for seed in 0..100 {
+        compare::<NodeQueues>(&Setup::small(), &random_steps(seed, 300))?;
+    }
+    println!("100 random runs, each answer as the oracle's");
+
+    // What a real program did, compared with what its MPI library decided.
+    let trace = Trace::open(TRACE)?;
+    let ours = visited::<NodeQueues>(&trace)?;
+    println!(
+        "{} operations, each decided as the MPI library did",
+        trace.operations().len()
+    );
+    let theirs = visited::<List<MpiPattern, u32, u32>>(&trace)?;
+    println!("entries visited: {ours} by node, {theirs} in one list");
+    assert!(
+        ours < theirs,
+        "two lanes are searched no longer than one list"
+    );
+    Ok(())
+}
+
+/// The entries that all searches of a replay visit.
+fn visited<Q>(trace: &Trace) -> Result<u64, Box<dyn Error>>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
+{
+    let report = check_queues::<Q>(trace, &Tuning::default(), &mut |_| ());
+    match report.first_mismatch {
+        Some(mismatch) => Err(mismatch.to_string().into()),
+        None => Ok(report.visits.total()),
+    }
+}
