@@ -61,3 +61,8 @@ pub use queues::{
     Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
     Scope, SeenOf, TakenOf,
 };
+
+/// The README's example is compiled and run with the doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
