@@ -2,4 +2,4 @@
 # Every benchmark runs once, untimed, so that `cargo bench` is known to work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo bench -p mq-benches -- --test
+cargo bench -- --test

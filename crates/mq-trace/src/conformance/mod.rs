@@ -15,8 +15,8 @@
 //! # Ok::<(), mq_trace::conformance::Divergence>(())
 //! ```
 //!
-//! Steps have a text form, an extension of `mqtrace 1` lines (see [`Step`]); a divergence prints
-//! the steps that lead to it in that form, ready to be kept as a regression test.
+//! Steps have a text form, an extension of `mqtrace 1` lines (see [`Step`]). A [`Divergence`] prints
+//! the steps that lead to it, as a trace where a trace can hold them, ready to be replayed and kept.
 
 mod decode;
 mod family;
@@ -34,7 +34,7 @@ use mq_core::{ContextId, MatchQueues, Rank, Tuning};
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
 pub use self::step::{Step, StepError, parse_steps};
-use self::subject::{Bare, Engined, Model, Subject};
+use self::subject::{Bare, Engined, Model, Outcome, Subject};
 
 /// Contexts that steps use: 0 up to this number.
 pub const CONTEXTS: u32 = 8;
@@ -98,17 +98,59 @@ impl Setup {
 }
 
 /// Two answers that should have been one.
+///
+/// Prints the steps that lead there: as a trace with the outcomes that are right, which `mq replay`
+/// refutes, if they are all operations that a trace can hold; otherwise in the text form of [`Step`].
 #[derive(Clone, Debug)]
 pub struct Divergence {
     steps: Vec<Step>,
+    /// What the oracle answered to each step, as far as a trace records it.
+    outcomes: Vec<Recorded>,
     expected: String,
     got: String,
+}
+
+/// What a trace records of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Recorded {
+    /// The number of the partner.
+    Matched(u32),
+    /// A receive or message was queued, a probe saw nothing, a receive was cancelled.
+    Done,
+    /// The step changed nothing and no trace has a line for it.
+    Nothing,
+}
+
+impl Recorded {
+    fn of(step: &Step, outcome: &Outcome) -> Self {
+        match (step, outcome) {
+            (_, Outcome::Matched(number, _)) => Self::Matched(*number),
+            (Step::Cancel(_), Outcome::Nothing) => Self::Nothing,
+            _ => Self::Done,
+        }
+    }
 }
 
 impl Divergence {
     /// The steps up to and including the one that was answered differently.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The steps as a trace with the right outcomes, if a trace can hold them.
+    pub fn trace(&self) -> Option<String> {
+        let mut text = String::from("# mqtrace 1 source=conformance\n");
+        for (step, outcome) in self.steps.iter().zip(&self.outcomes) {
+            if !step.is_trace_line() {
+                return None;
+            }
+            match outcome {
+                Recorded::Matched(number) => text.push_str(&format!("{step} ={number}\n")),
+                Recorded::Done => text.push_str(&format!("{step}\n")),
+                Recorded::Nothing => {}
+            }
+        }
+        Some(text)
     }
 }
 
@@ -118,14 +160,17 @@ impl fmt::Display for Divergence {
             steps,
             expected,
             got,
+            ..
         } = self;
         let number = steps.len();
-        writeln!(
-            f,
-            "step {number} should give {expected} but gave {got}; the steps:"
-        )?;
-        writeln!(f, "# mqtrace 1")?;
-        steps.iter().try_for_each(|step| writeln!(f, "{step}"))
+        writeln!(f, "step {number} should give {expected} but gave {got}")?;
+        match self.trace() {
+            Some(trace) => write!(f, "a trace for `mq replay`:\n{trace}"),
+            None => {
+                writeln!(f, "the steps:")?;
+                steps.iter().try_for_each(|step| writeln!(f, "{step}"))
+            }
+        }
     }
 }
 
@@ -182,26 +227,34 @@ fn run<F: Family>(
     model: &mut impl Subject<F::Pattern>,
     steps: &[Step],
 ) -> Result<(), Divergence> {
-    for (i, step) in steps.iter().enumerate() {
+    let mut outcomes = Vec::with_capacity(steps.len());
+    for step in steps {
         let expected = model.perform::<F>(step);
         let got = subject.perform::<F>(step);
-        same(&expected, &got, &steps[..=i])?;
-        same(&model.lengths(), &subject.lengths(), &steps[..=i])?;
+        outcomes.push(Recorded::of(step, &expected));
+        same(&expected, &got, steps, &outcomes)?;
+        same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
     }
-    same(&model.contents(), &subject.contents(), steps)
+    same(&model.contents(), &subject.contents(), steps, &outcomes)
 }
 
+/// Compares two answers to the last step for which there is an outcome.
 fn same<T: PartialEq + fmt::Debug>(
     expected: &T,
     got: &T,
     steps: &[Step],
+    outcomes: &[Recorded],
 ) -> Result<(), Divergence> {
     if expected == got {
         return Ok(());
     }
     Err(Divergence {
-        steps: steps.to_vec(),
+        steps: steps[..outcomes.len()].to_vec(),
+        outcomes: outcomes.to_vec(),
         expected: format!("{expected:?}"),
         got: format!("{got:?}"),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,6 +65,19 @@ pub struct Carried {
     pub tag: i32,
 }
 
+impl Step {
+    /// Whether `mqtrace 1` has a line for the step.
+    pub(super) fn is_trace_line(&self) -> bool {
+        match self {
+            Self::Post(wanted) | Self::Probe(wanted) => {
+                !matches!(wanted.tag, TagSelector::Masked { .. })
+            }
+            Self::Arrive(_) | Self::Cancel(_) => true,
+            _ => false,
+        }
+    }
+}
+
 impl Wanted {
     /// The class of all messages that can match.
     pub(super) fn class(&self) -> TrafficClass {

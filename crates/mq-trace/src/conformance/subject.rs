@@ -13,13 +13,13 @@ use super::step::Step;
 use super::{CONTEXTS, RANKS, Setup};
 use crate::oracle::Oracle;
 
-/// The answer to a step. Entries are shown as `Debug` prints them, so that a pattern or an envelope
-/// that comes back changed is a difference too.
+/// The answer to a step. A partner is its number and its pattern or envelope as `Debug` prints it, so
+/// that one that comes back changed is a difference too.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Queued,
     Unexpected,
-    Matched(String),
+    Matched(u32, String),
     Nothing,
     Cancelled(u32),
     Purged(Vec<String>),
@@ -65,7 +65,7 @@ impl Numbers {
                 receive: back,
             } => {
                 assert_eq!(back, receive, "another receive came back");
-                Outcome::Matched(format!("{envelope:?} {message}"))
+                Outcome::Matched(message, format!("{envelope:?}"))
             }
         }
     }
@@ -84,15 +84,16 @@ fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> O
             message: back,
         } => {
             assert_eq!(back, message, "another message came back");
-            Outcome::Matched(format!("{pattern:?} {receive}"))
+            Outcome::Matched(receive, format!("{pattern:?}"))
         }
     }
 }
 
 fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
-    found.map_or(Outcome::Nothing, |(e, n)| {
-        Outcome::Matched(format!("{e:?} {n}"))
-    })
+    match found {
+        Some((partner, number)) => Outcome::Matched(number, format!("{partner:?}")),
+        None => Outcome::Nothing,
+    }
 }
 
 /// Whether a purge step chooses an entry.

@@ -1,0 +1,131 @@
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::{Kind, List};
+use mq_core::{
+    ArriveOf, Config, EntryOf, EnvelopeOf, Handle, MatchQueues, Meter, Pattern, PostOf, RemovedOf,
+    Scope, SeenOf, Source, TakenOf,
+};
+
+use super::*;
+use crate::check::check;
+use crate::reader::TraceReader;
+use crate::trace::Trace;
+
+type Inner = List<MpiPattern, u32, u32>;
+
+/// A list that treats a receive from any source as one from rank 0: what a faulty structure does.
+struct Faulty(Inner);
+
+fn narrowed(pattern: MpiPattern) -> MpiPattern {
+    let source = match pattern.source() {
+        Source::Any => Source::Rank(Rank(0)),
+        named => named,
+    };
+    MpiPattern::new(pattern.context().0, source, pattern.tag()).with_class(pattern.class())
+}
+
+impl MatchQueues for Faulty {
+    type Pattern = MpiPattern;
+    type Receive = u32;
+    type Message = u32;
+
+    fn with_config(config: &Config) -> Self {
+        Self(Inner::with_config(config))
+    }
+    fn scope(config: &Config) -> Scope {
+        Inner::scope(config)
+    }
+    fn post_metered(&mut self, p: MpiPattern, r: u32, meter: &mut impl Meter) -> PostOf<Self> {
+        self.0.post_metered(narrowed(p), r, meter)
+    }
+    fn arrive_metered(
+        &mut self,
+        envelope: EnvelopeOf<Self>,
+        message: u32,
+        meter: &mut impl Meter,
+    ) -> ArriveOf<Self> {
+        self.0.arrive_metered(envelope, message, meter)
+    }
+    fn extract_metered(
+        &mut self,
+        pattern: &MpiPattern,
+        meter: &mut impl Meter,
+    ) -> Option<TakenOf<Self>> {
+        self.0.extract_metered(pattern, meter)
+    }
+    fn deliver_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<(MpiPattern, u32)> {
+        self.0.deliver_metered(envelope, meter)
+    }
+    fn probe_metered(
+        &mut self,
+        pattern: &MpiPattern,
+        meter: &mut impl Meter,
+    ) -> Option<SeenOf<'_, Self>> {
+        self.0.probe_metered(pattern, meter)
+    }
+    fn cancel(&mut self, handle: Handle) -> Option<u32> {
+        self.0.cancel(handle)
+    }
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Self>),
+    ) {
+        self.0.purge(select, back);
+    }
+    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
+        self.0.visit(visitor);
+    }
+    fn posted_len(&self) -> usize {
+        self.0.posted_len()
+    }
+    fn unexpected_len(&self) -> usize {
+        self.0.unexpected_len()
+    }
+    fn next_sequence(&self) -> u64 {
+        self.0.next_sequence()
+    }
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[test]
+fn a_faulty_structure_is_found_by_random_steps() {
+    let found = (0..50).any(|seed| {
+        let steps = random_steps(seed, 200);
+        compare::<Faulty>(&Setup::published(), &steps).is_err()
+    });
+    assert!(found);
+}
+
+#[test]
+fn a_divergence_prints_a_trace_that_sound_structures_reproduce() {
+    let steps = parse_steps("p 0 * 5\nx 7\nb 0 2 1\na 0 3 5").expect("valid");
+    let divergence = compare::<Faulty>(&Setup::published(), &steps).expect_err("it is faulty");
+    assert_eq!(divergence.steps().len(), 4);
+    let text = divergence.trace().expect("a trace can hold these steps");
+    let expected = "# mqtrace 1 source=conformance\np 0 * 5\nb 0 2 1\na 0 3 5 =0\n";
+    assert_eq!(text, expected);
+    assert!(divergence.to_string().ends_with(expected));
+    let reader = TraceReader::new("divergence", text.as_bytes()).expect("valid");
+    let trace = Trace::read(reader).expect("valid");
+    for &kind in Kind::ALL {
+        assert_eq!(check(&trace, kind).first_mismatch, None, "{kind}");
+    }
+}
+
+#[test]
+fn steps_that_no_trace_can_hold_are_printed_as_steps() {
+    let steps = parse_steps("p 0 * 5/0x3\na 0 3 4").expect("valid");
+    let divergence = compare::<Faulty>(&Setup::published(), &steps).expect_err("it is faulty");
+    assert_eq!(divergence.trace(), None);
+    assert!(
+        divergence
+            .to_string()
+            .ends_with("the steps:\np 0 * 5/0x3\na 0 3 4\n")
+    );
+}
