@@ -1,8 +1,10 @@
-//! Which queues serve a context, and what it promised.
+//! Which queues serve a context, what it promised, and whether an operation keeps to it.
 
-use crate::envelope::ContextId;
+use crate::envelope::{ContextId, Rank};
+use crate::error::Error;
 use crate::hash::MixMap;
 use crate::memory::vec_bytes;
+use crate::pattern::{Pattern, Source};
 
 /// Contexts below this number are found by indexing, the others by hash.
 const DENSE: u32 = 4096;
@@ -46,6 +48,42 @@ impl Promises {
 
     pub(super) const fn no_any_tag(self) -> bool {
         self.0 & Self::NO_ANY_TAG != 0
+    }
+}
+
+impl Context {
+    #[inline(always)]
+    pub(super) fn check_rank(&self, context: ContextId, rank: Rank) -> Result<(), Error> {
+        if rank.0 > self.last_rank {
+            return Err(Error::RankOutOfRange {
+                context,
+                rank,
+                size: self.last_rank + 1,
+            });
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn check_pattern(&self, pattern: &impl Pattern) -> Result<(), Error> {
+        if let Source::Rank(rank) = pattern.source() {
+            self.check_rank(pattern.context(), rank)?;
+        }
+        if self.promises != Promises::NONE {
+            return self.check_promises(pattern);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_promises(&self, pattern: &impl Pattern) -> Result<(), Error> {
+        if self.promises.no_any_source() && pattern.source() == Source::Any {
+            return Err(Error::AnySourceForbidden(pattern.context()));
+        }
+        if self.promises.no_any_tag() && pattern.any_tag() {
+            return Err(Error::AnyTagForbidden(pattern.context()));
+        }
+        Ok(())
     }
 }
 

@@ -1,20 +1,23 @@
 //! [`Engine`]: contexts, their promises, budgets, and the structure that serves each.
 
+mod budget;
 mod directory;
 mod options;
 
 use core::fmt;
 
+pub use self::budget::Budget;
+use self::budget::Used;
 use self::directory::{Context, Directory, Promises};
-pub use self::options::{Budget, ContextOptions, EngineOptions};
+pub use self::options::{ContextOptions, EngineOptions};
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::{ContextId, Envelope, Rank};
+use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory, vec_bytes};
 use crate::meter::{Meter, Unmetered};
-use crate::pattern::{Pattern, Source};
+use crate::pattern::Pattern;
 use crate::queues::{
     Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, Scope,
     SeenOf, TakenOf,
@@ -61,13 +64,6 @@ pub struct Engine<Q: MatchQueues> {
     used: Used,
     /// Greater than the number of every handle of a freed context.
     retired: u64,
-}
-
-/// What the unexpected messages use of the budget; kept only when there is one.
-#[derive(Clone, Copy, Debug, Default)]
-struct Used {
-    entries: usize,
-    bytes: u64,
 }
 
 impl<Q: MatchQueues> Default for Engine<Q> {
@@ -203,42 +199,6 @@ fn context_of<P: Pattern, R, M>(entry: &Entry<'_, P, R, M>) -> ContextId {
     }
 }
 
-impl Context {
-    #[inline(always)]
-    fn check_rank(&self, context: ContextId, rank: Rank) -> Result<(), Error> {
-        if rank.0 > self.last_rank {
-            return Err(Error::RankOutOfRange {
-                context,
-                rank,
-                size: self.last_rank + 1,
-            });
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn check_pattern(&self, pattern: &impl Pattern) -> Result<(), Error> {
-        if let Source::Rank(rank) = pattern.source() {
-            self.check_rank(pattern.context(), rank)?;
-        }
-        if self.promises != Promises::NONE {
-            return self.check_promises(pattern);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn check_promises(&self, pattern: &impl Pattern) -> Result<(), Error> {
-        if self.promises.no_any_source() && pattern.source() == Source::Any {
-            return Err(Error::AnySourceForbidden(pattern.context()));
-        }
-        if self.promises.no_any_tag() && pattern.any_tag() {
-            return Err(Error::AnyTagForbidden(pattern.context()));
-        }
-        Ok(())
-    }
-}
-
 /// The operations, each as in [`MatchQueues`] after a check of its arguments.
 impl<Q: MatchQueues> Engine<Q> {
     #[inline(always)]
@@ -366,8 +326,7 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         let arrival = queues.arrive_metered(envelope, message, meter);
         if matches!(arrival, Arrive::Unexpected) {
-            self.used.entries += 1;
-            self.used.bytes += weight;
+            self.used.take(weight);
         }
         Ok(arrival)
     }
@@ -481,29 +440,6 @@ impl<Q: MatchQueues> Engine<Q> {
     pub fn clear(&mut self) {
         self.objects.iter_mut().for_each(Q::clear);
         self.used = Used::default();
-    }
-}
-
-impl Used {
-    fn room_for<M>(&self, budget: &Budget<M>, message: &M) -> Result<u64, Error> {
-        if self.entries >= budget.entries {
-            let limit = budget.entries;
-            return Err(Error::EntryBudget { limit });
-        }
-        let wanted = budget.weigh.map_or(0, |weigh| weigh(message));
-        if wanted > budget.bytes.saturating_sub(self.bytes) {
-            return Err(Error::ByteBudget {
-                limit: budget.bytes,
-                used: self.bytes,
-                wanted,
-            });
-        }
-        Ok(wanted)
-    }
-
-    fn release<M>(&mut self, budget: &Budget<M>, message: &M) {
-        self.entries -= 1;
-        self.bytes -= budget.weigh.map_or(0, |weigh| weigh(message));
     }
 }
 

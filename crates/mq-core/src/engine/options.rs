@@ -2,70 +2,9 @@
 
 use core::fmt;
 
+use super::budget::Budget;
 use crate::config::Tuning;
 use crate::structures::Kind;
-
-/// Limits on unexpected messages, over all contexts of an engine.
-///
-/// Past a limit, [`Engine::arrive`](super::Engine::arrive) still matches posted receives, and hands
-/// any other message back as refused.
-pub struct Budget<M> {
-    pub(super) entries: usize,
-    pub(super) bytes: u64,
-    pub(super) weigh: Option<fn(&M) -> u64>,
-}
-
-impl<M> Budget<M> {
-    /// No limit but memory.
-    pub const UNLIMITED: Self = Self {
-        entries: usize::MAX,
-        bytes: u64::MAX,
-        weigh: None,
-    };
-
-    /// Limits the number of unexpected messages.
-    #[must_use]
-    pub const fn entries(mut self, limit: usize) -> Self {
-        self.entries = limit;
-        self
-    }
-
-    /// Limits the sum of what `weigh` says of the unexpected messages, usually the bytes that each
-    /// pins. `weigh` must say the same of a message when it leaves as when it came.
-    #[must_use]
-    pub const fn bytes(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
-        self.bytes = limit;
-        self.weigh = Some(weigh);
-        self
-    }
-
-    pub(super) const fn is_limited(&self) -> bool {
-        self.entries != usize::MAX || self.weigh.is_some()
-    }
-}
-
-impl<M> Default for Budget<M> {
-    fn default() -> Self {
-        Self::UNLIMITED
-    }
-}
-
-impl<M> Clone for Budget<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M> Copy for Budget<M> {}
-
-impl<M> fmt::Debug for Budget<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Budget")
-            .field("entries", &self.entries)
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
-    }
-}
 
 /// What an engine is told when it is made.
 pub struct EngineOptions<M> {

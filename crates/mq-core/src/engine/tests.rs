@@ -1,4 +1,5 @@
 use super::*;
+use crate::Source;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use crate::structures::{AnyQueues, Indexed};
 
