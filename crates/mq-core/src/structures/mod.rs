@@ -3,24 +3,24 @@
 //! Each structure is a file; this one names them. [`Indexed`] is the default. All of them are
 //! [`MatchQueues`](crate::MatchQueues) and pass the same conformance suite.
 
-mod adaptive;
+pub mod adaptive;
 mod any;
-mod array;
+pub mod array;
 mod best;
-mod bins;
-mod clusters;
-mod col;
-mod col_pnp;
-mod four_d;
-mod indexed;
-mod lane;
-mod layered;
-mod leads;
-mod list;
-mod pnp;
-mod rbtree;
-mod routed;
-mod threshold;
+pub mod bins;
+pub mod clusters;
+pub mod col;
+pub mod col_pnp;
+pub mod four_d;
+pub mod indexed;
+pub mod lane;
+pub mod layered;
+pub mod leads;
+pub mod list;
+pub mod pnp;
+pub mod rbtree;
+pub mod routed;
+pub mod threshold;
 
 use core::fmt;
 use core::str::FromStr;

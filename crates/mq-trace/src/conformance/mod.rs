@@ -1,4 +1,4 @@
-//! The conformance suite: any sequence of operations, on a structure and on the [`Oracle`], with
+//! The conformance suite: any sequence of operations, on a structure and on the [`Oracle`](crate::Oracle), with
 //! every answer compared.
 //!
 //! Whoever writes a structure runs it through here:

@@ -4,12 +4,12 @@
 //! ends within a few entries, and in applications nearly every search does.
 //!
 //! **Deep form.** When a search has visited more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), both queues are indexed by [`Keys`]: one table in which an entry of either kind is found by what it must match
-//! exactly. A receive that is posted and a message that is unexpected never have the same key, or
-//! they would have matched; so one probe searches one queue and finds the place of insertion in
-//! the other. Wildcard receives are indexed by the bits they care about, one class for each mask in
-//! use; candidates of several classes are merged by sequence number. When the queues are short
-//! again, the short form returns.
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), both queues are indexed by key: one table in
+//! which an entry of either kind is found by what it must match exactly. A receive that is posted and
+//! a message that is unexpected never have the same key, or they would have matched; so one probe
+//! searches one queue and finds the place of insertion in the other. Wildcard receives are indexed by
+//! the bits they care about, one class for each mask in use; candidates of several classes are merged
+//! by sequence number. When the queues are short again, the short form returns.
 //!
 //! Search: at most the limit, or one probe for each class of wildcards in use.
 //! Memory: the entries as in `list`, and while deep 24 bytes and a hash slot for each distinct key;
