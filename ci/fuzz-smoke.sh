@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Each fuzz target for SECONDS_EACH seconds (30 unless set) on a copy of the saved corpus.
-# Needs a nightly compiler; installs cargo-fuzz if it is missing.
+# Installs the nightly compiler and cargo-fuzz where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+rustup run nightly rustc --version 2>/dev/null || rustup toolchain install nightly --profile minimal
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
