@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The committed mq.h is what cbindgen makes of crates/mq-ffi, and compiles as C99 and C++17.
+# `ci/headers.sh --write` writes it anew. Installs cbindgen if it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v cbindgen >/dev/null || cargo install cbindgen --locked
+header=crates/mq-ffi/include/mq.h
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+cbindgen --quiet --config crates/mq-ffi/cbindgen.toml crates/mq-ffi -o "$made/mq.h"
+if [ "${1:-}" = --write ]; then
+    cp "$made/mq.h" "$header"
+elif ! diff -u "$header" "$made/mq.h"; then
+    echo "ci/headers.sh: $header is not what the code says; run ci/headers.sh --write" >&2
+    exit 1
+fi
+printf '#include "mq.h"\nint main(void) { return 0; }\n' >"$made/header.c"
+flags="-Wall -Wextra -Werror -pedantic -Icrates/mq-ffi/include"
+cc -std=c99 $flags -c "$made/header.c" -o "$made/c.o"
+c++ -std=c++17 -x c++ $flags -c "$made/header.c" -o "$made/cpp.o"
+echo "$header is current, C99 and C++17"

@@ -1,0 +1,93 @@
+//! What a call returns: outcomes from 0, errors below.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use mq_core::Error;
+
+// The numbers are part of the ABI: they are never changed, only added to.
+
+/// Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale.
+pub const MQ_NONE: c_int = 0;
+/// A match was found, or a receive was cancelled.
+pub const MQ_MATCHED: c_int = 1;
+/// A pointer that must not be null was.
+pub const MQ_ERR_NULL: c_int = -1;
+/// The context was never created, or was freed.
+pub const MQ_ERR_UNKNOWN_CONTEXT: c_int = -2;
+/// The context exists already.
+pub const MQ_ERR_CONTEXT_EXISTS: c_int = -3;
+/// The rank is outside the communicator, or a negative source is not `MQ_ANY_SOURCE`.
+pub const MQ_ERR_RANK: c_int = -4;
+/// The context was created with `MQ_NO_ANY_SOURCE`.
+pub const MQ_ERR_ANY_SOURCE: c_int = -5;
+/// The context was created with `MQ_NO_ANY_TAG`.
+pub const MQ_ERR_ANY_TAG: c_int = -6;
+/// The budget of unexpected messages is used up; the message was not queued.
+pub const MQ_ERR_ENTRY_BUDGET: c_int = -7;
+/// The budget of bytes does not cover the message; it was not queued.
+pub const MQ_ERR_BYTE_BUDGET: c_int = -8;
+/// There is no structure of that name.
+pub const MQ_ERR_STRUCTURE: c_int = -9;
+/// An argument has a value that it cannot have.
+pub const MQ_ERR_ARGUMENT: c_int = -10;
+/// A fault inside libmq; the engine must not be used any more.
+pub const MQ_ERR_INTERNAL: c_int = -99;
+
+/// The sentence for a status.
+fn text(status: c_int) -> Option<&'static CStr> {
+    Some(match status {
+        MQ_NONE => c"nothing matched",
+        MQ_MATCHED => c"matched",
+        MQ_ERR_NULL => c"a pointer that must not be null is null",
+        MQ_ERR_UNKNOWN_CONTEXT => c"the context does not exist; create it before use",
+        MQ_ERR_CONTEXT_EXISTS => c"the context exists already; free it before creating it again",
+        MQ_ERR_RANK => c"the rank is outside the context's size",
+        MQ_ERR_ANY_SOURCE => c"the context was created with no_any_source; name the source",
+        MQ_ERR_ANY_TAG => c"the context was created with no_any_tag; name the tag",
+        MQ_ERR_ENTRY_BUDGET => {
+            c"the budget of unexpected messages is used up; keep the message and retry"
+        }
+        MQ_ERR_BYTE_BUDGET => {
+            c"the budget of bytes in unexpected messages does not cover this one; keep it and retry"
+        }
+        MQ_ERR_STRUCTURE => c"there is no structure of that name; see mq_structure_name",
+        MQ_ERR_ARGUMENT => c"an argument has a value that it cannot have",
+        MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",
+        _ => return None,
+    })
+}
+
+/// The status of an engine's refusal.
+pub(crate) fn of(error: Error) -> c_int {
+    match error {
+        Error::UnknownContext(_) => MQ_ERR_UNKNOWN_CONTEXT,
+        Error::ContextExists(_) => MQ_ERR_CONTEXT_EXISTS,
+        Error::RankOutOfRange { .. } => MQ_ERR_RANK,
+        Error::AnySourceForbidden(_) => MQ_ERR_ANY_SOURCE,
+        Error::AnyTagForbidden(_) => MQ_ERR_ANY_TAG,
+        Error::EntryBudget { .. } => MQ_ERR_ENTRY_BUDGET,
+        Error::ByteBudget { .. } => MQ_ERR_BYTE_BUDGET,
+        _ => MQ_ERR_INTERNAL,
+    }
+}
+
+/// A sentence in English for any status; never null, valid for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn mq_strerror(status: c_int) -> *const c_char {
+    text(status).unwrap_or(c"no such status").as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_a_sentence_of_its_own() {
+        let known: Vec<_> = (-200..200).filter_map(text).collect();
+        let mut distinct = known.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(known.len(), 13);
+        assert_eq!(distinct.len(), known.len());
+    }
+}

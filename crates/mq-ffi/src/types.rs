@@ -1,0 +1,201 @@
+//! Values that cross the interface.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::{ContextId, Handle, Rank, Source, Tag, TrafficClass};
+
+use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK};
+
+/// As `mq_pattern.source`: any sender.
+pub const MQ_ANY_SOURCE: i32 = -1;
+
+/// As `mq_pattern.tag`: every tag of 0 or above. Not -1, because libraries use negative tags.
+pub const MQ_ANY_TAG: i32 = i32::MIN;
+
+/// What a message carries.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct mq_envelope {
+    /// The communicator.
+    pub context: u32,
+    /// The sender's rank, from 0.
+    pub source: i32,
+    /// The tag; negative ones are the library's own.
+    pub tag: i32,
+    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number.
+    pub traffic_class: u32,
+}
+
+/// What a receive or a probe asks for.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct mq_pattern {
+    /// The communicator.
+    pub context: u32,
+    /// The sender's rank, or `MQ_ANY_SOURCE`.
+    pub source: i32,
+    /// The tag, or `MQ_ANY_TAG`.
+    pub tag: i32,
+    /// Bits of the tag that may differ; 0 for an exact tag. Must be 0 with `MQ_ANY_TAG`.
+    pub ignore: u32,
+    /// The traffic class, as in `mq_envelope`.
+    pub traffic_class: u32,
+}
+
+/// The name of a queued receive. Using it after the receive has left is an ordinary "nothing".
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct mq_handle {
+    /// Opaque.
+    pub sequence: u64,
+    /// Opaque.
+    pub slot: u32,
+    /// Opaque.
+    pub context: u32,
+}
+
+/// What an engine is told when it is made. Zeroed, it asks for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_engine_options {
+    /// The name of the structure, or null for the default.
+    pub structure: *const c_char,
+    /// The most unexpected messages; 0 for no limit.
+    pub max_unexpected: u64,
+    /// The most bytes in unexpected messages, as `mq_arrive` is told; 0 for no limit.
+    pub max_unexpected_bytes: u64,
+}
+
+/// As a bit of `mq_context_options.promises`: no receive will be from any source
+/// (`mpi_assert_no_any_source`).
+pub const MQ_NO_ANY_SOURCE: u32 = 1;
+/// No receive will be of any or masked tag (`mpi_assert_no_any_tag`).
+pub const MQ_NO_ANY_TAG: u32 = 2;
+/// Messages may overtake (`mpi_assert_allow_overtaking`).
+pub const MQ_ALLOW_OVERTAKING: u32 = 4;
+
+/// What a context is told when it is made. Zeroed, it asks for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_context_options {
+    /// Ranks that can send on the context; 0 if unknown.
+    pub size: u32,
+    /// `MQ_NO_ANY_SOURCE` and its like.
+    pub promises: u32,
+    /// The name of a structure for this context alone, or null for the engine's.
+    pub structure: *const c_char,
+}
+
+/// One queued entry, as shown to a visitor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_entry {
+    /// 1 for a posted receive, 0 for an unexpected message.
+    pub posted: c_int,
+    /// What a receive asks for; of a message, what it carries.
+    pub pattern: mq_pattern,
+    /// The caller's receive or message.
+    pub cookie: *mut c_void,
+}
+
+impl mq_envelope {
+    /// # Errors
+    /// A status.
+    pub(crate) fn read(&self) -> Result<MpiEnvelope, c_int> {
+        let source = u32::try_from(self.source).map_err(|_| MQ_ERR_RANK)?;
+        let class = read_class(self.traffic_class)?;
+        Ok(MpiEnvelope::new(self.context, source, self.tag).with_class(class))
+    }
+
+    pub(crate) fn of(envelope: &MpiEnvelope) -> Self {
+        use mq_core::Envelope;
+        Self {
+            context: envelope.context().0,
+            source: envelope.source().0.cast_signed(),
+            tag: envelope.tag().0,
+            traffic_class: envelope.class() as u32,
+        }
+    }
+}
+
+impl mq_pattern {
+    /// # Errors
+    /// A status.
+    pub(crate) fn read(&self) -> Result<MpiPattern, c_int> {
+        let source = match self.source {
+            MQ_ANY_SOURCE => Source::Any,
+            rank => Source::Rank(Rank(u32::try_from(rank).map_err(|_| MQ_ERR_RANK)?)),
+        };
+        let tag = match (self.tag, self.ignore) {
+            (MQ_ANY_TAG, 0) => TagSelector::Any,
+            (MQ_ANY_TAG, _) => return Err(MQ_ERR_ARGUMENT),
+            (tag, 0) => TagSelector::Exact(Tag(tag)),
+            (tag, ignore) => TagSelector::Masked {
+                wanted: Tag(tag),
+                ignore,
+            },
+        };
+        let pattern = MpiPattern::new(self.context, source, tag);
+        if matches!(tag, TagSelector::Masked { .. }) && self.traffic_class == 0 {
+            // The pattern knows itself whether it can match several classes.
+            return Ok(pattern);
+        }
+        Ok(pattern.with_class(read_class(self.traffic_class)?))
+    }
+
+    pub(crate) fn of(pattern: &MpiPattern) -> Self {
+        use mq_core::Pattern;
+        let (tag, ignore) = match pattern.tag() {
+            TagSelector::Exact(tag) => (tag.0, 0),
+            TagSelector::Any => (MQ_ANY_TAG, 0),
+            TagSelector::Masked { wanted, ignore } => (wanted.0, ignore),
+        };
+        Self {
+            context: pattern.context().0,
+            source: match pattern.source() {
+                Source::Any => MQ_ANY_SOURCE,
+                Source::Rank(rank) => rank.0.cast_signed(),
+            },
+            tag,
+            ignore,
+            traffic_class: pattern.class() as u32,
+        }
+    }
+
+    /// What a message carries, as a pattern that asks for exactly that.
+    pub(crate) fn of_envelope(envelope: &MpiEnvelope) -> Self {
+        let mq_envelope {
+            context,
+            source,
+            tag,
+            traffic_class,
+        } = mq_envelope::of(envelope);
+        Self {
+            context,
+            source,
+            tag,
+            ignore: 0,
+            traffic_class,
+        }
+    }
+}
+
+impl mq_handle {
+    pub(crate) const fn of(handle: Handle) -> Self {
+        Self {
+            sequence: handle.sequence(),
+            slot: handle.slot(),
+            context: handle.context().0,
+        }
+    }
+
+    pub(crate) const fn read(self) -> Handle {
+        Handle::new(ContextId(self.context), self.slot, self.sequence)
+    }
+}
+
+fn read_class(class: u32) -> Result<TrafficClass, c_int> {
+    let known = TrafficClass::ALL.get(class as usize);
+    known.copied().ok_or(MQ_ERR_ARGUMENT)
+}

@@ -1,0 +1,118 @@
+/* A toy progress loop over libmq, as an MPI library would write it.
+ *
+ * Requests are the receive cookies, packets the message cookies. A "network" of packets in flight is
+ * polled; each packet completes a posted request or waits as unexpected; each new request takes a
+ * waiting packet or is posted. When the budget of unexpected messages is used up, the packet stays in
+ * the network: that is flow control. ci/c.sh compiles and runs it under valgrind. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mq.h"
+
+enum { RANKS = 8, ROUNDS = 200, BUDGET = 5 };
+
+typedef struct request {
+    int done;
+    int from;
+    int payload;
+} request;
+
+typedef struct packet {
+    mq_envelope envelope;
+    int payload;
+    struct packet *next;
+} packet;
+
+static void check(int status, const char *call) {
+    if (status < 0) {
+        fprintf(stderr, "%s: %s\n", call, mq_strerror(status));
+        exit(1);
+    }
+}
+
+static void complete(request *done, packet *by) {
+    done->done = 1;
+    done->from = by->envelope.source;
+    done->payload = by->payload;
+    free(by);
+}
+
+/* Takes packets off the network until it is empty or the engine has no room. */
+static packet *progress(mq_engine *engine, packet *network, long *refused) {
+    while (network) {
+        packet *head = network;
+        void *receive;
+        int status = mq_arrive(engine, &head->envelope, sizeof *head, head, &receive);
+        if (status == MQ_ERR_ENTRY_BUDGET) {
+            ++*refused;
+            return network;
+        }
+        check(status, "mq_arrive");
+        network = head->next;
+        if (status == MQ_MATCHED)
+            complete(receive, head);
+    }
+    return network;
+}
+
+static packet **send(packet **tail, int round, int source) {
+    packet *sent = malloc(sizeof *sent);
+    if (!sent)
+        abort();
+    sent->envelope = (mq_envelope){.context = 1, .source = source, .tag = round % 3};
+    sent->payload = round * RANKS + source;
+    sent->next = NULL;
+    *tail = sent;
+    return &sent->next;
+}
+
+static void free_packet(void *user, const mq_entry *entry) {
+    (void)user;
+    if (!entry->posted)
+        free(entry->cookie);
+}
+
+int main(void) {
+    mq_engine_options options = {.structure = "indexed", .max_unexpected = BUDGET};
+    mq_context_options context = {.size = RANKS};
+    mq_engine *engine;
+    check(mq_engine_new(&options, &engine), "mq_engine_new");
+    check(mq_context_create(engine, 1, &context), "mq_context_create");
+
+    static request requests[ROUNDS][RANKS];
+    packet *network = NULL, **tail = &network;
+    long refused = 0, completed = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int source = 0; source < RANKS; source++)
+            tail = send(tail, round, source);
+        network = progress(engine, network, &refused);
+        for (int i = 0; i < RANKS; i++) {
+            mq_pattern wanted = {.context = 1, .source = i % 4 ? i : MQ_ANY_SOURCE, .tag = round % 3};
+            void *message;
+            int status = mq_post(engine, &wanted, &requests[round][i], NULL, &message, NULL);
+            check(status, "mq_post");
+            if (status == MQ_MATCHED)
+                complete(&requests[round][i], message);
+        }
+        network = progress(engine, network, &refused);
+        for (tail = &network; *tail; tail = &(*tail)->next)
+            ;
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < RANKS; i++)
+            completed += requests[round][i].done;
+
+    uint64_t posted, unexpected;
+    check(mq_lengths(engine, &posted, &unexpected), "mq_lengths");
+    printf("%ld of %d requests complete, %llu posted, %llu unexpected, refused %ld times\n", completed,
+           ROUNDS * RANKS, (unsigned long long)posted, (unsigned long long)unexpected, refused);
+    int whole = completed + (long)posted == ROUNDS * RANKS;
+    check(mq_context_free(engine, 1, free_packet, NULL), "mq_context_free");
+    mq_engine_free(engine);
+    while (network) {
+        packet *next = network->next;
+        free(network);
+        network = next;
+    }
+    return whole ? 0 : 1;
+}
