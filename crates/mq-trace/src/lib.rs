@@ -3,6 +3,7 @@
 //!
 //! - [`TraceReader`], [`TraceWriter`]: the `mqtrace 1` format, streaming, gzip, every error with
 //!   its file and line.
+//! - [`Recorder`]: writes down what an engine is asked and answers.
 //! - [`Trace`]: a trace in memory, as a compact array of operations.
 //! - [`check()`]: replays a trace through a structure and compares every pairing.
 //! - [`timed`]: replays it again for timing.
@@ -29,6 +30,7 @@ mod header;
 mod line;
 mod oracle;
 mod reader;
+mod recorder;
 mod replay;
 mod trace;
 mod validate;
@@ -40,6 +42,7 @@ pub use header::Header;
 pub use line::{Line, SourceField, TagField};
 pub use oracle::Oracle;
 pub use reader::{Numbered, TraceReader};
+pub use recorder::Recorder;
 pub use replay::{Floor, Replay, Timed, timed};
 pub use trace::{Communicator, Operation, Trace};
 pub use validate::Validator;

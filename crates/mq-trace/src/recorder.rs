@@ -1,0 +1,233 @@
+//! [`Recorder`]: writes down what an engine is asked and answers, as a trace.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::{Envelope, Pattern, Source};
+
+use crate::header::Header;
+use crate::line::{Line, SourceField, TagField};
+use crate::writer::TraceWriter;
+
+/// Records operations with their outcomes.
+///
+/// Receives and messages are numbered as the format wants them; the caller keeps the number of each
+/// beside its payload and gives it back when the payload is matched. Contexts become communicators
+/// with small numbers; one that is freed and created again gets a new number.
+///
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_trace::{Header, Recorder};
+///
+/// let mut recorder = Recorder::new(Vec::new(), &Header::new())?;
+/// recorder.context_created(70, Some((4, 0)))?;
+/// let receive = recorder.posted(&MpiPattern::new(70, 3, 5), None)?;
+/// recorder.arrived(&MpiEnvelope::new(70, 3, 5), Some(receive))?;
+/// let text = String::from_utf8(recorder.finish()?)?;
+/// assert_eq!(text, "# mqtrace 1\nc 1 4 0\np 1 3 5\na 1 3 5 =0\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// All methods fail when the stream does; those that take a pattern fail with
+/// [`io::ErrorKind::Unsupported`] if it has a masked tag, which the format cannot hold.
+#[derive(Debug)]
+pub struct Recorder<W: Write> {
+    writer: TraceWriter<W>,
+    communicators: HashMap<u32, u32>,
+    last_communicator: u32,
+    receives: u32,
+    messages: u32,
+}
+
+impl Recorder<File> {
+    /// Records into a file, gzip-compressed if its name ends in `.gz`.
+    ///
+    /// # Errors
+    /// The file cannot be created or written.
+    pub fn create(path: impl AsRef<Path>, header: &Header) -> io::Result<Self> {
+        Ok(Self::on(TraceWriter::create(path, header)?))
+    }
+}
+
+impl<W: Write> Recorder<W> {
+    /// Records into a stream, as plain text.
+    ///
+    /// # Errors
+    /// The stream fails.
+    pub fn new(stream: W, header: &Header) -> io::Result<Self> {
+        Ok(Self::on(TraceWriter::new(stream, header)?))
+    }
+
+    fn on(writer: TraceWriter<W>) -> Self {
+        Self {
+            writer,
+            communicators: HashMap::new(),
+            last_communicator: 0,
+            receives: 0,
+            messages: 0,
+        }
+    }
+
+    /// A context was created; its size and this process's rank in it are written if both are known.
+    ///
+    /// # Errors
+    /// See [`Recorder`].
+    pub fn context_created(&mut self, context: u32, group: Option<(u32, u32)>) -> io::Result<()> {
+        let comm = self.communicator(context);
+        match group {
+            Some((size, my_rank)) if my_rank < size => self.writer.write(&Line::Communicator {
+                comm,
+                size,
+                my_rank,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A context was freed; its number may be used again for another communicator.
+    pub fn context_freed(&mut self, context: u32) {
+        self.communicators.remove(&context);
+    }
+
+    /// A receive was posted; `matched` is the number of the message that it took. Its own number.
+    ///
+    /// # Errors
+    /// See [`Recorder`].
+    pub fn posted(&mut self, pattern: &MpiPattern, matched: Option<u32>) -> io::Result<u32> {
+        let (comm, source, tag) = self.fields(pattern)?;
+        self.writer.write(&Line::Post {
+            comm,
+            source,
+            tag,
+            matched,
+        })?;
+        self.receives += 1;
+        Ok(self.receives - 1)
+    }
+
+    /// A message arrived; `matched` is the number of the receive that it took. Its own number.
+    ///
+    /// # Errors
+    /// See [`Recorder`].
+    pub fn arrived(&mut self, envelope: &MpiEnvelope, matched: Option<u32>) -> io::Result<u32> {
+        let comm = self.communicator(envelope.context().0);
+        self.writer.write(&Line::Arrive {
+            comm,
+            source: envelope.source().0,
+            tag: envelope.tag().0,
+            matched,
+        })?;
+        self.messages += 1;
+        Ok(self.messages - 1)
+    }
+
+    /// A probe saw the message with number `seen`, or none.
+    ///
+    /// # Errors
+    /// See [`Recorder`].
+    pub fn probed(&mut self, pattern: &MpiPattern, seen: Option<u32>) -> io::Result<()> {
+        let (comm, source, tag) = self.fields(pattern)?;
+        self.writer.write(&Line::Probe {
+            comm,
+            source,
+            tag,
+            matched: seen,
+        })
+    }
+
+    /// A queued receive was cancelled, or purged.
+    ///
+    /// # Errors
+    /// See [`Recorder`].
+    pub fn cancelled(&mut self, receive: u32) -> io::Result<()> {
+        self.writer.write(&Line::Cancel { receive })
+    }
+
+    /// Completes the trace and hands the stream back.
+    ///
+    /// # Errors
+    /// The stream fails; the trace is incomplete.
+    pub fn finish(self) -> io::Result<W> {
+        self.writer.finish()
+    }
+
+    fn communicator(&mut self, context: u32) -> u32 {
+        *self.communicators.entry(context).or_insert_with(|| {
+            self.last_communicator += 1;
+            self.last_communicator
+        })
+    }
+
+    fn fields(&mut self, pattern: &MpiPattern) -> io::Result<(u32, SourceField, TagField)> {
+        let source = match pattern.source() {
+            Source::Any => SourceField::Any,
+            Source::Rank(rank) => SourceField::Rank(rank.0),
+        };
+        let tag = match pattern.tag() {
+            TagSelector::Any => TagField::Any,
+            TagSelector::Exact(tag) => TagField::Tag(tag.0),
+            TagSelector::Masked { .. } => {
+                let reason = "a trace cannot hold a receive with a masked tag";
+                return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+            }
+        };
+        Ok((self.communicator(pattern.context().0), source, tag))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::TraceReader;
+    use crate::trace::Trace;
+    use crate::{Report, check};
+    use mq_core::Tag;
+    use mq_core::structures::Kind;
+
+    #[test]
+    fn a_recorded_run_is_a_trace_that_every_structure_reproduces() {
+        let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
+        recorder.context_created(9, Some((8, 2))).expect("a vector");
+        recorder.context_created(4, None).expect("a vector");
+        let any = MpiPattern::new(9, Source::Any, TagSelector::Any);
+        let waits = recorder.posted(&any, None).expect("a vector");
+        let early = recorder
+            .arrived(&MpiEnvelope::new(4, 1, -5), None)
+            .expect("a vector");
+        let exact = MpiPattern::new(4, 1, -5);
+        recorder.probed(&exact, Some(early)).expect("a vector");
+        recorder.posted(&exact, Some(early)).expect("a vector");
+        recorder.cancelled(waits).expect("a vector");
+        recorder.context_freed(9);
+        recorder.context_created(9, None).expect("a vector");
+        recorder.posted(&any, None).expect("a vector");
+        let text = recorder.finish().expect("a vector");
+        let reader = TraceReader::new("recorded", &text[..]).expect("valid");
+        let trace = Trace::read(reader).expect("valid");
+        assert_eq!(
+            trace.communicators().len(),
+            3,
+            "the second 9 is another communicator"
+        );
+        let Report { mismatches, .. } = check(&trace, Kind::Indexed);
+        assert_eq!((trace.operations().len(), mismatches), (6, 0));
+    }
+
+    #[test]
+    fn a_masked_tag_cannot_be_recorded() {
+        let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
+        let tag = TagSelector::Masked {
+            wanted: Tag(4),
+            ignore: 3,
+        };
+        let error = recorder.posted(&MpiPattern::new(0, 0, tag), None);
+        assert_eq!(
+            error.expect_err("masked").kind(),
+            io::ErrorKind::Unsupported
+        );
+    }
+}
