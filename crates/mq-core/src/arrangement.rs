@@ -113,6 +113,9 @@ pub trait Arrangement: Sized {
     /// Forgets all links and all that was learned; the slabs have been cleared.
     fn reset(&mut self);
 
+    /// See [`MatchQueues::add_context`]; the numbers of entries are seen to.
+    fn context_added(&mut self, _config: &Config) {}
+
     /// See [`MatchQueues::announce`].
     fn announced(&mut self, _call: &CollectiveCall) {}
 
@@ -330,6 +333,13 @@ impl<A: Arrangement> MatchQueues for A {
 
     fn next_sequence(&self) -> u64 {
         self.slabs().posted.next_sequence()
+    }
+
+    fn add_context(&mut self, config: &Config) {
+        self.slabs_mut()
+            .posted
+            .raise_sequence(config.first_sequence);
+        self.context_added(config);
     }
 
     fn clear(&mut self) {

@@ -1,6 +1,6 @@
 //! What a structure is told when it is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::envelope::{ContextId, Rank};
@@ -13,7 +13,8 @@ use crate::structures::Kind;
 pub struct Config {
     /// Which structure a run-time choice makes; ignored by a structure named by its type.
     pub kind: Kind,
-    /// Ranks of the communicator, if known. Structures of process scope are told the largest.
+    /// Ranks of the communicator, if known. Structures of process scope are told each
+    /// ([`MatchQueues::add_context`](crate::MatchQueues::add_context)).
     pub size: Option<u32>,
     /// Whether the order of matching may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1
     /// §7.4.4). A structure may ignore it.
@@ -99,10 +100,15 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// A grouping from pairs of sender and group number.
+    /// A grouping from pairs of sender and group number. Groups are numbered anew, without gaps.
     pub fn new(members: impl IntoIterator<Item = ((ContextId, Rank), u32)>) -> Self {
-        let group_of: BTreeMap<_, _> = members.into_iter().collect();
-        let groups = group_of.values().max().map_or(0, |&group| group + 1);
+        let mut group_of: BTreeMap<_, _> = members.into_iter().collect();
+        let used: BTreeSet<u32> = group_of.values().copied().collect();
+        let dense: BTreeMap<u32, u32> = used.into_iter().zip(0..).collect();
+        group_of
+            .values_mut()
+            .for_each(|group| *group = dense[group]);
+        let groups = u32::try_from(dense.len()).unwrap_or(u32::MAX);
         Self { groups, group_of }
     }
 
@@ -128,7 +134,8 @@ impl Clusters {
     /// Groups senders by k-means over how many elements each put into a queue, so that senders of
     /// like weight share a queue (Ghazimirsaeed & Afsahi 2017).
     ///
-    /// `counts` gives the elements of each sender; at most `groups` groups are made.
+    /// `counts` gives the elements of each sender; at most `groups` groups are made, and no more than
+    /// there are different counts: senders that are all alike share one.
     pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
         let mut values: Vec<u64> = counts.values().copied().collect();
         values.sort_unstable();
@@ -144,12 +151,11 @@ impl Clusters {
 /// Lloyd's algorithm on sorted numbers, starting from evenly spaced quantiles: deterministic.
 fn k_means(sorted: &[u64], groups: usize) -> Vec<u64> {
     const ROUNDS: usize = 64;
-    if sorted.is_empty() || groups == 0 {
-        return Vec::new();
-    }
-    let quantile = |i: usize| sorted[(2 * i + 1) * sorted.len() / (2 * groups)];
-    let mut centres: Vec<u64> = (0..groups.min(sorted.len())).map(quantile).collect();
-    centres.dedup();
+    let mut distinct = sorted.to_vec();
+    distinct.dedup();
+    let groups = groups.min(distinct.len());
+    let quantile = |i: usize| distinct[(2 * i + 1) * distinct.len() / (2 * groups)];
+    let mut centres: Vec<u64> = (0..groups).map(quantile).collect();
     for _ in 0..ROUNDS {
         let mut sums = vec![(0_u128, 0_u128); centres.len()];
         for &value in sorted {
@@ -202,6 +208,25 @@ mod tests {
         assert_eq!(group(0), group(2));
         assert_ne!(group(0), group(9));
         assert_eq!(group(99), 2, "outside the profile");
+    }
+
+    #[test]
+    fn as_many_groups_are_made_as_there_are_different_counts() {
+        let counts: BTreeMap<_, _> = (0..4)
+            .map(|r| ((ContextId(0), Rank(r)), 10 * u64::from(r + 1)))
+            .collect();
+        for (wanted, made) in [(1, 1), (2, 2), (3, 3), (4, 4), (8, 4), (100, 4)] {
+            assert_eq!(
+                Clusters::from_counts(&counts, wanted).groups(),
+                made,
+                "{wanted}"
+            );
+        }
+        let far = [
+            ((ContextId(0), Rank(0)), u32::MAX),
+            ((ContextId(0), Rank(1)), 7),
+        ];
+        assert_eq!(Clusters::new(far).groups(), 2);
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub enum Error {
     /// The context exists already.
     #[error("context {0} exists already; free it before creating it again")]
     ContextExists(ContextId),
+    /// A context cannot have 0 ranks.
+    #[error("context {0} cannot have 0 ranks; leave the size out if it is unknown")]
+    NoRanks(ContextId),
     /// A rank outside the communicator.
     #[error("rank {rank} is outside context {context}, which has {size} ranks")]
     RankOutOfRange {

@@ -12,7 +12,7 @@ const OFFSET: u64 = 0xd1b5_4a32_d192_ed03;
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
 pub(crate) const fn mix(word: u64, seed: u64) -> u64 {
-    let product = ((word ^ OFFSET) as u128) * ((seed ^ MULTIPLIER) as u128 | 1);
+    let product = ((word ^ OFFSET) as u128) * (((seed << 1) ^ MULTIPLIER) as u128);
     let folded = (product as u64) ^ ((product >> 64) as u64);
     // One more round: a fold alone leaves the low bits of words that differ by 2^k correlated.
     let product = (folded as u128) * (MULTIPLIER as u128);

@@ -155,7 +155,9 @@ impl MpiPattern {
                 (pack(0, wanted.0) & care, care)
             }
         };
-        let class = if tag_care & TAG_SIGN == 0 {
+        let masked = tag_care != TAG_BITS && tag_care != TAG_SIGN;
+        let negative = tag_care & TAG_SIGN == 0 || tag_bits & TAG_SIGN != 0;
+        let class = if masked && negative {
             TrafficClass::Unknown
         } else {
             TrafficClass::PointToPoint
@@ -286,6 +288,23 @@ mod tests {
         assert!(matches(&pattern, &MpiEnvelope::new(0, 0, 0x12f)));
         assert!(!matches(&pattern, &MpiEnvelope::new(0, 0, 0x130)));
         assert_eq!(pattern.tag(), tag);
+    }
+
+    #[test]
+    fn a_masked_pattern_knows_whether_it_can_match_collective_traffic() {
+        for (wanted, ignore, class) in [
+            (4, 3, TrafficClass::PointToPoint),
+            (-16, 0xf, TrafficClass::Unknown),
+            (4, 0x8000_0000, TrafficClass::Unknown),
+            (4, u32::MAX, TrafficClass::Unknown),
+            (0, 0x7fff_ffff, TrafficClass::PointToPoint),
+        ] {
+            let tag = TagSelector::Masked {
+                wanted: Tag(wanted),
+                ignore,
+            };
+            assert_eq!(MpiPattern::new(0, 0, tag).class(), class, "{tag:?}");
+        }
     }
 
     #[test]

@@ -220,6 +220,12 @@ pub trait MatchQueues: Sized {
     /// A number greater than those of all handles given so far.
     fn next_sequence(&self) -> u64;
 
+    /// One more context will use these queues, which serve several: handles given from now on are
+    /// numbered from `config.first_sequence`, and its size may be larger than those known.
+    ///
+    /// [`Engine`](crate::Engine) calls this for structures of process scope.
+    fn add_context(&mut self, config: &Config);
+
     /// Drops all entries and forgets what was learned from traffic; memory may be kept for reuse.
     fn clear(&mut self);
 

@@ -9,13 +9,17 @@ use crate::memory::vec_bytes;
 /// No slot. Also ends the links of a [`Fifo`](crate::fifo::Fifo).
 pub const NIL: u32 = u32::MAX;
 
-/// Storage of more bytes than this is given back whole when its last entry leaves; less is kept,
-/// so that a program that fills and drains its queues in every step does not allocate each time.
-pub const KEEP_BYTES: usize = 1 << 20;
+/// An empty slab holds at most this many bytes: more is given back when the last entry leaves, less
+/// is kept, so that a program that fills and drains its queues in every step does not allocate each
+/// time.
+pub const KEEP_BYTES: usize = 256 << 10;
 
-/// A slab that empties after holding more entries than this starts again at slot 0, so that the
-/// next burst is laid out in order.
-const TIDY_ENTRIES: usize = 64;
+/// A slab of at most this many slots is left as it is when entries leave.
+const TIDY_SLOTS: usize = 64;
+
+/// A slab that holds less than one entry for so many slots gives back the slots behind the last one
+/// in use.
+const THIN: u32 = 8;
 
 /// One queued entry: its key, its place in order, its links and the caller's payload.
 struct Entry<K, T> {
@@ -32,12 +36,15 @@ struct Entry<K, T> {
 /// A slot number names an entry as long as it is stored; a [`Handle`] names it for ever.
 ///
 /// # Cost
-/// Insertion and removal are constant; growing doubles the storage. Memory is given back when the
-/// slab empties and holds more than [`KEEP_BYTES`].
+/// Insertion and removal are constant, amortised; growing doubles the storage. A slab that has emptied
+/// holds at most [`KEEP_BYTES`]; one that is down to an eighth gives back what lies behind the last
+/// slot in use.
 pub struct Slab<K, T> {
     entries: Vec<Entry<K, T>>,
     free: u32,
     len: u32,
+    /// With fewer entries than this it is worth looking for slots to give back.
+    thin_below: u32,
     next_sequence: u64,
 }
 
@@ -48,6 +55,7 @@ impl<K: Copy, T> Slab<K, T> {
             entries: Vec::new(),
             free: NIL,
             len: 0,
+            thin_below: 0,
             next_sequence: first_sequence,
         }
     }
@@ -87,6 +95,9 @@ impl<K: Copy, T> Slab<K, T> {
             "a match queue holds at most 2^32 - 1 entries"
         );
         self.entries.push(entry);
+        if slot >= TIDY_SLOTS {
+            self.thin_below = (slot as u32 / THIN).max(1);
+        }
         slot as u32
     }
 
@@ -102,26 +113,61 @@ impl<K: Copy, T> Slab<K, T> {
         entry.next = self.free;
         self.free = slot;
         self.len -= 1;
-        if self.len == 0 && self.entries.len() > TIDY_ENTRIES {
-            self.tidy();
+        if self.len < self.thin_below {
+            self.thin();
         }
         (key, payload)
     }
 
-    /// All slots are free: start again in order, and return a burst's memory.
+    /// Few slots are in use: gives back those behind the last one, if they are half or more. If none
+    /// is in use, the next burst starts again at slot 0 and is laid out in order.
+    ///
+    /// # Cost
+    /// Linear in the slots given back and in those that stay; if a late entry holds them all, linear
+    /// in the free slots behind it.
     #[cold]
-    fn tidy(&mut self) {
-        self.entries.clear();
-        self.free = NIL;
+    fn thin(&mut self) {
+        let last = self.entries.iter().rposition(|e| e.payload.is_some());
+        let slots = last.map_or(0, |last| last + 1);
+        if slots > self.entries.len() / 2 {
+            // Wait until most of the entries that hold the slots have left too.
+            self.thin_below = self.len / 4 + 1;
+            return;
+        }
+        self.entries.truncate(slots);
         if vec_bytes(&self.entries) > KEEP_BYTES {
-            self.entries = Vec::new();
+            self.entries.shrink_to(2 * slots);
+        }
+        self.link_free();
+        self.thin_below = if slots > TIDY_SLOTS {
+            self.len / 4 + 1
+        } else {
+            0
+        };
+    }
+
+    /// Links all free slots, the lowest first: what comes next goes to the front.
+    #[expect(clippy::cast_possible_truncation, reason = "slots are below NIL")]
+    fn link_free(&mut self) {
+        self.free = NIL;
+        for (slot, entry) in self.entries.iter_mut().enumerate().rev() {
+            if entry.payload.is_none() {
+                entry.next = self.free;
+                self.free = slot as u32;
+            }
         }
     }
 
     /// Drops all entries. Handles of before stay stale.
     pub fn clear(&mut self) {
         self.len = 0;
-        self.tidy();
+        self.entries.clear();
+        self.thin();
+    }
+
+    /// Makes the next entry's number at least `sequence`.
+    pub fn raise_sequence(&mut self, sequence: u64) {
+        self.next_sequence = self.next_sequence.max(sequence);
     }
 
     /// Number of entries stored.
@@ -178,6 +224,19 @@ impl<K: Copy, T> Slab<K, T> {
         let slot = handle.slot();
         let entry = self.entries.get(slot as usize)?;
         (entry.sequence == handle.sequence() && entry.payload.is_some()).then_some(slot)
+    }
+
+    /// The slot of the earliest entry whose key is `wanted`, in whatever list it is, and the number
+    /// of entries.
+    ///
+    /// # Cost
+    /// Visits every slot.
+    #[expect(clippy::cast_possible_truncation, reason = "slots are below NIL")]
+    pub fn earliest(&self, mut wanted: impl FnMut(&K) -> bool) -> Option<u32> {
+        let used = self.entries.iter().enumerate();
+        used.filter(|(_, entry)| entry.payload.is_some() && wanted(&entry.key))
+            .min_by_key(|(_, entry)| entry.sequence)
+            .map(|(slot, _)| slot as u32)
     }
 
     /// All slots in use, earliest entry first.
@@ -264,6 +323,35 @@ mod tests {
             slab.remove(slot);
         }
         assert_eq!(slab.bytes(), 0);
+    }
+
+    #[test]
+    fn a_burst_goes_although_an_early_entry_stays() {
+        let mut slab = Slab::new(0);
+        let stays = slab.insert(0, 0, 0);
+        let slots: Vec<u32> = (1..200_000_u32).map(|i| slab.insert(i, i, 0)).collect();
+        let full = slab.bytes();
+        for &slot in &slots {
+            slab.remove(slot);
+        }
+        assert!(
+            slab.bytes() <= KEEP_BYTES,
+            "{} of {full} bytes",
+            slab.bytes()
+        );
+        assert_eq!(slab.slots_in_order(), [stays]);
+        let next = slab.insert(9, 9, 0);
+        assert_eq!(slab.slots_in_order(), [stays, next]);
+    }
+
+    #[test]
+    fn a_late_entry_holds_the_slots_only_as_long_as_it_stays() {
+        let mut slab = Slab::new(0);
+        let slots: Vec<u32> = (0..100_000_u32).map(|i| slab.insert(i, i, 0)).collect();
+        for &slot in &slots {
+            slab.remove(slot);
+        }
+        assert!(slab.bytes() <= KEEP_BYTES, "{} bytes", slab.bytes());
     }
 
     #[test]

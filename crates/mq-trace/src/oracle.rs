@@ -158,6 +158,10 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         self.next_sequence
     }
 
+    fn add_context(&mut self, config: &Config) {
+        self.next_sequence = self.next_sequence.max(config.first_sequence);
+    }
+
     fn clear(&mut self) {
         self.posted.clear();
         self.unexpected.clear();

@@ -105,11 +105,14 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Makes a context usable.
     ///
     /// # Errors
-    /// [`Error::ContextExists`].
+    /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
     pub fn create_context(&mut self, context: u32, options: ContextOptions) -> Result<(), Error> {
         let id = ContextId(context);
         if self.directory.get(id).is_some() {
             return Err(Error::ContextExists(id));
+        }
+        if options.size == Some(0) {
+            return Err(Error::NoRanks(id));
         }
         let config = Config {
             kind: options.kind.unwrap_or(self.options.kind),
@@ -126,7 +129,7 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         let context = Context {
             object,
-            last_rank: options.size.map_or(u32::MAX, |size| size.saturating_sub(1)),
+            last_rank: options.size.map_or(u32::MAX, |size| size - 1),
             promises: Promises::new(options.no_any_source, options.no_any_tag),
             shares_object,
         };
@@ -137,6 +140,7 @@ impl<Q: MatchQueues> Engine<Q> {
     fn shared_object(&mut self, config: &Config) -> u32 {
         let of_kind = self.shared.iter().find(|(kind, _)| *kind == config.kind);
         if let Some(&(_, object)) = of_kind {
+            self.objects[object as usize].add_context(config);
             return object;
         }
         let object = self.add_object(config);
@@ -160,6 +164,9 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// Removes a context and hands every entry left in it to `back`, receives first, each queue in
     /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale for ever.
+    ///
+    /// # Cost
+    /// Visits and sorts the entries of all contexts that share the structure.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].

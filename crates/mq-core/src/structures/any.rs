@@ -1,9 +1,6 @@
 //! [`AnyQueues`]: a structure chosen at run time.
 
-use super::{
-    Adaptive, Array, Bins, ClusteredLists, Col, ColPnp, FourD, Indexed, Kind, List, Pnp, RbTree,
-    Threshold, for_each_structure,
-};
+use super::*;
 use crate::collective::CollectiveCall;
 use crate::config::Config;
 use crate::handle::Handle;
@@ -165,6 +162,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
 
     fn next_sequence(&self) -> u64 {
         each!(self, queues => queues.next_sequence())
+    }
+
+    fn add_context(&mut self, config: &Config) {
+        each!(self, queues => queues.add_context(config));
     }
 
     fn clear(&mut self) {

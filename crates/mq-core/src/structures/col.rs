@@ -191,6 +191,10 @@ impl Plan for Collectives {
         }
     }
 
+    fn grown(&mut self, size: u32) {
+        self.size = self.size.max(size);
+    }
+
     fn announced(&mut self, call: &CollectiveCall) {
         if call.operation.is_collective() {
             self.size = self.size.max(call.communicator_size);

@@ -84,6 +84,11 @@ impl Plan for Unified {
         }
     }
 
+    fn grown(&mut self, size: u32) {
+        self.collective.grown(size);
+        self.point_to_point.grown(size);
+    }
+
     fn announced(&mut self, call: &CollectiveCall) {
         self.collective.announced(call);
     }

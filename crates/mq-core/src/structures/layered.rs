@@ -58,6 +58,9 @@ pub trait Plan: core::fmt::Debug {
     /// A search for an element of `origin` compared `visited` entries.
     fn searched(&mut self, _origin: Origin, _visited: u32) {}
 
+    /// There are communicators of `size` ranks.
+    fn grown(&mut self, _size: u32) {}
+
     /// This process takes part in a collective call.
     fn announced(&mut self, _call: &CollectiveCall) {}
 
@@ -303,6 +306,12 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
         self.posted.reset();
         self.unexpected.reset();
         self.wild = Fifo::EMPTY;
+    }
+
+    fn context_added(&mut self, config: &Config) {
+        let size = config.size.unwrap_or(0);
+        self.posted.plan.grown(size);
+        self.unexpected.plan.grown(size);
     }
 
     fn announced(&mut self, call: &CollectiveCall) {

@@ -165,6 +165,12 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         sequences.max().unwrap_or(self.config.first_sequence)
     }
 
+    fn add_context(&mut self, config: &Config) {
+        let first = self.config.first_sequence.max(config.first_sequence);
+        self.config.first_sequence = first;
+        self.queues.iter_mut().for_each(|q| q.add_context(config));
+    }
+
     fn clear(&mut self) {
         self.queues.iter_mut().for_each(S::clear);
     }

@@ -7,7 +7,9 @@
 //! peers are busy and memory must not grow with the communicator.
 //!
 //! Search: the shared lists up to the level where the sender became a partner, then its own.
-//! Memory: at most `k * sqrt(n)` lists of 8 bytes, and a hash table of the partners.
+//! Memory: at most `k * sqrt(n)` partners, each with a list of 8 bytes and a place in a hash table,
+//! a shared list a level, and while the last shared list holds elements a count for each of their
+//! senders.
 
 use super::layered::{Layered, ListId, Origin, Plan};
 use super::routed::Sender;
@@ -16,6 +18,7 @@ use crate::hash::MixMap;
 use crate::memory::vec_bytes;
 use crate::meter::Queue;
 use crate::pattern::Pattern;
+use crate::slab::KEEP_BYTES;
 
 /// The `pnp` structure; see the [module](self).
 pub type Pnp<P, R, M> = Layered<Partners, P, R, M>;
@@ -44,8 +47,10 @@ pub struct Partners {
     /// The shared list of each level; new elements of non-partners go to the last.
     shared: Vec<ListId>,
     partners: MixMap<Sender, Partner>,
-    /// Elements that each sender put into the last shared list.
+    /// Elements that each sender put into the last shared list since that was last empty.
     counts: MixMap<Sender, u32>,
+    /// Their sum.
+    counted: u64,
     /// Elements now in the last shared list.
     length: u32,
     /// The length at which partners are next looked for.
@@ -58,7 +63,7 @@ impl Partners {
     #[cold]
     fn choose(&mut self) {
         let room = Tuning::dedicated_limit(self.k, self.size).saturating_sub(self.partners.len());
-        let total: u64 = self.counts.values().map(|&count| u64::from(count)).sum();
+        let total = self.counted;
         let senders = self.counts.len() as u64;
         let above = |count: u32| u64::from(count) * senders > total;
         let mut chosen: Vec<(Sender, u32)> = self
@@ -70,7 +75,8 @@ impl Partners {
         chosen.sort_unstable_by_key(|&(sender, count)| (core::cmp::Reverse(count), sender));
         chosen.truncate(room);
         if chosen.is_empty() {
-            self.next_choice = self.length.saturating_add(self.threshold);
+            // Twice the length before it is asked again, so that asking stays cheap in sum.
+            self.next_choice = self.length.saturating_mul(2);
             return;
         }
         for (sender, _) in chosen {
@@ -80,8 +86,17 @@ impl Partners {
         }
         let list = self.new_list();
         self.shared.push(list);
-        self.counts.clear();
         self.length = 0;
+        self.forget_counts();
+    }
+
+    /// The last shared list is empty: who was busy in the past does not matter.
+    fn forget_counts(&mut self) {
+        self.counts.clear();
+        if self.counts.allocation_size() > KEEP_BYTES {
+            self.counts = MixMap::default();
+        }
+        self.counted = 0;
         self.next_choice = self.threshold;
     }
 
@@ -109,6 +124,7 @@ impl Plan for Partners {
             shared: vec![0],
             partners: MixMap::default(),
             counts: MixMap::default(),
+            counted: 0,
             length: 0,
             next_choice: threshold,
             lists: 1,
@@ -150,7 +166,9 @@ impl Plan for Partners {
         }
         self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
         self.length += 1;
-        *self.counts.entry(origin.sender).or_insert(0) += 1;
+        self.counted += 1;
+        let count = self.counts.entry(origin.sender).or_insert(0);
+        *count = count.saturating_add(1);
         if self.length >= self.next_choice {
             self.choose();
         }
@@ -160,15 +178,21 @@ impl Plan for Partners {
     fn unlinked(&mut self, _: Origin, list: ListId) {
         if list == self.shared[self.shared.len() - 1] {
             self.length -= 1;
+            if self.length == 0 {
+                self.forget_counts();
+            }
         }
+    }
+
+    fn grown(&mut self, size: u32) {
+        self.size = self.size.max(size);
     }
 
     fn reset(&mut self) {
         self.shared.truncate(1);
         self.partners.clear();
-        self.counts.clear();
         self.length = 0;
-        self.next_choice = self.threshold;
+        self.forget_counts();
         self.lists = 1;
     }
 

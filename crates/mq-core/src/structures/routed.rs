@@ -187,6 +187,23 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         }
     }
 
+    /// A receive from any source may take the message: its lane is made only if none does.
+    fn find_posted_or_wild(
+        &mut self,
+        sender: Sender,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Result<u32, LaneId> {
+        let lane = self.route.find(sender, meter);
+        let best = self.search_posted(lane, envelope);
+        meter.visited(Queue::Posted, best.visited);
+        if self.route.searched(best.visited) {
+            self.relink();
+        }
+        let make = || self.route.find_or_make(sender, &mut crate::Unmetered);
+        best.slot.ok_or_else(make)
+    }
+
     /// Tells the route what a search cost; it may have all entries moved. `lane` is where the
     /// searcher would be linked, before and after.
     #[inline]
@@ -243,14 +260,13 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
         meter: &mut impl Meter,
     ) -> Result<u32, LaneId> {
         let sender = sender_of(envelope);
+        if !self.wild.is_empty() {
+            return self.find_posted_or_wild(sender, envelope, meter);
+        }
         let lane = self.route.find_or_make(sender, meter);
         let best = self.search_posted(Some(lane), envelope);
         meter.visited(Queue::Posted, best.visited);
         let lane = self.learn(best.visited, Some(sender), lane);
-        if best.slot.is_some() && self.route.lane(lane).is_empty() {
-            // A receive from any source took the message: the lane was made for nothing.
-            self.route.emptied(lane);
-        }
         best.slot.ok_or(lane)
     }
 

@@ -88,6 +88,9 @@ impl MatchQueues for Faulty {
     fn next_sequence(&self) -> u64 {
         self.0.next_sequence()
     }
+    fn add_context(&mut self, config: &Config) {
+        self.0.add_context(config);
+    }
     fn clear(&mut self) {
         self.0.clear();
     }

@@ -83,6 +83,12 @@ impl<B: MatchBits> Default for Keys<B> {
     }
 }
 
+/// The class of the mask at a place in the table.
+#[expect(clippy::cast_possible_truncation, reason = "fewer than CLASSES")]
+const fn class_number(i: usize) -> Class {
+    i as Class + 1
+}
+
 #[inline(always)]
 fn hash<B: MatchBits>(class: Class, context: ContextId, bits: B) -> u64 {
     mix(bits.digest(), u64::from(context.0) << 8 | u64::from(class))
@@ -108,7 +114,10 @@ impl<B: MatchBits> Keys<B> {
     }
 
     #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "fewer keys than entries")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a key for each entry and class at most"
+    )]
     fn make(&mut self, class: Class, context: ContextId, bits: B) -> KeyId {
         if self.free.is_empty() && self.keys.len() >= self.next_sweep {
             self.sweep();
@@ -180,20 +189,51 @@ impl<B: MatchBits> Keys<B> {
         self.class_of_mask(care)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "at most CLASSES")]
     fn class_of_mask(&mut self, care: B) -> Option<Class> {
         if let Some(i) = self.masks.iter().position(|mask| mask.care == care) {
-            return Some(i as Class + 1);
+            return Some(class_number(i));
         }
-        if self.masks.len() + 1 >= CLASSES {
-            return None;
-        }
-        self.masks.push(MaskClass {
+        let fresh = MaskClass {
             care,
             posted: 0,
             view: None,
-        });
-        Some(self.masks.len() as Class)
+        };
+        if self.masks.len() + 1 < CLASSES {
+            self.masks.push(fresh);
+            return Some(class_number(self.masks.len() - 1));
+        }
+        // A class without posted receives has no entries but those of its view.
+        let i = self.masks.iter().position(|mask| mask.posted == 0)?;
+        self.drop_view(i);
+        self.masks[i] = fresh;
+        Some(class_number(i))
+    }
+
+    /// Empties the keys of a view that nobody uses, and forgets it.
+    #[cold]
+    fn drop_view(&mut self, i: usize) {
+        if let Some(view) = self.masks[i].view.take() {
+            for id in view.keys() {
+                self.keys[id as usize].entries = Fifo::EMPTY;
+            }
+        }
+    }
+
+    /// Drops the views that have only been kept up for a long while, and the classes behind which
+    /// nothing is left: arrivals stop paying for them.
+    #[cold]
+    fn retire(&mut self) {
+        for i in 0..self.masks.len() {
+            if self.masks[i].view.as_ref().is_some_and(View::is_stale) {
+                self.drop_view(i);
+            }
+        }
+        while let Some(mask) = self.masks.last()
+            && mask.posted == 0
+            && mask.view.is_none()
+        {
+            self.masks.pop();
+        }
     }
 
     /// The place of a message under its exact key.
@@ -317,7 +357,10 @@ impl<B: MatchBits> Keys<B> {
             return;
         };
         let mask = &mut self.masks[class as usize - 1];
-        if mask.view.is_some() || unexpected.is_empty() {
+        if let Some(view) = &mut mask.view {
+            return view.use_it();
+        }
+        if unexpected.is_empty() {
             return;
         }
         let mut view = View::default();
@@ -376,16 +419,20 @@ impl<B: MatchBits> Keys<B> {
     }
 
     fn link_to_views<E: Envelope<Bits = B>>(&mut self, envelope: &E, slot: u32) {
+        let mut stale = false;
         for i in 0..self.masks.len() {
             let MaskClass { care, view, .. } = &mut self.masks[i];
             let care = *care;
             if let Some(mut view) = view.take() {
-                #[expect(clippy::cast_possible_truncation, reason = "at most CLASSES")]
-                let class = i as Class + 1;
-                let id = self.find_or_make(class, envelope.context(), envelope.bits() & care);
+                let bits = envelope.bits() & care;
+                let id = self.find_or_make(class_number(i), envelope.context(), bits);
                 self.push_to_view(&mut view, id, slot);
+                stale |= view.is_stale();
                 self.masks[i].view = Some(view);
             }
+        }
+        if stale {
+            self.retire();
         }
     }
 
@@ -400,6 +447,7 @@ impl<B: MatchBits> Keys<B> {
             if let Some(view) = &mut mask.view {
                 let id = view.key(slot);
                 self.keys[id as usize].entries.unlink(view, slot);
+                view.forget(slot);
             }
         }
         unexpected.set_home(slot, Place::SHORT.0);
@@ -456,6 +504,12 @@ impl<B: MatchBits> Keys<B> {
         self.rest()
     }
 
+    /// Wildcard classes for which messages are indexed.
+    #[cfg(test)]
+    pub(super) fn views(&self) -> usize {
+        self.masks.iter().filter(|mask| mask.view.is_some()).count()
+    }
+
     /// Heap bytes, those of this object included.
     pub(super) fn bytes(&self) -> usize {
         let views = self.masks.iter().filter_map(|mask| mask.view.as_ref());
@@ -475,14 +529,6 @@ fn scan<P: Pattern, M>(
     unexpected: &Slab<P::Envelope, M>,
     meter: &mut impl Meter,
 ) -> Option<u32> {
-    let slots = unexpected.slots_in_order();
-    let found = slots
-        .iter()
-        .position(|&slot| matches(pattern, unexpected.key(slot)));
-    let visited = found.map_or(slots.len(), |position| position + 1);
-    meter.visited(
-        Queue::Unexpected,
-        u32::try_from(visited).unwrap_or(u32::MAX),
-    );
-    found.map(|position| slots[position])
+    meter.visited(Queue::Unexpected, unexpected.len());
+    unexpected.earliest(|envelope| matches(pattern, envelope))
 }

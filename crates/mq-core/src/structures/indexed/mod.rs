@@ -12,8 +12,9 @@
 //! by sequence number. When the queues are short again, the short form returns.
 //!
 //! Search: at most the limit, or one probe for each class of wildcards in use.
-//! Memory: the entries as in `list`, and while deep 24 bytes and a hash slot for each distinct key;
-//! an idle context holds no index.
+//! Memory: the entries as in `list`; while deep, 32 bytes and a hash slot for each distinct key, and 12
+//! bytes for each message and wildcard class that is searched. A context that was never deep has no
+//! index; one that was keeps at most 256 KiB of it.
 
 mod keys;
 mod view;
@@ -403,6 +404,57 @@ mod tests {
             let found = queues.extract_metered(&MpiPattern::new(0, source, tag), &mut visits);
             assert!(found.is_some());
             assert_eq!(visits.unexpected, 1, "{source} {tag:?}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
+        let mut queues = deep(100);
+        let any = MpiPattern::new(0, Source::Any, 7);
+        assert!(queues.probe(&any).is_some());
+        assert!(queues.keys.as_ref().is_some_and(|keys| keys.views() == 1));
+        for round in 0..2_000 {
+            let _ = queues.arrive(MpiEnvelope::new(0, round, 8), round);
+            let _ = queues.post(MpiPattern::new(0, round, 8), round);
+        }
+        assert!(queues.is_deep());
+        assert!(queues.keys.as_ref().is_some_and(|keys| keys.views() == 0));
+        assert!(
+            matches!(queues.probe(&any), Some((_, 0))),
+            "made again when asked for"
+        );
+    }
+
+    fn deep(depth: u32) -> Queues {
+        let mut queues = unexpected(depth);
+        assert!(queues.probe(&MpiPattern::new(0, depth - 1, 7)).is_some());
+        assert!(queues.is_deep());
+        queues
+    }
+
+    fn masked(ignore: u32) -> TagSelector {
+        TagSelector::Masked {
+            wanted: crate::Tag(7),
+            ignore: ignore << 8,
+        }
+    }
+
+    #[test]
+    fn more_masks_than_classes_are_still_matched_in_order() {
+        let mut queues = deep(100);
+        for round in 0..3 {
+            for ignore in 0..20 {
+                let seen = queues.probe(&MpiPattern::new(0, Source::Any, masked(ignore)));
+                assert!(matches!(seen, Some((_, 0))), "round {round}, mask {ignore}");
+            }
+        }
+        for ignore in 0..20 {
+            let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
+            assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
+        }
+        for rank in 0..20 {
+            let arrival = queues.arrive(MpiEnvelope::new(0, 1000 + rank, 7), 0);
+            assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
         }
     }
 

@@ -20,7 +20,12 @@ struct Link {
 #[derive(Debug, Default)]
 pub(super) struct View {
     links: Vec<Link>,
+    /// Messages linked since a receive last asked.
+    unused: usize,
 }
+
+/// Messages that a view is kept up for without being asked, beside four for each slot.
+const PATIENCE: usize = 256;
 
 impl View {
     const UNLINKED: Link = Link {
@@ -34,8 +39,30 @@ impl View {
         self.links[slot as usize].key
     }
 
+    /// The keys of all messages, once for each.
+    pub(super) fn keys(&self) -> impl Iterator<Item = KeyId> + '_ {
+        let keys = self.links.iter().map(|link| link.key);
+        keys.filter(|&key| key != NIL)
+    }
+
+    /// A receive of the class asks.
+    pub(super) fn use_it(&mut self) {
+        self.unused = 0;
+    }
+
+    /// Whether it has been kept up for longer than it would take to make it again.
+    pub(super) const fn is_stale(&self) -> bool {
+        self.unused > 4 * self.links.len() + PATIENCE
+    }
+
+    /// The message in `slot` has left.
+    pub(super) fn forget(&mut self, slot: u32) {
+        self.links[slot as usize].key = NIL;
+    }
+
     /// Prepares the message in `slot` to be linked under `key`.
     pub(super) fn set_key(&mut self, slot: u32, key: KeyId) {
+        self.unused += 1;
         let slots = slot as usize + 1;
         if self.links.len() < slots {
             self.links.resize(slots, Self::UNLINKED);
