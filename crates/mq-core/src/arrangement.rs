@@ -279,7 +279,12 @@ impl<A: Arrangement> MatchQueues for A {
     }
 
     fn cancel(&mut self, handle: Handle) -> Option<A::Receive> {
-        let slot = self.slabs().posted.slot_of(handle)?;
+        let posted = &self.slabs().posted;
+        let slot = posted.slot_of(handle)?;
+        // A context may have moved here from another object, whose numbers were others.
+        if posted.key(slot).context() != handle.context() {
+            return None;
+        }
         Some(take_posted(self, slot).1)
     }
 

@@ -6,8 +6,9 @@ use crate::envelope::ContextId;
 
 /// The name of one queued receive.
 ///
-/// The sequence number is never given twice by an engine, so a handle kept after its receive was
-/// matched, cancelled or purged names nothing: using it is an ordinary "gone".
+/// The sequence number is never given twice in a context, not even when the context is freed and
+/// created again, so a handle kept after its receive was matched, cancelled or purged names nothing:
+/// using it is an ordinary "gone".
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
     sequence: u64,

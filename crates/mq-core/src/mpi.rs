@@ -155,12 +155,12 @@ impl MpiPattern {
                 (pack(0, wanted.0) & care, care)
             }
         };
-        let masked = tag_care != TAG_BITS && tag_care != TAG_SIGN;
-        let negative = tag_care & TAG_SIGN == 0 || tag_bits & TAG_SIGN != 0;
-        let class = if masked && negative {
-            TrafficClass::Unknown
-        } else {
+        let exact = tag_care == TAG_BITS;
+        let never_negative = tag_care & TAG_SIGN != 0 && tag_bits & TAG_SIGN == 0;
+        let class = if exact || never_negative {
             TrafficClass::PointToPoint
+        } else {
+            TrafficClass::Unknown
         };
         Self {
             bits: source_bits | tag_bits,
@@ -298,6 +298,7 @@ mod tests {
             (4, 0x8000_0000, TrafficClass::Unknown),
             (4, u32::MAX, TrafficClass::Unknown),
             (0, 0x7fff_ffff, TrafficClass::PointToPoint),
+            (-1, 0x7fff_ffff, TrafficClass::Unknown),
         ] {
             let tag = TagSelector::Masked {
                 wanted: Tag(wanted),

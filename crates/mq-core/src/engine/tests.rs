@@ -118,6 +118,27 @@ fn a_handle_of_a_freed_context_stays_stale_when_the_number_is_used_again() {
 }
 
 #[test]
+fn a_stale_handle_names_nothing_in_queues_that_its_context_moved_to() {
+    let mut engine: Engine<AnyQueues<MpiPattern, &str, ()>> = Engine::new();
+    let shared = ContextOptions::new().kind(Kind::List);
+    engine
+        .create_context(0, ContextOptions::new())
+        .expect("fresh");
+    engine.create_context(1, shared).expect("fresh");
+    let Ok(Post::Queued(old)) = engine.post(MpiPattern::new(0, 1, 1), "old") else {
+        unreachable!("nothing to match");
+    };
+    // The same slot and the same number, in the queues that context 0 is about to share.
+    let _ = engine.post(MpiPattern::new(1, 1, 1), "other context");
+    engine.free_context(0, &mut |_| ()).expect("it exists");
+    engine.create_context(0, shared).expect("it was freed");
+    assert_eq!(engine.cancel(old), None);
+    let _ = engine.post(MpiPattern::new(0, 1, 1), "new");
+    assert_eq!(engine.cancel(old), None);
+    assert_eq!(engine.posted_len(), 2);
+}
+
+#[test]
 fn contexts_beyond_the_dense_table_work_too() {
     let mut engine: Engine<Queues> = Engine::new();
     for id in [0, 4_095, 4_096, u32::MAX] {

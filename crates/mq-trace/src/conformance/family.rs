@@ -2,7 +2,7 @@
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::tagged::{TaggedEnvelope, TaggedPattern};
-use mq_core::{Pattern, Source, Tag};
+use mq_core::{Pattern, Source, Tag, TrafficClass};
 
 use super::step::{Carried, Wanted};
 
@@ -20,7 +20,12 @@ impl Family for Mpi {
     type Pattern = MpiPattern;
 
     fn pattern(wanted: &Wanted) -> MpiPattern {
-        MpiPattern::new(wanted.comm, wanted.source, wanted.tag).with_class(wanted.class())
+        let pattern = MpiPattern::new(wanted.comm, wanted.source, wanted.tag);
+        match pattern.tag() {
+            TagSelector::Exact(tag) => pattern.with_class(TrafficClass::from_open_mpi_tag(tag)),
+            // The pattern knows itself which classes it can match.
+            TagSelector::Any | TagSelector::Masked { .. } => pattern,
+        }
     }
 
     fn envelope(carried: &Carried) -> MpiEnvelope {

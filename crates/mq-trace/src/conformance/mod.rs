@@ -33,7 +33,7 @@ use mq_core::{ContextId, MatchQueues, Rank, Tuning};
 
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
-pub use self::step::{Step, StepError, parse_steps};
+pub use self::step::{Carried, Step, StepError, Wanted, parse_steps};
 use self::subject::{Bare, Engined, Model, Outcome, Subject};
 
 /// Contexts that steps use: 0 up to this number.

@@ -19,6 +19,7 @@ use mq_core::{Rank, Source, Tag, TrafficClass};
 /// | `u COMM` | purge a context |
 /// | `u COMM SRC` | purge what came from, or asks for, one rank of a context |
 /// | `g COMM TAG BYTES` | announce the collective call that uses a (negative) tag |
+/// | `z` | clear: drop everything |
 ///
 /// The first three and `x` are lines of `mqtrace 1`, without outcomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub enum Step {
     PurgeSource(u32, u32),
     /// Announce a collective call: communicator, tag, bytes.
     Announce(u32, i32, u32),
+    /// Drop everything.
+    Clear,
 }
 
 /// What a receive or a probe asks for.
@@ -124,6 +127,7 @@ impl fmt::Display for Step {
             Self::PurgeContext(comm) => write!(f, "u {comm}"),
             Self::PurgeSource(comm, source) => write!(f, "u {comm} {source}"),
             Self::Announce(comm, tag, bytes) => write!(f, "g {comm} {tag} {bytes}"),
+            Self::Clear => f.write_str("z"),
         }
     }
 }
@@ -144,6 +148,7 @@ impl FromStr for Step {
 
 fn parse(fields: &[&str]) -> Option<Step> {
     match *fields {
+        ["z"] => Some(Step::Clear),
         ["x", receive] => Some(Step::Cancel(receive.parse().ok()?)),
         ["u", comm] => Some(Step::PurgeContext(comm.parse().ok()?)),
         ["u", comm, source] => Some(Step::PurgeSource(comm.parse().ok()?, source.parse().ok()?)),
@@ -220,7 +225,7 @@ mod tests {
     #[test]
     fn steps_survive_their_text_form() {
         let text = "p 1 * 5\np 0 3 *\np 0 3 -5/0xff\na 1 2 -12\nb 1 2 7\nm 1 * *\nd 0 0 0\n\
-                    x 3\nu 4\nu 4 5\ng 0 -12 4096\n";
+                    x 3\nu 4\nu 4 5\ng 0 -12 4096\nz\n";
         let steps = parse_steps(text).expect("valid");
         let printed: String = steps.iter().map(|step| format!("{step}\n")).collect();
         assert_eq!(printed, text);

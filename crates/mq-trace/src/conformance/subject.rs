@@ -8,6 +8,8 @@ use mq_core::{
     Source, Tag, TrafficClass,
 };
 
+use mq_core::structures::Kind;
+
 use super::family::Family;
 use super::step::Step;
 use super::{CONTEXTS, RANKS, Setup};
@@ -193,6 +195,10 @@ where
                 queues.announce(&call(*comm, *tag, *bytes));
                 Outcome::Nothing
             }
+            Step::Clear => {
+                queues.clear();
+                Outcome::Nothing
+            }
         }
     }
 
@@ -217,9 +223,15 @@ fn weigh(message: &u32) -> u64 {
 }
 
 /// Queues in an engine, one context for each number.
+///
+/// Where the structure is chosen at run time, each context has another one, and another again when it
+/// is freed and made anew: contexts move between objects of their own and shared ones.
 pub(super) struct Engined<Q: MatchQueues> {
     engine: Engine<Q>,
     numbers: Numbers,
+    size: Option<u32>,
+    /// Contexts made so far.
+    made: usize,
 }
 
 impl<Q: MatchQueues<Message = u32>> Engined<Q> {
@@ -234,17 +246,26 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
         let options = EngineOptions::new()
             .tuning(setup.tuning.clone())
             .budget(budget);
-        let mut engine = Engine::with_options(options);
-        for comm in 0..CONTEXTS {
-            let size = setup.size.unwrap_or(u32::MAX);
-            engine
-                .create_context(comm, ContextOptions::new().size(size))
-                .expect("a fresh engine");
-        }
-        Self {
-            engine,
+        let mut engined = Self {
+            engine: Engine::with_options(options),
             numbers: Numbers::default(),
+            size: setup.size,
+            made: 0,
+        };
+        (0..CONTEXTS).for_each(|comm| engined.create_context(comm));
+        engined
+    }
+
+    fn create_context(&mut self, comm: u32) {
+        let kind = Kind::ALL[5 * self.made % Kind::ALL.len()];
+        self.made += 1;
+        let mut options = ContextOptions::new().kind(kind);
+        if let Some(size) = self.size {
+            options = options.size(size);
         }
+        self.engine
+            .create_context(comm, options)
+            .expect("it was never made, or freed");
     }
 }
 
@@ -253,16 +274,13 @@ where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
     /// A whole context is purged by freeing it, and is there again afterwards.
-    fn purge_context(&mut self, comm: u32, size: u32) -> Outcome {
+    fn purge_context(&mut self, comm: u32) -> Outcome {
         let mut purged = Vec::new();
         let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
         self.engine
             .free_context(comm, &mut back)
             .expect("it exists");
-        let options = ContextOptions::new().size(size);
-        self.engine
-            .create_context(comm, options)
-            .expect("it was freed");
+        self.create_context(comm);
         Outcome::Purged(purged)
     }
 
@@ -281,7 +299,9 @@ where
     Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
 {
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
-        let Self { engine, numbers } = self;
+        let Self {
+            engine, numbers, ..
+        } = self;
         match step {
             Step::Post(wanted) => {
                 let receive = numbers.next_receive();
@@ -309,10 +329,14 @@ where
                 let cancelled = handle.and_then(|handle| engine.cancel(handle));
                 cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
             }
-            Step::PurgeContext(comm) => self.purge_context(*comm, RANKS),
+            Step::PurgeContext(comm) => self.purge_context(*comm),
             Step::PurgeSource(comm, source) => self.purge_source(*comm, *source),
             Step::Announce(comm, tag, bytes) => {
                 engine.announce(&call(*comm, *tag, *bytes)).expect("valid");
+                Outcome::Nothing
+            }
+            Step::Clear => {
+                engine.clear();
                 Outcome::Nothing
             }
         }
