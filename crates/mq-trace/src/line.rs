@@ -241,7 +241,7 @@ impl<'a> Fields<'a> {
         let comm = unsigned(self.next("COMM")?, "communicator")?;
         let source = match self.next("SRC")? {
             "*" => SourceField::Any,
-            rank => SourceField::Rank(unsigned(rank, "source")?),
+            word => SourceField::Rank(rank(word)?),
         };
         let tag = match self.next("TAG")? {
             "*" => TagField::Any,
@@ -260,7 +260,7 @@ impl<'a> Fields<'a> {
                     "a message that arrived has one source; `*` is for receives and probes".into(),
                 );
             }
-            rank => unsigned(rank, "source")?,
+            word => rank(word)?,
         };
         let tag = match self.next("TAG")? {
             "*" => {
@@ -342,6 +342,18 @@ fn refuse_operation(text: &str, operation: &str) -> String {
 /// Whether the text is decimal digits and nothing else; the standard parsers would let a `+` pass.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A sender's rank; MPI counts ranks in a C `int`.
+fn rank(word: &str) -> Result<u32, String> {
+    let rank = unsigned(word, "source")?;
+    if rank > i32::MAX.cast_unsigned() {
+        return Err(format!(
+            "source {rank} is above {}, the largest rank",
+            i32::MAX
+        ));
+    }
+    Ok(rank)
 }
 
 fn unsigned(word: &str, what: &str) -> Result<u32, String> {

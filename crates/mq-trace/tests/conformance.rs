@@ -5,11 +5,7 @@
 use std::path::Path;
 
 use mq_core::mpi::MpiPattern;
-use mq_core::structures::Kind;
-use mq_core::structures::{
-    Adaptive, AnyQueues, Array, Bins, ClusteredLists, Col, ColPnp, FourD, Indexed, List, Pnp,
-    RbTree, Threshold,
-};
+use mq_core::structures::*;
 use mq_core::tagged::TaggedPattern;
 use mq_trace::conformance::{
     Divergence, Setup, compare, compare_engine, compare_tagged, decode, parse_steps, random_steps,

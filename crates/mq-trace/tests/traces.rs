@@ -5,8 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use mq_core::structures::Kind;
-use mq_trace::{Trace, check};
+use mq_core::Tuning;
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::{Kind, Leads, List};
+use mq_trace::{Report, Trace, check, check_queues};
 
 fn traces_in(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory)
@@ -52,27 +54,44 @@ fn every_structure_reproduces_the_traces_of_the_named_directory() {
     }
 }
 
+type Lists = List<MpiPattern, u32, u32>;
+
+/// Mean entries visited by searches of the posted and of the unexpected queue.
+fn means(report: &Report) -> (f64, f64) {
+    let means = (
+        report.mean_posted_visited(),
+        report.mean_unexpected_visited(),
+    );
+    let round = |mean: f64| (mean * 100.0).round() / 100.0;
+    (round(means.0), round(means.1))
+}
+
 #[test]
 fn a_list_shows_the_cost_of_deep_queues_and_the_default_does_not() {
-    for (name, posted, unexpected) in [
-        ("hotspot128-preposted-r0", 588.0, 0.0),
-        ("hotspot128-unexpected-r0", 0.0, 694.0),
+    // With a list for each communicator the means are those of the recording, 588 and 694; the one
+    // list for all of them passes the entries of the others too.
+    for (name, of_each, of_all) in [
+        ("hotspot128-preposted-r0", (588.37, 4.28), (590.47, 4.29)),
+        ("hotspot128-unexpected-r0", (0.34, 694.28), (0.86, 696.27)),
     ] {
         let path = bundled().join(format!("{name}.mqt.gz"));
         let trace = Trace::open(path).unwrap_or_else(|error| panic!("{error}"));
-        let list = check(&trace, Kind::List);
-        assert!(
-            list.mean_posted_visited() >= posted,
-            "{}",
-            list.mean_posted_visited()
+        let tuning = Tuning::default();
+        let report = check_queues::<Leads<Lists>>(&trace, &tuning, &mut |_| ());
+        assert_eq!(
+            means(&report),
+            of_each,
+            "{name}, a list for each communicator"
         );
-        assert!(
-            list.mean_unexpected_visited() >= unexpected,
-            "{}",
-            list.mean_unexpected_visited()
+        assert_eq!(
+            means(&check(&trace, Kind::List)),
+            of_all,
+            "{name}, one list"
         );
-        let indexed = check(&trace, Kind::Indexed);
-        let visited = indexed.mean_posted_visited() + indexed.mean_unexpected_visited();
-        assert!(visited < 10.0, "{visited} entries a search");
+        let (posted, unexpected) = means(&check(&trace, Kind::Indexed));
+        assert!(
+            posted + unexpected < 10.0,
+            "{posted} and {unexpected} entries a search"
+        );
     }
 }

@@ -29,6 +29,13 @@ const HEAD: u32 = 76;
 /// Space around everything.
 const MARGIN: i32 = 16;
 
+/// Finds out before any work is done whether a plot can be written where it is wanted.
+pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| Error::write(path, error))
+}
+
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
     std::fs::write(path, svg).map_err(|error| Error::write(path, error))

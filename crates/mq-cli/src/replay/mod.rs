@@ -2,7 +2,7 @@
 
 mod table;
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Kind, RankHeads};
 use mq_trace::{Mismatch, Report, Trace, check};
 use serde::Serialize;
 
@@ -54,6 +54,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     traces
         .iter()
         .try_for_each(|trace| refuse_oversized(trace, &kinds))?;
+    options.plot.as_deref().map_or(Ok(()), plot::prepare)?;
     let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
     for trace in &traces {
@@ -86,7 +87,8 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
 
 /// Refuses communicators for which `array` would use up the memory.
 fn refuse_oversized(trace: &Trace, kinds: &[Kind]) -> Result<(), Error> {
-    let ranks: u64 = trace.communicators().map(|comm| u64::from(comm.size)).sum();
+    let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
+    let ranks: u64 = trace.communicators().map(|comm| heads(comm.size)).sum();
     if ranks <= MAX_ARRAY_RANKS || !kinds.contains(&Kind::Array) {
         return Ok(());
     }

@@ -44,6 +44,7 @@ struct Summary {
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     let traces = input::traces(&options.traces)?;
+    options.plot.as_deref().map_or(Ok(()), plot::prepare)?;
     let (summaries, lengths): (Vec<Summary>, Vec<Lengths>) = traces.iter().map(describe).unzip();
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;

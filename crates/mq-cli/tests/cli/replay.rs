@@ -172,10 +172,13 @@ fn an_empty_trace_costs_nothing() {
 
 #[test]
 fn communicators_too_large_for_an_array_are_refused_for_it_alone() {
-    let (_folder, trace) = file(
-        "large.mqt",
-        "# mqtrace 1\nc 0 4294967295 0\na 0 4294967294 1\n",
-    );
+    // Nine communicators that `array` gives 256 MiB of heads each.
+    let mut lines = String::from("# mqtrace 1\n");
+    for comm in 0..9 {
+        lines += &format!("c {comm} 4294967295 0\n");
+    }
+    lines += "a 0 2147483647 1\n";
+    let (_folder, trace) = file("large.mqt", &lines);
     let run = mq(&["replay", &trace, "--repeat", "1"]);
     let sentence = run.refusal();
     assert!(

@@ -14,9 +14,6 @@ use crate::memory::vec_bytes;
 use crate::meter::Meter;
 use crate::queues::Scope;
 
-/// Ranks that get a head: sixteen times the largest communicator of the paper.
-const MOST_HEADS: u32 = 1 << 24;
-
 /// The `array` structure; see the [module](self).
 pub type Array<P, R, M> = Leads<Routed<RankHeads, P, R, M>>;
 
@@ -29,6 +26,9 @@ pub struct RankHeads {
 }
 
 impl RankHeads {
+    /// The most ranks that get a head: sixteen times the largest communicator of the paper.
+    pub const MOST: u32 = 1 << 24;
+
     /// Rank heads allocated, the shared one not counted.
     pub const fn allocated(&self) -> usize {
         self.heads.len().saturating_sub(1)
@@ -48,7 +48,7 @@ impl RankHeads {
 impl Route for RankHeads {
     fn from_config(config: &Config) -> Self {
         Self {
-            size: config.size.unwrap_or(0).min(MOST_HEADS),
+            size: config.size.unwrap_or(0).min(Self::MOST),
             heads: Vec::new(),
         }
     }

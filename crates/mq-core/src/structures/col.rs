@@ -146,14 +146,24 @@ impl Plan for Collectives {
     }
 
     #[inline]
-    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId)) {
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool) {
         if !origin.class.is_collective() {
-            return visitor(POINT_TO_POINT);
+            visitor(POINT_TO_POINT);
+            return;
         }
-        visitor(PROFILING);
+        if !visitor(PROFILING) {
+            return;
+        }
         for level in &self.operation(origin.class).levels {
-            visitor(level.first + origin.sender.rank.0 % level.lists);
+            if !visitor(level.first + origin.sender.rank.0 % level.lists) {
+                return;
+            }
         }
+    }
+
+    /// A call with new parameters is profiled while elements of earlier ones wait in their levels.
+    fn is_ordered(&self, _: Origin) -> bool {
+        false
     }
 
     fn home(&mut self, origin: Origin) -> ListId {

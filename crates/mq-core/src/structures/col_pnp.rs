@@ -40,13 +40,21 @@ impl Plan for Unified {
     }
 
     #[inline]
-    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId)) {
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool) {
         if origin.class.is_collective() {
             self.collective
                 .path(origin, &mut |list| visitor(even(list)));
         } else {
             self.point_to_point
                 .path(origin, &mut |list| visitor(odd(list)));
+        }
+    }
+
+    fn is_ordered(&self, origin: Origin) -> bool {
+        if origin.class.is_collective() {
+            self.collective.is_ordered(origin)
+        } else {
+            self.point_to_point.is_ordered(origin)
         }
     }
 

@@ -43,8 +43,12 @@ pub trait Plan: core::fmt::Debug {
     /// How many lists there are; their numbers are below it.
     fn lists(&self) -> usize;
 
-    /// The lists where elements of `origin` may be.
-    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId));
+    /// The lists where elements of `origin` may be, until the visitor returns false.
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool);
+
+    /// Whether each list of a path holds only elements that are older than those of `origin` on the
+    /// lists behind it: the first match is then the earliest.
+    fn is_ordered(&self, origin: Origin) -> bool;
 
     /// Where a new element of `origin` goes.
     fn home(&mut self, origin: Origin) -> ListId;
@@ -88,8 +92,8 @@ impl<L: Plan> Half<L> {
 
     /// Searches the lists of one origin, or all lists.
     ///
-    /// Every list is asked, because a plan may send newer elements to an earlier list of the path
-    /// (a collective profiled anew while elements of an earlier call still wait).
+    /// Where a plan may send newer elements to an earlier list of the path (a collective profiled anew
+    /// while elements of an earlier call still wait), every list is asked.
     #[inline]
     fn search<K: Copy, T>(
         &self,
@@ -99,11 +103,15 @@ impl<L: Plan> Half<L> {
     ) -> Best {
         let mut best = Best::NONE;
         match origin {
-            Some(origin) => self.plan.path(origin, &mut |list| {
-                if let Some(&list) = self.lists.get(list as usize) {
-                    best.search(list, slab, &mut wanted);
-                }
-            }),
+            Some(origin) => {
+                let ordered = self.plan.is_ordered(origin);
+                self.plan.path(origin, &mut |list| {
+                    if let Some(&list) = self.lists.get(list as usize) {
+                        best.search(list, slab, &mut wanted);
+                    }
+                    !(ordered && best.slot.is_some())
+                });
+            }
             None => {
                 for &list in &self.lists {
                     best.search(list, slab, &mut wanted);

@@ -136,19 +136,22 @@ impl Plan for Partners {
     }
 
     #[inline]
-    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId)) {
-        if self.partners.is_empty() {
-            return visitor(0);
-        }
-        match self.partners.get(&origin.sender) {
-            None => self.shared.iter().copied().for_each(visitor),
-            Some(partner) => {
-                for &list in &self.shared[..=partner.level as usize] {
-                    visitor(list);
-                }
-                visitor(partner.list);
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool) {
+        let partner = self.partners.get(&origin.sender);
+        let levels = partner.map_or(self.shared.len(), |p| p.level as usize + 1);
+        for &list in &self.shared[..levels] {
+            if !visitor(list) {
+                return;
             }
         }
+        if let Some(partner) = partner {
+            visitor(partner.list);
+        }
+    }
+
+    /// A sender only ever moves on: to the next shared list, or to its own.
+    fn is_ordered(&self, _: Origin) -> bool {
+        true
     }
 
     #[inline]

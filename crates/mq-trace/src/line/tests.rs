@@ -236,3 +236,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_rank_that_no_mpi_process_can_have_is_refused() {
+    assert!(Line::parse("a 0 2147483647 1").is_ok());
+    let reason = Line::parse("p 0 2147483648 1").expect_err("beyond a C int");
+    assert_eq!(
+        reason,
+        "source 2147483648 is above 2147483647, the largest rank"
+    );
+}

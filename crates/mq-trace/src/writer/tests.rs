@@ -23,10 +23,11 @@ struct Model {
 impl Model {
     fn line(&mut self, (operation, kind, number, tag): Step) -> Line {
         let (comm, pick) = (number % 3, number as usize / 3);
+        let rank = number & i32::MAX.cast_unsigned();
         let source = if kind.is_multiple_of(4) {
             SourceField::Any
         } else {
-            SourceField::Rank(number)
+            SourceField::Rank(rank)
         };
         let tag_field = if kind.is_multiple_of(3) {
             TagField::Any
@@ -75,7 +76,7 @@ impl Model {
                 self.messages += 1;
                 Line::Arrive {
                     comm,
-                    source: number,
+                    source: rank,
                     tag,
                     matched,
                 }
