@@ -43,7 +43,7 @@ pub use line::{Line, SourceField, TagField};
 pub use oracle::Oracle;
 pub use reader::{Numbered, TraceReader};
 pub use recorder::Recorder;
-pub use replay::{Floor, Replay, Timed, timed};
+pub use replay::{Floor, Payload, Replay, Timed, timed};
 pub use trace::{Communicator, Operation, Trace};
 pub use validate::Validator;
 pub use writer::TraceWriter;

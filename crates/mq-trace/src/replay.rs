@@ -1,6 +1,7 @@
 //! Timed replays: the operations of a trace, and nothing else, between two looks at the clock.
 
 use std::hint::black_box;
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use mq_core::mpi::MpiPattern;
@@ -9,6 +10,10 @@ use mq_core::{Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Pos
 
 use crate::check::tuning_for;
 use crate::trace::{Operation, Trace};
+
+/// What receives and messages carry in a timed replay: a word that is never 0, like the pointers that
+/// libraries have there.
+pub type Payload = NonZeroU64;
 
 /// Something that goes through a trace and says how long it took.
 pub trait Replay {
@@ -24,7 +29,7 @@ pub struct Timed<'a, Q: MatchQueues> {
     operations: &'a [Operation],
     engine: Engine<Q>,
     /// Handles of the receives that the trace cancels, by receive.
-    handles: Vec<(u32, Handle)>,
+    handles: Vec<(Payload, Handle)>,
 }
 
 /// Timed replays of `trace` through the structure `kind`, with the papers' parameters.
@@ -37,12 +42,14 @@ struct Maker<'a> {
     kind: Kind,
 }
 
-impl<'a> KindVisitor<MpiPattern, u32, u32> for Maker<'a> {
+impl<'a> KindVisitor<MpiPattern, Payload, Payload> for Maker<'a> {
     type Output = Box<dyn Replay + 'a>;
 
     fn visit<Q>(self) -> Self::Output
     where
-        Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
+        Q: MatchQueues<Pattern = MpiPattern, Receive = Payload, Message = Payload>
+            + Footprint
+            + 'static,
     {
         let options = EngineOptions::new().tuning(tuning_for(self.trace, self.kind));
         Box::new(Timed::<Q>::new(self.trace, options))
@@ -51,10 +58,10 @@ impl<'a> KindVisitor<MpiPattern, u32, u32> for Maker<'a> {
 
 impl<'a, Q> Timed<'a, Q>
 where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = MpiPattern, Receive = Payload, Message = Payload>,
 {
     /// Replays of `trace` through an engine made with `options`.
-    pub fn new(trace: &'a Trace, options: EngineOptions<u32>) -> Self {
+    pub fn new(trace: &'a Trace, options: EngineOptions<Payload>) -> Self {
         let mut engine = Engine::with_options(options);
         trace.create_contexts(&mut engine);
         Self {
@@ -67,7 +74,7 @@ where
     /// All operations, once.
     #[inline(never)]
     pub fn replay(&mut self) {
-        let (mut receives, mut messages) = (0, 0);
+        let (mut receives, mut messages) = (Payload::MIN, Payload::MIN);
         for operation in self.operations {
             match *operation {
                 Operation::Post { pattern, cancelled } => {
@@ -75,14 +82,16 @@ where
                     if cancelled && let Ok(Post::Queued(handle)) = post {
                         self.handles.push((receives, handle));
                     }
-                    receives += 1;
-                    black_box(matches!(post, Ok(Post::Matched { message, .. }) if message > 0));
+                    receives = receives.saturating_add(1);
+                    black_box(
+                        matches!(post, Ok(Post::Matched { message, .. }) if message > Payload::MIN),
+                    );
                 }
                 Operation::Arrive { envelope } => {
                     let arrival = self.engine.arrive(envelope, messages);
-                    messages += 1;
+                    messages = messages.saturating_add(1);
                     black_box(
-                        matches!(arrival, Ok(Arrive::Matched { receive, .. }) if receive > 0),
+                        matches!(arrival, Ok(Arrive::Matched { receive, .. }) if receive > Payload::MIN),
                     );
                 }
                 Operation::Probe { pattern } => {
@@ -98,7 +107,7 @@ where
         if let Some(at) = self
             .handles
             .iter()
-            .position(|&(number, _)| number == receive)
+            .position(|&(number, _)| number.get() == u64::from(receive) + 1)
         {
             let (_, handle) = self.handles.swap_remove(at);
             black_box(self.engine.cancel(handle));
@@ -116,7 +125,7 @@ impl<Q: MatchQueues> core::fmt::Debug for Timed<'_, Q> {
 
 impl<Q> Replay for Timed<'_, Q>
 where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = MpiPattern, Receive = Payload, Message = Payload>,
 {
     fn repetition(&mut self) -> Duration {
         self.engine.clear();
