@@ -45,7 +45,7 @@ impl Config {
 /// Parameters of the structures; the defaults are those of their papers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// `indexed`: a scan of more entries than this makes the queues deep.
+    /// `indexed`: a scan of more entries than this, at most 65,535, makes the queues deep.
     pub scan_limit: u32,
     /// `threshold`: what the longest 4-D search is multiplied by to get the communicator size from
     /// which on the 4-D structure is used. At least 1.

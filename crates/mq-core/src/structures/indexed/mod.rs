@@ -43,7 +43,8 @@ pub struct Indexed<P: Pattern, R, M> {
     deep: bool,
     /// Kept between deep phases, so that the keys of an iterative program are found again.
     keys: Option<Box<Keys<BitsOf<P>>>>,
-    scan_limit: u32,
+    /// Entries that a scan of the short form may visit.
+    scan_limit: u16,
     /// Entries removed since the queues became deep.
     removals: u32,
 }
@@ -140,7 +141,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             deep: false,
             keys: None,
             removals: 0,
-            scan_limit: config.tuning.scan_limit,
+            scan_limit: u16::try_from(config.tuning.scan_limit).unwrap_or(u16::MAX),
         }
     }
 
@@ -199,7 +200,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         }
         let search = self.scan_unexpected(pattern);
         meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > self.scan_limit {
+        if search.visited > u32::from(self.scan_limit) {
             self.deepen();
         }
         search.found
@@ -257,7 +258,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         }
         let search = self.scan_unexpected(&pattern);
         meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > self.scan_limit {
+        if search.visited > u32::from(self.scan_limit) {
             return self.post_after_long_scan(pattern, receive);
         }
         let Slabs { posted, unexpected } = &mut self.slabs;
@@ -287,7 +288,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         }
         let search = self.scan_posted(&envelope);
         meter.visited(Queue::Posted, search.visited);
-        if search.visited > self.scan_limit {
+        if search.visited > u32::from(self.scan_limit) {
             return self.arrive_after_long_scan(envelope, message);
         }
         let Slabs { posted, unexpected } = &mut self.slabs;
@@ -460,6 +461,6 @@ mod tests {
 
     #[test]
     fn an_idle_context_is_small() {
-        assert!(size_of::<Queues>() <= 160, "{} bytes", size_of::<Queues>());
+        assert!(size_of::<Queues>() <= 128, "{} bytes", size_of::<Queues>());
     }
 }
