@@ -226,8 +226,7 @@ impl<K: Copy, T> Slab<K, T> {
         (entry.sequence == handle.sequence() && entry.payload.is_some()).then_some(slot)
     }
 
-    /// The slot of the earliest entry whose key is `wanted`, in whatever list it is, and the number
-    /// of entries.
+    /// The slot of the earliest entry whose key is `wanted`, in whatever list it is.
     ///
     /// # Cost
     /// Visits every slot.

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use mq_core::mpi::MpiEnvelope;
 use mq_core::{Arrive, CollectiveCall, ContextId, Post, TrafficClass};
 
 use crate::engine::{Message, mq_engine};
@@ -91,6 +92,23 @@ pub unsafe extern "C" fn mq_arrive(
     })
 }
 
+/// Writes the message that a probe found.
+///
+/// # Safety
+/// The outputs are null or valid for a write.
+unsafe fn show_message(
+    message: *mut *mut c_void,
+    envelope: *mut mq_envelope,
+    cookie: *mut c_void,
+    carried: &MpiEnvelope,
+) -> c_int {
+    // SAFETY: as required of the caller.
+    unsafe { write(message, cookie) };
+    // SAFETY: as required of the caller.
+    unsafe { write(envelope, mq_envelope::of(carried)) };
+    MQ_MATCHED
+}
+
 /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
 ///
 /// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is none. Errors as
@@ -115,10 +133,7 @@ pub unsafe extern "C" fn mq_probe(
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
-        unsafe { write(message, seen.cookie) };
-        // SAFETY: as required of the caller.
-        unsafe { write(envelope, mq_envelope::of(&carried)) };
-        Ok(MQ_MATCHED)
+        Ok(unsafe { show_message(message, envelope, seen.cookie, &carried) })
     })
 }
 
@@ -146,10 +161,7 @@ pub unsafe extern "C" fn mq_extract(
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
-        unsafe { write(message, taken.cookie) };
-        // SAFETY: as required of the caller.
-        unsafe { write(envelope, mq_envelope::of(&carried)) };
-        Ok(MQ_MATCHED)
+        Ok(unsafe { show_message(message, envelope, taken.cookie, &carried) })
     })
 }
 

@@ -4,8 +4,6 @@
 //! for all of them: receives from any source in a list of their own, merged by sequence number;
 //! searches over all lanes for wildcards; lanes freed when empty.
 
-use core::marker::PhantomData;
-
 use super::best::Best;
 use super::lane::{Lane, LaneId};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
@@ -57,7 +55,7 @@ pub trait Route: core::fmt::Debug {
     /// Shows all lanes.
     fn each(&self, visitor: &mut impl FnMut(&Lane));
 
-    /// A lane is empty, again or still.
+    /// The last entry of a lane has left.
     fn emptied(&mut self, _id: LaneId) {}
 
     /// A search compared `visited` entries. True if the route now wants other lanes, all of which
@@ -85,7 +83,6 @@ pub struct Routed<Rt, P: Pattern, R, M> {
     route: Rt,
     /// Receives from any source, of all contexts of this object.
     wild: Fifo,
-    marker: PhantomData<(P, R, M)>,
 }
 
 impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
@@ -235,7 +232,6 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
             slabs: Slabs::new(config),
             route: Rt::from_config(config),
             wild: Fifo::EMPTY,
-            marker: PhantomData,
         }
     }
 
