@@ -5,12 +5,13 @@
 
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::handle::Handle;
+use crate::envelope::Envelope;
+use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
-    Scope,
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf, Removed,
+    RemovedOf, Scope, TakenOf,
 };
 use crate::slab::Slab;
 
@@ -93,10 +94,16 @@ pub trait Arrangement: Sized {
     ) -> Result<u32, Self::Place>;
 
     /// [`find_posted`](Self::find_posted) without preparing an insertion.
-    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32>;
+    fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32>;
 
     /// [`find_unexpected`](Self::find_unexpected) without preparing an insertion.
     fn peek_unexpected(&mut self, pattern: &Self::Pattern, meter: &mut impl Meter) -> Option<u32>;
+
+    /// Where a receive would be linked as posted, without a search.
+    fn place_of_receive(&mut self, pattern: &Self::Pattern) -> Self::Place;
+
+    /// Where a message would be linked as unexpected, without a search.
+    fn place_of_message(&mut self, envelope: &EnvelopeIn<Self>) -> Self::Place;
 
     /// Links the newest posted receive, just stored in `slot`.
     fn link_posted(&mut self, slot: u32, place: Self::Place);
@@ -205,6 +212,19 @@ pub(crate) fn store_receive<P: Pattern, R>(
     (slot, Handle::new(pattern.context(), slot, sequence))
 }
 
+/// Stores a message that is to be linked next, and names it.
+#[inline]
+fn store_message<E: Envelope, M>(
+    unexpected: &mut Slab<E, M>,
+    envelope: E,
+    message: M,
+) -> (u32, MessageHandle) {
+    let sequence = unexpected.next_sequence();
+    let slot = unexpected.insert(envelope, message, 0);
+    let name = Handle::new(envelope.context(), slot, sequence);
+    (slot, MessageHandle::new(name))
+}
+
 #[inline]
 fn take_posted<A: Arrangement>(queues: &mut A, slot: u32) -> (A::Pattern, A::Receive) {
     queues.unlink_posted(slot);
@@ -278,6 +298,45 @@ impl<A: Arrangement> MatchQueues for A {
         Some((*unexpected.key(slot), unexpected.payload(slot)?))
     }
 
+    fn find_metered(
+        &mut self,
+        pattern: &A::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<FoundOf<'_, Self>> {
+        let slot = self.peek_unexpected(pattern, meter)?;
+        let unexpected = &self.slabs().unexpected;
+        let envelope = *unexpected.key(slot);
+        let name = Handle::new(envelope.context(), slot, unexpected.sequence(slot));
+        let message = unexpected.payload(slot)?;
+        Some((MessageHandle::new(name), envelope, message))
+    }
+
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+        let name = message.name();
+        let unexpected = &self.slabs().unexpected;
+        let slot = unexpected.slot_of(name)?;
+        if unexpected.key(slot).context() != name.context() {
+            return None;
+        }
+        Some(take_unexpected(self, slot))
+    }
+
+    fn queue_receive(&mut self, pattern: A::Pattern, receive: A::Receive) -> Handle {
+        let place = self.place_of_receive(&pattern);
+        let posted = &mut self.slabs_mut().posted;
+        let (slot, handle) = store_receive(posted, pattern, receive);
+        self.link_posted(slot, place);
+        handle
+    }
+
+    fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: A::Message) -> MessageHandle {
+        let place = self.place_of_message(&envelope);
+        let unexpected = &mut self.slabs_mut().unexpected;
+        let (slot, handle) = store_message(unexpected, envelope, message);
+        self.link_unexpected(slot, place);
+        handle
+    }
+
     fn cancel(&mut self, handle: Handle) -> Option<A::Receive> {
         let posted = &self.slabs().posted;
         let slot = posted.slot_of(handle)?;
@@ -337,13 +396,14 @@ impl<A: Arrangement> MatchQueues for A {
     }
 
     fn next_sequence(&self) -> u64 {
-        self.slabs().posted.next_sequence()
+        let Slabs { posted, unexpected } = self.slabs();
+        posted.next_sequence().max(unexpected.next_sequence())
     }
 
     fn add_context(&mut self, config: &Config) {
-        self.slabs_mut()
-            .posted
-            .raise_sequence(config.first_sequence);
+        let Slabs { posted, unexpected } = self.slabs_mut();
+        posted.raise_sequence(config.first_sequence);
+        unexpected.raise_sequence(config.first_sequence);
         self.context_added(config);
     }
 

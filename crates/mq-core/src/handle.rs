@@ -1,4 +1,4 @@
-//! Handles: names of queued receives that outlive them harmlessly.
+//! Handles: names of queued entries that outlive them harmlessly.
 
 use core::fmt;
 
@@ -43,6 +43,25 @@ impl Handle {
     #[inline(always)]
     pub const fn sequence(self) -> u64 {
         self.sequence
+    }
+}
+
+/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find); as lasting
+/// as a [`Handle`], and no name of a receive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MessageHandle(Handle);
+
+impl MessageHandle {
+    /// Names the message that a [`Handle`] of the unexpected queue would. For authors of structures.
+    #[inline(always)]
+    pub const fn new(name: Handle) -> Self {
+        Self(name)
+    }
+
+    /// The name, within the unexpected queue.
+    #[inline(always)]
+    pub const fn name(self) -> Handle {
+        self.0
     }
 }
 

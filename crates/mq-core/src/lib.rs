@@ -53,13 +53,13 @@ pub use config::{Config, Tuning};
 pub use engine::{Budget, ContextOptions, Engine, EngineOptions};
 pub use envelope::{ContextId, Envelope, MatchBits, Rank, Tag, TrafficClass};
 pub use error::{Error, Refused, UnknownKind};
-pub use handle::Handle;
+pub use handle::{Handle, MessageHandle};
 pub use memory::{Footprint, Memory};
 pub use meter::{Meter, Queue, Unmetered, Visits};
 pub use pattern::{BitsOf, Pattern, Source, matches};
 pub use queues::{
-    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
-    Scope, SeenOf, TakenOf,
+    Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf,
+    Removed, RemovedOf, Scope, SeenOf, TakenOf,
 };
 
 /// The README's example is compiled and run with the doctests.

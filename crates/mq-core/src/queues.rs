@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
 use crate::pattern::Pattern;
 
@@ -94,14 +94,29 @@ pub type ArriveOf<Q> =
 /// An unexpected message taken out of a structure.
 pub type TakenOf<Q> = (EnvelopeOf<Q>, <Q as MatchQueues>::Message);
 
+/// A posted receive taken out of a structure.
+pub type DeliveredOf<Q> = (<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive);
+
 /// An unexpected message shown and left in place.
 pub type SeenOf<'a, Q> = (EnvelopeOf<Q>, &'a <Q as MatchQueues>::Message);
+
+/// An unexpected message shown, named and left in place.
+pub type FoundOf<'a, Q> = (
+    MessageHandle,
+    EnvelopeOf<Q>,
+    &'a <Q as MatchQueues>::Message,
+);
 
 /// The posted receive queue and the unexpected message queue, in one searchable object.
 ///
 /// Every operation of MPI searches one queue and, failing, inserts into the other, so a structure
 /// holds both and performs the two as one step: the place where the search failed serves the
 /// insertion (Zounmevo & Afsahi 2014, §3.4), and nothing comes between.
+///
+/// A library that must do something between the two, such as making the request only when it has to
+/// be queued, takes the step in halves: [`extract`](Self::extract) or [`find`](Self::find) and
+/// [`take`](Self::take), then [`queue_receive`](Self::queue_receive); [`deliver`](Self::deliver), then
+/// [`queue_message`](Self::queue_message).
 ///
 /// # Contract
 /// With [`matches`](crate::matches) deciding, and contexts mixed freely:
@@ -186,6 +201,33 @@ pub trait MatchQueues: Sized {
         meter: &mut impl Meter,
     ) -> Option<SeenOf<'_, Self>>;
 
+    /// [`find`](Self::find), reporting the cost of its search.
+    fn find_metered(
+        &mut self,
+        pattern: &Self::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<FoundOf<'_, Self>>;
+
+    /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
+    ///
+    /// # Cost
+    /// Constant.
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
+
+    /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller whose
+    /// [`extract`](Self::extract) or [`find`](Self::find) with the same pattern was in vain, with no
+    /// other operation in between.
+    fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
+
+    /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
+    /// whose [`deliver`](Self::deliver) of the same envelope was in vain, with no other operation in
+    /// between.
+    fn queue_message(
+        &mut self,
+        envelope: EnvelopeOf<Self>,
+        message: Self::Message,
+    ) -> MessageHandle;
+
     /// Takes a receive out of the posted queue by name (`MPI_Cancel`, MPI 4.1 §3.8.4).
     ///
     /// `None` if it has left already: matched, cancelled or purged.
@@ -217,7 +259,7 @@ pub trait MatchQueues: Sized {
     /// Number of unexpected messages.
     fn unexpected_len(&self) -> usize;
 
-    /// A number greater than those of all handles given so far.
+    /// A number greater than those of all handles given so far, of receives and of messages.
     fn next_sequence(&self) -> u64;
 
     /// One more context will use these queues, which serve several: handles given from now on are
@@ -257,10 +299,17 @@ pub trait MatchQueues: Sized {
     }
 
     /// Takes the earliest posted receive that matches a message and queues nothing otherwise: for
-    /// a caller that has no room for an unexpected message.
+    /// a caller that has no room for an unexpected message, or must prepare it before it is queued.
     #[inline]
     fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
         self.deliver_metered(envelope, &mut Unmetered)
+    }
+
+    /// Shows the earliest unexpected message that `pattern` matches and names it, so that
+    /// [`take`](Self::take) can remove it without another search.
+    #[inline]
+    fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundOf<'_, Self>> {
+        self.find_metered(pattern, &mut Unmetered)
     }
 
     /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.

@@ -1,8 +1,9 @@
 //! [`Oracle`]: the matching rules as plain code.
 
 use mq_core::{
-    Arrive, ArriveOf, Config, Entry, EntryOf, EnvelopeOf, Handle, MatchQueues, Meter, Pattern,
-    Post, PostOf, Queue, Removed, RemovedOf, Scope, SeenOf, TakenOf, matches,
+    Arrive, ArriveOf, Config, Entry, EntryOf, Envelope, EnvelopeOf, FoundOf, Handle, MatchQueues,
+    MessageHandle, Meter, Pattern, Post, PostOf, Queue, Removed, RemovedOf, Scope, SeenOf, TakenOf,
+    matches,
 };
 
 /// An ordered list of receives and one of messages, searched from the front.
@@ -15,7 +16,7 @@ use mq_core::{
 #[derive(Debug)]
 pub struct Oracle<P: Pattern, R, M> {
     posted: Vec<(u64, P, R)>,
-    unexpected: Vec<(P::Envelope, M)>,
+    unexpected: Vec<(u64, P::Envelope, M)>,
     next_sequence: u64,
 }
 
@@ -24,7 +25,7 @@ impl<P: Pattern, R, M> Oracle<P, R, M> {
         let position = self
             .unexpected
             .iter()
-            .position(|(e, _)| matches(pattern, e));
+            .position(|(_, e, _)| matches(pattern, e));
         let visited = position.map_or(self.unexpected.len(), |p| p + 1);
         meter.visited(Queue::Unexpected, count(visited));
         position
@@ -64,17 +65,14 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
 
     fn post_metered(&mut self, pattern: P, receive: R, meter: &mut impl Meter) -> PostOf<Self> {
         if let Some(position) = self.first_message(&pattern, meter) {
-            let (envelope, message) = self.unexpected.remove(position);
+            let (_, envelope, message) = self.unexpected.remove(position);
             return Post::Matched {
                 envelope,
                 message,
                 receive,
             };
         }
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        self.posted.push((sequence, pattern, receive));
-        Post::Queued(Handle::new(pattern.context(), 0, sequence))
+        Post::Queued(self.queue_receive(pattern, receive))
     }
 
     fn arrive_metered(
@@ -91,13 +89,14 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
                 message,
             };
         }
-        self.unexpected.push((envelope, message));
+        self.queue_message(envelope, message);
         Arrive::Unexpected
     }
 
     fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<TakenOf<Self>> {
         let position = self.first_message(pattern, meter)?;
-        Some(self.unexpected.remove(position))
+        let (_, envelope, message) = self.unexpected.remove(position);
+        Some((envelope, message))
     }
 
     fn deliver_metered(
@@ -112,8 +111,36 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
 
     fn probe_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<SeenOf<'_, Self>> {
         let position = self.first_message(pattern, meter)?;
-        let (envelope, message) = &self.unexpected[position];
+        let (_, envelope, message) = &self.unexpected[position];
         Some((*envelope, message))
+    }
+
+    fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+        let position = self.first_message(pattern, meter)?;
+        let (sequence, envelope, message) = &self.unexpected[position];
+        let name = Handle::new(envelope.context(), 0, *sequence);
+        Some((MessageHandle::new(name), *envelope, message))
+    }
+
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+        let named = |entry: &(u64, _, _)| entry.0 == message.name().sequence();
+        let position = self.unexpected.iter().position(named)?;
+        let (_, envelope, message) = self.unexpected.remove(position);
+        Some((envelope, message))
+    }
+
+    fn queue_receive(&mut self, pattern: P, receive: R) -> Handle {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.posted.push((sequence, pattern, receive));
+        Handle::new(pattern.context(), 0, sequence)
+    }
+
+    fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: M) -> MessageHandle {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.unexpected.push((sequence, envelope, message));
+        MessageHandle::new(Handle::new(envelope.context(), 0, sequence))
     }
 
     fn cancel(&mut self, handle: Handle) -> Option<R> {
@@ -133,8 +160,8 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         chosen.for_each(|(_, p, r)| back(Removed::Posted(p, r)));
         let chosen = self
             .unexpected
-            .extract_if(.., |(e, m)| select(Entry::Unexpected(*e, m)));
-        chosen.for_each(|(e, m)| back(Removed::Unexpected(e, m)));
+            .extract_if(.., |(_, e, m)| select(Entry::Unexpected(*e, m)));
+        chosen.for_each(|(_, e, m)| back(Removed::Unexpected(e, m)));
     }
 
     fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
@@ -143,7 +170,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
             .for_each(|(_, p, r)| visitor(Entry::Posted(*p, r)));
         self.unexpected
             .iter()
-            .for_each(|(e, m)| visitor(Entry::Unexpected(*e, m)));
+            .for_each(|(_, e, m)| visitor(Entry::Unexpected(*e, m)));
     }
 
     fn posted_len(&self) -> usize {

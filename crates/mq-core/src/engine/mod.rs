@@ -2,6 +2,7 @@
 
 mod budget;
 mod directory;
+mod halves;
 mod options;
 
 use core::fmt;
@@ -20,7 +21,7 @@ use crate::meter::{Meter, Unmetered};
 use crate::pattern::Pattern;
 use crate::queues::{
     Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, Scope,
-    SeenOf, TakenOf,
+    SeenOf,
 };
 use crate::structures::Kind;
 
@@ -336,21 +337,6 @@ impl<Q: MatchQueues> Engine<Q> {
             self.used.take(weight);
         }
         Ok(arrival)
-    }
-
-    /// Takes an unexpected message out: see [`MatchQueues::extract`].
-    ///
-    /// # Errors
-    /// As for [`post`](Self::post).
-    pub fn extract(&mut self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
-        let object = self.for_pattern(pattern)?;
-        let taken = self.objects[object].extract(pattern);
-        if self.limited
-            && let Some((_, message)) = &taken
-        {
-            self.used.release(&self.options.budget, message);
-        }
-        Ok(taken)
     }
 
     /// Shows an unexpected message: see [`MatchQueues::probe`].

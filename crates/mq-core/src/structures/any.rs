@@ -3,11 +3,13 @@
 use super::*;
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::memory::{Footprint, Memory};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
-use crate::queues::{ArriveOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, Scope};
+use crate::queues::{
+    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, TakenOf,
+};
 
 macro_rules! any_queues {
     ($($variant:ident, $type:ident, $name:literal, $source:literal, $choose:literal;)*) => {
@@ -134,6 +136,22 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         meter: &mut impl Meter,
     ) -> Option<(EnvelopeOf<Self>, &M)> {
         each!(self, queues => queues.probe_metered(pattern, meter))
+    }
+
+    fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+        each!(self, queues => queues.find_metered(pattern, meter))
+    }
+
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+        each!(self, queues => queues.take(message))
+    }
+
+    fn queue_receive(&mut self, pattern: P, receive: R) -> Handle {
+        each!(self, queues => queues.queue_receive(pattern, receive))
+    }
+
+    fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: M) -> MessageHandle {
+        each!(self, queues => queues.queue_message(envelope, message))
     }
 
     fn cancel(&mut self, handle: Handle) -> Option<R> {

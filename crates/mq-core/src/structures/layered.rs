@@ -267,13 +267,19 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
         best.slot.ok_or(())
     }
 
-    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
-        self.search_posted(envelope, meter).slot
+    fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+        self.find_posted(envelope, meter).ok()
     }
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        self.search_unexpected(pattern, meter).slot
+        self.find_unexpected(pattern, meter).ok()
     }
+
+    #[inline]
+    fn place_of_receive(&mut self, _: &P) {}
+
+    #[inline]
+    fn place_of_message(&mut self, _: &EnvelopeIn<Self>) {}
 
     #[inline]
     fn link_posted(&mut self, slot: u32, (): ()) {

@@ -8,11 +8,13 @@
 use crate::collective::CollectiveCall;
 use crate::config::Config;
 use crate::envelope::{ContextId, Envelope};
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::memory::{Footprint, Memory, vec_bytes};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
-use crate::queues::{ArriveOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, Scope};
+use crate::queues::{
+    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, TakenOf,
+};
 
 /// A structure of one context, lifted to many.
 ///
@@ -129,6 +131,30 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
     ) -> Option<(EnvelopeOf<S>, &S::Message)> {
         self.find_mut(pattern.context(), meter)?
             .probe_metered(pattern, meter)
+    }
+
+    fn find_metered(
+        &mut self,
+        pattern: &S::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<FoundOf<'_, Self>> {
+        self.find_mut(pattern.context(), meter)?
+            .find_metered(pattern, meter)
+    }
+
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+        self.find_mut(message.name().context(), &mut crate::Unmetered)?
+            .take(message)
+    }
+
+    fn queue_receive(&mut self, pattern: S::Pattern, receive: S::Receive) -> Handle {
+        self.find_or_make(pattern.context(), &mut crate::Unmetered)
+            .queue_receive(pattern, receive)
+    }
+
+    fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: S::Message) -> MessageHandle {
+        self.find_or_make(envelope.context(), &mut crate::Unmetered)
+            .queue_message(envelope, message)
     }
 
     fn cancel(&mut self, handle: Handle) -> Option<S::Receive> {

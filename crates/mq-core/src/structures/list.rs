@@ -85,7 +85,7 @@ impl<P: Pattern, R, M> Arrangement for List<P, R, M> {
     }
 
     #[inline]
-    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+    fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
         self.search_posted(envelope, meter).found
     }
 
@@ -93,6 +93,12 @@ impl<P: Pattern, R, M> Arrangement for List<P, R, M> {
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
         self.search_unexpected(pattern, meter).found
     }
+
+    #[inline]
+    fn place_of_receive(&mut self, _: &P) {}
+
+    #[inline]
+    fn place_of_message(&mut self, _: &EnvelopeIn<Self>) {}
 
     #[inline]
     fn link_posted(&mut self, slot: u32, (): ()) {

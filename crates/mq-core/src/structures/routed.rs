@@ -194,21 +194,28 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         let lane = self.route.find(sender, meter);
         let best = self.search_posted(lane, envelope);
         meter.visited(Queue::Posted, best.visited);
-        if self.route.searched(best.visited) {
-            self.relink();
-        }
+        self.learn_only(best.visited);
         let make = || self.route.find_or_make(sender, &mut crate::Unmetered);
         best.slot.ok_or_else(make)
+    }
+
+    /// Tells the route what a search cost; true if it had all entries moved.
+    #[inline]
+    fn learn_only(&mut self, visited: u32) -> bool {
+        let moves = self.route.searched(visited);
+        if moves {
+            self.relink();
+        }
+        moves
     }
 
     /// Tells the route what a search cost; it may have all entries moved. `lane` is where the
     /// searcher would be linked, before and after.
     #[inline]
     fn learn(&mut self, visited: u32, sender: Option<Sender>, lane: LaneId) -> LaneId {
-        if !self.route.searched(visited) {
+        if !self.learn_only(visited) {
             return lane;
         }
-        self.relink();
         sender.map_or(WILD, |s| self.route.find_or_make(s, &mut crate::Unmetered))
     }
 }
@@ -282,10 +289,13 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
         best.slot.ok_or(lane)
     }
 
-    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+    // No lane is made for a sender that has none: nothing need follow that would use it.
+
+    fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
         let lane = self.route.find(sender_of(envelope), meter);
         let best = self.search_posted(lane, envelope);
         meter.visited(Queue::Posted, best.visited);
+        self.learn_only(best.visited);
         best.slot
     }
 
@@ -299,7 +309,17 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
             }
         };
         meter.visited(Queue::Unexpected, best.visited);
+        self.learn_only(best.visited);
         best.slot
+    }
+
+    fn place_of_receive(&mut self, pattern: &P) -> LaneId {
+        self.lane_of_posted(pattern)
+    }
+
+    fn place_of_message(&mut self, envelope: &EnvelopeIn<Self>) -> LaneId {
+        let sender = sender_of(envelope);
+        self.route.find_or_make(sender, &mut crate::Unmetered)
     }
 
     #[inline]

@@ -45,7 +45,7 @@ pub fn decode(bytes: &[u8]) -> Vec<Step> {
     chunks
         .map(|chunk| {
             let step = decode_step(chunk, &limits, receives);
-            receives += u32::from(matches!(step, Step::Post(_)));
+            receives += u32::from(matches!(step, Step::Post(_) | Step::PostHalves(_)));
             step
         })
         .collect()
@@ -76,10 +76,13 @@ fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u3
         tag: selector(place, extra, limits),
     };
     match what {
-        0..96 => Step::Post(wanted),
-        96..190 => Step::Arrive(carried),
-        190..205 => Step::Probe(wanted),
-        205..215 => Step::Extract(wanted),
+        0..66 => Step::Post(wanted),
+        66..96 => Step::PostHalves(wanted),
+        96..160 => Step::Arrive(carried),
+        160..190 => Step::ArriveHalves(carried),
+        190..203 => Step::Probe(wanted),
+        203..209 => Step::Extract(wanted),
+        209..215 => Step::Take(wanted),
         215..222 => Step::Deliver(carried),
         // Recent receives, of which some are still queued, and old ones, of which most have left.
         222..238 => Step::Cancel(receives.saturating_sub(u32::from(key) % 24)),
@@ -142,7 +145,7 @@ mod tests {
         for seed in 0..200 {
             let steps = random_steps(seed, 300);
             let used = steps.iter().filter_map(|step| match step {
-                Step::Post(wanted) => Some(wanted.comm),
+                Step::Post(wanted) | Step::PostHalves(wanted) => Some(wanted.comm),
                 _ => None,
             });
             contexts[used.max().unwrap_or(0) as usize] = true;
@@ -153,6 +156,6 @@ mod tests {
             );
         }
         assert_eq!(contexts, [true; CONTEXTS as usize]);
-        assert_eq!(kinds.into_iter().collect::<String>(), "abdgmpuxz");
+        assert_eq!(kinds.into_iter().collect::<String>(), "APabdgmptuxz");
     }
 }

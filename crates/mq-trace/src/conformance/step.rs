@@ -15,6 +15,9 @@ use mq_core::{Rank, Source, Tag, TrafficClass};
 /// | `b COMM SRC TAG` | probe |
 /// | `m COMM SRC TAG` | extract (matched probe) |
 /// | `d COMM SRC TAG` | a message arrives that must not be queued |
+/// | `P COMM SRC TAG` | post a receive in halves: extract, else queue it |
+/// | `A COMM SRC TAG` | a message arrives in halves: deliver, else queue it |
+/// | `t COMM SRC TAG` | find a message, then take it by name, twice |
 /// | `x N` | cancel receive N, whether it is queued or not |
 /// | `u COMM` | purge a context |
 /// | `u COMM SRC` | purge what came from, or asks for, one rank of a context |
@@ -34,6 +37,12 @@ pub enum Step {
     Extract(Wanted),
     /// A message arrives that may match but must not be queued.
     Deliver(Carried),
+    /// Post a receive in halves.
+    PostHalves(Wanted),
+    /// A message arrives, in halves.
+    ArriveHalves(Carried),
+    /// Find, then take.
+    Take(Wanted),
     /// Cancel a receive by number.
     Cancel(u32),
     /// Purge a context.
@@ -123,6 +132,9 @@ impl fmt::Display for Step {
             Self::Probe(wanted) => write!(f, "b {wanted}"),
             Self::Extract(wanted) => write!(f, "m {wanted}"),
             Self::Deliver(carried) => write!(f, "d {carried}"),
+            Self::PostHalves(wanted) => write!(f, "P {wanted}"),
+            Self::ArriveHalves(carried) => write!(f, "A {carried}"),
+            Self::Take(wanted) => write!(f, "t {wanted}"),
             Self::Cancel(receive) => write!(f, "x {receive}"),
             Self::PurgeContext(comm) => write!(f, "u {comm}"),
             Self::PurgeSource(comm, source) => write!(f, "u {comm} {source}"),
@@ -157,19 +169,19 @@ fn parse(fields: &[&str]) -> Option<Step> {
             tag.parse().ok()?,
             bytes.parse().ok()?,
         )),
-        [letter @ ("a" | "d"), comm, source, tag] => {
+        [letter @ ("a" | "d" | "A"), comm, source, tag] => {
             let carried = Carried {
                 comm: comm.parse().ok()?,
                 source: source.parse().ok()?,
                 tag: tag.parse().ok()?,
             };
-            Some(if letter == "a" {
-                Step::Arrive(carried)
-            } else {
-                Step::Deliver(carried)
+            Some(match letter {
+                "a" => Step::Arrive(carried),
+                "d" => Step::Deliver(carried),
+                _ => Step::ArriveHalves(carried),
             })
         }
-        [letter @ ("p" | "b" | "m"), comm, source, tag] => {
+        [letter @ ("p" | "b" | "m" | "P" | "t"), comm, source, tag] => {
             let wanted = Wanted {
                 comm: comm.parse().ok()?,
                 source: parse_source(source)?,
@@ -178,7 +190,9 @@ fn parse(fields: &[&str]) -> Option<Step> {
             Some(match letter {
                 "p" => Step::Post(wanted),
                 "b" => Step::Probe(wanted),
-                _ => Step::Extract(wanted),
+                "m" => Step::Extract(wanted),
+                "P" => Step::PostHalves(wanted),
+                _ => Step::Take(wanted),
             })
         }
         _ => None,
@@ -224,7 +238,7 @@ mod tests {
 
     #[test]
     fn steps_survive_their_text_form() {
-        let text = "p 1 * 5\np 0 3 *\np 0 3 -5/0xff\na 1 2 -12\nb 1 2 7\nm 1 * *\nd 0 0 0\n\
+        let text = "p 1 * 5\np 0 3 *\np 0 3 -5/0xff\na 1 2 -12\nb 1 2 7\nm 1 * *\nd 0 0 0\nP 1 3 -5\nA 0 2 4\nt 1 * 6\n\
                     x 3\nu 4\nu 4 5\ng 0 -12 4096\nz\n";
         let steps = parse_steps(text).expect("valid");
         let printed: String = steps.iter().map(|step| format!("{step}\n")).collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use mq_core::{
     Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions,
-    Entry, EntryOf, Envelope, Error, Handle, MatchQueues, Pattern, Post, Removed, RemovedOf,
-    Source, Tag, TrafficClass,
+    Entry, EntryOf, Envelope, Error, Handle, MatchQueues, MessageHandle, Pattern, Post, Refused,
+    Removed, RemovedOf, Source, Tag, TrafficClass,
 };
 
 use mq_core::structures::Kind;
@@ -42,6 +42,8 @@ pub(super) trait Subject<P: Pattern> {
 struct Numbers {
     handles: Vec<Option<Handle>>,
     messages: u32,
+    /// The message queued last in halves: it may have left since, and then its name is stale.
+    last_message: Option<MessageHandle>,
 }
 
 impl Numbers {
@@ -69,6 +71,25 @@ impl Numbers {
                 assert_eq!(back, receive, "another receive came back");
                 Outcome::Matched(message, format!("{envelope:?}"))
             }
+        }
+    }
+
+    /// The second half of posting a receive.
+    fn in_halves<E: core::fmt::Debug>(
+        &mut self,
+        receive: u32,
+        taken: Option<(E, u32)>,
+        queue: impl FnOnce() -> Result<Handle, Refused<u32>>,
+    ) -> Outcome {
+        if taken.is_some() {
+            return found(taken);
+        }
+        match queue() {
+            Ok(handle) => {
+                self.handles[receive as usize] = Some(handle);
+                Outcome::Queued
+            }
+            Err(refused) => Outcome::Refused(refused.error, refused.payload),
         }
     }
 
@@ -184,6 +205,33 @@ where
             }
             Step::Extract(wanted) => found(queues.extract(&F::pattern(wanted))),
             Step::Deliver(carried) => found(queues.deliver(&F::envelope(carried))),
+            Step::PostHalves(wanted) => {
+                let receive = numbers.next_receive();
+                let taken = queues.extract(&F::pattern(wanted));
+                numbers.in_halves(receive, taken, || {
+                    Ok(queues.queue_receive(F::pattern(wanted), receive))
+                })
+            }
+            Step::ArriveHalves(carried) => {
+                let message = numbers.next_message();
+                match queues.deliver(&F::envelope(carried)) {
+                    None => {
+                        let named = queues.queue_message(F::envelope(carried), message);
+                        numbers.last_message = Some(named);
+                        Outcome::Unexpected
+                    }
+                    taken => found(taken),
+                }
+            }
+            Step::Take(wanted) => {
+                let named = queues.find(&F::pattern(wanted)).map(|(name, ..)| name);
+                let Some(named) = named.or(numbers.last_message) else {
+                    return Outcome::Nothing;
+                };
+                let taken = found(queues.take(named));
+                assert!(queues.take(named).is_none(), "a message was taken twice");
+                taken
+            }
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);
                 let cancelled = handle.and_then(|handle| queues.cancel(handle));
@@ -322,8 +370,38 @@ where
                 found(seen.map(|(envelope, &message)| (envelope, message)))
             }
             Step::Extract(wanted) => found(engine.extract(&F::pattern(wanted)).expect("valid")),
-            // An engine delivers without queueing only for want of budget.
-            Step::Deliver(_) => Outcome::Nothing,
+            Step::Deliver(carried) => found(engine.deliver(&F::envelope(carried)).expect("valid")),
+            Step::PostHalves(wanted) => {
+                let receive = numbers.next_receive();
+                let taken = engine.extract(&F::pattern(wanted)).expect("valid");
+                numbers.in_halves(receive, taken, || {
+                    engine.queue_receive(F::pattern(wanted), receive)
+                })
+            }
+            Step::ArriveHalves(carried) => {
+                let message = numbers.next_message();
+                let taken = engine.deliver(&F::envelope(carried)).expect("valid");
+                if taken.is_some() {
+                    return found(taken);
+                }
+                match engine.queue_message(F::envelope(carried), message) {
+                    Ok(named) => {
+                        numbers.last_message = Some(named);
+                        Outcome::Unexpected
+                    }
+                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                }
+            }
+            Step::Take(wanted) => {
+                let seen = engine.find(&F::pattern(wanted)).expect("valid");
+                let named = seen.map(|(name, ..)| name);
+                let Some(named) = named.or(numbers.last_message) else {
+                    return Outcome::Nothing;
+                };
+                let taken = found(engine.take(named));
+                assert!(engine.take(named).is_none(), "a message was taken twice");
+                taken
+            }
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);
                 let cancelled = handle.and_then(|handle| engine.cancel(handle));
@@ -412,8 +490,9 @@ impl<P: Pattern> Model<P> {
 impl<P: Pattern> Subject<P> for Model<P> {
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         match step {
-            Step::Deliver(_) if self.in_engine => Outcome::Nothing,
-            Step::Arrive(carried) if self.in_engine && self.is_limited() => {
+            Step::Arrive(carried) | Step::ArriveHalves(carried)
+                if self.in_engine && self.is_limited() =>
+            {
                 let message = self.oracle.numbers.messages;
                 let Some(error) = self.refusal(message) else {
                     return self.oracle.perform::<F>(step);

@@ -1,8 +1,8 @@
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, List};
 use mq_core::{
-    ArriveOf, Config, EntryOf, EnvelopeOf, Handle, MatchQueues, Meter, Pattern, PostOf, RemovedOf,
-    Scope, SeenOf, Source, TakenOf,
+    ArriveOf, Config, EntryOf, EnvelopeOf, FoundOf, Handle, MatchQueues, MessageHandle, Meter,
+    Pattern, PostOf, RemovedOf, Scope, SeenOf, Source, TakenOf,
 };
 
 use super::*;
@@ -65,6 +65,22 @@ impl MatchQueues for Faulty {
         meter: &mut impl Meter,
     ) -> Option<SeenOf<'_, Self>> {
         self.0.probe_metered(pattern, meter)
+    }
+    fn find_metered(
+        &mut self,
+        pattern: &MpiPattern,
+        meter: &mut impl Meter,
+    ) -> Option<FoundOf<'_, Self>> {
+        self.0.find_metered(pattern, meter)
+    }
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+        self.0.take(message)
+    }
+    fn queue_receive(&mut self, pattern: MpiPattern, receive: u32) -> Handle {
+        self.0.queue_receive(pattern, receive)
+    }
+    fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: u32) -> MessageHandle {
+        self.0.queue_message(envelope, message)
     }
     fn cancel(&mut self, handle: Handle) -> Option<u32> {
         self.0.cancel(handle)

@@ -185,12 +185,15 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         keys.find_unexpected(pattern, &self.slabs.unexpected, meter)
     }
 
-    fn peek_posted(&self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+    fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
         if let (true, Some(keys)) = (self.deep, &self.keys) {
             return keys.search_posted(envelope, &self.slabs.posted, meter);
         }
         let search = self.scan_posted(envelope);
         meter.visited(Queue::Posted, search.visited);
+        if search.visited > u32::from(self.scan_limit) {
+            self.deepen();
+        }
         search.found
     }
 
@@ -204,6 +207,20 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             self.deepen();
         }
         search.found
+    }
+
+    fn place_of_receive(&mut self, pattern: &P) -> Place {
+        match (self.deep, &mut self.keys) {
+            (true, Some(keys)) => keys.place_of_receive(pattern),
+            _ => Place::SHORT,
+        }
+    }
+
+    fn place_of_message(&mut self, envelope: &EnvelopeIn<Self>) -> Place {
+        match (self.deep, &mut self.keys) {
+            (true, Some(keys)) => keys.exact(envelope),
+            _ => Place::SHORT,
+        }
     }
 
     fn link_posted(&mut self, slot: u32, place: Place) {

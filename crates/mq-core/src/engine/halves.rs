@@ -1,0 +1,168 @@
+//! The two halves of a step: searching without queueing, and queueing without a search.
+
+use super::Engine;
+use crate::error::{Error, Refused};
+use crate::handle::{Handle, MessageHandle};
+use crate::meter::{Meter, Unmetered};
+use crate::queues::{DeliveredOf, EnvelopeOf, FoundOf, MatchQueues, TakenOf};
+
+/// Steps in halves, each as in [`MatchQueues`] after a check of its arguments: for a library that
+/// must act between the search and the insertion.
+///
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::structures::Indexed;
+/// use mq_core::{ContextOptions, Engine};
+///
+/// let mut engine: Engine<Indexed<MpiPattern, u64, Box<[u8]>>> = Engine::new();
+/// engine.create_context(0, ContextOptions::new())?;
+/// let envelope = MpiEnvelope::new(0, 3, 7);
+/// if engine.deliver(&envelope)?.is_none() {
+///     // Only now is a buffer needed.
+///     engine.queue_message(envelope, Box::new([1, 2]))?;
+/// }
+/// let (name, _, message) = engine.find(&MpiPattern::new(0, 3, 7))?.expect("it waits");
+/// assert_eq!(**message, [1, 2]);
+/// assert!(engine.take(name).is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<Q: MatchQueues> Engine<Q> {
+    /// Takes an unexpected message out: see [`MatchQueues::extract`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn extract(&mut self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+        self.extract_metered(pattern, &mut Unmetered)
+    }
+
+    /// [`extract`](Self::extract), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn extract_metered(
+        &mut self,
+        pattern: &Q::Pattern,
+        meter: &mut impl Meter,
+    ) -> Result<Option<TakenOf<Q>>, Error> {
+        let object = self.for_pattern(pattern)?;
+        let taken = self.objects[object].extract_metered(pattern, meter);
+        if self.limited
+            && let Some((_, message)) = &taken
+        {
+            self.used.release(&self.options.budget, message);
+        }
+        Ok(taken)
+    }
+
+    /// Shows an unexpected message and names it: see [`MatchQueues::find`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn find(&mut self, pattern: &Q::Pattern) -> Result<Option<FoundOf<'_, Q>>, Error> {
+        self.find_metered(pattern, &mut Unmetered)
+    }
+
+    /// [`find`](Self::find), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn find_metered(
+        &mut self,
+        pattern: &Q::Pattern,
+        meter: &mut impl Meter,
+    ) -> Result<Option<FoundOf<'_, Q>>, Error> {
+        let object = self.for_pattern(pattern)?;
+        Ok(self.objects[object].find_metered(pattern, meter))
+    }
+
+    /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
+    #[inline]
+    pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
+        let context = self.directory.get(message.name().context())?;
+        let taken = self.objects[context.object as usize].take(message)?;
+        if self.limited {
+            self.used.release(&self.options.budget, &taken.1);
+        }
+        Some(taken)
+    }
+
+    /// Takes the posted receive that matches a message: see [`MatchQueues::deliver`].
+    ///
+    /// # Errors
+    /// Nothing has changed if the context is unknown or the rank out of range.
+    #[inline]
+    pub fn deliver(&mut self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
+        self.deliver_metered(envelope, &mut Unmetered)
+    }
+
+    /// [`deliver`](Self::deliver), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As `deliver`.
+    #[inline]
+    pub fn deliver_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Q>,
+        meter: &mut impl Meter,
+    ) -> Result<Option<DeliveredOf<Q>>, Error> {
+        let object = self.for_envelope(envelope)?;
+        Ok(self.objects[object].deliver_metered(envelope, meter))
+    }
+
+    /// Queues a receive without a search: see [`MatchQueues::queue_receive`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn queue_receive(
+        &mut self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<Handle, Refused<Q::Receive>> {
+        match self.for_pattern(&pattern) {
+            Ok(object) => Ok(self.objects[object].queue_receive(pattern, receive)),
+            Err(error) => Err(Refused {
+                error,
+                payload: receive,
+            }),
+        }
+    }
+
+    /// Queues a message without a search: see [`MatchQueues::queue_message`].
+    ///
+    /// # Errors
+    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or the budget is used up.
+    #[inline]
+    pub fn queue_message(
+        &mut self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<MessageHandle, Refused<Q::Message>> {
+        let object = match self.room_for(&envelope, &message) {
+            Ok(object) => object,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: message,
+                });
+            }
+        };
+        Ok(self.objects[object].queue_message(envelope, message))
+    }
+
+    /// Checks a message that is to be queued, and counts it.
+    #[inline]
+    fn room_for(&mut self, envelope: &EnvelopeOf<Q>, message: &Q::Message) -> Result<usize, Error> {
+        let object = self.for_envelope(envelope)?;
+        if self.limited {
+            let weight = self.used.room_for(&self.options.budget, message)?;
+            self.used.take(weight);
+        }
+        Ok(object)
+    }
+}
