@@ -87,6 +87,27 @@ impl Context {
     }
 }
 
+/// What a context admits; see [`Engine::limits`](super::Engine::limits).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The last rank that can send; `u32::MAX` if the size is unknown.
+    pub last_rank: u32,
+    /// Whether receives from any source are refused.
+    pub no_any_source: bool,
+    /// Whether receives of any tag are refused.
+    pub no_any_tag: bool,
+}
+
+impl Context {
+    pub(super) const fn limits(&self) -> Limits {
+        Limits {
+            last_rank: self.last_rank,
+            no_any_source: self.promises.no_any_source(),
+            no_any_tag: self.promises.no_any_tag(),
+        }
+    }
+}
+
 const ABSENT: Context = Context {
     object: NO_OBJECT,
     last_rank: 0,

@@ -9,6 +9,7 @@ use core::fmt;
 
 pub use self::budget::Budget;
 use self::budget::Used;
+pub use self::directory::Limits;
 use self::directory::{Context, Directory, Promises};
 pub use self::options::{ContextOptions, EngineOptions};
 use crate::collective::CollectiveCall;
@@ -97,9 +98,9 @@ impl<Q: MatchQueues> Engine<Q> {
             free_objects: Vec::new(),
             shared: Vec::new(),
             limited: options.budget.is_limited(),
+            retired: options.first_sequence,
             options,
             used: Used::default(),
-            retired: 0,
         }
     }
 
@@ -191,6 +192,11 @@ impl<Q: MatchQueues> Engine<Q> {
             self.free_objects.push(found.object);
         }
         Ok(())
+    }
+
+    /// What a context admits, for a caller that checks arguments itself; `None` if it is unknown.
+    pub fn limits(&self, context: u32) -> Option<Limits> {
+        self.directory.get(ContextId(context)).map(Context::limits)
     }
 
     #[inline(always)]

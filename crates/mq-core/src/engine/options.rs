@@ -11,6 +11,7 @@ pub struct EngineOptions<M> {
     pub(super) kind: Kind,
     pub(super) tuning: Tuning,
     pub(super) budget: Budget<M>,
+    pub(super) first_sequence: u64,
 }
 
 impl<M> EngineOptions<M> {
@@ -20,6 +21,7 @@ impl<M> EngineOptions<M> {
             kind: Kind::default(),
             tuning: Tuning::default(),
             budget: Budget::UNLIMITED,
+            first_sequence: 0,
         }
     }
 
@@ -42,6 +44,16 @@ impl<M> EngineOptions<M> {
     #[must_use]
     pub fn budget(mut self, budget: Budget<M>) -> Self {
         self.budget = budget;
+        self
+    }
+}
+
+impl<M> EngineOptions<M> {
+    /// Numbers handles from here on: for a caller whose handles of one engine must be stale in the
+    /// next.
+    #[must_use]
+    pub fn first_sequence(mut self, sequence: u64) -> Self {
+        self.first_sequence = sequence;
         self
     }
 }
