@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs libmq into a scratch folder, compiles the C examples against it, shared and static, as
-# pkg-config says, and runs them under valgrind.
+# Installs libmq into a scratch folder, compiles the C examples and tests against it, shared and static, as
+# pkg-config says, and runs them under valgrind; the tests also with AddressSanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for need in valgrind pkg-config cc make; do
@@ -13,13 +13,24 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="${CARGO_TARGET_DIR:-$PWD/target}"
 export PKG_CONFIG_PATH=$made/lib/pkgconfig LD_LIBRARY_PATH=$made/lib
-flags="-std=c99 -g -Wall -Wextra -Werror -pedantic $(pkg-config --cflags mq)"
-for source in examples/c/*.c; do
+flags="-std=c99 -D_DEFAULT_SOURCE -g -Wall -Wextra -Werror -pedantic $(pkg-config --cflags mq)"
+static="$made/lib/libmq.a -lpthread -ldl -lm"
+run() {
+    echo "== $(basename "$1")"
+    valgrind --quiet --leak-check=full --error-exitcode=1 "$1"
+}
+for source in examples/c/*.c crates/mq-ffi/tests/c/*.c; do
     name=$(basename "$source" .c)
     cc $flags "$source" $(pkg-config --libs mq) -o "$made/$name-shared"
-    cc $flags "$source" "$made/lib/libmq.a" -lpthread -ldl -lm -o "$made/$name-static"
-    for program in "$made/$name-shared" "$made/$name-static"; do
-        echo "== $(basename "$program")"
-        valgrind --quiet --leak-check=full --error-exitcode=1 "$program"
-    done
+    cc $flags "$source" $static -o "$made/$name-static"
+    run "$made/$name-shared"
+    run "$made/$name-static"
+done
+# The callers' side of the interface, inline calls included, with the compiler's own checks.
+for source in crates/mq-ffi/tests/c/*.c; do
+    name=$(basename "$source" .c)
+    cc $flags -O2 -fsanitize=address,undefined -fno-sanitize-recover=all "$source" $static \
+        -o "$made/$name-sanitized"
+    echo "== $name-sanitized"
+    "$made/$name-sanitized"
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The committed mq.h is what cbindgen makes of crates/mq-ffi, and compiles as C99 and C++17.
+# The committed mq.h is what cbindgen makes of crates/mq-ffi; it and mq_inline.h compile as C99 and C++17.
 # `ci/headers.sh --write` writes it anew. Installs cbindgen if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ elif ! diff -u "$header" "$made/mq.h"; then
     echo "ci/headers.sh: $header is not what the code says; run ci/headers.sh --write" >&2
     exit 1
 fi
-printf '#include "mq.h"\nint main(void) { return 0; }\n' >"$made/header.c"
+printf '#include "mq.h"\n#include "mq_inline.h"\nint main(void) { return 0; }\n' >"$made/header.c"
 flags="-Wall -Wextra -Werror -pedantic -Icrates/mq-ffi/include"
 cc -std=c99 $flags -c "$made/header.c" -o "$made/c.o"
 c++ -std=c++17 -x c++ $flags -c "$made/header.c" -o "$made/cpp.o"

@@ -5,6 +5,7 @@
 #ifndef MQ_H
 #define MQ_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Point-to-point traffic.
@@ -67,6 +68,12 @@
 // A pattern that may match several classes.
 #define MQ_CLASS_UNKNOWN 19
 
+// How many receives, and how many messages, the front of an engine holds.
+#define MQ_FRONT_SIZE 4
+
+// `mq_handle.slot` and `mq_message.slot` of an entry that was queued in the front.
+#define MQ_FRONT_SLOT (UINT32_MAX - 1)
+
 // Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale.
 #define MQ_NONE 0
 
@@ -103,6 +110,18 @@
 // An argument has a value that it cannot have.
 #define MQ_ERR_ARGUMENT -10
 
+// The engine or session was freed or closed already.
+#define MQ_ERR_ENGINE -11
+
+// The call came from within a callback of a call to the same engine.
+#define MQ_ERR_REENTRANT -12
+
+// The caller's allocator refused; nothing was queued.
+#define MQ_ERR_MEMORY -13
+
+// The engine was made without statistics.
+#define MQ_ERR_NO_STATISTICS -14
+
 // A fault inside libmq; the engine must not be used any more.
 #define MQ_ERR_INTERNAL -99
 
@@ -111,6 +130,15 @@
 
 // As `mq_pattern.tag`: every tag of 0 or above. Not -1, because libraries use negative tags.
 #define MQ_ANY_TAG INT32_MIN
+
+// As a bit of `mq_engine_options.flags`: count, for `mq_statistics_read`.
+#define MQ_STATISTICS 1
+
+// Every call takes a lock of the engine's own: for callers that have none.
+#define MQ_LOCKED 2
+
+// Keep no entries where `mq_inline.h` finds them: every inline call becomes a call.
+#define MQ_NO_FRONT 4
 
 // As a bit of `mq_context_options.promises`: no receive will be from any source
 // (`mpi_assert_no_any_source`).
@@ -125,6 +153,32 @@
 // A matching engine. Opaque; made by `mq_engine_new`.
 typedef struct mq_engine mq_engine;
 
+// One process's trace, statistics and settings, over all its engines. Opaque; made by
+// `mq_session_open`.
+typedef struct mq_session mq_session;
+
+// Returns `bytes` bytes at an address that is a multiple of `align`, a power of two, or null.
+typedef void *(*mq_alloc_fn)(void *user,
+                             size_t bytes,
+                             size_t align);
+
+// Takes back what the other function returned for the same `bytes` and `align`.
+typedef void (*mq_release_fn)(void *user,
+                              void *memory,
+                              size_t bytes,
+                              size_t align);
+
+// Where libmq gets its memory. The functions must not call libmq, and are called by any thread that
+// does.
+typedef struct mq_allocator {
+  // Not null.
+  mq_alloc_fn allocate;
+  // Not null.
+  mq_release_fn release;
+  // Handed to both.
+  void *user;
+} mq_allocator;
+
 // What an engine is told when it is made. Zeroed, it asks for the defaults.
 typedef struct mq_engine_options {
   // The name of the structure, or null for the default.
@@ -133,6 +187,10 @@ typedef struct mq_engine_options {
   uint64_t max_unexpected;
   // The most bytes in unexpected messages, as `mq_arrive` is told; 0 for no limit.
   uint64_t max_unexpected_bytes;
+  // `MQ_STATISTICS` and its like.
+  uint32_t flags;
+  // The session that the engine is part of, or null.
+  const struct mq_session *session;
 } mq_engine_options;
 
 // What a context is told when it is made. Zeroed, it asks for the defaults.
@@ -141,6 +199,8 @@ typedef struct mq_context_options {
   uint32_t size;
   // `MQ_NO_ANY_SOURCE` and its like.
   uint32_t promises;
+  // This process's rank in it; only a trace needs it.
+  uint32_t rank;
   // The name of a structure for this context alone, or null for the engine's.
   const char *structure;
 } mq_context_options;
@@ -176,20 +236,6 @@ typedef void (*mq_entry_fn)(void *user,
 // Is handed an entry that was removed.
 typedef mq_entry_fn mq_removed_fn;
 
-// Is shown an entry and chooses it by returning other than 0.
-typedef int (*mq_select_fn)(void *user,
-                            const struct mq_entry *entry);
-
-// The name of a queued receive. Using it after the receive has left is an ordinary "nothing".
-typedef struct mq_handle {
-  // Opaque.
-  uint64_t sequence;
-  // Opaque.
-  uint32_t slot;
-  // Opaque.
-  uint32_t context;
-} mq_handle;
-
 // What a message carries.
 typedef struct mq_envelope {
   // The communicator.
@@ -202,9 +248,146 @@ typedef struct mq_envelope {
   uint32_t traffic_class;
 } mq_envelope;
 
+// The name of an unexpected message, from `mq_find`; as lasting as `mq_handle`.
+typedef struct mq_message_handle {
+  // Opaque.
+  uint64_t sequence;
+  // Opaque.
+  uint32_t slot;
+  // Opaque.
+  uint32_t context;
+} mq_message_handle;
+
+// The name of a queued receive. Using it after the receive has left is an ordinary "nothing".
+typedef struct mq_handle {
+  // Opaque.
+  uint64_t sequence;
+  // Opaque.
+  uint32_t slot;
+  // Opaque.
+  uint32_t context;
+} mq_handle;
+
+// Is shown an entry and chooses it by returning other than 0.
+typedef int (*mq_select_fn)(void *user,
+                            const struct mq_entry *entry);
+
+// Counts of one queue.
+typedef struct mq_queue_statistics {
+  // Searches.
+  uint64_t searches;
+  // Entries that all searches compared.
+  uint64_t visited;
+  // The most entries that one search compared.
+  uint64_t longest_search;
+  // Entries queued now.
+  uint64_t length;
+  // The most entries ever queued.
+  uint64_t longest;
+  // Bytes of the messages queued now, as told to `mq_arrive`.
+  uint64_t bytes;
+  // The most bytes ever queued.
+  uint64_t most_bytes;
+} mq_queue_statistics;
+
+// Counts of an engine, since it was made.
+typedef struct mq_statistics {
+  // Receives posted.
+  uint64_t receives;
+  // Of these, how many took an unexpected message.
+  uint64_t receives_matched;
+  // Messages that arrived.
+  uint64_t messages;
+  // Of these, how many took a posted receive.
+  uint64_t messages_matched;
+  // Probes: searches for a message that took none.
+  uint64_t probes;
+  // Receives cancelled or purged.
+  uint64_t cancels;
+  // The posted receive queue.
+  struct mq_queue_statistics posted;
+  // The unexpected message queue.
+  struct mq_queue_statistics unexpected;
+} mq_statistics;
+
+// What a session is told when it is opened. Zeroed, it asks for nothing.
+typedef struct mq_session_options {
+  // The library's name and version, for the trace and the table; null for "libmq".
+  const char *library;
+  // This process's rank in the job.
+  uint32_t rank;
+  // The job's processes; 0 if unknown.
+  uint32_t size;
+  // A folder in which to record a trace, or null.
+  const char *trace;
+  // The name of the structure for engines that name none, or null for the default.
+  const char *structure;
+  // Other than 0: print a table of statistics when the session is closed.
+  uint32_t statistics;
+  // Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
+  // `MQ_BUDGET_BYTES` decide, above what is said here.
+  uint32_t environment;
+} mq_session_options;
+
+// An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
+typedef struct mq_parked {
+  // As in `mq_pattern`.
+  int32_t source;
+  // As in `mq_pattern`; never masked.
+  int32_t tag;
+  // As in `mq_pattern`.
+  uint32_t traffic_class;
+  // Unused.
+  uint32_t reserved;
+  // What the entry's handle holds.
+  uint64_t sequence;
+  // Of a message: what `mq_arrive` was told.
+  uint64_t bytes;
+  // The caller's receive or message.
+  void *cookie;
+} mq_parked;
+
+// The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
+typedef struct mq_front {
+  // 1 if nothing is queued but here, and inline calls for `context` may be answered here.
+  uint32_t open;
+  // The context that the entries are of.
+  uint32_t context;
+  // The last rank of the context.
+  uint32_t last_rank;
+  // The promises of the context, as in `mq_context_options`.
+  uint32_t promises;
+  // How many receives are here.
+  uint32_t receives;
+  // How many messages are here.
+  uint32_t messages;
+  // Whether `last_rank` and `promises` are those of `context`.
+  uint32_t known;
+  // Unused.
+  uint32_t reserved;
+  // The sequence number of the next entry.
+  uint64_t sequence;
+  // The receives, earliest first.
+  struct mq_parked receive[MQ_FRONT_SIZE];
+  // The messages, earliest first.
+  struct mq_parked message[MQ_FRONT_SIZE];
+} mq_front;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call but
+// `mq_version`, `mq_strerror` and `mq_structure_name`.
+//
+// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`. (The
+// memory that undoing it takes is the system's.)
+//
+// Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
+//
+// # Safety
+// `allocator` is null or valid; its functions do what their types say.
+int mq_allocator_set(const struct mq_allocator *allocator);
 
 // The version of the library, as `major << 16 | minor << 8 | patch`.
 uint32_t mq_version(void);
@@ -214,48 +397,140 @@ const char *mq_structure_name(uint32_t index);
 
 // Makes an engine and writes it to `*engine`. `options` may be null.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag), `MQ_ERR_ENGINE` (the
+// session is closed), `MQ_ERR_MEMORY`.
 //
 // # Safety
-// `options` is null or valid, `engine` valid for a write; `options->structure` is null or a C string.
+// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C
+// string, `options->session` null or from `mq_session_open`.
 int mq_engine_new(const struct mq_engine_options *options,
                   struct mq_engine **engine);
 
 // Frees an engine; entries still queued are forgotten, their cookies remain the caller's. Null is
 // allowed.
 //
+// Errors: `MQ_ERR_ENGINE` if it was freed already (and its memory is in use by no other engine since),
+// `MQ_ERR_REENTRANT`.
+//
 // # Safety
-// `engine` is null or was made by `mq_engine_new` and not freed since.
-void mq_engine_free(struct mq_engine *engine);
+// `engine` is null or was made by `mq_engine_new`.
+int mq_engine_free(struct mq_engine *engine);
 
 // Makes a context usable. `options` may be null.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise).
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT`
+// (unknown promise), `MQ_ERR_MEMORY`.
 //
 // # Safety
-// `engine` was made by `mq_engine_new`; `options` is null or valid.
+// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
 int mq_context_create(struct mq_engine *engine,
                       uint32_t context,
                       const struct mq_context_options *options);
 
 // Removes a context and hands every entry left in it to `back` (which may be null), receives first.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 //
 // # Safety
-// `engine` was made by `mq_engine_new`; `back` does not use it.
+// `engine` is null or was made by `mq_engine_new`; `back` is null or a function of its type.
 int mq_context_free(struct mq_engine *engine,
                     uint32_t context,
                     mq_removed_fn back,
                     void *user);
 
+// Takes the earliest unexpected message that `pattern` matches, and queues nothing otherwise
+// (matched probe; first half of `mq_post`).
+//
+// Outcomes, outputs and errors as for `mq_probe`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_extract(struct mq_engine *engine,
+               const struct mq_pattern *pattern,
+               void **message,
+               struct mq_envelope *envelope);
+
+// Shows the earliest unexpected message that `pattern` matches and names it, for `mq_take`.
+//
+// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is
+// none. Errors as for `mq_post`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_find(struct mq_engine *engine,
+            const struct mq_pattern *pattern,
+            struct mq_message_handle *found,
+            void **message,
+            struct mq_envelope *envelope);
+
+// Takes out the message that `mq_find` named, without a search.
+//
+// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it has
+// left already. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_take(struct mq_engine *engine,
+            struct mq_message_handle found,
+            void **message,
+            struct mq_envelope *envelope);
+
+// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first half of
+// `mq_arrive`).
+//
+// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: there is none. Errors: `MQ_ERR_NULL`,
+// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_deliver(struct mq_engine *engine,
+               const struct mq_envelope *envelope,
+               void **receive);
+
+// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was the
+// last operation on the engine, and found nothing.
+//
+// `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_queue_receive(struct mq_engine *engine,
+                     const struct mq_pattern *pattern,
+                     void *receive,
+                     struct mq_handle *handle);
+
+// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the caller
+// completes it and delivers the same message again. (A trace then shows no receive there.)
+//
+// Outcomes, outputs and errors as for `mq_queue_receive`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_queue_probe(struct mq_engine *engine,
+                   const struct mq_pattern *pattern,
+                   void *probe,
+                   struct mq_handle *handle);
+
+// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope was
+// the last operation on the engine, and found nothing.
+//
+// `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_queue_message(struct mq_engine *engine,
+                     const struct mq_envelope *envelope,
+                     uint64_t bytes,
+                     void *message,
+                     struct mq_message_handle *queued);
+
 // Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
 // null): posted receives in posting order, then messages in order of arrival, context by context.
 //
-// Errors: `MQ_ERR_NULL`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
-// `engine` was made by `mq_engine_new`; the functions do not use it.
+// `engine` is null or was made by `mq_engine_new`; the functions are null or of their types.
 int mq_purge(struct mq_engine *engine,
              mq_select_fn select,
              mq_removed_fn back,
@@ -264,55 +539,65 @@ int mq_purge(struct mq_engine *engine,
 // Shows every entry: posted receives in posting order, then messages in order of arrival, context by
 // context.
 //
-// Errors: `MQ_ERR_NULL`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
-// `engine` was made by `mq_engine_new`; the function does not use it.
-int mq_visit(const struct mq_engine *engine,
+// `engine` is null or was made by `mq_engine_new`; the function is null or of its type.
+int mq_visit(struct mq_engine *engine,
              mq_entry_fn visitor,
              void *user);
 
 // Writes how many receives are posted and how many messages are unexpected, in all contexts.
 //
-// Errors: `MQ_ERR_NULL`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
-// `engine` was made by `mq_engine_new`; the outputs are null or valid for a write.
-int mq_lengths(const struct mq_engine *engine,
+// `engine` is null or was made by `mq_engine_new`; the outputs are null or valid for a write.
+int mq_lengths(struct mq_engine *engine,
                uint64_t *posted,
                uint64_t *unexpected);
 
-// Writes how many receives of a context ask for rank `source` by name, and how many of its messages
-// came from it. Visits all entries.
+// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how many
+// of the context's messages came from it. Visits all entries.
 //
-// Errors: `MQ_ERR_NULL`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
-// As for `mq_lengths`.
-int mq_lengths_by_source(const struct mq_engine *engine,
+// As for `mq_lengths`; each output is null or has room for `ranks` numbers.
+int mq_lengths_by_source(struct mq_engine *engine,
                          uint32_t context,
-                         uint32_t source,
+                         uint32_t ranks,
                          uint64_t *posted,
                          uint64_t *unexpected);
 
 // Writes the heap bytes that the queues hold, in use or kept for reuse.
 //
-// Errors: `MQ_ERR_NULL`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
 // As for `mq_lengths`.
-int mq_memory(const struct mq_engine *engine,
+int mq_memory(struct mq_engine *engine,
               uint64_t *bytes);
+
+// Writes what was counted since the engine was made.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_NO_STATISTICS`.
+//
+// # Safety
+// As for `mq_lengths`.
+int mq_statistics_read(struct mq_engine *engine,
+                       struct mq_statistics *statistics);
 
 // Posts a receive, or takes the earliest unexpected message that it matches.
 //
 // `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued, `*handle`
-// is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-// `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`; the receive is not queued then.
+// is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
+// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`,
+// `MQ_ERR_MEMORY`; the receive is not queued then.
 //
 // # Safety
-// `engine` was made by `mq_engine_new` and is used by no other thread; `pattern` is valid; the outputs
-// are null or valid for a write.
+// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses it;
+// `pattern` is null or valid; the outputs are null or valid for a write.
 int mq_post(struct mq_engine *engine,
             const struct mq_pattern *pattern,
             void *receive,
@@ -323,8 +608,9 @@ int mq_post(struct mq_engine *engine,
 // Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues it.
 //
 // `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as unexpected.
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`,
-// `MQ_ERR_BYTE_BUDGET`; the message is not queued then and remains the caller's.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
+// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not
+// queued then and remains the caller's.
 //
 // # Safety
 // As for `mq_post`.
@@ -346,22 +632,10 @@ int mq_probe(struct mq_engine *engine,
              void **message,
              struct mq_envelope *envelope);
 
-// Takes the earliest unexpected message that `pattern` matches, and queues nothing otherwise
-// (matched probe).
-//
-// Outcomes, outputs and errors as for `mq_probe`.
-//
-// # Safety
-// As for `mq_post`.
-int mq_extract(struct mq_engine *engine,
-               const struct mq_pattern *pattern,
-               void **message,
-               struct mq_envelope *envelope);
-
 // Takes a posted receive out by name.
 //
 // `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left already:
-// matched, cancelled or purged. Errors: `MQ_ERR_NULL`.
+// matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
 // As for `mq_post`.
@@ -372,7 +646,8 @@ int mq_cancel(struct mq_engine *engine,
 // Announces that this process takes part in a collective call of `traffic_class` with messages of
 // `bytes` bytes over `size` ranks. Only some structures listen.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT` (no collective class).
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
+// `MQ_ERR_ARGUMENT` (no collective class).
 //
 // # Safety
 // As for `mq_post`.
@@ -381,6 +656,27 @@ int mq_announce(struct mq_engine *engine,
                 uint32_t traffic_class,
                 uint64_t bytes,
                 uint32_t size);
+
+// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
+//
+// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so does
+// a folder that cannot be written.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
+//
+// # Safety
+// `options` is null or valid, its strings null or C strings; `session` is null or valid for a write.
+int mq_session_open(const struct mq_session_options *options,
+                    struct mq_session **session);
+
+// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what they
+// do is no longer recorded. Null is allowed.
+//
+// Errors: `MQ_ERR_ENGINE` if it is closed already.
+//
+// # Safety
+// `session` is null or was made by `mq_session_open`.
+int mq_session_close(struct mq_session *session);
 
 // A sentence in English for any status; never null, valid for ever.
 const char *mq_strerror(int status);

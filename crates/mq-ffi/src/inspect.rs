@@ -2,12 +2,13 @@
 
 use core::ffi::{c_int, c_void};
 
-use mq_core::mpi::MpiPattern;
-use mq_core::{Entry, Envelope, Footprint, Pattern, Removed, Source};
+use mq_core::{Entry, Envelope, Pattern, Removed, Source};
 
-use crate::engine::{Message, mq_engine};
-use crate::guard::{borrow, borrow_mut, guard, write};
-use crate::status::{MQ_ERR_NULL, MQ_NONE};
+use crate::front::settle;
+use crate::gate::{Entered, enter, mq_engine, write};
+use crate::matching::{EntryOf, RemovedOf};
+use crate::session::mq_statistics;
+use crate::status::{MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_NONE};
 use crate::types::{mq_entry, mq_pattern};
 
 /// Is shown an entry.
@@ -20,7 +21,7 @@ pub type mq_select_fn =
 /// Is handed an entry that was removed.
 pub type mq_removed_fn = mq_entry_fn;
 
-fn show(entry: &Entry<'_, MpiPattern, *mut c_void, Message>) -> mq_entry {
+fn show(entry: &EntryOf<'_>) -> mq_entry {
     match entry {
         Entry::Posted(pattern, receive) => mq_entry {
             posted: 1,
@@ -35,11 +36,7 @@ fn show(entry: &Entry<'_, MpiPattern, *mut c_void, Message>) -> mq_entry {
     }
 }
 
-pub(crate) fn give_back(
-    removed: &Removed<MpiPattern, *mut c_void, Message>,
-    back: mq_removed_fn,
-    user: *mut c_void,
-) {
+pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_void) {
     let entry = match removed {
         Removed::Posted(pattern, receive) => show(&Entry::Posted(*pattern, receive)),
         Removed::Unexpected(envelope, message) => show(&Entry::Unexpected(*envelope, message)),
@@ -53,10 +50,10 @@ pub(crate) fn give_back(
 /// Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
 /// null): posted receives in posting order, then messages in order of arrival, context by context.
 ///
-/// Errors: `MQ_ERR_NULL`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
-/// `engine` was made by `mq_engine_new`; the functions do not use it.
+/// `engine` is null or was made by `mq_engine_new`; the functions are null or of their types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_purge(
     engine: *mut mq_engine,
@@ -64,120 +61,166 @@ pub unsafe extern "C" fn mq_purge(
     back: mq_removed_fn,
     user: *mut c_void,
 ) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
+    let body = |entered: &mut Entered<'_>| {
         let select = select.ok_or(MQ_ERR_NULL)?;
-        let mut chosen = |entry: &Entry<'_, MpiPattern, *mut c_void, Message>| {
+        settle(entered.front, entered.matching);
+        let mut chosen = |entry: &EntryOf<'_>| {
             let entry = show(entry);
             // SAFETY: a function of this type, from the caller, with the caller's own pointer.
             unsafe { select(user, &raw const entry) != 0 }
         };
-        let mut removed = |removed| give_back(&removed, back, user);
-        engine.engine.purge(&mut chosen, &mut removed);
+        let mut removed = |removed: &RemovedOf| give_back(removed, back, user);
+        entered.with_callbacks(|matching, _| matching.purge(&mut chosen, &mut removed));
         Ok(MQ_NONE)
-    })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
 }
 
 /// Shows every entry: posted receives in posting order, then messages in order of arrival, context by
 /// context.
 ///
-/// Errors: `MQ_ERR_NULL`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
-/// `engine` was made by `mq_engine_new`; the function does not use it.
+/// `engine` is null or was made by `mq_engine_new`; the function is null or of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_visit(
-    engine: *const mq_engine,
+    engine: *mut mq_engine,
     visitor: mq_entry_fn,
     user: *mut c_void,
 ) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow(engine) }?;
+    let body = |entered: &mut Entered<'_>| {
         let visitor = visitor.ok_or(MQ_ERR_NULL)?;
-        engine.engine.visit(&mut |entry| {
-            let entry = show(&entry);
-            // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-            unsafe { visitor(user, &raw const entry) };
+        settle(entered.front, entered.matching);
+        entered.with_callbacks(|matching, _| {
+            matching.visit(&mut |entry| {
+                let entry = show(&entry);
+                // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+                unsafe { visitor(user, &raw const entry) };
+            });
         });
         Ok(MQ_NONE)
-    })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
 }
 
 /// Writes how many receives are posted and how many messages are unexpected, in all contexts.
 ///
-/// Errors: `MQ_ERR_NULL`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
-/// `engine` was made by `mq_engine_new`; the outputs are null or valid for a write.
+/// `engine` is null or was made by `mq_engine_new`; the outputs are null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_lengths(
-    engine: *const mq_engine,
+    engine: *mut mq_engine,
     posted: *mut u64,
     unexpected: *mut u64,
 ) -> c_int {
-    guard(|| {
+    let body = |entered: &mut Entered<'_>| {
+        let engine = entered.matching.engine();
+        let in_front = if entered.front.open == 0 { 0 } else { 1 };
+        let receives = in_front * u64::from(entered.front.receives);
+        let messages = in_front * u64::from(entered.front.messages);
         // SAFETY: as required of the caller.
-        let engine = unsafe { borrow(engine) }?;
+        unsafe { write(posted, engine.posted_len() as u64 + receives) };
         // SAFETY: as required of the caller.
-        unsafe { write(posted, engine.engine.posted_len() as u64) };
-        // SAFETY: as required of the caller.
-        unsafe { write(unexpected, engine.engine.unexpected_len() as u64) };
+        unsafe { write(unexpected, engine.unexpected_len() as u64 + messages) };
         Ok(MQ_NONE)
-    })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
 }
 
-/// Writes how many receives of a context ask for rank `source` by name, and how many of its messages
-/// came from it. Visits all entries.
+/// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how many
+/// of the context's messages came from it. Visits all entries.
 ///
-/// Errors: `MQ_ERR_NULL`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
-/// As for `mq_lengths`.
+/// As for `mq_lengths`; each output is null or has room for `ranks` numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_lengths_by_source(
-    engine: *const mq_engine,
+    engine: *mut mq_engine,
     context: u32,
-    source: u32,
+    ranks: u32,
     posted: *mut u64,
     unexpected: *mut u64,
 ) -> c_int {
-    guard(|| {
+    let body = |entered: &mut Entered<'_>| {
+        settle(entered.front, entered.matching);
         // SAFETY: as required of the caller.
-        let engine = unsafe { borrow(engine) }?;
-        let (mut receives, mut messages) = (0, 0);
-        engine.engine.visit(&mut |entry| match entry {
-            Entry::Posted(pattern, _) => {
-                let named = pattern.source() == Source::from(source);
-                receives += u64::from(named && pattern.context().0 == context);
-            }
-            Entry::Unexpected(envelope, _) => {
-                let from = envelope.source().0 == source;
-                messages += u64::from(from && envelope.context().0 == context);
+        let posted = unsafe { numbers(posted, ranks) };
+        // SAFETY: as required of the caller.
+        let unexpected = unsafe { numbers(unexpected, ranks) };
+        posted.fill(0);
+        unexpected.fill(0);
+        entered.matching.visit(&mut |entry| {
+            let (of, rank, counts) = match entry {
+                Entry::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
+                Entry::Unexpected(envelope, _) => {
+                    let source = Source::Rank(envelope.source());
+                    (envelope.context(), source, &mut *unexpected)
+                }
+            };
+            if let Source::Rank(rank) = rank
+                && of.0 == context
+                && let Some(count) = counts.get_mut(rank.0 as usize)
+            {
+                *count += 1;
             }
         });
-        // SAFETY: as required of the caller.
-        unsafe { write(posted, receives) };
-        // SAFETY: as required of the caller.
-        unsafe { write(unexpected, messages) };
         Ok(MQ_NONE)
-    })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// # Safety
+/// `numbers` is null or has room for `count` numbers, which nothing else uses.
+unsafe fn numbers<'a>(numbers: *mut u64, count: u32) -> &'a mut [u64] {
+    if numbers.is_null() {
+        return &mut [];
+    }
+    // SAFETY: as required of the caller.
+    unsafe { core::slice::from_raw_parts_mut(numbers, count as usize) }
 }
 
 /// Writes the heap bytes that the queues hold, in use or kept for reuse.
 ///
-/// Errors: `MQ_ERR_NULL`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// As for `mq_lengths`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mq_memory(engine: *const mq_engine, bytes: *mut u64) -> c_int {
-    guard(|| {
+pub unsafe extern "C" fn mq_memory(engine: *mut mq_engine, bytes: *mut u64) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
         // SAFETY: as required of the caller.
-        let engine = unsafe { borrow(engine) }?;
-        // SAFETY: as required of the caller.
-        unsafe { write(bytes, engine.engine.memory().total() as u64) };
+        unsafe { write(bytes, entered.matching.bytes()) };
         Ok(MQ_NONE)
-    })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// Writes what was counted since the engine was made.
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_NO_STATISTICS`.
+///
+/// # Safety
+/// As for `mq_lengths`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_statistics_read(
+    engine: *mut mq_engine,
+    statistics: *mut mq_statistics,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        let watch = entered.matching.watch().ok_or(MQ_ERR_NO_STATISTICS)?;
+        // SAFETY: as required of the caller.
+        unsafe { write(statistics, watch.tally().read()) };
+        Ok(MQ_NONE)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
 }

@@ -5,31 +5,51 @@
 //! success, and never lets a panic cross.
 //!
 //! # Threads
-//! An engine is used by one thread at a time: the caller locks, as MPI libraries do. Different
-//! engines are independent. The library has no state of its own, starts no thread and installs no
-//! handler, so that `fork` and `dlclose` are harmless.
+//! An engine is used by one thread at a time: the caller locks, as MPI libraries do, or asks for a
+//! locked engine. Different engines are independent. The library starts no thread and installs no
+//! handler; after a `fork` the child's engines are its own and record nothing.
 //!
 //! This crate is a C interface: its function bodies read and write through the caller's pointers.
 #![allow(unsafe_code)]
 #![allow(non_camel_case_types, reason = "the names are C's")]
+#![allow(
+    clippy::disallowed_types,
+    reason = "single flags and counters: nothing between threads that a model could explore"
+)]
 
+mod allocator;
 mod class;
 mod engine;
-mod guard;
+mod front;
+mod gate;
+mod halves;
 mod inspect;
+mod matching;
 mod operations;
+mod session;
 mod status;
 mod types;
+mod watch;
 
+pub use allocator::{mq_alloc_fn, mq_allocator, mq_allocator_set, mq_release_fn};
 pub use class::*;
 pub use engine::{
-    mq_context_create, mq_context_free, mq_engine, mq_engine_free, mq_engine_new,
-    mq_structure_name, mq_version,
+    mq_context_create, mq_context_free, mq_engine_free, mq_engine_new, mq_structure_name,
+    mq_version,
+};
+pub use front::{MQ_FRONT_SIZE, MQ_FRONT_SLOT, mq_front, mq_parked};
+pub use gate::mq_engine;
+pub use halves::{
+    mq_deliver, mq_extract, mq_find, mq_queue_message, mq_queue_probe, mq_queue_receive, mq_take,
 };
 pub use inspect::{
     mq_entry_fn, mq_lengths, mq_lengths_by_source, mq_memory, mq_purge, mq_removed_fn,
-    mq_select_fn, mq_visit,
+    mq_select_fn, mq_statistics_read, mq_visit,
 };
-pub use operations::{mq_announce, mq_arrive, mq_cancel, mq_extract, mq_post, mq_probe};
+pub use operations::{mq_announce, mq_arrive, mq_cancel, mq_post, mq_probe};
+pub use session::{
+    mq_queue_statistics, mq_session, mq_session_close, mq_session_open, mq_session_options,
+    mq_statistics,
+};
 pub use status::*;
 pub use types::*;

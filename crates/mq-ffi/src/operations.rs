@@ -1,24 +1,62 @@
-//! The match operations.
+//! The match operations, each in one step.
 
 use core::ffi::{c_int, c_void};
 
-use mq_core::mpi::MpiEnvelope;
-use mq_core::{Arrive, CollectiveCall, ContextId, Post, TrafficClass};
+use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
-use crate::engine::{Message, mq_engine};
-use crate::guard::{borrow, borrow_mut, guard, write};
+use crate::front::{reopen, settle};
+use crate::gate::{Entered, borrow, enter, mq_engine, write};
+use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
+
+/// Runs an operation on `context`, with the front out of its way before and open again after.
+///
+/// # Safety
+/// As for [`enter`].
+#[inline]
+pub(crate) unsafe fn operate(
+    engine: *mut mq_engine,
+    context: impl FnOnce() -> Result<u32, c_int>,
+    body: impl FnOnce(&mut Matching) -> Result<c_int, c_int>,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        let context = context()?;
+        settle(entered.front, entered.matching);
+        let status = body(entered.matching);
+        reopen(entered.front, entered.matching, context);
+        status
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// Writes a message that was found.
+///
+/// # Safety
+/// The outputs are null or valid for a write.
+pub(crate) unsafe fn show_message(
+    message: *mut *mut c_void,
+    envelope: *mut mq_envelope,
+    (carried, cookie): &Taken,
+) -> c_int {
+    // SAFETY: as required of the caller.
+    unsafe { write(message, *cookie) };
+    // SAFETY: as required of the caller.
+    unsafe { write(envelope, mq_envelope::of(carried)) };
+    MQ_MATCHED
+}
 
 /// Posts a receive, or takes the earliest unexpected message that it matches.
 ///
 /// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued, `*handle`
-/// is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-/// `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`; the receive is not queued then.
+/// is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
+/// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`,
+/// `MQ_ERR_MEMORY`; the receive is not queued then.
 ///
 /// # Safety
-/// `engine` was made by `mq_engine_new` and is used by no other thread; `pattern` is valid; the outputs
-/// are null or valid for a write.
+/// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses it;
+/// `pattern` is null or valid; the outputs are null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_post(
     engine: *mut mq_engine,
@@ -28,38 +66,29 @@ pub unsafe extern "C" fn mq_post(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
-        // SAFETY: as required of the caller.
-        let pattern = unsafe { borrow(pattern) }?;
-        let post = engine.engine.post(pattern.read()?, receive);
-        match post.map_err(|refused| of(refused.error))? {
-            Post::Queued(queued) => {
-                // SAFETY: as required of the caller.
-                unsafe { write(handle, mq_handle::of(queued)) };
-                Ok(MQ_NONE)
-            }
-            Post::Matched {
-                envelope: carried,
-                message: taken,
-                ..
-            } => {
-                // SAFETY: as required of the caller.
-                unsafe { write(message, taken.cookie) };
-                // SAFETY: as required of the caller.
-                unsafe { write(envelope, mq_envelope::of(&carried)) };
-                Ok(MQ_MATCHED)
-            }
+    // SAFETY: as required of the caller.
+    let pattern = || unsafe { borrow(pattern) };
+    let body = |matching: &mut Matching| match matching.post(pattern()?.read()?, receive)? {
+        Posted::Queued(queued) => {
+            // SAFETY: as required of the caller.
+            unsafe { write(handle, mq_handle::of(queued)) };
+            Ok(MQ_NONE)
         }
-    })
+        Posted::Matched(carried, taken) => {
+            // SAFETY: as required of the caller.
+            Ok(unsafe { show_message(message, envelope, &(carried, taken)) })
+        }
+    };
+    // SAFETY: as required of the caller.
+    unsafe { operate(engine, || Ok(pattern()?.context), body) }
 }
 
 /// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues it.
 ///
 /// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as unexpected.
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`,
-/// `MQ_ERR_BYTE_BUDGET`; the message is not queued then and remains the caller's.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
+/// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not
+/// queued then and remains the caller's.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -71,42 +100,18 @@ pub unsafe extern "C" fn mq_arrive(
     message: *mut c_void,
     receive: *mut *mut c_void,
 ) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
-        // SAFETY: as required of the caller.
-        let envelope = unsafe { borrow(envelope) }?;
-        let message = Message {
-            cookie: message,
-            bytes,
+    // SAFETY: as required of the caller.
+    let envelope = || unsafe { borrow(envelope) };
+    let body = |matching: &mut Matching| {
+        let Some(taken) = matching.arrive(envelope()?.read()?, bytes, message)? else {
+            return Ok(MQ_NONE);
         };
-        let arrival = engine.engine.arrive(envelope.read()?, message);
-        match arrival.map_err(|refused| of(refused.error))? {
-            Arrive::Unexpected => Ok(MQ_NONE),
-            Arrive::Matched { receive: taken, .. } => {
-                // SAFETY: as required of the caller.
-                unsafe { write(receive, taken) };
-                Ok(MQ_MATCHED)
-            }
-        }
-    })
-}
-
-/// Writes the message that a probe found.
-///
-/// # Safety
-/// The outputs are null or valid for a write.
-unsafe fn show_message(
-    message: *mut *mut c_void,
-    envelope: *mut mq_envelope,
-    cookie: *mut c_void,
-    carried: &MpiEnvelope,
-) -> c_int {
+        // SAFETY: as required of the caller.
+        unsafe { write(receive, taken) };
+        Ok(MQ_MATCHED)
+    };
     // SAFETY: as required of the caller.
-    unsafe { write(message, cookie) };
-    // SAFETY: as required of the caller.
-    unsafe { write(envelope, mq_envelope::of(carried)) };
-    MQ_MATCHED
+    unsafe { operate(engine, || Ok(envelope()?.context), body) }
 }
 
 /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
@@ -123,52 +128,23 @@ pub unsafe extern "C" fn mq_probe(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
-        // SAFETY: as required of the caller.
-        let pattern = unsafe { borrow(pattern) }?;
-        let seen = engine.engine.probe(&pattern.read()?).map_err(of)?;
-        let Some((carried, seen)) = seen else {
+    // SAFETY: as required of the caller.
+    let pattern = || unsafe { borrow(pattern) };
+    let body = |matching: &mut Matching| {
+        let Some((_, seen)) = matching.find(&pattern()?.read()?)? else {
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
-        Ok(unsafe { show_message(message, envelope, seen.cookie, &carried) })
-    })
-}
-
-/// Takes the earliest unexpected message that `pattern` matches, and queues nothing otherwise
-/// (matched probe).
-///
-/// Outcomes, outputs and errors as for `mq_probe`.
-///
-/// # Safety
-/// As for `mq_post`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mq_extract(
-    engine: *mut mq_engine,
-    pattern: *const mq_pattern,
-    message: *mut *mut c_void,
-    envelope: *mut mq_envelope,
-) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
-        // SAFETY: as required of the caller.
-        let pattern = unsafe { borrow(pattern) }?;
-        let taken = engine.engine.extract(&pattern.read()?).map_err(of)?;
-        let Some((carried, taken)) = taken else {
-            return Ok(MQ_NONE);
-        };
-        // SAFETY: as required of the caller.
-        Ok(unsafe { show_message(message, envelope, taken.cookie, &carried) })
-    })
+        Ok(unsafe { show_message(message, envelope, &seen) })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { operate(engine, || Ok(pattern()?.context), body) }
 }
 
 /// Takes a posted receive out by name.
 ///
 /// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left already:
-/// matched, cancelled or purged. Errors: `MQ_ERR_NULL`.
+/// matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -178,24 +154,23 @@ pub unsafe extern "C" fn mq_cancel(
     handle: mq_handle,
     receive: *mut *mut c_void,
 ) -> c_int {
-    guard(|| {
+    let body = |matching: &mut Matching| {
+        let Some(cancelled) = matching.cancel(handle.read()) else {
+            return Ok(MQ_NONE);
+        };
         // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
-        match engine.engine.cancel(handle.read()) {
-            Some(cancelled) => {
-                // SAFETY: as required of the caller.
-                unsafe { write(receive, cancelled) };
-                Ok(MQ_MATCHED)
-            }
-            None => Ok(MQ_NONE),
-        }
-    })
+        unsafe { write(receive, cancelled) };
+        Ok(MQ_MATCHED)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { operate(engine, || Ok(handle.context), body) }
 }
 
 /// Announces that this process takes part in a collective call of `traffic_class` with messages of
 /// `bytes` bytes over `size` ranks. Only some structures listen.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT` (no collective class).
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
+/// `MQ_ERR_ARGUMENT` (no collective class).
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -207,18 +182,15 @@ pub unsafe extern "C" fn mq_announce(
     bytes: u64,
     size: u32,
 ) -> c_int {
-    guard(|| {
-        // SAFETY: as required of the caller.
-        let engine = unsafe { borrow_mut(engine) }?;
+    let body = |matching: &mut Matching| {
         let class = TrafficClass::ALL.get(traffic_class as usize).copied();
         let class = class.filter(|class| class.is_collective());
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let call = CollectiveCall::new(
-            ContextId(context),
-            class.ok_or(MQ_ERR_ARGUMENT)?,
-            bytes,
-            size,
-        );
-        engine.engine.announce(&call).map(|()| MQ_NONE).map_err(of)
-    })
+        let class = class.ok_or(MQ_ERR_ARGUMENT)?;
+        let call = CollectiveCall::new(ContextId(context), class, bytes, size);
+        let announced = matching.engine_mut().announce(&call);
+        announced.map(|()| MQ_NONE).map_err(of)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { operate(engine, || Ok(context), body) }
 }

@@ -30,6 +30,14 @@ pub const MQ_ERR_BYTE_BUDGET: c_int = -8;
 pub const MQ_ERR_STRUCTURE: c_int = -9;
 /// An argument has a value that it cannot have.
 pub const MQ_ERR_ARGUMENT: c_int = -10;
+/// The engine or session was freed or closed already.
+pub const MQ_ERR_ENGINE: c_int = -11;
+/// The call came from within a callback of a call to the same engine.
+pub const MQ_ERR_REENTRANT: c_int = -12;
+/// The caller's allocator refused; nothing was queued.
+pub const MQ_ERR_MEMORY: c_int = -13;
+/// The engine was made without statistics.
+pub const MQ_ERR_NO_STATISTICS: c_int = -14;
 /// A fault inside libmq; the engine must not be used any more.
 pub const MQ_ERR_INTERNAL: c_int = -99;
 
@@ -52,6 +60,12 @@ fn text(status: c_int) -> Option<&'static CStr> {
         }
         MQ_ERR_STRUCTURE => c"there is no structure of that name; see mq_structure_name",
         MQ_ERR_ARGUMENT => c"an argument has a value that it cannot have",
+        MQ_ERR_ENGINE => c"the engine or session was freed or closed already",
+        MQ_ERR_REENTRANT => {
+            c"a callback may not call the engine that called it; note what to do and do it after"
+        }
+        MQ_ERR_MEMORY => c"the allocator returned null; nothing was queued",
+        MQ_ERR_NO_STATISTICS => c"the engine was made without MQ_STATISTICS",
         MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",
         _ => return None,
     })
@@ -87,7 +101,7 @@ mod tests {
         let mut distinct = known.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(known.len(), 13);
+        assert_eq!(known.len(), 17);
         assert_eq!(distinct.len(), known.len());
     }
 }

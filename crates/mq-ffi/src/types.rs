@@ -3,8 +3,9 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{ContextId, Handle, Rank, Source, Tag, TrafficClass};
+use mq_core::{ContextId, Handle, MessageHandle, Rank, Source, Tag, TrafficClass};
 
+use crate::session::mq_session;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK};
 
 /// As `mq_pattern.source`: any sender.
@@ -55,6 +56,25 @@ pub struct mq_handle {
     pub context: u32,
 }
 
+/// The name of an unexpected message, from `mq_find`; as lasting as `mq_handle`.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct mq_message_handle {
+    /// Opaque.
+    pub sequence: u64,
+    /// Opaque.
+    pub slot: u32,
+    /// Opaque.
+    pub context: u32,
+}
+
+/// As a bit of `mq_engine_options.flags`: count, for `mq_statistics_read`.
+pub const MQ_STATISTICS: u32 = 1;
+/// Every call takes a lock of the engine's own: for callers that have none.
+pub const MQ_LOCKED: u32 = 2;
+/// Keep no entries where `mq_inline.h` finds them: every inline call becomes a call.
+pub const MQ_NO_FRONT: u32 = 4;
+
 /// What an engine is told when it is made. Zeroed, it asks for the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +85,10 @@ pub struct mq_engine_options {
     pub max_unexpected: u64,
     /// The most bytes in unexpected messages, as `mq_arrive` is told; 0 for no limit.
     pub max_unexpected_bytes: u64,
+    /// `MQ_STATISTICS` and its like.
+    pub flags: u32,
+    /// The session that the engine is part of, or null.
+    pub session: *const mq_session,
 }
 
 /// As a bit of `mq_context_options.promises`: no receive will be from any source
@@ -83,6 +107,8 @@ pub struct mq_context_options {
     pub size: u32,
     /// `MQ_NO_ANY_SOURCE` and its like.
     pub promises: u32,
+    /// This process's rank in it; only a trace needs it.
+    pub rank: u32,
     /// The name of a structure for this context alone, or null for the engine's.
     pub structure: *const c_char,
 }
@@ -192,6 +218,22 @@ impl mq_handle {
 
     pub(crate) const fn read(self) -> Handle {
         Handle::new(ContextId(self.context), self.slot, self.sequence)
+    }
+}
+
+impl mq_message_handle {
+    pub(crate) const fn of(message: MessageHandle) -> Self {
+        let name = message.name();
+        Self {
+            sequence: name.sequence(),
+            slot: name.slot(),
+            context: name.context().0,
+        }
+    }
+
+    pub(crate) const fn read(self) -> MessageHandle {
+        let name = Handle::new(ContextId(self.context), self.slot, self.sequence);
+        MessageHandle::new(name)
     }
 }
 

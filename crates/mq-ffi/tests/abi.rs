@@ -21,6 +21,7 @@ impl Fixture {
         let context = mq_context_options {
             size: 8,
             promises,
+            rank: 0,
             structure: null(),
         };
         // SAFETY: as above.
@@ -127,6 +128,8 @@ fn options(structure: Option<&CStr>, entries: u64, bytes: u64) -> mq_engine_opti
         structure: structure.map_or(null(), CStr::as_ptr),
         max_unexpected: entries,
         max_unexpected_bytes: bytes,
+        flags: 0,
+        session: null(),
     }
 }
 
@@ -259,14 +262,14 @@ fn null_pointers_are_errors() {
             mq_announce(null_mut(), 0, MQ_CLASS_BARRIER, 0, 1),
             mq_purge(queues.0, None, None, null_mut()),
             mq_visit(queues.0, None, null_mut()),
-            mq_lengths(null(), null_mut(), null_mut()),
-            mq_lengths_by_source(null(), 0, 0, null_mut(), null_mut()),
-            mq_memory(null(), null_mut()),
+            mq_lengths(null_mut(), null_mut(), null_mut()),
+            mq_lengths_by_source(null_mut(), 0, 0, null_mut(), null_mut()),
+            mq_memory(null_mut(), null_mut()),
         ]
     };
     assert_eq!(statuses, [MQ_ERR_NULL; 16]);
     // SAFETY: null is allowed.
-    unsafe { mq_engine_free(null_mut()) };
+    assert_eq!(unsafe { mq_engine_free(null_mut()) }, MQ_NONE);
     // Outputs that nobody wants are not written.
     // SAFETY: the engine and the pattern are valid.
     let posted = unsafe {
@@ -328,11 +331,11 @@ fn entries_are_shown_counted_and_purged_in_order() {
     let mut seen: Vec<(c_int, usize)> = Vec::new();
     let mut purged: Vec<(c_int, usize)> = Vec::new();
     let mut left: Vec<(c_int, usize)> = Vec::new();
-    let (mut posted, mut unexpected, mut bytes) = (0, 0, 0);
+    let (mut posted, mut unexpected, mut bytes) = ([9; 4], [9; 4], 0);
     // SAFETY: the pointers are valid, and the functions take them for what they are.
     unsafe {
         mq_visit(queues.0, Some(collect), (&raw mut seen).cast());
-        mq_lengths_by_source(queues.0, 1, 2, &raw mut posted, &raw mut unexpected);
+        mq_lengths_by_source(queues.0, 1, 4, posted.as_mut_ptr(), unexpected.as_mut_ptr());
         mq_memory(queues.0, &raw mut bytes);
         let status = mq_purge(
             queues.0,
@@ -344,7 +347,7 @@ fn entries_are_shown_counted_and_purged_in_order() {
         mq_context_free(queues.0, 1, Some(collect), (&raw mut left).cast());
     }
     assert_eq!(seen, [(1, 1), (1, 2), (1, 3), (0, 11), (0, 12)]);
-    assert_eq!((posted, unexpected), (2, 1));
+    assert_eq!((posted, unexpected), ([0, 0, 2, 1], [0, 0, 1, 0]));
     assert!(bytes > 0);
     assert_eq!(purged, [(1, 1), (1, 3), (0, 12)]);
     assert_eq!(left, [(1, 2), (0, 11)]);

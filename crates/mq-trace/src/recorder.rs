@@ -147,6 +147,14 @@ impl<W: Write> Recorder<W> {
         self.writer.write(&Line::Cancel { receive })
     }
 
+    /// Hands what is buffered to the stream.
+    ///
+    /// # Errors
+    /// The stream fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
     /// Completes the trace and hands the stream back.
     ///
     /// # Errors

@@ -100,6 +100,14 @@ impl<W: Write> TraceWriter<W> {
         writeln!(self.sink.as_write(), "{line}")
     }
 
+    /// Hands what is buffered to the stream, so that a reader may see it before the end.
+    ///
+    /// # Errors
+    /// The stream failed; the trace cannot be continued.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.sink.as_write().flush()
+    }
+
     /// Writes what is buffered and the gzip trailer, flushes, and hands the stream back.
     ///
     /// # Errors

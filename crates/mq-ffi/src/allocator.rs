@@ -1,0 +1,253 @@
+//! Allocation through functions of the caller's.
+//!
+//! Rust's collections take a failed allocation as the end of the process. A library inside an
+//! application may not end it, so when the caller's function refuses, the memory comes from the
+//! system, the operation that asked for it is undone, and its call returns `MQ_ERR_MEMORY`.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::alloc::System;
+
+use crate::gate::{borrow, guard};
+use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_NULL, MQ_NONE};
+
+/// Returns `bytes` bytes at an address that is a multiple of `align`, a power of two, or null.
+pub type mq_alloc_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, align: usize) -> *mut c_void>;
+
+/// Takes back what the other function returned for the same `bytes` and `align`.
+pub type mq_release_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
+>;
+
+/// Where libmq gets its memory. The functions must not call libmq, and are called by any thread that
+/// does.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_allocator {
+    /// Not null.
+    pub allocate: mq_alloc_fn,
+    /// Not null.
+    pub release: mq_release_fn,
+    /// Handed to both.
+    pub user: *mut c_void,
+}
+
+/// The caller's functions, for ever; null before they are set.
+static CUSTOM: AtomicPtr<mq_allocator> = AtomicPtr::new(ptr::null_mut());
+/// Whether memory was handed out before.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+/// Whether the caller's function has refused since the last look.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+/// Blocks that come from the system although there are functions of the caller's.
+static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call but
+/// `mq_version`, `mq_strerror` and `mq_structure_name`.
+///
+/// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`. (The
+/// memory that undoing it takes is the system's.)
+///
+/// Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
+///
+/// # Safety
+/// `allocator` is null or valid; its functions do what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_allocator_set(allocator: *const mq_allocator) -> c_int {
+    guard(|| {
+        // SAFETY: as required of the caller.
+        let allocator = unsafe { borrow(allocator) }?;
+        if allocator.allocate.is_none() || allocator.release.is_none() {
+            return Err(MQ_ERR_NULL);
+        }
+        if IN_USE.swap(true, Ordering::SeqCst) {
+            return Err(MQ_ERR_ARGUMENT);
+        }
+        // SAFETY: the layout has a size.
+        let memory = unsafe { System.alloc(Layout::new::<mq_allocator>()) };
+        let kept = memory.cast::<mq_allocator>();
+        if kept.is_null() {
+            return Err(crate::status::MQ_ERR_MEMORY);
+        }
+        // SAFETY: allocated for this type just now.
+        unsafe { kept.write(*allocator) };
+        CUSTOM.store(kept, Ordering::Release);
+        Ok(MQ_NONE)
+    })
+}
+
+/// Whether the memory comes from functions of the caller's.
+#[inline(always)]
+pub(crate) fn is_custom() -> bool {
+    !CUSTOM.load(Ordering::Relaxed).is_null()
+}
+
+/// Whether the caller's function has refused since this was asked last.
+#[inline(always)]
+pub(crate) fn has_refused() -> bool {
+    is_custom() && look()
+}
+
+#[cold]
+fn look() -> bool {
+    REFUSED.load(Ordering::Relaxed) && REFUSED.swap(false, Ordering::Relaxed)
+}
+
+struct Switch;
+
+#[global_allocator]
+static SWITCH: Switch = Switch;
+
+// SAFETY: memory is the system's or that of the caller's functions, whose types promise what an
+// allocator must; each block goes back to where it came from. Nothing here unwinds.
+unsafe impl GlobalAlloc for Switch {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let custom = CUSTOM.load(Ordering::Acquire);
+        if custom.is_null() {
+            IN_USE.store(true, Ordering::Relaxed);
+            // SAFETY: as required of the caller.
+            return unsafe { System.alloc(layout) };
+        }
+        // SAFETY: set once, valid for ever.
+        let custom = unsafe { &*custom };
+        alloc_custom(custom, layout)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        let custom = CUSTOM.load(Ordering::Acquire);
+        if custom.is_null() {
+            // SAFETY: as required of the caller.
+            return unsafe { System.dealloc(memory, layout) };
+        }
+        // SAFETY: set once, valid for ever.
+        let custom = unsafe { &*custom };
+        release_custom(custom, memory, layout);
+    }
+}
+
+fn alloc_custom(custom: &mq_allocator, layout: Layout) -> *mut u8 {
+    let Some(allocate) = custom.allocate else {
+        return ptr::null_mut();
+    };
+    // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+    let memory = unsafe { allocate(custom.user, layout.size(), layout.align()) };
+    if !memory.is_null() {
+        return memory.cast();
+    }
+    REFUSED.store(true, Ordering::Relaxed);
+    overdraft::alloc(layout)
+}
+
+fn release_custom(custom: &mq_allocator, memory: *mut u8, layout: Layout) {
+    if OVERDRAWN.load(Ordering::Acquire) > 0 && overdraft::release(memory, layout) {
+        return;
+    }
+    if let Some(release) = custom.release {
+        // SAFETY: the block came from the other function.
+        unsafe { release(custom.user, memory.cast(), layout.size(), layout.align()) };
+    }
+}
+
+/// Blocks of the system's, known by address.
+mod overdraft {
+    use super::{AtomicBool, GlobalAlloc, Layout, OVERDRAWN, Ordering, System, ptr};
+    use core::cell::UnsafeCell;
+
+    /// Stands in front of each block.
+    struct Head {
+        next: *mut Head,
+        block: *mut u8,
+    }
+
+    /// The first head, and whether somebody is at the list. A mutex that may put a thread to sleep
+    /// could need memory for it.
+    struct List {
+        busy: AtomicBool,
+        first: UnsafeCell<*mut Head>,
+    }
+    // SAFETY: the heads are reached by one thread at a time, which `busy` sees to.
+    unsafe impl Sync for List {}
+
+    static BLOCKS: List = List {
+        busy: AtomicBool::new(false),
+        first: UnsafeCell::new(ptr::null_mut()),
+    };
+
+    impl List {
+        fn with<T>(&self, body: impl FnOnce(*mut *mut Head) -> T) -> T {
+            while self.busy.swap(true, Ordering::Acquire) {
+                core::hint::spin_loop();
+            }
+            let done = body(self.first.get());
+            self.busy.store(false, Ordering::Release);
+            done
+        }
+    }
+
+    /// The layout with room for a head, and where the block begins in it.
+    fn with_head(layout: Layout) -> Option<(Layout, usize)> {
+        let (whole, offset) = Layout::new::<Head>().extend(layout).ok()?;
+        Some((whole.pad_to_align(), offset))
+    }
+
+    pub(super) fn alloc(layout: Layout) -> *mut u8 {
+        let Some((whole, offset)) = with_head(layout) else {
+            return ptr::null_mut();
+        };
+        // SAFETY: a head has a size.
+        let memory = unsafe { System.alloc(whole) };
+        if memory.is_null() {
+            return memory;
+        }
+        // SAFETY: `offset` lies within the allocation.
+        let block = unsafe { memory.add(offset) };
+        let head = memory.cast::<Head>();
+        BLOCKS.with(|first| {
+            // SAFETY: this thread alone is at the list.
+            let next = unsafe { *first };
+            // SAFETY: the allocation begins with room for a head, and is aligned for it.
+            unsafe { head.write(Head { next, block }) };
+            // SAFETY: as above.
+            unsafe { *first = head };
+        });
+        OVERDRAWN.fetch_add(1, Ordering::Release);
+        block
+    }
+
+    /// Frees the block if it is one of these.
+    pub(super) fn release(block: *mut u8, layout: Layout) -> bool {
+        let Some(head) = BLOCKS.with(|first| unlink(first, block)) else {
+            return false;
+        };
+        OVERDRAWN.fetch_sub(1, Ordering::Release);
+        if let Some((whole, _)) = with_head(layout) {
+            // SAFETY: allocated with this layout by `alloc`.
+            unsafe { System.dealloc(head.cast(), whole) };
+        }
+        true
+    }
+    /// Takes the head of a block out of the list that begins at `place`.
+    fn unlink(mut place: *mut *mut Head, block: *mut u8) -> Option<*mut Head> {
+        loop {
+            // SAFETY: the start of the list or the link of a head in it, and nobody else is at it.
+            let head = unsafe { *place };
+            if head.is_null() {
+                return None;
+            }
+            // SAFETY: a head in the list is allocated.
+            if unsafe { (*head).block } == block {
+                // SAFETY: as above.
+                let next = unsafe { (*head).next };
+                // SAFETY: as above.
+                unsafe { *place = next };
+                return Some(head);
+            }
+            // SAFETY: as above.
+            place = unsafe { &raw mut (*head).next };
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What stands between C and an engine, in every build: null and liveness checks, the refusal of
+//! calls from within a callback, the lock of a locked engine, and the panic boundary.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parking_lot::lock_api::RawMutex as _;
+use parking_lot::{Mutex, RawMutex};
+
+use crate::allocator;
+use crate::front::{mq_front, numbered_from};
+use crate::matching::Matching;
+use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL, MQ_ERR_REENTRANT, MQ_NONE};
+
+/// A matching engine. Opaque; made by `mq_engine_new`.
+pub struct mq_engine {
+    shell: Shell,
+}
+
+// `mq_inline.h` reads an engine's address as the front's.
+const _: () = assert!(core::mem::offset_of!(mq_engine, shell.front) == 0);
+
+#[repr(C)]
+struct Shell {
+    front: UnsafeCell<mq_front>,
+    mutex: RawMutex,
+    /// Whether calls take the mutex.
+    locked: AtomicBool,
+    /// Who is in a callback of the caller's; 0 if nobody.
+    in_callback: AtomicUsize,
+    /// `None` once freed.
+    matching: UnsafeCell<Option<Box<Matching>>>,
+}
+
+// SAFETY: the cells are reached by one thread at a time: the one that holds the mutex of a locked
+// engine, the only one that uses an engine without a lock.
+unsafe impl Sync for Shell {}
+
+impl core::fmt::Debug for mq_engine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("mq_engine").finish_non_exhaustive()
+    }
+}
+
+/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer can
+/// be told from a live one; the next engine uses it again.
+static FREED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
+
+struct Block(NonNull<mq_engine>);
+
+// SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
+unsafe impl Send for Block {}
+
+/// A block that holds an engine; names in its front are numbered from `sequence`.
+pub(crate) fn install(matching: Box<Matching>, locked: bool, sequence: u64) -> *mut mq_engine {
+    let front = numbered_from(sequence);
+    let reused = FREED.lock().pop();
+    let Some(Block(block)) = reused else {
+        let shell = Shell {
+            front: UnsafeCell::new(front),
+            mutex: RawMutex::INIT,
+            locked: AtomicBool::new(locked),
+            in_callback: AtomicUsize::new(0),
+            matching: UnsafeCell::new(Some(matching)),
+        };
+        return Box::into_raw(Box::new(mq_engine { shell }));
+    };
+    // SAFETY: blocks live for ever.
+    let shell = unsafe { &block.as_ref().shell };
+    shell.locked.store(locked, Ordering::Relaxed);
+    // SAFETY: nobody else has this block.
+    unsafe { *shell.front.get() = front };
+    // SAFETY: as above.
+    unsafe { *shell.matching.get() = Some(matching) };
+    block.as_ptr()
+}
+
+/// Empties a block and keeps it for the next engine.
+///
+/// # Safety
+/// `engine` is null or came from [`install`].
+pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
+    let Some(block) = NonNull::new(engine) else {
+        return MQ_NONE;
+    };
+    let emptied = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: blocks live for ever.
+        let shell = unsafe { &block.as_ref().shell };
+        let access = shell.access()?;
+        // SAFETY: this thread has the access.
+        let matching = unsafe { &mut *shell.matching.get() };
+        // SAFETY: as above.
+        unsafe { *shell.front.get() = mq_front::CLOSED };
+        let gone = matching.take().ok_or(MQ_ERR_ENGINE);
+        drop(access);
+        gone.map(drop)
+    }));
+    match emptied {
+        Ok(Ok(())) => {
+            FREED.lock().push(Block(block));
+            MQ_NONE
+        }
+        Ok(Err(status)) => status,
+        Err(_) => MQ_ERR_INTERNAL,
+    }
+}
+
+/// Tells threads apart, without a system call.
+fn thread_token() -> usize {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.with(|mark| core::ptr::from_ref(mark).addr())
+}
+
+/// The right to use an engine for the length of a call.
+struct Access<'a> {
+    mutex: Option<&'a RawMutex>,
+}
+
+impl Drop for Access<'_> {
+    fn drop(&mut self) {
+        if let Some(mutex) = self.mutex {
+            // SAFETY: locked by `access`, by this thread.
+            unsafe { mutex.unlock() };
+        }
+    }
+}
+
+impl Shell {
+    #[inline]
+    fn access(&self) -> Result<Access<'_>, c_int> {
+        let inside = self.in_callback.load(Ordering::Relaxed);
+        let locked = self.locked.load(Ordering::Relaxed);
+        if inside != 0 && (!locked || inside == thread_token()) {
+            return Err(MQ_ERR_REENTRANT);
+        }
+        let mutex = locked.then_some(&self.mutex);
+        if let Some(mutex) = mutex {
+            mutex.lock();
+        }
+        Ok(Access { mutex })
+    }
+}
+
+/// An engine in use by a call.
+pub(crate) struct Entered<'a> {
+    pub(crate) matching: &'a mut Matching,
+    pub(crate) front: &'a mut mq_front,
+    in_callback: &'a AtomicUsize,
+}
+
+impl Entered<'_> {
+    /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused.
+    pub(crate) fn with_callbacks<T>(
+        &mut self,
+        body: impl FnOnce(&mut Matching, &mut mq_front) -> T,
+    ) -> T {
+        struct Leave<'a>(&'a AtomicUsize);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                self.0.store(0, Ordering::Relaxed);
+            }
+        }
+        self.in_callback.store(thread_token(), Ordering::Relaxed);
+        let _leave = Leave(self.in_callback);
+        body(self.matching, self.front)
+    }
+}
+
+/// Runs the body of a call on an engine.
+///
+/// # Safety
+/// `engine` is null or came from [`install`], whether it was freed since or not.
+#[inline]
+pub(crate) unsafe fn enter(
+    engine: *const mq_engine,
+    body: impl FnOnce(&mut Entered<'_>) -> Result<c_int, c_int>,
+) -> c_int {
+    guard(|| {
+        // SAFETY: null, or a block, which lives for ever.
+        let shell = &unsafe { engine.as_ref() }.ok_or(MQ_ERR_NULL)?.shell;
+        let access = shell.access()?;
+        // SAFETY: this thread has the access; a call from a callback got none.
+        let matching = unsafe { &mut *shell.matching.get() };
+        // SAFETY: as above.
+        let front = unsafe { &mut *shell.front.get() };
+        let matching = matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?;
+        let in_callback = &shell.in_callback;
+        let status = body(&mut Entered {
+            matching,
+            front,
+            in_callback,
+        });
+        // What the caller's allocator refused was dealt with where something was queued; elsewhere it
+        // is of no consequence, and must not be taken for the next call's.
+        allocator::has_refused();
+        drop(access);
+        status
+    })
+}
+
+/// Runs the body of a call; a panic becomes a status.
+#[inline]
+pub(crate) fn guard(body: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
+    // After a panic the engine is not used any more, as the status says; nothing else is shared.
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(status) | Err(status)) => status,
+        Err(_) => MQ_ERR_INTERNAL,
+    }
+}
+
+/// The object behind a pointer from C.
+///
+/// # Errors
+/// `MQ_ERR_NULL`.
+///
+/// # Safety
+/// `pointer` is null, or valid for reads as `T` for the call.
+#[inline]
+pub(crate) unsafe fn borrow<'a, T>(pointer: *const T) -> Result<&'a T, c_int> {
+    // SAFETY: the caller vouches for a non-null pointer.
+    unsafe { pointer.as_ref() }.ok_or(MQ_ERR_NULL)
+}
+
+/// Writes an output that the caller may not want.
+///
+/// # Safety
+/// `output` is null, or valid for writes as `T`.
+#[inline]
+pub(crate) unsafe fn write<T>(output: *mut T, value: T) {
+    if !output.is_null() {
+        // SAFETY: not null, and the caller vouches for the rest.
+        unsafe { output.write(value) };
+    }
+}

@@ -1,0 +1,336 @@
+//! [`Matching`]: an engine's queues, and what is written down about them, behind all calls.
+
+use core::ffi::{c_int, c_void};
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::structures::AnyQueues;
+use mq_core::{Arrive, Engine, Entry, Footprint, Handle, MessageHandle, Post, Removed};
+
+use crate::front::Aliases;
+use crate::status::{MQ_ERR_MEMORY, of};
+use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
+use crate::watch::Watch;
+use crate::{allocator, watch};
+
+/// A message of the caller, and what it weighs against the byte budget.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub(crate) cookie: *mut c_void,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) type Queues = AnyQueues<MpiPattern, *mut c_void, Message>;
+pub(crate) type EntryOf<'a> = Entry<'a, MpiPattern, *mut c_void, Message>;
+pub(crate) type RemovedOf = Removed<MpiPattern, *mut c_void, Message>;
+
+/// What posting did.
+pub(crate) enum Posted {
+    Queued(Handle),
+    Matched(MpiEnvelope, *mut c_void),
+}
+
+/// An unexpected message: what it carries, and the caller's.
+pub(crate) type Taken = (MpiEnvelope, *mut c_void);
+
+/// An engine, with its statistics and recording if it has any.
+#[derive(Debug)]
+pub(crate) struct Matching {
+    engine: Engine<Queues>,
+    watch: Option<Box<Watch>>,
+    /// Entries queued.
+    queued: usize,
+    uses_front: bool,
+    pub(crate) aliases: Aliases,
+}
+
+impl Matching {
+    pub(crate) fn new(engine: Engine<Queues>, watch: Option<Watch>, uses_front: bool) -> Self {
+        Self {
+            engine,
+            uses_front: uses_front && watch.is_none(),
+            watch: watch.map(Box::new),
+            queued: 0,
+            aliases: Aliases::default(),
+        }
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    pub(crate) const fn may_use_front(&self) -> bool {
+        self.uses_front
+    }
+
+    /// The last rank of a context and its promises, as bits.
+    pub(crate) fn limits(&self, context: u32) -> Option<(u32, u32)> {
+        let limits = self.engine.limits(context)?;
+        let source = if limits.no_any_source {
+            MQ_NO_ANY_SOURCE
+        } else {
+            0
+        };
+        let tag = if limits.no_any_tag { MQ_NO_ANY_TAG } else { 0 };
+        Some((limits.last_rank, source | tag))
+    }
+
+    pub(crate) const fn engine(&self) -> &Engine<Queues> {
+        &self.engine
+    }
+
+    pub(crate) const fn engine_mut(&mut self) -> &mut Engine<Queues> {
+        &mut self.engine
+    }
+
+    pub(crate) fn watch(&self) -> Option<&Watch> {
+        self.watch.as_deref()
+    }
+
+    pub(crate) fn watch_mut(&mut self) -> Option<&mut Watch> {
+        self.watch.as_deref_mut()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        let watch = self.watch.as_ref().map_or(0, |watch| watch.bytes());
+        (self.engine.memory().total() + watch) as u64
+    }
+}
+
+/// The operations. Errors are statuses; nothing has changed then.
+impl Matching {
+    #[inline]
+    pub(crate) fn post(
+        &mut self,
+        pattern: MpiPattern,
+        receive: *mut c_void,
+    ) -> Result<Posted, c_int> {
+        if self.watch.is_some() {
+            return self.post_watched(pattern, receive);
+        }
+        let post = self.engine.post(pattern, receive);
+        match post.map_err(|refused| of(refused.error))? {
+            Post::Queued(handle) => {
+                self.receive_queued(handle)?;
+                Ok(Posted::Queued(handle))
+            }
+            Post::Matched {
+                envelope, message, ..
+            } => {
+                self.queued -= 1;
+                Ok(Posted::Matched(envelope, message.cookie))
+            }
+        }
+    }
+
+    #[cold]
+    fn post_watched(&mut self, pattern: MpiPattern, receive: *mut c_void) -> Result<Posted, c_int> {
+        match self.extract(&pattern)? {
+            Some((envelope, message)) => Ok(Posted::Matched(envelope, message)),
+            None => Ok(Posted::Queued(self.queue_receive(pattern, receive, false)?)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        envelope: MpiEnvelope,
+        bytes: u64,
+        cookie: *mut c_void,
+    ) -> Result<Option<*mut c_void>, c_int> {
+        if self.watch.is_some() || allocator::is_custom() {
+            return self.arrive_in_halves(envelope, bytes, cookie);
+        }
+        let arrival = self.engine.arrive(envelope, Message { cookie, bytes });
+        match arrival.map_err(|refused| of(refused.error))? {
+            Arrive::Unexpected => {
+                self.queued += 1;
+                Ok(None)
+            }
+            Arrive::Matched { receive, .. } => {
+                self.queued -= 1;
+                Ok(Some(receive))
+            }
+        }
+    }
+
+    #[cold]
+    fn arrive_in_halves(
+        &mut self,
+        envelope: MpiEnvelope,
+        bytes: u64,
+        cookie: *mut c_void,
+    ) -> Result<Option<*mut c_void>, c_int> {
+        let receive = self.deliver(&envelope)?;
+        if receive.is_none() {
+            self.queue_message(envelope, bytes, cookie)?;
+        }
+        Ok(receive)
+    }
+
+    #[inline]
+    pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<Taken>, c_int> {
+        let taken = match &mut self.watch {
+            None => self.engine.extract(pattern).map_err(of)?,
+            Some(watch) => watch.extract(&mut self.engine, pattern)?,
+        };
+        self.queued -= usize::from(taken.is_some());
+        Ok(taken.map(|(envelope, message)| (envelope, message.cookie)))
+    }
+
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        pattern: &MpiPattern,
+    ) -> Result<Option<(MessageHandle, Taken)>, c_int> {
+        let found = match &mut self.watch {
+            None => self.engine.find(pattern).map_err(of)?,
+            Some(watch) => return watch.find(&mut self.engine, pattern),
+        };
+        Ok(found.map(|(name, envelope, message)| (name, (envelope, message.cookie))))
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, message: MessageHandle) -> Option<Taken> {
+        let message = self.aliases.message(message)?;
+        let taken = match &mut self.watch {
+            None => self.engine.take(message),
+            Some(watch) => watch.take(&mut self.engine, message),
+        };
+        let (envelope, message) = taken?;
+        self.queued -= 1;
+        Some((envelope, message.cookie))
+    }
+
+    #[inline]
+    pub(crate) fn deliver(&mut self, envelope: &MpiEnvelope) -> Result<Option<*mut c_void>, c_int> {
+        let delivered = match &mut self.watch {
+            None => self.engine.deliver(envelope).map_err(of)?,
+            Some(watch) => watch.deliver(&mut self.engine, envelope)?,
+        };
+        self.queued -= usize::from(delivered.is_some());
+        Ok(delivered.map(|(_, receive)| receive))
+    }
+
+    #[inline]
+    pub(crate) fn queue_receive(
+        &mut self,
+        pattern: MpiPattern,
+        receive: *mut c_void,
+        probes: bool,
+    ) -> Result<Handle, c_int> {
+        let queued = match &mut self.watch {
+            None => self.engine.queue_receive(pattern, receive),
+            Some(watch) => watch.queue_receive(&mut self.engine, pattern, receive, probes),
+        };
+        let handle = queued.map_err(|refused| of(refused.error))?;
+        self.receive_queued(handle)?;
+        Ok(handle)
+    }
+
+    #[inline]
+    pub(crate) fn queue_message(
+        &mut self,
+        envelope: MpiEnvelope,
+        bytes: u64,
+        cookie: *mut c_void,
+    ) -> Result<MessageHandle, c_int> {
+        let message = Message { cookie, bytes };
+        let queued = match &mut self.watch {
+            None => self.engine.queue_message(envelope, message),
+            Some(watch) => watch.queue_message(&mut self.engine, envelope, message),
+        };
+        let name = queued.map_err(|refused| of(refused.error))?;
+        self.queued += 1;
+        if allocator::has_refused() {
+            self.take(name);
+            return Err(MQ_ERR_MEMORY);
+        }
+        Ok(name)
+    }
+
+    /// Queues a receive that is the engine's already: memory that is refused is no reason to lose it.
+    pub(crate) fn move_in_receive(
+        &mut self,
+        pattern: MpiPattern,
+        receive: *mut c_void,
+    ) -> Result<Handle, c_int> {
+        let queued = self.engine.queue_receive(pattern, receive);
+        self.queued += usize::from(queued.is_ok());
+        queued.map_err(|refused| of(refused.error))
+    }
+
+    /// Queues a message that is the engine's already.
+    pub(crate) fn move_in_message(
+        &mut self,
+        envelope: MpiEnvelope,
+        bytes: u64,
+        cookie: *mut c_void,
+    ) -> Result<MessageHandle, c_int> {
+        let queued = self
+            .engine
+            .queue_message(envelope, Message { cookie, bytes });
+        self.queued += usize::from(queued.is_ok());
+        queued.map_err(|refused| of(refused.error))
+    }
+
+    #[inline]
+    fn receive_queued(&mut self, handle: Handle) -> Result<(), c_int> {
+        self.queued += 1;
+        if allocator::has_refused() {
+            self.cancel(handle);
+            return Err(MQ_ERR_MEMORY);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn cancel(&mut self, handle: Handle) -> Option<*mut c_void> {
+        let handle = self.aliases.receive(handle)?;
+        let cancelled = match &mut self.watch {
+            None => self.engine.cancel(handle),
+            Some(watch) => watch.cancel(&mut self.engine, handle),
+        };
+        self.queued -= usize::from(cancelled.is_some());
+        cancelled
+    }
+
+    pub(crate) fn purge(
+        &mut self,
+        select: &mut dyn FnMut(&EntryOf<'_>) -> bool,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) {
+        match &mut self.watch {
+            None => self.engine.purge(select, &mut |removed| back(&removed)),
+            Some(watch) => watch.purge(&mut self.engine, select, back),
+        }
+        self.count();
+    }
+
+    pub(crate) fn free_context(
+        &mut self,
+        context: u32,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) -> Result<(), c_int> {
+        let freed = match &mut self.watch {
+            None => self
+                .engine
+                .free_context(context, &mut |removed| back(&removed)),
+            Some(watch) => watch.free_context(&mut self.engine, context, back),
+        };
+        self.count();
+        freed.map_err(of)
+    }
+
+    pub(crate) fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+        match &self.watch {
+            None => self.engine.visit(visitor),
+            Some(watch) => self.engine.visit(&mut |entry| {
+                watch::show(watch, &entry, visitor);
+            }),
+        }
+    }
+
+    fn count(&mut self) {
+        self.queued = self.engine.posted_len() + self.engine.unexpected_len();
+    }
+}

@@ -1,0 +1,153 @@
+//! The C interface of sessions.
+
+use core::ffi::{CStr, c_char, c_int};
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Session, Settings, report};
+use crate::engine::read_structure;
+use crate::gate::{borrow, guard};
+use crate::status::{MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
+
+/// One process's trace, statistics and settings, over all its engines. Opaque; made by
+/// `mq_session_open`.
+#[derive(Debug)]
+pub struct mq_session {
+    /// `None` once closed.
+    open: Mutex<Option<Arc<Session>>>,
+}
+
+/// Blocks of closed sessions, kept like those of freed engines.
+static CLOSED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
+
+struct Block(NonNull<mq_session>);
+
+// SAFETY: a session can be used by any thread.
+unsafe impl Send for Block {}
+
+/// A block that holds a session.
+fn install(session: Arc<Session>) -> *mut mq_session {
+    let reused = CLOSED.lock().pop();
+    let Some(Block(block)) = reused else {
+        let open = Mutex::new(Some(session));
+        return Box::into_raw(Box::new(mq_session { open }));
+    };
+    // SAFETY: blocks live for ever.
+    *unsafe { block.as_ref() }.open.lock() = Some(session);
+    block.as_ptr()
+}
+
+/// What a session is told when it is opened. Zeroed, it asks for nothing.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_session_options {
+    /// The library's name and version, for the trace and the table; null for "libmq".
+    pub library: *const c_char,
+    /// This process's rank in the job.
+    pub rank: u32,
+    /// The job's processes; 0 if unknown.
+    pub size: u32,
+    /// A folder in which to record a trace, or null.
+    pub trace: *const c_char,
+    /// The name of the structure for engines that name none, or null for the default.
+    pub structure: *const c_char,
+    /// Other than 0: print a table of statistics when the session is closed.
+    pub statistics: u32,
+    /// Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
+    /// `MQ_BUDGET_BYTES` decide, above what is said here.
+    pub environment: u32,
+}
+
+/// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
+///
+/// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so does
+/// a folder that cannot be written.
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
+///
+/// # Safety
+/// `options` is null or valid, its strings null or C strings; `session` is null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_session_open(
+    options: *const mq_session_options,
+    session: *mut *mut mq_session,
+) -> c_int {
+    guard(|| {
+        // SAFETY: as required of the caller.
+        let options = unsafe { borrow(options) }?;
+        if session.is_null() {
+            return Err(MQ_ERR_NULL);
+        }
+        // SAFETY: as required of the caller.
+        let library = unsafe { text(options.library) }.unwrap_or_else(|| "libmq".into());
+        let mut settings = Settings {
+            // SAFETY: as required of the caller.
+            structure: unsafe { read_structure(options.structure) }?,
+            // SAFETY: as required of the caller.
+            trace: unsafe { text(options.trace) }.map(Into::into),
+            statistics: options.statistics != 0,
+            ..Settings::default()
+        };
+        if options.environment != 0 {
+            let complaints = settings.read(|name| std::env::var_os(name));
+            if options.rank == 0 {
+                for complaint in complaints {
+                    report::say(options.rank, &complaint);
+                }
+            }
+        }
+        let opened = Session::open(library, options.rank, options.size, settings);
+        let made = install(Arc::new(opened));
+        // SAFETY: not null, and valid for a write as required of the caller.
+        unsafe { session.write(made) };
+        Ok(MQ_NONE)
+    })
+}
+
+/// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what they
+/// do is no longer recorded. Null is allowed.
+///
+/// Errors: `MQ_ERR_ENGINE` if it is closed already.
+///
+/// # Safety
+/// `session` is null or was made by `mq_session_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_session_close(session: *mut mq_session) -> c_int {
+    guard(|| {
+        let Some(block) = NonNull::new(session) else {
+            return Ok(MQ_NONE);
+        };
+        // SAFETY: as required of the caller; blocks live for ever.
+        let session = unsafe { block.as_ref() };
+        let open = session.open.lock().take().ok_or(MQ_ERR_ENGINE)?;
+        open.close();
+        CLOSED.lock().push(Block(block));
+        Ok(MQ_NONE)
+    })
+}
+
+/// The session behind a pointer of the caller's, if it is open.
+///
+/// # Safety
+/// `session` is null or was made by `mq_session_open`.
+pub(crate) unsafe fn session_of(session: *const mq_session) -> Result<Option<Arc<Session>>, c_int> {
+    // SAFETY: as required of the caller.
+    let Some(session) = (unsafe { session.as_ref() }) else {
+        return Ok(None);
+    };
+    let open = session.open.lock();
+    open.as_ref().map(Arc::clone).map(Some).ok_or(MQ_ERR_ENGINE)
+}
+
+/// # Safety
+/// `text` is null or a C string.
+unsafe fn text(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: as required of the caller.
+    let text = unsafe { CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
+}

@@ -1,0 +1,160 @@
+//! Sessions: one process's settings, trace and statistics, over all its engines.
+
+mod interface;
+mod report;
+mod settings;
+mod tally;
+mod trace_file;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Instant;
+
+use mq_trace::{Header, Recorder};
+use parking_lot::Mutex;
+
+pub(crate) use self::interface::session_of;
+pub use self::interface::{mq_session, mq_session_close, mq_session_open, mq_session_options};
+pub(crate) use self::settings::Settings;
+pub(crate) use self::tally::Tally;
+pub use self::tally::{mq_queue_statistics, mq_statistics};
+use self::trace_file::{LineFile, TraceFile};
+
+/// One process's settings, trace and statistics.
+#[derive(Debug)]
+pub(crate) struct Session {
+    library: String,
+    rank: u32,
+    pub(crate) settings: Settings,
+    pub(crate) tally: Tally,
+    trace: Mutex<Option<TraceFile>>,
+    next_context: AtomicU32,
+    over_budget: AtomicBool,
+    began: Instant,
+}
+
+impl Session {
+    fn open(library: String, rank: u32, size: u32, settings: Settings) -> Self {
+        let trace = settings.trace.as_ref().and_then(|folder| {
+            let mut header = Header::new()
+                .with("source", &library)
+                .with("rank", rank)
+                .with("ranks", size);
+            if let Some(kind) = settings.structure {
+                header = header.with("structure", kind.name());
+            }
+            let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            let name = format!("{library}-r{rank}").replace(|c| !safe(c), "_");
+            match TraceFile::create(folder, &name, &header) {
+                Ok(trace) => Some(trace),
+                Err(error) => {
+                    let folder = folder.display();
+                    report::say(rank, &format!("cannot record a trace in {folder}: {error}"));
+                    None
+                }
+            }
+        });
+        Self {
+            library,
+            rank,
+            settings,
+            tally: Tally::default(),
+            trace: Mutex::new(trace),
+            next_context: AtomicU32::new(0),
+            over_budget: AtomicBool::new(false),
+            began: Instant::now(),
+        }
+    }
+
+    /// A context was created in one of the engines; its number in the session. `group` is the
+    /// communicator's size and this process's rank in it.
+    pub(crate) fn context_created(&self, group: Option<(u32, u32)>) -> u32 {
+        let number = self.next_context.fetch_add(1, Ordering::Relaxed);
+        self.record(|recorder| recorder.context_created(number, group));
+        number
+    }
+
+    pub(crate) fn context_freed(&self, number: u32) {
+        self.record(|recorder| {
+            recorder.context_freed(number);
+            Ok(())
+        });
+    }
+
+    /// Writes to the trace, if there is one. Once that has failed there is none.
+    pub(crate) fn record<T: Default>(
+        &self,
+        write: impl FnOnce(&mut Recorder<LineFile>) -> io::Result<T>,
+    ) -> T {
+        let mut trace = self.trace.lock();
+        let Some(file) = &mut *trace else {
+            return T::default();
+        };
+        match file.record(write) {
+            Ok(written) => written,
+            Err(error) => {
+                let path = file.path().display().to_string();
+                *trace = None;
+                drop(trace);
+                self.say(&format!("the trace {path} ends here: {error}"));
+                T::default()
+            }
+        }
+    }
+
+    /// Something happened that a trace cannot hold: what is there stays, and is valid.
+    pub(crate) fn end_trace(&self, reason: &str) {
+        let ended = self.trace.lock().take();
+        if let Some(trace) = ended {
+            let path = trace.path().display().to_string();
+            self.say(&format!("the trace {path} ends here: {reason}"));
+            self.finish_trace(trace);
+        }
+    }
+
+    fn finish_trace(&self, trace: TraceFile) {
+        let path = trace.path().display().to_string();
+        match trace.finish() {
+            Ok(recorded) => self.say(&report::recorded(&recorded, self.began.elapsed())),
+            Err(error) => self.say(&format!("the trace {path} is incomplete: {error}")),
+        }
+    }
+
+    /// A message was queued: says once that there are more than the budget.
+    pub(crate) fn check_budget(&self) {
+        let Settings { entries, bytes, .. } = self.settings;
+        if entries.is_none() && bytes.is_none() || self.over_budget.load(Ordering::Relaxed) {
+            return;
+        }
+        let queue = self.tally.read().unexpected;
+        let over = if entries.is_some_and(|limit| queue.length > limit) {
+            format!(
+                "{} unexpected messages, over MQ_BUDGET_ENTRIES",
+                queue.length
+            )
+        } else if bytes.is_some_and(|limit| queue.bytes > limit) {
+            let bytes = queue.bytes;
+            format!("{bytes} bytes in unexpected messages, over MQ_BUDGET_BYTES")
+        } else {
+            return;
+        };
+        if !self.over_budget.swap(true, Ordering::Relaxed) {
+            self.say(&format!("{over}; they are kept, and this is said once"));
+        }
+    }
+
+    fn close(&self) {
+        if let Some(trace) = self.trace.lock().take() {
+            self.finish_trace(trace);
+        }
+        if self.settings.statistics {
+            let kind = self.settings.structure.unwrap_or_default();
+            let text = report::table(&self.library, self.rank, kind, &self.tally);
+            report::write(&text);
+        }
+    }
+
+    fn say(&self, text: &str) {
+        report::say(self.rank, text);
+    }
+}

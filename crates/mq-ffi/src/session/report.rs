@@ -1,0 +1,87 @@
+//! What a session prints, on stderr: an application's own output stays as it is.
+
+use std::io::Write;
+use std::time::Duration;
+
+use mq_core::structures::Kind;
+
+use super::tally::{Tally, mq_queue_statistics};
+use super::trace_file::Recorded;
+
+/// One line, whole, whoever else prints.
+pub(super) fn say(rank: u32, text: &str) {
+    write(&format!("mq: rank {rank}: {text}\n"));
+}
+
+/// Text in one piece. There is nobody to tell if stderr is gone.
+pub(super) fn write(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// What recording a trace took.
+#[expect(clippy::cast_precision_loss, reason = "for reading")]
+pub(super) fn recorded(recorded: &Recorded, of: Duration) -> String {
+    let Recorded {
+        path,
+        bytes,
+        lines,
+        time,
+    } = recorded;
+    let each = time.as_nanos() as f64 / (*lines).max(1) as f64;
+    let share = 100.0 * time.as_secs_f64() / of.as_secs_f64().max(1e-9);
+    format!(
+        "recorded {lines} operations in {} ({bytes} bytes); about {each:.0} ns each, {share:.2} % of the run",
+        path.display()
+    )
+}
+
+/// The table of `MQ_STATS=1`.
+pub(super) fn table(library: &str, rank: u32, kind: Kind, tally: &Tally) -> String {
+    let all = tally.read();
+    let of = |part: u64, whole: u64| match whole {
+        0 => String::from("-"),
+        _ => format!("{:.1} %", percent(part, whole)),
+    };
+    let mut text = format!(
+        "mq: rank {rank}: {} match operations in {library}, structure {kind}\n",
+        tally.operations()
+    );
+    let mut line = |name: &str, value: String, remark: String| {
+        text.push_str(&format!("  {name:<26}{value:>14}  {remark}\n"));
+    };
+    line(
+        "receives posted",
+        all.receives.to_string(),
+        format!(
+            "{} took an unexpected message",
+            of(all.receives_matched, all.receives)
+        ),
+    );
+    line(
+        "messages arrived",
+        all.messages.to_string(),
+        format!("{} were expected", of(all.messages_matched, all.messages)),
+    );
+    line("probes", all.probes.to_string(), String::new());
+    line("receives cancelled", all.cancels.to_string(), String::new());
+    text.push_str(&format!(
+        "  {:<18}{:>12}{:>12}{:>12}{:>12}{:>14}\n",
+        "queue", "searches", "mean", "longest", "most long", "most bytes"
+    ));
+    text.push_str(&queue("posted", &all.posted));
+    text.push_str(&queue("unexpected", &all.unexpected));
+    text
+}
+
+fn queue(name: &str, queue: &mq_queue_statistics) -> String {
+    let mean = percent(queue.visited, queue.searches) / 100.0;
+    format!(
+        "  {name:<18}{:>12}{mean:>12.2}{:>12}{:>12}{:>14}\n",
+        queue.searches, queue.longest_search, queue.longest, queue.most_bytes
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for reading")]
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}

@@ -1,0 +1,146 @@
+//! What the user of an application asks for, in environment variables.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use mq_core::structures::Kind;
+
+/// What a session is to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// `MQ_STRUCTURE`.
+    pub(crate) structure: Option<Kind>,
+    /// `MQ_TRACE`.
+    pub(crate) trace: Option<PathBuf>,
+    /// `MQ_STATS`.
+    pub(crate) statistics: bool,
+    /// `MQ_BUDGET_ENTRIES`.
+    pub(crate) entries: Option<u64>,
+    /// `MQ_BUDGET_BYTES`.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl Settings {
+    /// Whether anything has to be written down about the engines.
+    pub(crate) const fn watches(&self) -> bool {
+        self.trace.is_some() || self.statistics || self.entries.is_some() || self.bytes.is_some()
+    }
+
+    /// Reads the variables; each value that is wrong gives a complaint and changes nothing.
+    pub(crate) fn read(&mut self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let mut each = |name: &str, take: &mut dyn FnMut(&OsStr) -> Result<(), String>| {
+            if let Some(value) = variable(name).filter(|value| !value.is_empty())
+                && let Err(allowed) = take(&value)
+            {
+                let value = value.to_string_lossy();
+                complaints.push(format!("{name}={value} is ignored; {allowed}"));
+            }
+        };
+        each("MQ_STRUCTURE", &mut |value| {
+            let known = value.to_str().and_then(|name| name.parse().ok());
+            self.structure = Some(known.ok_or_else(structures)?);
+            Ok(())
+        });
+        each("MQ_TRACE", &mut |value| {
+            self.trace = Some(PathBuf::from(value));
+            Ok(())
+        });
+        each("MQ_STATS", &mut |value| {
+            self.statistics = match value.to_str() {
+                Some("1") => true,
+                Some("0") => false,
+                _ => return Err("it may be 0 or 1".into()),
+            };
+            Ok(())
+        });
+        each("MQ_BUDGET_ENTRIES", &mut |value| {
+            self.entries = Some(amount(value)?);
+            Ok(())
+        });
+        each("MQ_BUDGET_BYTES", &mut |value| {
+            self.bytes = Some(amount(value)?);
+            Ok(())
+        });
+        complaints
+    }
+}
+
+fn structures() -> String {
+    let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    format!("it may be {}", names.join(", "))
+}
+
+/// A number above 0, with K, M or G for powers of 1,024.
+fn amount(value: &OsStr) -> Result<u64, String> {
+    let text = value.to_str().unwrap_or_default();
+    let (digits, unit) = match text.chars().last() {
+        Some('K' | 'k') => (&text[..text.len() - 1], 1 << 10),
+        Some('M' | 'm') => (&text[..text.len() - 1], 1 << 20),
+        Some('G' | 'g') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1_u64),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    let positive = number.filter(|&number| number > 0);
+    positive.ok_or_else(|| "it may be a number above 0, with K, M or G behind it".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
+        let mut settings = Settings::default();
+        let complaints = settings.read(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        });
+        (settings, complaints)
+    }
+
+    #[test]
+    fn every_variable_is_read() {
+        let (settings, complaints) = read(&[
+            ("MQ_STRUCTURE", "rbtree"),
+            ("MQ_TRACE", "traces"),
+            ("MQ_STATS", "1"),
+            ("MQ_BUDGET_ENTRIES", "10000"),
+            ("MQ_BUDGET_BYTES", "64M"),
+        ]);
+        assert_eq!(complaints, [""; 0]);
+        let expected = Settings {
+            structure: Some(Kind::RbTree),
+            trace: Some("traces".into()),
+            statistics: true,
+            entries: Some(10_000),
+            bytes: Some(64 << 20),
+        };
+        assert_eq!(settings, expected);
+        assert!(settings.watches());
+    }
+
+    #[test]
+    fn nothing_set_asks_for_nothing() {
+        let (settings, complaints) = read(&[("MQ_STRUCTURE", ""), ("MQ_STATS", "0")]);
+        assert_eq!((complaints.len(), settings.watches()), (0, false));
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_is_allowed_and_changes_nothing() {
+        for (name, value, allowed) in [
+            ("MQ_STRUCTURE", "lists", "list, array, 4d"),
+            ("MQ_STATS", "yes", "0 or 1"),
+            ("MQ_BUDGET_ENTRIES", "-1", "number above 0"),
+            ("MQ_BUDGET_BYTES", "0", "number above 0"),
+            ("MQ_BUDGET_BYTES", "99999999999G", "number above 0"),
+        ] {
+            let (settings, complaints) = read(&[(name, value)]);
+            assert_eq!(settings, Settings::default());
+            let [complaint] = &complaints[..] else {
+                unreachable!("one complaint: {complaints:?}");
+            };
+            assert!(complaint.starts_with(&format!("{name}={value} is ignored")));
+            assert!(complaint.contains(allowed), "{complaint}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! [`Tally`]: what is counted about operations.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use mq_core::Queue;
+
+/// Counts of one engine, or of all engines of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(super) receives: AtomicU64,
+    pub(super) receives_matched: AtomicU64,
+    pub(super) messages: AtomicU64,
+    pub(super) messages_matched: AtomicU64,
+    pub(super) probes: AtomicU64,
+    pub(super) cancels: AtomicU64,
+    pub(super) posted: OfQueue,
+    pub(super) unexpected: OfQueue,
+}
+
+/// Counts of one queue.
+#[derive(Debug, Default)]
+pub(super) struct OfQueue {
+    pub(super) searches: AtomicU64,
+    pub(super) visited: AtomicU64,
+    pub(super) longest_search: AtomicU64,
+    pub(super) length: AtomicU64,
+    pub(super) longest: AtomicU64,
+    pub(super) bytes: AtomicU64,
+    pub(super) most_bytes: AtomicU64,
+}
+
+impl Tally {
+    const fn of(&self, queue: Queue) -> &OfQueue {
+        match queue {
+            Queue::Posted => &self.posted,
+            Queue::Unexpected => &self.unexpected,
+        }
+    }
+
+    /// A search of a queue compared `visited` entries.
+    pub(crate) fn searched(&self, queue: Queue, visited: u64) {
+        let of = self.of(queue);
+        of.searches.fetch_add(1, Relaxed);
+        of.visited.fetch_add(visited, Relaxed);
+        of.longest_search.fetch_max(visited, Relaxed);
+    }
+
+    /// An entry was queued.
+    pub(crate) fn queued(&self, queue: Queue, bytes: u64) {
+        let of = self.of(queue);
+        let length = of.length.fetch_add(1, Relaxed) + 1;
+        of.longest.fetch_max(length, Relaxed);
+        let held = of.bytes.fetch_add(bytes, Relaxed) + bytes;
+        of.most_bytes.fetch_max(held, Relaxed);
+    }
+
+    /// An entry has left a queue.
+    pub(crate) fn left(&self, queue: Queue, bytes: u64) {
+        let of = self.of(queue);
+        of.length.fetch_sub(1, Relaxed);
+        of.bytes.fetch_sub(bytes, Relaxed);
+    }
+
+    /// A receive was posted, and took a message or was queued.
+    pub(crate) fn received(&self, matched: bool) {
+        self.receives.fetch_add(1, Relaxed);
+        self.receives_matched.fetch_add(matched.into(), Relaxed);
+    }
+
+    /// A message arrived, and took a receive or was queued.
+    pub(crate) fn arrived(&self, matched: bool) {
+        self.messages.fetch_add(1, Relaxed);
+        self.messages_matched.fetch_add(matched.into(), Relaxed);
+    }
+
+    /// There was a probe.
+    pub(crate) fn probed(&self) {
+        self.probes.fetch_add(1, Relaxed);
+    }
+
+    /// A receive was cancelled, or purged.
+    pub(crate) fn cancelled(&self) {
+        self.cancels.fetch_add(1, Relaxed);
+    }
+
+    /// Operations of all kinds.
+    pub(super) fn operations(&self) -> u64 {
+        let counts = [&self.receives, &self.messages, &self.probes, &self.cancels];
+        counts.iter().map(|count| count.load(Relaxed)).sum()
+    }
+}
+
+/// Counts of an engine, since it was made.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_statistics {
+    /// Receives posted.
+    pub receives: u64,
+    /// Of these, how many took an unexpected message.
+    pub receives_matched: u64,
+    /// Messages that arrived.
+    pub messages: u64,
+    /// Of these, how many took a posted receive.
+    pub messages_matched: u64,
+    /// Probes: searches for a message that took none.
+    pub probes: u64,
+    /// Receives cancelled or purged.
+    pub cancels: u64,
+    /// The posted receive queue.
+    pub posted: mq_queue_statistics,
+    /// The unexpected message queue.
+    pub unexpected: mq_queue_statistics,
+}
+
+/// Counts of one queue.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_queue_statistics {
+    /// Searches.
+    pub searches: u64,
+    /// Entries that all searches compared.
+    pub visited: u64,
+    /// The most entries that one search compared.
+    pub longest_search: u64,
+    /// Entries queued now.
+    pub length: u64,
+    /// The most entries ever queued.
+    pub longest: u64,
+    /// Bytes of the messages queued now, as told to `mq_arrive`.
+    pub bytes: u64,
+    /// The most bytes ever queued.
+    pub most_bytes: u64,
+}
+
+impl Tally {
+    pub(crate) fn read(&self) -> mq_statistics {
+        mq_statistics {
+            receives: self.receives.load(Relaxed),
+            receives_matched: self.receives_matched.load(Relaxed),
+            messages: self.messages.load(Relaxed),
+            messages_matched: self.messages_matched.load(Relaxed),
+            probes: self.probes.load(Relaxed),
+            cancels: self.cancels.load(Relaxed),
+            posted: self.posted.read(),
+            unexpected: self.unexpected.read(),
+        }
+    }
+}
+
+impl OfQueue {
+    fn read(&self) -> mq_queue_statistics {
+        mq_queue_statistics {
+            searches: self.searches.load(Relaxed),
+            visited: self.visited.load(Relaxed),
+            longest_search: self.longest_search.load(Relaxed),
+            length: self.length.load(Relaxed),
+            longest: self.longest.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            most_bytes: self.most_bytes.load(Relaxed),
+        }
+    }
+}

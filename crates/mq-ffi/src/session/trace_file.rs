@@ -1,0 +1,125 @@
+//! A trace that is written while the application runs, and stays readable if it is killed.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mq_trace::{Header, Recorder};
+
+/// The longest that recorded operations wait to be written while others follow.
+const FLUSH_AFTER: Duration = Duration::from_millis(100);
+/// One operation in so many is timed.
+const SAMPLE: u64 = 64;
+
+/// A file that gets whole lines only, and only from the process that opened it.
+#[derive(Debug)]
+pub(crate) struct LineFile {
+    file: File,
+    /// The beginning of a line whose end has not come.
+    rest: Vec<u8>,
+    process: u32,
+    written: u64,
+}
+
+impl Write for LineFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // After a fork the child has the same file: what it writes would fall between the parent's lines.
+        if std::process::id() != self.process {
+            return Ok(bytes.len());
+        }
+        self.rest.extend_from_slice(bytes);
+        if let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') {
+            // One call: the kernel has the lines whole, whatever becomes of the process.
+            self.file.write_all(&self.rest[..=end])?;
+            self.written += end as u64 + 1;
+            self.rest.drain(..=end);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A trace being recorded.
+#[derive(Debug)]
+pub(super) struct TraceFile {
+    recorder: Recorder<LineFile>,
+    path: PathBuf,
+    flushed: Instant,
+    calls: u64,
+    sampled: Duration,
+    flushing: Duration,
+}
+
+/// What recording a trace took.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+    pub(super) time: Duration,
+}
+
+impl TraceFile {
+    /// Begins a trace of this process in a folder, which is made if it does not exist.
+    pub(super) fn create(folder: &Path, name: &str, header: &Header) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let process = std::process::id();
+        let path = folder.join(format!("{name}-{process}.mqt"));
+        let file = LineFile {
+            file: File::create(&path)?,
+            rest: Vec::new(),
+            process,
+            written: 0,
+        };
+        Ok(Self {
+            recorder: Recorder::new(file, header)?,
+            path,
+            flushed: Instant::now(),
+            calls: 0,
+            sampled: Duration::ZERO,
+            flushing: Duration::ZERO,
+        })
+    }
+
+    pub(super) fn record<T>(
+        &mut self,
+        write: impl FnOnce(&mut Recorder<LineFile>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let start = Instant::now();
+        let written = write(&mut self.recorder)?;
+        self.calls += 1;
+        if self.calls % SAMPLE == 1 {
+            self.sampled += start.elapsed();
+        }
+        if start.duration_since(self.flushed) >= FLUSH_AFTER {
+            self.recorder.flush()?;
+            self.flushed = Instant::now();
+            self.flushing += self.flushed.duration_since(start);
+        }
+        Ok(written)
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(self) -> io::Result<Recorded> {
+        let start = Instant::now();
+        let file = self.recorder.finish()?;
+        let samples = self.calls.div_ceil(SAMPLE).max(1);
+        let each = self.sampled.as_secs_f64() / samples as f64;
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let time = Duration::from_secs_f64(each * self.calls as f64);
+        Ok(Recorded {
+            path: self.path,
+            bytes: file.written,
+            lines: self.calls,
+            time: time + self.flushing + start.elapsed(),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}

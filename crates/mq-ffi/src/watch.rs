@@ -1,0 +1,466 @@
+//! [`Watch`]: what is written down about an engine, where anything is.
+//!
+//! Receives and messages get numbers, kept in tables of their own: the queues hold an index in place
+//! of the caller's cookie, so that engines that nobody watches carry nothing of this.
+
+use core::ffi::{c_int, c_void};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::{
+    ContextId, Engine, Entry, Envelope, Error, Handle, MessageHandle, Pattern, Queue, Refused,
+    Removed, Source, Visits,
+};
+
+use crate::matching::{EntryOf, Message, Queues, RemovedOf, Taken};
+use crate::session::{Session, Tally};
+use crate::status::of;
+
+/// Statistics and a session, for one engine.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    tally: Tally,
+    session: Option<Arc<Session>>,
+    receives: Table,
+    messages: Table,
+    /// The session's numbers of the engine's contexts.
+    contexts: HashMap<u32, u32>,
+    /// A search for a message that may be a probe or the first half of a receive.
+    pending: Option<Search>,
+}
+
+#[derive(Debug)]
+struct Search {
+    pattern: MpiPattern,
+    seen: Option<(MessageHandle, u32)>,
+}
+
+/// A queued entry of the caller's.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    cookie: *mut c_void,
+    number: u32,
+    probes: bool,
+}
+
+/// Queued entries by index.
+#[derive(Debug, Default)]
+struct Table {
+    entries: Vec<Option<Noted>>,
+    free: Vec<usize>,
+}
+
+impl Table {
+    fn add(&mut self, noted: Noted) -> *mut c_void {
+        let index = self.free.pop().unwrap_or(self.entries.len());
+        if index == self.entries.len() {
+            self.entries.push(None);
+        }
+        self.entries[index] = Some(noted);
+        core::ptr::without_provenance_mut(index)
+    }
+
+    fn get(&self, index: *mut c_void) -> Noted {
+        self.entries[index.addr()].expect("the entry is queued")
+    }
+
+    fn remove(&mut self, index: *mut c_void) -> Noted {
+        let noted = self.entries[index.addr()].take();
+        self.free.push(index.addr());
+        noted.expect("the entry was queued")
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Option<Noted>>()
+            + self.free.capacity() * size_of::<usize>()
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(session: Option<Arc<Session>>) -> Self {
+        Self {
+            tally: Tally::default(),
+            session,
+            receives: Table::default(),
+            messages: Table::default(),
+            contexts: HashMap::new(),
+            pending: None,
+        }
+    }
+
+    pub(crate) const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.receives.bytes() + self.messages.bytes()
+    }
+
+    pub(crate) fn context_created(&mut self, context: u32, group: Option<(u32, u32)>) {
+        if let Some(session) = &self.session {
+            let number = session.context_created(group);
+            self.contexts.insert(context, number);
+        }
+    }
+
+    fn each_tally(&self, note: impl Fn(&Tally)) {
+        note(&self.tally);
+        if let Some(session) = &self.session {
+            note(&session.tally);
+        }
+    }
+
+    fn searched(&self, queue: Queue, visits: &Visits) {
+        let visited = match queue {
+            Queue::Posted => visits.posted,
+            Queue::Unexpected => visits.unexpected,
+        };
+        self.each_tally(|tally| tally.searched(queue, visited));
+    }
+
+    /// The pattern with the session's number for its context.
+    fn pattern_in_session(&self, pattern: &MpiPattern) -> MpiPattern {
+        let context = self.session_context(pattern.context());
+        MpiPattern::new(context, pattern.source(), pattern.tag())
+    }
+
+    fn session_context(&self, context: ContextId) -> u32 {
+        self.contexts.get(&context.0).copied().unwrap_or(0)
+    }
+
+    fn record_receive(&self, pattern: &MpiPattern, matched: Option<u32>) -> u32 {
+        let Some(session) = &self.session else {
+            return 0;
+        };
+        session.record(|recorder| recorder.posted(&self.pattern_in_session(pattern), matched))
+    }
+
+    fn record_message(&self, envelope: &MpiEnvelope, matched: Option<u32>) -> u32 {
+        let Some(session) = &self.session else {
+            return 0;
+        };
+        let context = self.session_context(envelope.context());
+        let envelope = MpiEnvelope::new(context, envelope.source().0, envelope.tag().0);
+        session.record(|recorder| recorder.arrived(&envelope, matched))
+    }
+
+    fn record_cancel(&self, receive: u32) {
+        if let Some(session) = &self.session {
+            session.record(|recorder| recorder.cancelled(receive));
+        }
+    }
+
+    /// The search turned out to be no half of a receive: it was a probe.
+    fn settle_search(&mut self) {
+        let Some(search) = self.pending.take() else {
+            return;
+        };
+        self.each_tally(Tally::probed);
+        if let Some(session) = &self.session {
+            let pattern = self.pattern_in_session(&search.pattern);
+            let seen = search.seen.map(|(_, number)| number);
+            session.record(|recorder| recorder.probed(&pattern, seen));
+        }
+    }
+
+    fn message_left(&mut self, message: Message) -> (Message, u32) {
+        let noted = self.messages.remove(message.cookie);
+        self.each_tally(|tally| tally.left(Queue::Unexpected, message.bytes));
+        let cookie = noted.cookie;
+        (Message { cookie, ..message }, noted.number)
+    }
+
+    fn receive_left(&mut self, receive: *mut c_void) -> Noted {
+        self.each_tally(|tally| tally.left(Queue::Posted, 0));
+        self.receives.remove(receive)
+    }
+
+    pub(crate) fn extract(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        pattern: &MpiPattern,
+    ) -> Result<Option<(MpiEnvelope, Message)>, c_int> {
+        self.settle_search();
+        let mut visits = Visits::default();
+        let taken = engine.extract_metered(pattern, &mut visits).map_err(of)?;
+        self.searched(Queue::Unexpected, &visits);
+        let Some((envelope, message)) = taken else {
+            self.pending = Some(Search {
+                pattern: *pattern,
+                seen: None,
+            });
+            return Ok(None);
+        };
+        let (message, number) = self.message_left(message);
+        self.record_receive(pattern, Some(number));
+        self.each_tally(|tally| tally.received(true));
+        Ok(Some((envelope, message)))
+    }
+
+    pub(crate) fn find(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        pattern: &MpiPattern,
+    ) -> Result<Option<(MessageHandle, Taken)>, c_int> {
+        self.settle_search();
+        let mut visits = Visits::default();
+        let found = engine.find_metered(pattern, &mut visits).map_err(of)?;
+        self.searched(Queue::Unexpected, &visits);
+        let found = found.map(|(name, envelope, message)| {
+            let noted = self.messages.get(message.cookie);
+            (name, envelope, noted)
+        });
+        self.pending = Some(Search {
+            pattern: *pattern,
+            seen: found.map(|(name, _, noted)| (name, noted.number)),
+        });
+        Ok(found.map(|(name, envelope, noted)| (name, (envelope, noted.cookie))))
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        name: MessageHandle,
+    ) -> Option<(MpiEnvelope, Message)> {
+        let (envelope, message) = engine.take(name)?;
+        let (message, number) = self.message_left(message);
+        let wanted = match self.pending.take() {
+            Some(search) if search.seen.is_some_and(|(seen, _)| seen == name) => search.pattern,
+            other => {
+                self.pending = other;
+                self.settle_search();
+                exactly(&envelope)
+            }
+        };
+        self.record_receive(&wanted, Some(number));
+        self.each_tally(|tally| tally.received(true));
+        Some((envelope, message))
+    }
+
+    pub(crate) fn deliver(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        envelope: &MpiEnvelope,
+    ) -> Result<Option<(MpiPattern, *mut c_void)>, c_int> {
+        self.settle_search();
+        let mut visits = Visits::default();
+        let taken = engine.deliver_metered(envelope, &mut visits).map_err(of)?;
+        self.searched(Queue::Posted, &visits);
+        let Some((pattern, receive)) = taken else {
+            return Ok(None);
+        };
+        let noted = self.receive_left(receive);
+        if noted.probes {
+            // The message goes on to the next receive, or is queued: its line is still to come.
+            self.record_cancel(noted.number);
+        } else {
+            self.record_message(envelope, Some(noted.number));
+            self.each_tally(|tally| tally.arrived(true));
+        }
+        Ok(Some((pattern, noted.cookie)))
+    }
+
+    pub(crate) fn queue_receive(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        pattern: MpiPattern,
+        cookie: *mut c_void,
+        probes: bool,
+    ) -> Result<Handle, Refused<*mut c_void>> {
+        // The search that came before was this receive's first half.
+        let first_half = |search: &Search| search.seen.is_none() && search.pattern == pattern;
+        if self.pending.as_ref().is_some_and(first_half) {
+            self.pending = None;
+        }
+        self.settle_search();
+        let index = self.receives.add(Noted {
+            cookie,
+            number: 0,
+            probes,
+        });
+        match engine.queue_receive(pattern, index) {
+            Ok(handle) => {
+                let number = self.record_receive(&pattern, None);
+                self.receives.entries[index.addr()] = Some(Noted {
+                    cookie,
+                    number,
+                    probes,
+                });
+                self.each_tally(|tally| {
+                    tally.received(false);
+                    tally.queued(Queue::Posted, 0);
+                });
+                Ok(handle)
+            }
+            Err(refused) => {
+                self.receives.remove(index);
+                Err(Refused {
+                    payload: cookie,
+                    ..refused
+                })
+            }
+        }
+    }
+
+    pub(crate) fn queue_message(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        envelope: MpiEnvelope,
+        message: Message,
+    ) -> Result<MessageHandle, Refused<Message>> {
+        self.settle_search();
+        let Message { cookie, bytes } = message;
+        let noted = |number| Noted {
+            cookie,
+            number,
+            probes: false,
+        };
+        let index = self.messages.add(noted(0));
+        let stored = Message {
+            cookie: index,
+            bytes,
+        };
+        match engine.queue_message(envelope, stored) {
+            Ok(name) => {
+                let number = self.record_message(&envelope, None);
+                self.messages.entries[index.addr()] = Some(noted(number));
+                self.each_tally(|tally| {
+                    tally.arrived(false);
+                    tally.queued(Queue::Unexpected, bytes);
+                });
+                if let Some(session) = &self.session {
+                    session.check_budget();
+                }
+                Ok(name)
+            }
+            Err(refused) => {
+                self.messages.remove(index);
+                Err(Refused {
+                    payload: message,
+                    ..refused
+                })
+            }
+        }
+    }
+
+    pub(crate) fn cancel(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        handle: Handle,
+    ) -> Option<*mut c_void> {
+        let receive = engine.cancel(handle)?;
+        self.settle_search();
+        let noted = self.receive_left(receive);
+        self.record_cancel(noted.number);
+        self.each_tally(Tally::cancelled);
+        Some(noted.cookie)
+    }
+
+    pub(crate) fn purge(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        select: &mut dyn FnMut(&EntryOf<'_>) -> bool,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) {
+        self.settle_search();
+        let mut removed = Vec::new();
+        engine.purge(
+            &mut |entry| {
+                let mut chosen = false;
+                show(self, entry, &mut |shown| chosen = select(&shown));
+                chosen
+            },
+            &mut |entry| removed.push(entry),
+        );
+        self.removed(engine, removed, back);
+    }
+
+    pub(crate) fn free_context(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        context: u32,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) -> Result<(), Error> {
+        self.settle_search();
+        let mut removed = Vec::new();
+        let freed = engine.free_context(context, &mut |entry| removed.push(entry));
+        self.removed(engine, removed, back);
+        if let (Ok(()), Some(number), Some(session)) =
+            (&freed, self.contexts.remove(&context), &self.session)
+        {
+            session.context_freed(number);
+        }
+        freed
+    }
+
+    fn removed(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        removed: Vec<RemovedOf>,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) {
+        for entry in removed {
+            match entry {
+                Removed::Posted(pattern, receive) => {
+                    let noted = self.receive_left(receive);
+                    self.record_cancel(noted.number);
+                    self.each_tally(Tally::cancelled);
+                    back(&Removed::Posted(pattern, noted.cookie));
+                }
+                Removed::Unexpected(envelope, message) => {
+                    let (message, number) = self.message_left(message);
+                    self.record_removal(engine, &envelope, number);
+                    back(&Removed::Unexpected(envelope, message));
+                }
+            }
+        }
+    }
+
+    /// A message left without a receive. A trace has no line for that but a receive of exactly its
+    /// envelope, which says the same if no earlier message of that envelope stays behind.
+    fn record_removal(&mut self, engine: &mut Engine<Queues>, envelope: &MpiEnvelope, number: u32) {
+        let wanted = exactly(envelope);
+        let earlier = engine.find(&wanted).ok().flatten();
+        let earlier = earlier.map(|(.., message)| self.messages.get(message.cookie).number);
+        if earlier.is_some_and(|earlier| earlier < number) {
+            if let Some(session) = &self.session {
+                session.end_trace("a message was withdrawn from behind another like it");
+            }
+            return;
+        }
+        self.record_receive(&wanted, Some(number));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.settle_search();
+        for &number in self.contexts.values() {
+            if let Some(session) = &self.session {
+                session.context_freed(number);
+            }
+        }
+    }
+}
+
+/// What the caller may see of an entry: its own cookie.
+pub(crate) fn show(watch: &Watch, entry: &EntryOf<'_>, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+    match entry {
+        Entry::Posted(pattern, receive) => {
+            let noted = watch.receives.get(**receive);
+            visitor(Entry::Posted(*pattern, &noted.cookie));
+        }
+        Entry::Unexpected(envelope, message) => {
+            let cookie = watch.messages.get(message.cookie).cookie;
+            let bytes = message.bytes;
+            visitor(Entry::Unexpected(*envelope, &Message { cookie, bytes }));
+        }
+    }
+}
+
+/// A receive that asks for exactly this.
+fn exactly(envelope: &MpiEnvelope) -> MpiPattern {
+    let source = Source::Rank(envelope.source());
+    MpiPattern::new(envelope.context().0, source, envelope.tag().0).with_class(envelope.class())
+}

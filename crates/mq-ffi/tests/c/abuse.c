@@ -1,0 +1,287 @@
+/* What a careless caller does: each call gives the error that mq.h names, and nothing else happens.
+ * ci/c.sh runs this under valgrind and with AddressSanitizer. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/wait.h>
+
+#include "mq.h"
+#include "mq_inline.h"
+
+#define CHECK(got, want)                                                                              \
+    do {                                                                                              \
+        long got_ = (long) (got), want_ = (long) (want);                                              \
+        if (got_ != want_) {                                                                          \
+            fprintf(stderr, "%s:%d: %s is %ld, not %ld\n", __FILE__, __LINE__, #got, got_, want_);    \
+            exit(1);                                                                                  \
+        }                                                                                             \
+    } while (0)
+
+static const mq_pattern WANTED = {.context = 1, .source = 2, .tag = 3};
+static const mq_envelope CARRIED = {.context = 1, .source = 2, .tag = 3};
+
+static mq_engine *engine_with(uint32_t flags)
+{
+    mq_engine_options options = {.flags = flags};
+    mq_context_options context = {.size = 8};
+    mq_engine *engine = NULL;
+    CHECK(mq_engine_new(&options, &engine), MQ_NONE);
+    CHECK(mq_context_create(engine, 1, &context), MQ_NONE);
+    return engine;
+}
+
+static void null_everything(void)
+{
+    mq_handle handle = {0};
+    mq_message_handle message = {0};
+    CHECK(mq_engine_new(NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_engine_free(NULL), MQ_NONE);
+    CHECK(mq_session_open(NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_session_close(NULL), MQ_NONE);
+    CHECK(mq_allocator_set(NULL), MQ_ERR_NULL);
+    CHECK(mq_context_create(NULL, 0, NULL), MQ_ERR_NULL);
+    CHECK(mq_context_free(NULL, 0, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_post(NULL, NULL, NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_arrive(NULL, NULL, 0, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_probe(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_extract(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_find(NULL, NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_take(NULL, message, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_deliver(NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_queue_receive(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_queue_probe(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_queue_message(NULL, NULL, 0, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_cancel(NULL, handle, NULL), MQ_ERR_NULL);
+    CHECK(mq_announce(NULL, 0, 0, 0, 0), MQ_ERR_NULL);
+    CHECK(mq_purge(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_visit(NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_lengths(NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_lengths_by_source(NULL, 0, 0, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_memory(NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_statistics_read(NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_post(NULL, NULL, NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_arrive(NULL, NULL, 0, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_extract(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_probe(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_take(NULL, message, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_deliver(NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_queue_receive(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_queue_message(NULL, NULL, 0, NULL, NULL), MQ_ERR_NULL);
+
+    /* The engine is there, what it needs is not; and outputs that nobody wants. */
+    mq_engine *engine = engine_with(0);
+    CHECK(mq_post(engine, NULL, NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_arrive(engine, NULL, 0, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_post(engine, NULL, NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_deliver(engine, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_purge(engine, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_visit(engine, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_inline_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_find(engine, &WANTED, NULL, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_inline_extract(engine, &WANTED, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_lengths(engine, NULL, NULL), MQ_NONE);
+    CHECK(mq_lengths_by_source(engine, 1, 8, NULL, NULL), MQ_NONE);
+    CHECK(mq_memory(engine, NULL), MQ_NONE);
+    CHECK(mq_statistics_read(engine, NULL), MQ_ERR_NO_STATISTICS);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+}
+
+static void use_after_free(uint32_t flags)
+{
+    mq_engine *engine = engine_with(flags);
+    mq_handle handle;
+    CHECK(mq_inline_post(engine, &WANTED, NULL, &handle, NULL, NULL), MQ_NONE);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+    CHECK(mq_engine_free(engine), MQ_ERR_ENGINE);
+    CHECK(mq_inline_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_ERR_ENGINE);
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_ERR_ENGINE);
+    CHECK(mq_cancel(engine, handle, NULL), MQ_ERR_ENGINE);
+    CHECK(mq_context_create(engine, 2, NULL), MQ_ERR_ENGINE);
+    CHECK(mq_lengths(engine, NULL, NULL), MQ_ERR_ENGINE);
+    /* The block serves the next engine, and the old handle names nothing in it. */
+    mq_engine *next = engine_with(flags);
+    CHECK(mq_cancel(next, handle, NULL), MQ_NONE);
+    CHECK(mq_inline_post(next, &WANTED, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_cancel(next, handle, NULL), MQ_NONE);
+    CHECK(mq_engine_free(next), MQ_NONE);
+
+    mq_session_options options = {0};
+    mq_session *session;
+    CHECK(mq_session_open(&options, &session), MQ_NONE);
+    CHECK(mq_session_close(session), MQ_NONE);
+    CHECK(mq_session_close(session), MQ_ERR_ENGINE);
+    mq_engine_options joins = {.session = session};
+    CHECK(mq_engine_new(&joins, &engine), MQ_ERR_ENGINE);
+}
+
+static void stale_handles(void)
+{
+    mq_engine *engine = engine_with(0);
+    mq_handle handles[6];
+    mq_message_handle found, again;
+    void *cookie = NULL;
+    int marks[6];
+    /* More than the front holds: the first four names were given in it, then moved. */
+    for (int i = 0; i < 6; i++)
+        CHECK(mq_inline_post(engine, &WANTED, &marks[i], &handles[i], NULL, NULL), MQ_NONE);
+    CHECK(mq_cancel(engine, handles[2], &cookie), MQ_MATCHED);
+    CHECK(cookie == &marks[2], 1);
+    CHECK(mq_cancel(engine, handles[2], &cookie), MQ_NONE);
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, &cookie), MQ_MATCHED);
+    CHECK(cookie == &marks[0], 1);
+    CHECK(mq_cancel(engine, handles[0], NULL), MQ_NONE);
+    CHECK(mq_cancel(engine, handles[5], NULL), MQ_MATCHED);
+    CHECK(mq_cancel(engine, handles[4], NULL), MQ_MATCHED);
+    CHECK(mq_cancel(engine, handles[3], NULL), MQ_MATCHED);
+    CHECK(mq_cancel(engine, handles[1], NULL), MQ_MATCHED);
+    for (int i = 0; i < 6; i++)
+        CHECK(mq_cancel(engine, handles[i], NULL), MQ_NONE);
+    /* A message found in the front, moved, and taken by its name of before. */
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, &marks[0], NULL), MQ_NONE);
+    CHECK(mq_inline_find(engine, &WANTED, &found, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_probe(engine, &WANTED, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_find(engine, &WANTED, &again, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_inline_take(engine, found, &cookie, NULL), MQ_MATCHED);
+    CHECK(cookie == &marks[0], 1);
+    CHECK(mq_inline_take(engine, found, NULL, NULL), MQ_NONE);
+    CHECK(mq_take(engine, again, NULL, NULL), MQ_NONE);
+    /* Freed and made again: old names stay stale. */
+    CHECK(mq_post(engine, &WANTED, NULL, &handles[0], NULL, NULL), MQ_NONE);
+    CHECK(mq_context_free(engine, 1, NULL, NULL), MQ_NONE);
+    CHECK(mq_cancel(engine, handles[0], NULL), MQ_NONE);
+    CHECK(mq_context_create(engine, 1, NULL), MQ_NONE);
+    CHECK(mq_post(engine, &WANTED, NULL, &handles[1], NULL, NULL), MQ_NONE);
+    CHECK(mq_cancel(engine, handles[0], NULL), MQ_NONE);
+    memset(&handles[2], 0xff, sizeof handles[2]);
+    CHECK(mq_cancel(engine, handles[2], NULL), MQ_NONE);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+}
+
+static void wrong_arguments(void)
+{
+    mq_engine *engine = engine_with(0);
+    mq_pattern pattern = WANTED;
+    mq_envelope envelope = CARRIED;
+    pattern.context = envelope.context = 77;
+    CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_UNKNOWN_CONTEXT);
+    CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_UNKNOWN_CONTEXT);
+    CHECK(mq_context_free(engine, 77, NULL, NULL), MQ_ERR_UNKNOWN_CONTEXT);
+    CHECK(mq_context_create(engine, 1, NULL), MQ_ERR_CONTEXT_EXISTS);
+    pattern.context = envelope.context = 1;
+    const int32_t ranks[] = {8, -2, INT_MAX, INT_MIN};
+    for (int i = 0; i < 4; i++) {
+        pattern.source = envelope.source = ranks[i];
+        CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_RANK);
+        CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_RANK);
+    }
+    pattern.source = envelope.source = 2;
+    pattern.traffic_class = envelope.traffic_class = 99;
+    CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
+    CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
+    pattern.traffic_class = envelope.traffic_class = 0;
+    pattern.tag = MQ_ANY_TAG;
+    pattern.ignore = 1;
+    CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
+    /* The largest tags are tags like others. */
+    const int32_t tags[] = {INT_MAX, INT_MAX - 1, INT_MIN + 1, -1, 0};
+    pattern.ignore = 0;
+    for (int i = 0; i < 5; i++) {
+        pattern.tag = envelope.tag = tags[i];
+        CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_NONE);
+        CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_MATCHED);
+    }
+    /* An arriving message whose tag is the wildcard's number is no wildcard. */
+    envelope.tag = MQ_ANY_TAG;
+    pattern.tag = MQ_ANY_TAG;
+    CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+
+    mq_engine_options options = {.flags = 1u << 20};
+    CHECK(mq_engine_new(&options, &engine), MQ_ERR_ARGUMENT);
+    options.flags = 0;
+    options.structure = "5d";
+    CHECK(mq_engine_new(&options, &engine), MQ_ERR_STRUCTURE);
+    options.structure = "\xff\xfe";
+    CHECK(mq_engine_new(&options, &engine), MQ_ERR_STRUCTURE);
+    /* A communicator of size 0 is one of unknown size. */
+    mq_context_options context = {.size = 0};
+    engine = engine_with(0);
+    CHECK(mq_context_create(engine, 2, &context), MQ_NONE);
+    pattern = (mq_pattern){.context = 2, .source = INT_MAX, .tag = 1};
+    CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_NONE);
+    context.promises = 64;
+    CHECK(mq_context_create(engine, 3, &context), MQ_ERR_ARGUMENT);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+    for (int status = -200; status < 200; status++)
+        CHECK(mq_strerror(status) != NULL, 1);
+}
+
+static int reenter_select(void *user, const mq_entry *entry)
+{
+    mq_engine *engine = user;
+    (void) entry;
+    CHECK(mq_inline_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_ERR_REENTRANT);
+    CHECK(mq_purge(engine, reenter_select, NULL, user), MQ_ERR_REENTRANT);
+    CHECK(mq_engine_free(engine), MQ_ERR_REENTRANT);
+    return 1;
+}
+
+static void reenter(void *user, const mq_entry *entry)
+{
+    CHECK(entry != NULL, 1);
+    reenter_select(user, entry);
+    /* Another engine is nobody's business. */
+    mq_engine *other = engine_with(0);
+    CHECK(mq_inline_post(other, &WANTED, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_engine_free(other), MQ_NONE);
+}
+
+static void reentrancy(uint32_t flags)
+{
+    mq_engine *engine = engine_with(flags);
+    mq_pattern other = {.context = 1, .source = 3, .tag = 9};
+    CHECK(mq_inline_post(engine, &other, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_NONE);
+    CHECK(mq_visit(engine, reenter, engine), MQ_NONE);
+    CHECK(mq_purge(engine, reenter_select, reenter, engine), MQ_NONE);
+    CHECK(mq_inline_post(engine, &other, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_context_free(engine, 1, reenter, engine), MQ_NONE);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+}
+
+static void after_a_fork(void)
+{
+    mq_engine *engine = engine_with(MQ_STATISTICS);
+    CHECK(mq_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_NONE);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(mq_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_MATCHED);
+        CHECK(mq_engine_free(engine), MQ_NONE);
+        _exit(0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0), child);
+    CHECK(status, 0);
+    CHECK(mq_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_MATCHED);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+}
+
+int main(void)
+{
+    const uint32_t flags[] = {0, MQ_NO_FRONT, MQ_LOCKED, MQ_STATISTICS, MQ_LOCKED | MQ_STATISTICS};
+    null_everything();
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        use_after_free(flags[i]);
+        reentrancy(flags[i]);
+    }
+    stale_handles();
+    wrong_arguments();
+    after_a_fork();
+    puts("every misuse gave the error that it should");
+    return 0;
+}

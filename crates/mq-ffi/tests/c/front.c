@@ -1,0 +1,177 @@
+/* The inline calls against the plain ones: two engines take the same random operations, one through
+ * mq_inline.h and plain calls mixed, the other through plain calls without a front, and must agree in
+ * every answer. ci/c.sh runs this under valgrind and with AddressSanitizer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mq.h"
+#include "mq_inline.h"
+
+static uint64_t state;
+
+static uint32_t random_below(uint32_t bound)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t) (state >> 33) % bound;
+}
+
+/* What an operation answered. */
+struct answer {
+    int status;
+    void *cookie;
+    mq_envelope envelope;
+};
+
+enum { HANDLES = 32 };
+
+struct side {
+    mq_engine *engine;
+    int inlined;
+    mq_handle handles[HANDLES];
+    mq_message_handle found;
+    void *seen[64];
+    int count;
+};
+
+static void see(void *user, const mq_entry *entry)
+{
+    struct side *side = user;
+    if (side->count < 64)
+        side->seen[side->count++] = entry->cookie;
+}
+
+static int odd_source(void *user, const mq_entry *entry)
+{
+    (void) user;
+    return entry->pattern.source % 2 != 0;
+}
+
+/* Runs operation `what`; `inlined` of the side and `plain` of the step decide how. */
+static struct answer act(struct side *side, uint32_t what, uint32_t plain, const mq_pattern *pattern,
+                         const mq_envelope *carried, void *mark, uint32_t number)
+{
+    struct answer answer;
+    int in = side->inlined && !plain;
+    mq_engine *engine = side->engine;
+    mq_handle *handle = &side->handles[number % HANDLES];
+    memset(&answer, 0, sizeof answer);
+    switch (what) {
+    case 0:
+        answer.status = in ? mq_inline_post(engine, pattern, mark, handle, &answer.cookie, &answer.envelope)
+                           : mq_post(engine, pattern, mark, handle, &answer.cookie, &answer.envelope);
+        break;
+    case 1:
+        answer.status = in ? mq_inline_arrive(engine, carried, 8, mark, &answer.cookie)
+                           : mq_arrive(engine, carried, 8, mark, &answer.cookie);
+        break;
+    case 2:
+        answer.status = in ? mq_inline_extract(engine, pattern, &answer.cookie, &answer.envelope)
+                           : mq_extract(engine, pattern, &answer.cookie, &answer.envelope);
+        if (answer.status == MQ_NONE)
+            answer.status = in ? mq_inline_queue_receive(engine, pattern, mark, handle)
+                               : mq_queue_receive(engine, pattern, mark, handle);
+        break;
+    case 3:
+        answer.status = in ? mq_inline_deliver(engine, carried, &answer.cookie)
+                           : mq_deliver(engine, carried, &answer.cookie);
+        if (answer.status == MQ_NONE)
+            answer.status = in ? mq_inline_queue_message(engine, carried, 8, mark, &side->found)
+                               : mq_queue_message(engine, carried, 8, mark, &side->found);
+        break;
+    case 4:
+        answer.status =
+            in ? mq_inline_find(engine, pattern, &side->found, &answer.cookie, &answer.envelope)
+               : mq_find(engine, pattern, &side->found, &answer.cookie, &answer.envelope);
+        break;
+    case 5:
+        answer.status = in ? mq_inline_take(engine, side->found, &answer.cookie, &answer.envelope)
+                           : mq_take(engine, side->found, &answer.cookie, &answer.envelope);
+        break;
+    case 6:
+        answer.status = in ? mq_inline_probe(engine, pattern, &answer.cookie, &answer.envelope)
+                           : mq_probe(engine, pattern, &answer.cookie, &answer.envelope);
+        break;
+    case 7:
+        answer.status = mq_cancel(engine, side->handles[random_below(1) + number % HANDLES], &answer.cookie);
+        break;
+    case 8:
+        side->count = 0;
+        answer.status = mq_purge(engine, odd_source, see, side);
+        break;
+    default:
+        side->count = 0;
+        answer.status = mq_context_free(engine, pattern->context, see, side);
+        if (answer.status == MQ_NONE)
+            mq_context_create(engine, pattern->context, NULL);
+        break;
+    }
+    return answer;
+}
+
+static void run(uint64_t seed, const char *structure)
+{
+    static char marks[2000];
+    struct side sides[2];
+    memset(sides, 0, sizeof sides);
+    for (int i = 0; i < 2; i++) {
+        mq_engine_options options = {.structure = structure, .flags = i == 0 ? 0 : MQ_NO_FRONT};
+        mq_context_options context = {.size = 6};
+        sides[i].inlined = i == 0;
+        if (mq_engine_new(&options, &sides[i].engine) != MQ_NONE)
+            exit(2);
+        for (uint32_t c = 0; c < 2; c++)
+            mq_context_create(sides[i].engine, c, &context);
+    }
+    state = seed * 0x9e3779b97f4a7c15u + 1;
+    uint32_t contexts = 1 + random_below(2), ranks = 1 + random_below(7), tags = 1 + random_below(4);
+    uint32_t deep = random_below(3);
+    for (int step = 0; step < 2000; step++) {
+        /* Short queues most of the time, so that the front opens again and again. */
+        static const uint32_t OFTEN[] = {0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 6, 7, 7, 1, 0, 3};
+        uint32_t roll = random_below(200);
+        uint32_t what = roll == 0 ? 9 : roll < 3 + deep ? 8 : OFTEN[random_below(16)];
+        uint32_t plain = random_below(8) == 0, number = random_below(4096);
+        mq_pattern pattern = {.context = random_below(contexts),
+                              .source = (int32_t) random_below(ranks),
+                              .tag = (int32_t) random_below(tags) - 1};
+        mq_envelope carried = {.context = pattern.context, .source = pattern.source, .tag = pattern.tag};
+        if (random_below(6) == 0)
+            pattern.source = MQ_ANY_SOURCE;
+        if (random_below(6) == 0)
+            pattern.tag = MQ_ANY_TAG;
+        else if (random_below(12) == 0)
+            pattern.ignore = 1;
+        struct answer answers[2];
+        for (int i = 0; i < 2; i++)
+            answers[i] = act(&sides[i], what, plain, &pattern, &carried, &marks[step], number);
+        uint64_t lengths[2][2];
+        for (int i = 0; i < 2; i++)
+            mq_lengths(sides[i].engine, &lengths[i][0], &lengths[i][1]);
+        if (answers[0].status != answers[1].status || answers[0].cookie != answers[1].cookie
+            || memcmp(&answers[0].envelope, &answers[1].envelope, sizeof(mq_envelope)) != 0
+            || memcmp(lengths[0], lengths[1], sizeof lengths[0]) != 0
+            || sides[0].count != sides[1].count
+            || memcmp(sides[0].seen, sides[1].seen, sizeof sides[0].seen) != 0) {
+            fprintf(stderr, "seed %lu, %s, step %d, operation %u: inline %d, plain %d\n",
+                    (unsigned long) seed, structure, step, what, answers[0].status, answers[1].status);
+            exit(1);
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (mq_engine_free(sides[i].engine) != MQ_NONE)
+            exit(2);
+}
+
+int main(void)
+{
+    const char *name;
+    uint64_t seeds = 0;
+    for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
+        for (uint64_t seed = 0; seed < 12; seed++, seeds++)
+            run(seed * 31 + i, name);
+    printf("%lu random programs: inline and plain calls agree\n", (unsigned long) seeds);
+    return 0;
+}

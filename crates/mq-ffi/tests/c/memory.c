@@ -1,0 +1,106 @@
+/* libmq on a caller's allocator that refuses now and then: each refusal is MQ_ERR_MEMORY, changes nothing,
+ * and everything is given back in the end. ci/c.sh runs this under valgrind and with AddressSanitizer. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mq.h"
+#include "mq_inline.h"
+
+static long live, calls, refuse_after = -1;
+
+static void *allocate(void *user, size_t bytes, size_t align)
+{
+    void *memory = NULL;
+    (void) user;
+    calls++;
+    if (refuse_after >= 0 && calls > refuse_after)
+        return NULL;
+    if (posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes) != 0)
+        return NULL;
+    live += (long) bytes;
+    return memory;
+}
+
+static void release(void *user, void *memory, size_t bytes, size_t align)
+{
+    (void) user;
+    (void) align;
+    live -= (long) bytes;
+    free(memory);
+}
+
+#define CHECK(condition)                                                                              \
+    do {                                                                                              \
+        if (!(condition)) {                                                                           \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                   \
+            exit(1);                                                                                  \
+        }                                                                                             \
+    } while (0)
+
+/* Fills both queues until memory has been refused many times, and drains them again. */
+static void flood(const char *structure, uint32_t flags)
+{
+    mq_engine_options options = {.structure = structure, .flags = flags};
+    mq_engine *engine;
+    long before = live, refused = 0;
+    int64_t queued = 0;
+    static char marks[6000];
+    refuse_after = -1;
+    CHECK(mq_engine_new(&options, &engine) == MQ_NONE);
+    CHECK(mq_context_create(engine, 0, NULL) == MQ_NONE);
+    for (int i = 0; i < 6000; i++) {
+        mq_envelope envelope = {.context = 0, .source = i % 40, .tag = i};
+        /* Every few operations nothing is to be had. */
+        refuse_after = i % 2 == 0 ? calls : -1;
+        int status = mq_inline_arrive(engine, &envelope, 8, &marks[i], NULL);
+        CHECK(status == MQ_NONE || status == MQ_ERR_MEMORY);
+        marks[i] = status == MQ_NONE;
+        queued += status == MQ_NONE;
+        refused += status == MQ_ERR_MEMORY;
+    }
+    CHECK(refused > 0 && queued > 0);
+    uint64_t unexpected;
+    CHECK(mq_lengths(engine, NULL, &unexpected) == MQ_NONE);
+    CHECK((int64_t) unexpected == queued);
+    for (int i = 5999; i >= 0; i--) {
+        mq_pattern pattern = {.context = 0, .source = i % 40, .tag = i};
+        void *message = NULL;
+        refuse_after = i % 5 == 0 ? calls : -1;
+        int status = mq_inline_extract(engine, &pattern, &message, NULL);
+        CHECK(status == (marks[i] ? MQ_MATCHED : MQ_NONE));
+        CHECK(!marks[i] || message == &marks[i]);
+    }
+    long posted = 0;
+    for (int i = 0; i < 2000; i++) {
+        mq_pattern pattern = {.context = 0, .source = i % 40, .tag = i};
+        refuse_after = i % 4 ? calls : -1;
+        int status = mq_inline_post(engine, &pattern, &marks[i], NULL, NULL, NULL);
+        CHECK(status == MQ_NONE || status == MQ_ERR_MEMORY);
+        posted += status == MQ_NONE;
+    }
+    uint64_t receives;
+    CHECK(mq_lengths(engine, &receives, NULL) == MQ_NONE);
+    CHECK((long) receives == posted);
+    refuse_after = calls;
+    mq_engine *other;
+    CHECK(mq_engine_new(&options, &other) == MQ_ERR_MEMORY);
+    CHECK(mq_engine_free(engine) == MQ_NONE);
+    refuse_after = -1;
+    /* The blocks of engines are kept for the next ones; all else is back. */
+    CHECK(live - before < 4096);
+}
+
+int main(void)
+{
+    mq_allocator allocator = {allocate, release, NULL};
+    CHECK(mq_allocator_set(&allocator) == MQ_NONE);
+    CHECK(mq_allocator_set(&allocator) == MQ_ERR_ARGUMENT);
+    const char *name;
+    for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++) {
+        flood(name, 0);
+        flood(name, MQ_STATISTICS);
+    }
+    CHECK(calls > 0);
+    puts("every refusal was MQ_ERR_MEMORY, and the memory is back");
+    return 0;
+}
