@@ -1,5 +1,8 @@
 //! The command line: commands, options and their help.
 
+mod advise;
+mod record;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -7,12 +10,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use mq_core::structures::Kind;
 use mq_trace::generate::{Filled, KeyedBy, Order};
 
+pub(crate) use self::advise::AdviseOptions;
+pub(crate) use self::record::RecordOptions;
+
 /// The whole command line.
 #[derive(Parser, Debug)]
 #[command(
     name = "mq",
     version,
-    about = "MPI message matching: replay, time, describe and generate match traces",
+    about = "MPI message matching: record, replay, time, describe and generate match traces",
     arg_required_else_help = true,
     subcommand_required = true,
     max_term_width = 100,
@@ -20,10 +26,13 @@ use mq_trace::generate::{Filled, KeyedBy, Order};
 Examples:
   mq replay traces/*.mqt.gz             check and time every structure on real traces
   mq stats traces/hpcc32-r0.mqt.gz      what an application asks of its queues
+  mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app
+  mq advise mq-traces                   which structure that application would gain from
   mq generate depth --depth 4096 -o deep.mqt.gz
   mq structures                         which structures there are, when to choose each
 
-Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input."
+Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input; record
+passes on the exit code of what it runs."
 )]
 pub(crate) struct Cli {
     /// What to do.
@@ -38,6 +47,10 @@ pub(crate) enum Command {
     Replay(ReplayOptions),
     /// Describe traces: traffic, queue lengths, search lengths, communicators
     Stats(StatsOptions),
+    /// Run an application with a patched MPI library and collect its traces
+    Record(RecordOptions),
+    /// Tell which structure an application would gain from, by how much, and why
+    Advise(AdviseOptions),
     /// Generate a trace
     Generate(Generate),
     /// List the structures and when to choose each
@@ -68,9 +81,23 @@ Examples:
 
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input.")]
 pub(crate) struct ReplayOptions {
-    /// Trace files, gzip-compressed or plain
+    /// Trace files, gzip-compressed or plain, or directories of them
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
+    /// What is timed, and how often.
+    #[command(flatten)]
+    pub(crate) timed: Timed,
+    /// How to print the results
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Also draw the times as bars, on a logarithmic scale, into an SVG file
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// The structures that a command times.
+#[derive(Args, Debug)]
+pub(crate) struct Timed {
     /// Structures to replay through, separated by commas; `all` for all of them
     #[arg(
         short, long, value_name = "NAME", value_delimiter = ',', default_value = "all",
@@ -81,15 +108,9 @@ pub(crate) struct ReplayOptions {
     #[arg(short, long, value_name = "N", default_value_t = 15,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
-    /// How to print the results
-    #[arg(long, value_enum, default_value = "table")]
-    pub(crate) format: Format,
-    /// Also draw the times as bars, on a logarithmic scale, into an SVG file
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    pub(crate) plot: Option<PathBuf>,
 }
 
-impl ReplayOptions {
+impl Timed {
     /// The structures asked for, each once.
     pub(crate) fn structures(&self) -> Vec<Kind> {
         let mut kinds = Vec::new();
@@ -118,7 +139,7 @@ Examples:
   mq stats traces/*.mqt.gz --format json > traces.json
   mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg")]
 pub(crate) struct StatsOptions {
-    /// Trace files, gzip-compressed or plain
+    /// Trace files, gzip-compressed or plain, or directories of them
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// How to print the results
@@ -270,6 +291,6 @@ mod tests {
         let Command::Replay(options) = cli.command else {
             panic!("replay was asked for");
         };
-        assert_eq!(options.structures(), [Kind::Pnp, Kind::List]);
+        assert_eq!(options.timed.structures(), [Kind::Pnp, Kind::List]);
     }
 }

@@ -18,6 +18,22 @@ pub(crate) enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// A directory could not be listed.
+    List {
+        /// The directory.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A command could not be started.
+    Start {
+        /// The command, without its arguments.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A command ran and left no trace behind.
+    Untraced(String),
     /// Whoever reads standard output has closed it: no failure, only the end.
     ClosedPipe,
     /// Options that contradict each other or ask for too much.
@@ -37,6 +53,12 @@ impl Error {
         }
     }
 
+    /// A failure to list a directory.
+    pub(crate) fn list(path: &Path, source: io::Error) -> Self {
+        let name = path.display().to_string();
+        Self::List { name, source }
+    }
+
     /// A failure to write a file.
     pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         let name = path.display().to_string();
@@ -49,8 +71,10 @@ impl fmt::Display for Error {
         match self {
             Self::Trace(error) => error.fmt(f),
             Self::Write { name, source } => write!(f, "{name}: cannot write: {source}"),
+            Self::List { name, source } => write!(f, "{name}: cannot read the directory: {source}"),
+            Self::Start { name, source } => write!(f, "{name}: cannot start: {source}"),
             Self::ClosedPipe => f.write_str("standard output was closed"),
-            Self::Usage(message) => f.write_str(message),
+            Self::Usage(message) | Self::Untraced(message) => f.write_str(message),
             Self::Plot(message) => write!(f, "the plot could not be drawn: {message}"),
         }
     }
@@ -60,8 +84,10 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Trace(error) => Some(error),
-            Self::Write { source, .. } => Some(source),
-            Self::ClosedPipe | Self::Usage(_) | Self::Plot(_) => None,
+            Self::Write { source, .. } | Self::List { source, .. } | Self::Start { source, .. } => {
+                Some(source)
+            }
+            Self::ClosedPipe | Self::Usage(_) | Self::Untraced(_) | Self::Plot(_) => None,
         }
     }
 }

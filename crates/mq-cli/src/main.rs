@@ -1,14 +1,18 @@
-//! `mq`: replays match traces through every structure, times them, describes and generates traces.
+//! `mq`: records match traces of applications, replays them through every structure, times them,
+//! describes and generates traces.
 //!
 //! `mq help` lists the commands; `mq help replay` and its like show examples. Exit codes: 0, done;
-//! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read.
+//! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read;
+//! `mq record` passes on the exit code of what it runs.
 
+mod advise;
 mod cli;
 mod error;
 mod generate;
 mod input;
 mod plot;
 mod progress;
+mod record;
 mod replay;
 mod report;
 mod stats;
@@ -23,7 +27,8 @@ use clap::Parser;
 use crate::cli::{Cli, Command, GenerateCommand};
 use crate::error::Error;
 
-/// The exit code of a replay whose pairings differ from the recorded ones.
+/// The exit code of a replay whose pairings differ from the recorded ones, and of a recording with
+/// a trace that cannot be read.
 const DIFFERS: u8 = 1;
 /// The exit code of bad usage and of input or output that fails; clap's too.
 const FAILED: u8 = 2;
@@ -42,14 +47,9 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<ExitCode, Error> {
     match command {
-        Command::Replay(options) => {
-            let reproduced = replay::run(options)?;
-            return Ok(if reproduced {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::from(DIFFERS)
-            });
-        }
+        Command::Replay(options) => return replay::run(options).map(exit_code),
+        Command::Record(options) => return record::run(options),
+        Command::Advise(options) => return advise::run(options).map(exit_code),
         Command::Stats(options) => stats::run(options)?,
         Command::Generate(generate) => match &generate.command {
             GenerateCommand::Depth(options) => generate::depth(options)?,
@@ -57,6 +57,15 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         Command::Structures(options) => structures::run(options)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The exit code that says whether all pairings were reproduced.
+fn exit_code(reproduced: bool) -> ExitCode {
+    if reproduced {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(DIFFERS)
+    }
 }
 
 /// Tells the person at the terminal; a closed stderr is no reason to stop.

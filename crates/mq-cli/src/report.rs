@@ -108,6 +108,18 @@ pub(crate) fn bytes(bytes: usize) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// A time given in nanoseconds, in the largest fitting unit.
+pub(crate) fn time(nanoseconds: f64) -> String {
+    const UNITS: [&str; 4] = ["ns", "µs", "ms", "s"];
+    let mut value = nanoseconds;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{} {}", decimal(value), UNITS[unit])
+}
+
 /// A share in percent; `-` of nothing.
 pub(crate) fn percent(part: impl TryInto<u64>, whole: impl TryInto<u64>) -> String {
     match (part.try_into(), whole.try_into()) {
@@ -162,6 +174,18 @@ mod tests {
             .collect();
         let expected = [
             "0 B", "1023 B", "1.0 KiB", "1.5 KiB", "1.0 MiB", "1.0 MiB", "5.0 GiB",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn times_have_the_largest_fitting_unit() {
+        let texts: Vec<String> = [0.0, 12.34, 999.6, 2.5e5, 7.2e6, 3.6e12]
+            .into_iter()
+            .map(time)
+            .collect();
+        let expected = [
+            "0.00 ns", "12.3 ns", "1.00 µs", "250 µs", "7.20 ms", "3,600 s",
         ];
         assert_eq!(texts, expected);
     }

@@ -24,6 +24,9 @@ pub(crate) struct Timings {
 pub(crate) struct Timing {
     /// The median repetition.
     pub(crate) median: Duration,
+    /// A quarter of the repetitions took no longer than the first, a quarter no less than the
+    /// second.
+    pub(crate) quartiles: (Duration, Duration),
     /// Repetitions timed.
     pub(crate) repetitions: usize,
 }
@@ -31,11 +34,21 @@ pub(crate) struct Timing {
 impl Timing {
     /// Nanoseconds an operation; 0 of an empty trace.
     pub(crate) fn ns_per_op(&self, operations: usize) -> f64 {
-        if operations == 0 {
-            return 0.0;
-        }
-        self.median.as_secs_f64() * 1e9 / operations as f64
+        ns_per_op(self.median, operations)
     }
+
+    /// Nanoseconds an operation by which repetitions differ from the median: half of what is
+    /// between the quartiles.
+    pub(crate) fn spread_ns_per_op(&self, operations: usize) -> f64 {
+        ns_per_op(self.quartiles.1 - self.quartiles.0, operations) / 2.0
+    }
+}
+
+fn ns_per_op(time: Duration, operations: usize) -> f64 {
+    if operations == 0 {
+        return 0.0;
+    }
+    time.as_secs_f64() * 1e9 / operations as f64
 }
 
 /// Times structures, `repetitions` times each after one to warm up; slow ones less often.
@@ -97,6 +110,7 @@ impl<'a> Series<'a> {
     fn timing(mut self) -> Timing {
         Timing {
             median: median(&mut self.taken),
+            quartiles: quartiles(&mut self.taken),
             repetitions: self.taken.len(),
         }
     }
@@ -122,6 +136,15 @@ fn median(times: &mut [Duration]) -> Duration {
     }
 }
 
+/// The nearest ranks; of three or fewer the shortest and the longest.
+fn quartiles(times: &mut [Duration]) -> (Duration, Duration) {
+    times.sort_unstable();
+    let below = times.len().div_ceil(4).saturating_sub(1);
+    let lower = times.get(below).copied().unwrap_or_default();
+    let upper = times.iter().nth_back(below).copied().unwrap_or_default();
+    (lower, upper)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +158,19 @@ mod tests {
         assert_eq!(median(&[]), 0);
         assert_eq!(median(&[9, 1, 5]), 5);
         assert_eq!(median(&[9, 1, 5, 3]), 4);
+    }
+
+    #[test]
+    fn half_of_the_repetitions_are_between_the_quartiles() {
+        let quartiles = |millis: &[u64]| {
+            let mut times: Vec<_> = millis.iter().map(|&ms| Duration::from_millis(ms)).collect();
+            let (lower, upper) = quartiles(&mut times);
+            (lower.as_millis(), upper.as_millis())
+        };
+        assert_eq!(quartiles(&[]), (0, 0));
+        assert_eq!(quartiles(&[7]), (7, 7));
+        assert_eq!(quartiles(&[9, 1, 5]), (1, 9));
+        assert_eq!(quartiles(&[8, 7, 6, 5, 4, 3, 2, 1]), (2, 7));
     }
 
     #[test]

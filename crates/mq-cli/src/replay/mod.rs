@@ -1,6 +1,6 @@
 //! `mq replay`: every pairing checked, then every structure timed.
 
-mod table;
+pub(crate) mod table;
 
 use mq_core::structures::{Kind, RankHeads};
 use mq_trace::{Mismatch, Report, Trace, check};
@@ -21,7 +21,8 @@ pub(crate) struct Row {
     /// The structure's name.
     pub(crate) structure: &'static str,
     operations: usize,
-    mismatches: usize,
+    /// Operations whose outcome differs from the recorded one.
+    pub(crate) mismatches: usize,
     /// Less the loop floor, and never below 0.
     pub(crate) ns_per_op: f64,
     floor_ns_per_op: f64,
@@ -29,10 +30,14 @@ pub(crate) struct Row {
     mean_unexpected_visited: f64,
     max_posted: usize,
     max_unexpected: usize,
-    peak_bytes: usize,
+    /// The most heap bytes the queues held at a time.
+    pub(crate) peak_bytes: usize,
     /// Repetitions that were timed.
     #[serde(skip)]
     repetitions: usize,
+    /// By how much they differ, see [`Timing::spread_ns_per_op`].
+    #[serde(skip)]
+    pub(crate) spread_ns_per_op: f64,
 }
 
 /// What all structures did with one trace.
@@ -41,7 +46,8 @@ pub(crate) struct Replayed {
     pub(crate) trace: String,
     /// A row for each structure asked for, in that order.
     pub(crate) rows: Vec<Row>,
-    operations: usize,
+    /// Operations of the trace.
+    pub(crate) operations: usize,
     communicators: usize,
     floor_ns_per_op: f64,
     list_ns_per_op: f64,
@@ -50,7 +56,7 @@ pub(crate) struct Replayed {
 /// Replays the traces; whether all pairings were reproduced.
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     let traces = input::traces(&options.traces)?;
-    let kinds = options.structures();
+    let kinds = options.timed.structures();
     traces
         .iter()
         .try_for_each(|trace| refuse_oversized(trace, &kinds))?;
@@ -58,11 +64,11 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
     for trace in &traces {
-        let (result, same) = replay(trace, &kinds, options.repeat as usize);
+        let (result, same) = replay(trace, &kinds, options.timed.repeat as usize);
         reproduced &= same;
         if options.format == Format::Table {
             let separator = if results.is_empty() { "" } else { "\n" };
-            let text = table::render(&result, options.repeat as usize);
+            let text = table::render(&result, options.timed.repeat as usize);
             match report::print(&format!("{separator}{text}")) {
                 // Nobody reads on, but the plot is still wanted.
                 Err(Error::ClosedPipe) if options.plot.is_some() => {}
@@ -86,7 +92,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
 }
 
 /// Refuses communicators for which `array` would use up the memory.
-fn refuse_oversized(trace: &Trace, kinds: &[Kind]) -> Result<(), Error> {
+pub(crate) fn refuse_oversized(trace: &Trace, kinds: &[Kind]) -> Result<(), Error> {
     let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
     let ranks: u64 = trace.communicators().map(|comm| heads(comm.size)).sum();
     if ranks <= MAX_ARRAY_RANKS || !kinds.contains(&Kind::Array) {
@@ -101,7 +107,7 @@ fn refuse_oversized(trace: &Trace, kinds: &[Kind]) -> Result<(), Error> {
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.
-fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Replayed, bool) {
+pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Replayed, bool) {
     let mut timed_kinds = kinds.to_vec();
     if !kinds.contains(&Kind::List) {
         timed_kinds.push(Kind::List);
@@ -139,6 +145,7 @@ impl Replayed {
             ns_per_op: net(timing),
             floor_ns_per_op: floor,
             repetitions: timing.repetitions,
+            spread_ns_per_op: timing.spread_ns_per_op(operations),
             ..Row::of(trace, *kind, report)
         });
         Self {
@@ -168,6 +175,7 @@ impl Row {
             max_unexpected: report.max_unexpected,
             peak_bytes: report.peak_bytes,
             repetitions: 0,
+            spread_ns_per_op: 0.0,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The table of one replayed trace.
+//! The table of one replayed trace, and the lines around it.
 
 use super::{Replayed, Row};
 use crate::report::{self, Cells, counted, decimal};
@@ -22,7 +22,12 @@ pub(super) fn render(result: &Replayed, wanted: usize) -> String {
         .iter()
         .map(|row| cells(row, result.list_ns_per_op))
         .collect();
-    let mut text = format!(
+    heading(result, wanted) + &report::table(&HEADER, &rows, Cells::Numbers) + &slow(result, wanted)
+}
+
+/// What was replayed, whether its pairings were reproduced, and how it was timed.
+pub(crate) fn heading(result: &Replayed, wanted: usize) -> String {
+    format!(
         "{}: {} in {}; {}\n\
          loop floor {} ns/op, subtracted; median of {}\n",
         result.trace,
@@ -31,8 +36,12 @@ pub(super) fn render(result: &Replayed, wanted: usize) -> String {
         pairings(&result.rows),
         decimal(result.floor_ns_per_op),
         counted(wanted, "repetition"),
-    );
-    text += &report::table(&HEADER, &rows, Cells::Numbers);
+    )
+}
+
+/// A line for each structure that was timed less often than `wanted`.
+pub(crate) fn slow(result: &Replayed, wanted: usize) -> String {
+    let mut text = String::new();
     for row in result.rows.iter().filter(|row| row.repetitions < wanted) {
         text += &format!(
             "{} is slow here and was timed over {} only\n",
@@ -83,7 +92,7 @@ fn cells(row: &Row, list_ns_per_op: f64) -> Vec<String> {
 }
 
 /// How many times the cost of `list`; small shares keep a digit more.
-fn ratio_text(ratio: f64) -> String {
+pub(crate) fn ratio_text(ratio: f64) -> String {
     if ratio < 0.1 {
         format!("{ratio:.3}")
     } else {

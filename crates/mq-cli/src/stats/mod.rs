@@ -13,8 +13,9 @@ use mq_trace::{Operation, Sample, Trace, check_with};
 use serde::Serialize;
 
 pub(crate) use self::lengths::Lengths;
-use self::searches::{SearchLengths, Searches};
-use self::traffic::Traffic;
+pub(crate) use self::searches::SearchLengths;
+use self::searches::Searches;
+pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
 use crate::{input, plot, progress, report};
@@ -24,7 +25,7 @@ const STEP: usize = 4096;
 
 /// What a trace holds. The fields are the keys of the JSON output.
 #[derive(Serialize)]
-struct Summary {
+pub(crate) struct Summary {
     trace: String,
     /// The fields of the trace's header.
     header: BTreeMap<String, String>,
@@ -32,13 +33,15 @@ struct Summary {
     /// Operations of which `list` decides otherwise than recorded.
     mismatches: usize,
     #[serde(flatten)]
-    traffic: Traffic,
-    max_posted: usize,
-    max_unexpected: usize,
+    pub(crate) traffic: Traffic,
+    /// The most posted receives queued at a time.
+    pub(crate) max_posted: usize,
+    /// The most unexpected messages queued at a time.
+    pub(crate) max_unexpected: usize,
     /// Of the posted queue, by arriving messages, in one list for all communicators.
-    posted_searches: SearchLengths,
+    pub(crate) posted_searches: SearchLengths,
     /// Of the unexpected queue, by receives and probes, in one list for all communicators.
-    unexpected_searches: SearchLengths,
+    pub(crate) unexpected_searches: SearchLengths,
 }
 
 /// Describes the traces.
@@ -59,7 +62,7 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
 }
 
 /// Replays a trace through `list` and counts.
-fn describe(trace: &Trace) -> (Summary, Lengths) {
+pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
     let operations = trace.operations();
     let bar = progress::bar(operations.len() as u64, &input::label(trace.name()));
     let mut posted = Searches::default();

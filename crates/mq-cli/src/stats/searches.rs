@@ -10,13 +10,13 @@ pub(super) struct Searches {
 
 /// How long the searches of a queue were, in entries compared with; all 0 if there were none.
 #[derive(Serialize, Debug, PartialEq)]
-pub(super) struct SearchLengths {
-    pub(super) searches: usize,
-    pub(super) mean: f64,
+pub(crate) struct SearchLengths {
+    pub(crate) searches: usize,
+    pub(crate) mean: f64,
     /// The nearest rank, as of the 99th percentile: a length that occurred.
     pub(super) median: u64,
     pub(super) p99: u64,
-    pub(super) max: u64,
+    pub(crate) max: u64,
 }
 
 impl Searches {

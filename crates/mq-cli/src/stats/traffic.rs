@@ -9,14 +9,14 @@ use serde::Serialize;
 
 /// The traffic of a trace. The fields are keys of the JSON output.
 #[derive(Serialize, Default)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     /// Receives posted.
-    pub(super) posts: u64,
+    pub(crate) posts: u64,
     /// Messages that arrived.
-    pub(super) arrivals: u64,
-    pub(super) probes: u64,
+    pub(crate) arrivals: u64,
+    pub(crate) probes: u64,
     /// Receives cancelled.
-    pub(super) cancels: u64,
+    pub(crate) cancels: u64,
     pub(super) probes_hit: u64,
     pub(super) probes_missed: u64,
     /// Receives from any source.
@@ -69,12 +69,17 @@ struct Counter {
 
 impl Traffic {
     /// Counts a trace, by the recorded outcomes.
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(crate) fn of(trace: &Trace) -> Self {
         let mut counter = Counter::new(trace);
         for (i, operation) in trace.operations().iter().enumerate() {
             counter.count(operation, trace.outcome(i).is_some());
         }
         counter.finish()
+    }
+
+    /// Receives from any source, of any tag, or both.
+    pub(crate) fn wildcards(&self) -> u64 {
+        self.any_source + self.any_tag - self.any_source_and_tag
     }
 }
 
@@ -194,6 +199,7 @@ mod tests {
             (2, 1, 1)
         );
         assert_eq!((traffic.any_source, traffic.any_tag), (1, 2));
+        assert_eq!(traffic.wildcards(), 2);
         assert_eq!((traffic.any_source_and_tag, traffic.cancels), (1, 1));
         assert_eq!((traffic.unexpected, traffic.collective_messages), (1, 1));
         let classes: Vec<_> = traffic

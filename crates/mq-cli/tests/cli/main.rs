@@ -1,7 +1,10 @@
 //! The command `mq` as a person runs it: the real binary on real traces.
 
+mod advise;
 mod generate;
 mod malformed;
+#[cfg(unix)]
+mod record;
 mod replay;
 mod stats;
 mod support;

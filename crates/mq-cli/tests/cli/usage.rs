@@ -14,6 +14,12 @@ fn wrong_use_exits_2() {
         &["frobnicate"][..],
         &["replay"],
         &["stats"],
+        &["advise"],
+        &["advise", &trace, "--repeat", "0"],
+        &["record"],
+        &["record", "--"],
+        &["record", "true"],
+        &["record", "--structure", "5d", "--", "true"],
         &["replay", &trace, "--repeat", "0"],
         &["replay", &trace, "--repeat", "many"],
         &["replay", &trace, "--format", "xml"],
@@ -50,7 +56,15 @@ fn an_unknown_structure_is_answered_with_all_names() {
 fn without_arguments_it_prints_help_and_exits_2() {
     let run = mq(&[]);
     assert_eq!(run.code, 2);
-    for command in ["replay", "stats", "generate", "structures", "Examples:"] {
+    for command in [
+        "replay",
+        "stats",
+        "record",
+        "advise",
+        "generate",
+        "structures",
+        "Examples:",
+    ] {
         assert!(run.stderr.contains(command), "{command}");
     }
 }
@@ -61,6 +75,8 @@ fn every_command_has_help_with_examples() {
         &["--help"][..],
         &["replay", "--help"],
         &["stats", "--help"],
+        &["record", "--help"],
+        &["advise", "--help"],
         &["generate", "--help"],
         &["generate", "depth", "--help"],
         &["structures", "--help"],
@@ -96,6 +112,8 @@ fn a_reader_that_leaves_is_no_error() {
         &["stats", &trace][..],
         &["replay", &trace, "--repeat", "1"],
         &["replay", &trace, "--repeat", "1", "--format", "json"],
+        &["advise", &trace, "--repeat", "1"],
+        &["advise", &trace, "--repeat", "1", "--format", "json"],
         &["structures"],
         &[
             "generate", "depth", "--depth", "20000", "--order", "forward",

@@ -1,0 +1,147 @@
+//! What each structure costs.
+
+use mq_core::structures::Kind;
+use serde::Serialize;
+
+use crate::replay::{Replayed, Row};
+
+/// What the structures cost, cheapest first. The fields are keys of the JSON output.
+#[derive(Serialize)]
+pub(super) struct Costs {
+    pub(super) operations: usize,
+    pub(super) structures: Vec<Cost>,
+}
+
+/// What one structure costs; times are less the loop floor.
+#[derive(Serialize, Clone)]
+pub(super) struct Cost {
+    pub(super) structure: &'static str,
+    pub(super) ns_per_op: f64,
+    /// How many times what `list` takes; none if that is nothing.
+    pub(super) x_list: Option<f64>,
+    pub(super) total_ns: f64,
+    pub(super) peak_bytes: usize,
+    pub(super) mismatches: usize,
+    /// What repetitions differ from their median by.
+    #[serde(skip)]
+    pub(super) spread_ns_per_op: f64,
+}
+
+impl Costs {
+    /// The costs of one replayed trace.
+    pub(super) fn of(replayed: &Replayed) -> Self {
+        let operations = replayed.operations;
+        let cost = |row: &Row| Cost {
+            structure: row.structure,
+            ns_per_op: row.ns_per_op,
+            x_list: None,
+            total_ns: row.ns_per_op * operations as f64,
+            peak_bytes: row.peak_bytes,
+            mismatches: row.mismatches,
+            spread_ns_per_op: row.spread_ns_per_op,
+        };
+        Self::new(operations, replayed.rows.iter().map(cost).collect())
+    }
+
+    /// The costs of several traces, one after the other; all have the same structures.
+    pub(super) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut operations = 0;
+        let mut sums: Vec<Cost> = Vec::new();
+        for costs in all {
+            operations += costs.operations;
+            for cost in &costs.structures {
+                // For the time being in nanoseconds, and not an operation.
+                let spread = cost.spread_ns_per_op * costs.operations as f64;
+                match sums.iter_mut().find(|sum| sum.structure == cost.structure) {
+                    Some(sum) => {
+                        sum.total_ns += cost.total_ns;
+                        sum.spread_ns_per_op += spread;
+                        sum.mismatches += cost.mismatches;
+                        sum.peak_bytes = sum.peak_bytes.max(cost.peak_bytes);
+                    }
+                    None => sums.push(Cost {
+                        spread_ns_per_op: spread,
+                        ..cost.clone()
+                    }),
+                }
+            }
+        }
+        for sum in &mut sums {
+            sum.ns_per_op = sum.total_ns / operations.max(1) as f64;
+            sum.spread_ns_per_op /= operations.max(1) as f64;
+        }
+        Self::new(operations, sums)
+    }
+
+    fn new(operations: usize, mut structures: Vec<Cost>) -> Self {
+        structures.sort_by(|a, b| a.ns_per_op.total_cmp(&b.ns_per_op));
+        let mut costs = Self {
+            operations,
+            structures,
+        };
+        let list = costs.of_kind(Kind::List).map_or(0.0, |list| list.ns_per_op);
+        for cost in &mut costs.structures {
+            cost.x_list = (list > 0.0).then(|| cost.ns_per_op / list);
+        }
+        costs
+    }
+
+    /// What one structure costs, if it was timed.
+    pub(super) fn of_kind(&self, kind: Kind) -> Option<&Cost> {
+        let mut structures = self.structures.iter();
+        structures.find(|cost| cost.structure == kind.name())
+    }
+}
+
+#[cfg(test)]
+impl Costs {
+    /// Costs in nanoseconds an operation, measured without spread over 10,000 operations.
+    pub(super) fn measured(costs: &[(Kind, f64)]) -> Self {
+        let operations = 10_000;
+        let cost = |&(kind, ns_per_op): &(Kind, f64)| Cost {
+            structure: kind.name(),
+            ns_per_op,
+            x_list: None,
+            total_ns: ns_per_op * operations as f64,
+            peak_bytes: 0,
+            mismatches: 0,
+            spread_ns_per_op: 0.0,
+        };
+        Self::new(operations, costs.iter().map(cost).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_several_traces_are_added() {
+        let short = Costs::measured(&[(Kind::List, 5.0), (Kind::Indexed, 6.0)]);
+        let mut deep = Costs::measured(&[(Kind::List, 95.0), (Kind::Indexed, 14.0)]);
+        deep.structures[1].peak_bytes = 7;
+        assert_eq!(
+            deep.structures[1].structure, "list",
+            "the cheapest is first"
+        );
+        let together = Costs::together([short, deep].iter());
+        assert_eq!(together.operations, 20_000);
+        let rows: Vec<_> = together
+            .structures
+            .iter()
+            .map(|cost| (cost.structure, cost.ns_per_op, cost.x_list, cost.peak_bytes))
+            .collect();
+        let expected = [
+            ("indexed", 10.0, Some(0.2), 0),
+            ("list", 50.0, Some(1.0), 7),
+        ];
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn nothing_is_no_multiple_of_nothing() {
+        let costs = Costs::measured(&[(Kind::List, 0.0), (Kind::Indexed, 0.1)]);
+        assert!(costs.structures.iter().all(|cost| cost.x_list.is_none()));
+        assert_eq!(Costs::together([].iter()).operations, 0);
+    }
+}

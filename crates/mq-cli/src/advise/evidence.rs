@@ -1,0 +1,133 @@
+//! What a trace asks of its queues, as far as it explains what structures cost.
+
+use serde::Serialize;
+
+use crate::report::{count, decimal, percent};
+use crate::stats::{SearchLengths, Summary};
+
+/// Why structures differ, or do not. The fields are keys of the JSON output.
+#[derive(Serialize, Default)]
+pub(super) struct Evidence {
+    /// Receives posted.
+    receives: u64,
+    /// Those from any source, of any tag, or both.
+    wildcard_receives: u64,
+    /// The most posted receives queued at a time.
+    max_posted: usize,
+    /// The most unexpected messages queued at a time.
+    max_unexpected: usize,
+    /// Of `list` in the posted queue.
+    posted_searches: Searched,
+    /// Of `list` in the unexpected queue.
+    unexpected_searches: Searched,
+}
+
+/// The entries that searches compare with.
+#[derive(Serialize, Default)]
+struct Searched {
+    searches: usize,
+    mean: f64,
+    max: u64,
+}
+
+impl Evidence {
+    /// What one trace shows.
+    pub(super) fn of(summary: &Summary) -> Self {
+        Self {
+            receives: summary.traffic.posts,
+            wildcard_receives: summary.traffic.wildcards(),
+            max_posted: summary.max_posted,
+            max_unexpected: summary.max_unexpected,
+            posted_searches: Searched::of(&summary.posted_searches),
+            unexpected_searches: Searched::of(&summary.unexpected_searches),
+        }
+    }
+
+    /// What several traces show, one after the other.
+    pub(super) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for one in all {
+            sum.receives += one.receives;
+            sum.wildcard_receives += one.wildcard_receives;
+            sum.max_posted = sum.max_posted.max(one.max_posted);
+            sum.max_unexpected = sum.max_unexpected.max(one.max_unexpected);
+            sum.posted_searches = sum.posted_searches.with(&one.posted_searches);
+            sum.unexpected_searches = sum.unexpected_searches.with(&one.unexpected_searches);
+        }
+        sum
+    }
+
+    /// The entries that a search of either queue compares with on average.
+    pub(super) fn mean_search(&self) -> f64 {
+        self.posted_searches.with(&self.unexpected_searches).mean
+    }
+
+    /// The evidence in two lines.
+    pub(super) fn lines(&self) -> String {
+        let (posted, unexpected) = (&self.posted_searches, &self.unexpected_searches);
+        format!(
+            "a search of list: {} posted receives on average, {} at most; {} unexpected messages, \
+             {} at most\n\
+             wildcards: {} of receives; longest queues: {} posted, {} unexpected\n",
+            decimal(posted.mean),
+            count(posted.max),
+            decimal(unexpected.mean),
+            count(unexpected.max),
+            percent(self.wildcard_receives, self.receives),
+            count(self.max_posted),
+            count(self.max_unexpected),
+        )
+    }
+}
+
+impl Searched {
+    fn of(lengths: &SearchLengths) -> Self {
+        Self {
+            searches: lengths.searches,
+            mean: lengths.mean,
+            max: lengths.max,
+        }
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        let searches = self.searches + other.searches;
+        let sum = |one: &Self| one.mean * one.searches as f64;
+        Self {
+            searches,
+            mean: (sum(self) + sum(other)) / searches.max(1) as f64,
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Evidence {
+    /// Evidence of 100 searches of this mean.
+    pub(super) fn searched(mean: f64) -> Self {
+        Self {
+            posted_searches: Searched {
+                searches: 100,
+                mean,
+                max: mean.ceil() as u64,
+            },
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_weighted_by_searches() {
+        let mut one = Evidence::searched(4.0);
+        one.unexpected_searches.searches = 300;
+        assert!((one.mean_search() - 1.0).abs() < 1e-9);
+        let both = Evidence::together([one, Evidence::searched(8.0)].iter());
+        assert_eq!(both.posted_searches.searches, 200);
+        assert_eq!(both.posted_searches.max, 8);
+        assert!((both.posted_searches.mean - 6.0).abs() < 1e-9);
+        assert!(Evidence::default().mean_search().abs() < f64::EPSILON);
+    }
+}

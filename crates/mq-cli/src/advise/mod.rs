@@ -1,0 +1,121 @@
+//! `mq advise`: which structure an application would gain from.
+
+mod costs;
+mod evidence;
+mod table;
+mod verdict;
+
+use mq_core::structures::Kind;
+use mq_trace::Trace;
+use serde::Serialize;
+
+use self::costs::Costs;
+use self::evidence::Evidence;
+use self::verdict::Verdict;
+use crate::cli::{AdviseOptions, Format};
+use crate::error::Error;
+use crate::replay::{self, Replayed};
+use crate::{input, report, stats};
+
+/// What is to be said of one trace, or of all together. The fields are keys of the JSON output.
+#[derive(Serialize)]
+struct Advice {
+    trace: String,
+    #[serde(flatten)]
+    costs: Costs,
+    #[serde(flatten)]
+    evidence: Evidence,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
+/// The JSON output.
+#[derive(Serialize)]
+struct Output {
+    traces: Vec<Advice>,
+    /// As if one process had done what all traces hold, one after the other.
+    together: Advice,
+}
+
+/// Advises on the traces; whether all pairings were reproduced.
+pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
+    let traces = input::traces(&options.traces)?;
+    let kinds = kinds(options.timed.structures());
+    traces
+        .iter()
+        .try_for_each(|trace| replay::refuse_oversized(trace, &kinds))?;
+    let repetitions = options.timed.repeat as usize;
+    let mut reproduced = true;
+    let mut advices = Vec::with_capacity(traces.len());
+    for trace in &traces {
+        let (replayed, same) = replay::replay(trace, &kinds, repetitions);
+        reproduced &= same;
+        let advice = Advice::on(trace, &replayed);
+        if options.format == Format::Table {
+            let separator = if advices.is_empty() { "" } else { "\n" };
+            let text = table::render(&replayed, &advice, repetitions);
+            if !told(report::print(&format!("{separator}{text}")))? {
+                return Ok(reproduced);
+            }
+        }
+        advices.push(advice);
+    }
+    let together = Advice::together(&advices);
+    let printed = match options.format {
+        Format::Table if advices.len() == 1 => Ok(()),
+        Format::Table => report::print(&format!("\n{}", table::together(&together))),
+        Format::Json => report::print_json(&Output {
+            traces: advices,
+            together,
+        }),
+    };
+    told(printed)?;
+    Ok(reproduced)
+}
+
+/// Whether somebody still reads what is printed.
+fn told(printed: Result<(), Error>) -> Result<bool, Error> {
+    match printed {
+        Err(Error::ClosedPipe) => Ok(false),
+        printed => printed.map(|()| true),
+    }
+}
+
+/// Those asked for, and the two that every advice compares with.
+fn kinds(mut asked: Vec<Kind>) -> Vec<Kind> {
+    for kind in [Kind::List, Kind::default()] {
+        if !asked.contains(&kind) {
+            asked.push(kind);
+        }
+    }
+    asked
+}
+
+impl Advice {
+    fn on(trace: &Trace, replayed: &Replayed) -> Self {
+        let (summary, _) = stats::describe(trace);
+        let (costs, evidence) = (Costs::of(replayed), Evidence::of(&summary));
+        let place = input::label(trace.name());
+        Self {
+            trace: trace.name().into(),
+            verdict: Verdict::on(&costs, &evidence, &place),
+            costs,
+            evidence,
+        }
+    }
+
+    fn together(advices: &[Self]) -> Self {
+        let costs = Costs::together(advices.iter().map(|advice| &advice.costs));
+        let evidence = Evidence::together(advices.iter().map(|advice| &advice.evidence));
+        let place = match advices {
+            [one] => input::label(&one.trace),
+            _ => format!("all {} traces together", report::count(advices.len())),
+        };
+        Self {
+            verdict: Verdict::on(&costs, &evidence, &place),
+            trace: place,
+            costs,
+            evidence,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `mq advise` on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Format, Timed};
+
+/// Options of `mq advise`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Every trace is checked and timed as by `mq replay`. The structures stand in the order of their cost,
+beside `list`, which most MPI libraries have; `list` and the default are always among them. Less
+than 5% of the time of `list` is noise, or what repetitions differ from their median by if that is
+more. No other structure than the default is advised for noise, or for less than 2 ns an operation.
+
+Examples:
+  mq advise mq-traces
+  mq advise traces/hotspot128-*.mqt.gz --structure bins,array
+  mq advise mq-traces --repeat 31 --format json > advice.json
+
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input.")]
+pub(crate) struct AdviseOptions {
+    /// Trace files, gzip-compressed or plain, or directories of them
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// What is timed, and how often.
+    #[command(flatten)]
+    pub(crate) timed: Timed,
+    /// How to print the results
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+}

@@ -1,0 +1,106 @@
+//! `mq record`: an application under a patched MPI library, and the traces of its processes.
+
+mod collect;
+mod interrupts;
+mod launch;
+mod output;
+mod prefix;
+mod table;
+
+use std::process::{Command, ExitCode};
+
+use self::collect::Collected;
+use self::interrupts::Interrupts;
+use self::output::Scratch;
+use self::prefix::Prefix;
+use crate::cli::{Format, RecordOptions};
+use crate::error::Error;
+use crate::{exit_code, report, say};
+
+/// The environment variable that tells the patched library where to write traces.
+const TRACE: &str = "MQ_TRACE";
+/// The environment variable that tells the patched library what to match with.
+const STRUCTURE: &str = "MQ_STRUCTURE";
+
+/// Runs the command and collects its traces.
+pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
+    let prefix = options.prefix.as_deref().map(Prefix::open).transpose()?;
+    let scratch = output::prepare(&options.output, options.force)?;
+    let mut command = command(options, prefix.as_ref(), &scratch)?;
+    let interrupts = Interrupts::held();
+    let status = launch::run(&mut command)?;
+    drop(interrupts);
+
+    let finished = finish(options, &scratch);
+    let code = launch::code(status);
+    if code == 0 {
+        return finished.map(exit_code);
+    }
+    if status.code().is_none() {
+        let name = command.get_program().to_string_lossy();
+        say(&format!("{name}: ended by {status}"));
+    }
+    if let Err(error) = finished {
+        say(&error.to_string());
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// The command, with all that the patched library and its `mpirun` need in the environment.
+fn command(
+    options: &RecordOptions,
+    prefix: Option<&Prefix>,
+    scratch: &Scratch,
+) -> Result<Command, Error> {
+    let program = &options.command[0];
+    let program = prefix.map_or_else(|| program.clone(), |prefix| prefix.program(program));
+    let mut command = Command::new(program);
+    command.args(&options.command[1..]);
+    command.env(TRACE, scratch.absolute()?);
+    if let Some(structure) = options.structure {
+        command.env(STRUCTURE, structure.name());
+    }
+    if let Some(prefix) = prefix {
+        command.envs(prefix.environment()?);
+    }
+    if options.format == Format::Json {
+        command.stdout(std::io::stderr());
+    }
+    Ok(command)
+}
+
+/// Collects and prints; whether every trace is valid and agrees with MPI's rules.
+fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
+    let collected = collect::all(scratch, &options.output)?;
+    if collected.is_empty() {
+        return Err(Error::Untraced(untraced(options)));
+    }
+    let printed = match options.format {
+        Format::Json => report::print_json(&collected),
+        Format::Table => report::print(&table::render(&options.output, &collected)),
+    };
+    match printed {
+        // The traces are what was wanted, and they are there.
+        Err(Error::ClosedPipe) => {}
+        printed => printed?,
+    }
+    let complaints: Vec<String> = collected.iter().filter_map(Collected::complaint).collect();
+    complaints.iter().for_each(|complaint| say(complaint));
+    Ok(complaints.is_empty())
+}
+
+/// Why there may be no trace.
+fn untraced(options: &RecordOptions) -> String {
+    let command = options.command[0].to_string_lossy();
+    match &options.prefix {
+        Some(prefix) => format!(
+            "`{command}` left no trace: is what it runs an MPI program, and does that load the \
+             libmpi in {}? `ldd` shows which one it loads",
+            prefix.join("lib").display()
+        ),
+        None => format!(
+            "`{command}` left no trace: is what it runs an MPI program, and is its MPI library a \
+             patched one? --prefix names where that is installed, `ldd` shows which one is loaded"
+        ),
+    }
+}

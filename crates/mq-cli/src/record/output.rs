@@ -1,0 +1,70 @@
+//! The directory of the traces, and the one in it where they are written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::{input, report};
+
+/// Where the processes of one run write: a new directory in the output directory, which vanishes
+/// with this unless something is left in it.
+pub(super) struct Scratch {
+    path: PathBuf,
+}
+
+/// Makes the output directory and one for this run in it; refuses one that has traces, unless
+/// `force` is given.
+pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
+    let failed = |error| Error::write(output, error);
+    std::fs::create_dir_all(output).map_err(failed)?;
+    let present = input::traces_in(output).map_err(|error| Error::list(output, error))?;
+    if let Some(first) = present.first()
+        && !force
+    {
+        let more = match present.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {} more", report::count(more)),
+        };
+        return Err(Error::Usage(format!(
+            "{} is there already{more}; name another directory with --output, or add to this one \
+             with --force",
+            first.display()
+        )));
+    }
+    create(output).map_err(failed)
+}
+
+/// Process numbers come again, so that what an earlier run left behind may have this one's.
+fn create(output: &Path) -> io::Result<Scratch> {
+    let process = std::process::id();
+    let mut path = output.join(format!("recording-{process}"));
+    let mut attempt = 1;
+    loop {
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                attempt += 1;
+                path = output.join(format!("recording-{process}-{attempt}"));
+            }
+            made => return made.map(|()| Scratch { path }),
+        }
+    }
+}
+
+impl Scratch {
+    /// The directory.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory for processes that may work elsewhere.
+    pub(super) fn absolute(&self) -> Result<PathBuf, Error> {
+        std::path::absolute(&self.path).map_err(|error| Error::write(&self.path, error))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Fails if something is left in it, as it should.
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}

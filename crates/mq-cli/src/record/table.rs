@@ -1,0 +1,65 @@
+//! The table of a recording.
+
+use std::path::Path;
+
+use super::collect::{Collected, Counts, Outcome};
+use crate::report::{self, Cells, count, counted};
+
+const HEADER: [&str; 9] = [
+    "trace",
+    "communi-\ncators",
+    "receives",
+    "messages",
+    "probes",
+    "cancels",
+    "mis-\nmatches",
+    "longest\nposted",
+    "longest\nunexpected",
+];
+
+/// How many traces there are and where, and a row for each that is valid.
+pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
+    let rows: Vec<Vec<String>> = collected.iter().filter_map(cells).collect();
+    let invalid = collected.len() - rows.len();
+    let mut text = format!("{} in {}", counted(rows.len(), "trace"), output.display());
+    if invalid > 0 {
+        text += &format!("; {} cannot be read and stay", report::count(invalid));
+        text += if invalid == 1 { "s" } else { "" };
+        text += " as written";
+    }
+    text.push('\n');
+    if !rows.is_empty() {
+        text += &report::table(&HEADER, &rows, Cells::Numbers);
+    }
+    text
+}
+
+fn cells(collected: &Collected) -> Option<Vec<String>> {
+    let Outcome::Valid(counts) = &collected.outcome else {
+        return None;
+    };
+    let Counts {
+        communicators,
+        receives,
+        messages,
+        probes,
+        cancels,
+        mismatches,
+        max_posted,
+        max_unexpected,
+        ..
+    } = counts;
+    let file = Path::new(&collected.trace).file_name();
+    let file = file.map(|name| name.to_string_lossy().into_owned());
+    Some(vec![
+        file.unwrap_or_default(),
+        count(*communicators),
+        count(*receives),
+        count(*messages),
+        count(*probes),
+        count(*cancels),
+        count(*mismatches),
+        count(*max_posted),
+        count(*max_unexpected),
+    ])
+}

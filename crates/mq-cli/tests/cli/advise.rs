@@ -1,0 +1,176 @@
+//! `mq advise`.
+
+use std::collections::BTreeSet;
+
+use mq_core::structures::Kind;
+use serde_json::Value;
+
+use crate::support::{Run, file, fresh, mq, real, text};
+
+/// Standard output as the JSON object that `mq advise` prints.
+fn advice(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).expect("stdout is one JSON object")
+}
+
+fn names(advice: &Value) -> Vec<&str> {
+    let structures = advice["structures"].as_array().expect("an array");
+    let names = structures.iter().map(|cost| cost["structure"].as_str());
+    names.map(|name| name.expect("a name")).collect()
+}
+
+/// A trace with queues deep enough that `list` loses in any build and on any machine.
+fn deep() -> (tempfile::TempDir, String) {
+    let (folder, path) = fresh("deep.mqt.gz");
+    let path = text(&path);
+    let depth = ["--depth", "2000", "--queue", "posted", "-o", &path];
+    assert_eq!(mq(&[&["generate", "depth"], &depth[..]].concat()).code, 0);
+    (folder, path)
+}
+
+#[test]
+fn structures_are_in_the_order_of_their_cost() {
+    let trace = real("lmp-melt16-r0");
+    let run = mq(&["advise", &trace, "--repeat", "2", "--format", "json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let output = advice(&run);
+    assert_eq!(output["traces"].as_array().map(Vec::len), Some(1));
+    let melt = &output["traces"][0];
+    assert_eq!(melt["trace"], trace.as_str());
+    assert_eq!(melt["operations"], 7184);
+    let all: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(names(melt).into_iter().collect::<BTreeSet<_>>(), all);
+    let costs = melt["structures"].as_array().expect("an array");
+    let times: Vec<_> = costs.iter().map(|c| c["ns_per_op"].as_f64()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    for cost in costs {
+        assert_eq!(cost["mismatches"], 0);
+        assert!(cost["peak_bytes"].as_u64() > Some(0));
+        assert!(cost["total_ns"].is_f64() && cost.get("x_list").is_some());
+    }
+}
+
+#[test]
+fn the_evidence_is_that_of_stats() {
+    let trace = real("hpcc32-r0");
+    let args = ["--structure", "list", "--repeat", "1", "--format", "json"];
+    let output = advice(&mq(&[&["advise", &trace], &args[..]].concat()));
+    let hpcc = &output["traces"][0];
+    let stats = mq(&["stats", &trace, "--format", "json"]).objects();
+    assert_eq!(
+        (&hpcc["receives"], &hpcc["wildcard_receives"]),
+        (&24_685.into(), &8562.into())
+    );
+    for key in ["max_posted", "max_unexpected"] {
+        assert_eq!(hpcc[key], stats[0][key]);
+    }
+    for queue in ["posted_searches", "unexpected_searches"] {
+        for key in ["searches", "mean", "max"] {
+            assert_eq!(hpcc[queue][key], stats[0][queue][key], "{queue} {key}");
+        }
+    }
+    assert_eq!(hpcc["default"], Kind::default().name());
+    assert!(hpcc["noise"].as_f64() >= Some(0.05));
+    assert!(
+        hpcc["verdict"]
+            .as_str()
+            .is_some_and(|text| text.contains("the default"))
+    );
+}
+
+#[test]
+fn deep_queues_gain_from_the_default() {
+    let (_folder, trace) = deep();
+    let args = ["--structure", "list,indexed", "--repeat", "3"];
+    let run = mq(&[&["advise", &trace], &args[..]].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let heading = format!("{trace}: 4,000 operations in 1 communicator; all pairings reproduced\n");
+    assert!(run.stdout.starts_with(&heading), "{}", run.stdout);
+    let longest = "wildcards: 0.0% of receives; longest queues: 2,000 posted, 0 unexpected\n";
+    assert!(run.stdout.contains(longest), "{}", run.stdout);
+    let searches = "a search of list: 1,001 posted receives on average, 2,000 at most; ";
+    assert!(run.stdout.contains(searches), "{}", run.stdout);
+    let verdict = run.stdout.lines().last().expect("a verdict");
+    assert!(verdict.starts_with("=> indexed: "), "{verdict}");
+    assert!(
+        verdict.contains("less time in matching than list on deep ("),
+        "{verdict}"
+    );
+    assert!(verdict.contains(" That is the default"), "{verdict}");
+}
+
+#[test]
+fn list_and_the_default_are_always_compared() {
+    let (_folder, trace) = deep();
+    let args = ["--structure", "pnp", "--repeat", "1", "--format", "json"];
+    let output = advice(&mq(&[&["advise", &trace], &args[..]].concat()));
+    let names: BTreeSet<_> = names(&output["together"]).into_iter().collect();
+    assert_eq!(names, BTreeSet::from(["indexed", "list", "pnp"]));
+    assert_eq!(output["together"]["recommended"], "indexed");
+}
+
+#[test]
+fn several_traces_are_also_added_up() {
+    let (folder, _) = deep();
+    let melt = folder.path().join("melt.mqt.gz");
+    std::fs::copy(real("lmp-melt16-r0"), melt).expect("copied");
+    std::fs::write(folder.path().join("notes.txt"), "no trace").expect("written");
+    let folder = text(folder.path());
+    let args = ["advise", &folder, "--structure", "list", "--repeat", "1"];
+    let run = mq(&args);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let heading = "\nall 2 traces together: 11,184 operations; times added, the highest peak\n";
+    assert!(run.stdout.contains(heading), "{}", run.stdout);
+    assert_eq!(run.stdout.matches("\n=> ").count(), 3, "{}", run.stdout);
+
+    let output = advice(&mq(&[&args[..], &["--format", "json"]].concat()));
+    let traces = output["traces"].as_array().expect("an array");
+    let files: Vec<_> = traces.iter().map(|t| t["trace"].as_str()).collect();
+    let expected = ["deep", "melt"].map(|name| format!("{folder}/{name}.mqt.gz"));
+    assert_eq!(files, expected.each_ref().map(|name| Some(name.as_str())));
+    let together = &output["together"];
+    assert_eq!(together["operations"], 11_184);
+    assert_eq!(together["posted_searches"]["max"], 2000);
+    let list = |advice: &Value| {
+        let costs = advice["structures"].as_array().expect("an array");
+        let list = costs.iter().find(|cost| cost["structure"] == "list");
+        list.and_then(|cost| cost["total_ns"].as_f64())
+            .expect("a time")
+    };
+    let sum: f64 = traces.iter().map(list).sum();
+    assert!((list(together) - sum).abs() < 1.0, "{together}");
+}
+
+#[test]
+fn a_wrong_pairing_is_named_and_gets_no_advice() {
+    let lines = "# mqtrace 1\nc 0 4 0\np 0 * 5\np 0 1 5\na 0 1 5 =1\na 0 1 5 =0\n";
+    let (_folder, trace) = file("wrong.mqt", lines);
+    let run = mq(&["advise", &trace, "--structure", "bins", "--repeat", "1"]);
+    assert_eq!(run.code, 1);
+    let names = "bins, list, indexed: line 5: expected receive 1, got receive 0";
+    assert_eq!(run.stderr, format!("mq: {trace}: {names}\n"));
+    let verdict = "\n=> pairings differ from the recorded ones on wrong; stay with indexed";
+    assert!(run.stdout.contains(verdict), "{}", run.stdout);
+}
+
+#[test]
+fn an_empty_trace_asks_for_nothing() {
+    let (_folder, trace) = file("empty.mqt", "# mqtrace 1\n");
+    let run = mq(&["advise", &trace, "--repeat", "2"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(
+        run.stdout
+            .contains("\n=> too few operations to tell on empty; stay")
+    );
+    assert!(!run.stdout.contains("NaN"), "{}", run.stdout);
+}
+
+#[test]
+fn a_directory_without_traces_is_refused() {
+    let (folder, _) = file("notes.txt", "");
+    let folder = text(folder.path());
+    for command in ["advise", "replay", "stats"] {
+        let run = mq(&[command, &folder]);
+        let expected = format!("{folder}: the directory has no traces (*.mqt or *.mqt.gz)");
+        assert_eq!(run.refusal(), expected, "{command}");
+    }
+}

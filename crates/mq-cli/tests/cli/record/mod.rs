@@ -1,0 +1,344 @@
+//! `mq record`, with shell scripts for the MPI library's `mpirun` and for applications.
+
+mod workplace;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use self::workplace::{Workplace, names};
+use crate::support::{command, mq, real, text};
+
+/// A trace of everything that the table counts: a receive from anyone is taken, another is
+/// cancelled, a message waits, is probed and received.
+const TRACE: &str = "# mqtrace 1 rank=0\nc 0 4 0\np 0 * 5\np 0 2 7\na 0 1 5 =0\na 0 3 9\n\
+                     b 0 3 9 =1\np 0 3 9 =1\nx 1\n";
+/// The receive that was posted later is recorded as matched.
+const WRONG: &str = "# mqtrace 1\nc 0 4 0\np 0 * 5\np 0 1 5\na 0 1 5 =1\n";
+
+#[test]
+fn traces_are_collected_compressed_and_counted() {
+    let place = Workplace::new();
+    let app = place.application(&[("app.1.mqt", TRACE), ("app.0.mqt", TRACE)], "echo done\n");
+    let run = place.record(&[], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(place.collected(), ["app.0.mqt.gz", "app.1.mqt.gz"]);
+    let packed = place.path("out/app.0.mqt.gz");
+    assert_eq!(fs::read(&packed).expect("there")[..2], [0x1f, 0x8b]);
+
+    let mut lines = run.stdout.lines();
+    assert_eq!(
+        lines.next(),
+        Some("done"),
+        "the command's output comes first"
+    );
+    assert_eq!(
+        lines.next(),
+        Some(format!("2 traces in {}", place.output()).as_str())
+    );
+    let row = run
+        .stdout
+        .lines()
+        .find(|line| line.starts_with(" app.0.mqt.gz"));
+    let row: Vec<_> = row.expect("a row").split('|').map(str::trim).collect();
+    assert_eq!(
+        row,
+        ["app.0.mqt.gz", "1", "3", "2", "1", "1", "0", "2", "1"]
+    );
+
+    // What was written is what was recorded, and other commands take the directory.
+    let stats = mq(&["stats", &place.output(), "--format", "json"]).objects();
+    assert_eq!(stats.len(), 2);
+    assert_eq!(
+        (&stats[0]["header"]["rank"], &stats[0]["operations"]),
+        (&"0".into(), &7.into())
+    );
+}
+
+#[test]
+fn a_real_trace_survives() {
+    let place = Workplace::new();
+    let plain = Command::new("gzip")
+        .arg("-dc")
+        .arg(real("hpcc32-r0"))
+        .output();
+    let plain = String::from_utf8(plain.expect("gzip runs").stdout).expect("UTF-8");
+    let app = place.application(&[("hpcc.mqt", &plain)], "");
+    let run = place.record(&[], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let packed = Command::new("gzip")
+        .arg("-dc")
+        .arg(place.path("out/hpcc.mqt.gz"))
+        .output();
+    assert!(packed.expect("gzip runs").stdout == plain.as_bytes());
+}
+
+#[test]
+fn json_has_standard_output_to_itself() {
+    let place = Workplace::new();
+    let traces = [("a.mqt", TRACE), ("b.mqt", "# mqtrace 1\np 0 1\n")];
+    let app = place.application(&traces, "echo from the application\n");
+    let run = place.record(&["--format", "json"], &[&app]);
+    assert_eq!(run.code, 1);
+    let objects = run.objects();
+    assert_eq!(objects.len(), 2);
+    assert_eq!(objects[0]["trace"], format!("{}/a.mqt.gz", place.output()));
+    for (key, number) in [
+        ("communicators", 1),
+        ("receives", 3),
+        ("messages", 2),
+        ("probes", 1),
+        ("cancels", 1),
+        ("mismatches", 0),
+        ("max_posted", 2),
+        ("max_unexpected", 1),
+    ] {
+        assert_eq!(objects[0][key], number, "{key}");
+    }
+    assert!(
+        objects[1]["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("b.mqt:2: "))
+    );
+    assert!(
+        run.stderr.contains("from the application\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_library_in_the_prefix_comes_first() {
+    let place = Workplace::new();
+    let prefix = place.prefix();
+    let app = place.application(&[("t.mqt", TRACE)], "");
+    let args = ["--prefix", &prefix, "--structure", "bins"];
+    let run = place.record(&args, &["mpirun", "-n", "4", &app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let value = |name: &str| {
+        let line = run.stdout.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|line| line.strip_prefix('='))
+            .expect("the script told it")
+            .to_owned()
+    };
+    assert!(value("PATH").starts_with(&format!("{prefix}/bin:")));
+    let libraries = value("LD_LIBRARY_PATH");
+    assert_eq!(
+        libraries.split(':').next(),
+        Some(format!("{prefix}/lib").as_str())
+    );
+    assert!(!libraries.ends_with(':'), "{libraries}");
+    assert_eq!(value("OPAL_PREFIX"), prefix);
+    assert_eq!(value("MQ_STRUCTURE"), "bins");
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+}
+
+#[test]
+fn a_relative_prefix_and_output_are_found_from_anywhere() {
+    let place = Workplace::new();
+    place.prefix();
+    place.application(&[("t.mqt", TRACE)], "");
+    let app = [
+        "mpirun",
+        "-n",
+        "1",
+        "sh",
+        "-c",
+        "cd / && \"$0\"",
+        &text(&place.path("app")),
+    ];
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command(&[&["record", "--prefix", "mpi", "--"], &app[..]].concat())
+        .current_dir(place.folder.path())
+        .output()
+        .expect("mq starts");
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&stdout),
+        String::from_utf8_lossy(&stderr),
+    );
+    assert_eq!((status.code(), &*stderr), (Some(0), ""));
+    assert!(stdout.contains("\n1 trace in mq-traces\n"), "{stdout}");
+    assert_eq!(names(&place.path("mq-traces")), ["t.mqt.gz"]);
+}
+
+#[test]
+fn a_prefix_that_is_none_is_refused_with_what_is_missing() {
+    let place = Workplace::new();
+    let prefix = place.prefix();
+    let refused = |missing: &str| {
+        let run = place.record(&["--prefix", &prefix], &["mpirun", "-n", "1", "true"]);
+        let refusal = run.refusal();
+        assert!(
+            refusal.starts_with(&format!("{prefix}/{missing}")),
+            "{refusal}"
+        );
+        assert!(!place.path("out").exists());
+    };
+    fs::remove_file(place.path("mpi/lib/libmpi.so")).expect("there");
+    refused("lib has no libmpi*");
+    fs::remove_file(place.path("mpi/bin/mpirun")).expect("there");
+    refused("bin/mpirun is not there");
+}
+
+#[test]
+fn no_trace_is_explained() {
+    let place = Workplace::new();
+    let run = place.record(&[], &["true"]);
+    let refusal = run.refusal();
+    assert!(refusal.starts_with("`true` left no trace: "), "{refusal}");
+    assert!(
+        refusal.contains("MPI program") && refusal.contains("--prefix"),
+        "{refusal}"
+    );
+    assert_eq!(place.collected(), [""; 0]);
+
+    let prefix = place.prefix();
+    let args = ["--prefix", &prefix, "--format", "json"];
+    let run = place.record(&args, &["mpirun", "-n", "1", "true"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(
+        run.stderr.contains(&format!("{prefix}/lib")),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn an_invalid_trace_stays_and_the_others_are_collected() {
+    let place = Workplace::new();
+    let traces = [
+        ("good.mqt", TRACE),
+        ("bad.mqt", "# mqtrace 1\np 0 1 5\nq 0 1\n"),
+        ("empty.mqt", ""),
+    ];
+    let app = place.application(&traces, "");
+    let run = place.record(&[], &[&app]);
+    assert_eq!(run.code, 1);
+    let collected = place.collected();
+    let [good, left] = collected.as_slice() else {
+        panic!("{collected:?}");
+    };
+    assert_eq!(good, "good.mqt.gz");
+    assert_eq!(
+        names(&place.path("out").join(left)),
+        ["bad.mqt", "empty.mqt"]
+    );
+    let left = format!("{}/{left}", place.output());
+    let unknown = format!("mq: {left}/bad.mqt:3: unknown operation `q`");
+    assert!(run.stderr.contains(&unknown), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(&format!("mq: {left}/empty.mqt:1: ")),
+        "{}",
+        run.stderr
+    );
+    let first = format!(
+        "1 trace in {}; 2 cannot be read and stay as written\n",
+        place.output()
+    );
+    assert!(run.stdout.starts_with(&first), "{}", run.stdout);
+}
+
+#[test]
+fn a_trace_against_the_rules_is_collected_and_exits_1() {
+    let place = Workplace::new();
+    let app = place.application(&[("t.mqt", WRONG)], "");
+    let run = place.record(&[], &[&app]);
+    assert_eq!(run.code, 1);
+    let mismatch = "t.mqt.gz: line 5: expected receive 1, got receive 0";
+    assert_eq!(run.stderr, format!("mq: {}/{mismatch}\n", place.output()));
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+}
+
+#[test]
+fn the_exit_code_of_the_command_is_passed_on() {
+    let place = Workplace::new();
+    let app = place.application(&[("t.mqt", WRONG)], "exit 7\n");
+    let run = place.record(&[], &[&app]);
+    assert_eq!(run.code, 7);
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+
+    let run = place.record(&["--force"], &["sh", "-c", "exit 3"]);
+    assert_eq!(run.code, 3);
+    assert!(
+        run.stderr.starts_with("mq: `sh` left no trace: "),
+        "{}",
+        run.stderr
+    );
+
+    let run = place.record(&["--force"], &["sh", "-c", "kill -9 $$"]);
+    assert_eq!(run.code, 128 + 9);
+    assert!(
+        run.stderr.starts_with("mq: sh: ended by signal: 9"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_command_that_is_not_there_is_named() {
+    let place = Workplace::new();
+    let run = place.record(&[], &["/no/such/mpirun", "-n", "4"]);
+    assert!(run.refusal().starts_with("/no/such/mpirun: cannot start: "));
+    assert_eq!(place.collected(), [""; 0]);
+}
+
+#[test]
+fn earlier_traces_are_not_touched_without_force() {
+    let place = Workplace::new();
+    let app = place.application(&[("b.mqt", TRACE)], "");
+    place.write("out/a.mqt", TRACE);
+    place.write("out/b.mqt.gz", "old");
+    let run = place.record(&[], &[&app]);
+    let refusal = run.refusal();
+    let first = format!("{}/a.mqt is there already and 1 more", place.output());
+    assert!(
+        refusal.starts_with(&first) && refusal.contains("--force"),
+        "{refusal}"
+    );
+    assert_eq!(fs::read(place.path("out/b.mqt.gz")).expect("there"), b"old");
+
+    let run = place.record(&["--force"], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.starts_with("1 trace in "), "{}", run.stdout);
+    assert_eq!(place.collected(), ["a.mqt", "b.mqt.gz"]);
+    assert_eq!(mq(&["stats", &text(&place.path("out/b.mqt.gz"))]).code, 0);
+}
+
+#[test]
+fn what_was_recorded_until_ctrl_c_is_collected() {
+    let place = Workplace::new();
+    let then = "touch \"$(dirname \"$0\")/ready\"\nexec sleep 60\n";
+    let app = place.application(&[("t.mqt", TRACE)], then);
+    let output = place.output();
+    let child = command(&["record", "--output", &output, "--", &app])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("mq starts");
+    let patience = Instant::now() + Duration::from_secs(50);
+    while !place.path("ready").exists() {
+        assert!(Instant::now() < patience, "the application does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // To the whole group, as a terminal does.
+    let kill = format!("kill -INT -{}", child.id());
+    let killed = Command::new("sh").args(["-c", &kill]).status();
+    assert!(killed.expect("sh starts").success());
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = child.wait_with_output().expect("mq ends");
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&stdout),
+        String::from_utf8_lossy(&stderr),
+    );
+    assert_eq!(status.code(), Some(128 + 2), "{stderr}");
+    assert!(stdout.starts_with("1 trace in "), "{stdout}");
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+}
