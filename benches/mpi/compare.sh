@@ -1,0 +1,246 @@
+#!/usr/bin/env bash
+# One MPI library as shipped beside the same library with mq's matching: the benchmark of this folder on both.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+every_structure=list,array,4d,threshold,rbtree,bins,adaptive,pnp,col,col+pnp,clusters,indexed
+
+usage() {
+    cat <<TEXT
+usage: benches/mpi/compare.sh --stock PREFIX --ours PREFIX [OPTION...]
+
+PREFIX is where an MPI library is installed: PREFIX/bin/mpicc and PREFIX/bin/mpirun, Open MPI or MPICH, the
+same one on both sides. The benchmark is compiled with each. Its jobs (a measurement, in one order) run by
+turns, stock, ours with the first structure, ours with the next, so that noise hits all alike, and all of
+that again in each round. Prints tables of the medians over the rounds.
+
+  --structures NAME,...   structures of ours, by MQ_STRUCTURE, or all (list,indexed)
+  --only NAME,...         pingpong, rate, posted, unexpected (all)
+  --orders NAME,...       forward, reverse, by-source, by-tag, any-source (all)
+  --depths N,...          (0,1,4,16,64,256,1024,4096,16384; with --quick 0,64,1024)
+  --sizes BYTES,...       of the ping-pong (0,8,128,1024,8192,65536; with --quick 0,8,1024)
+  --depth N               receives that stand in front in the ping-pong (0)
+  --repetitions N         samples of a row in each round (51; with --quick 11)
+  --budget SECONDS        timed drains of a row in each round (0.5; with --quick 0.1)
+  --rounds N              (5; with --quick 2)
+  --ranks N               more than two serve the order by-source (2)
+  --quick                 a look in a minute or so, not a result
+  --timeout SECONDS       of one job; one that takes longer counts as failed (600)
+  --mpirun-flags "..."    further flags for both mpirun
+  --json FILE             all samples; tabulate.py FILE prints the tables again
+  --plot DIR              one PNG for each measurement; needs matplotlib
+
+examples:
+  benches/mpi/compare.sh --stock /opt/mpich --ours /opt/mpich-mq --quick
+  benches/mpi/compare.sh --stock /opt/openmpi --ours /opt/openmpi-mq --structures all --json openmpi.json
+TEXT
+}
+
+die() {
+    echo "compare.sh: $*" >&2
+    exit 1
+}
+
+# whole NAME VALUE LEAST: dies unless VALUE is a whole number from LEAST.
+whole() {
+    if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || [ "$2" -lt "$3" ]; then
+        die "$1: \`$2\` is not a whole number from $3"
+    fi
+}
+
+# known NAME VALUES LIST: dies unless all of VALUES, which commas part, are in LIST.
+known() {
+    local value
+    [ -n "$2" ] || die "$1 is empty; it takes some of: ${3//,/, }"
+    for value in ${2//,/ }; do
+        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is none of: ${3//,/, }"
+    done
+}
+
+parse() {
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        --quick)
+            quick=yes
+            shift
+            continue
+            ;;
+        --stock | --ours | --structures | --only | --orders | --depths | --sizes | --depth | --repetitions | \
+            --budget | --rounds | --ranks | --timeout | --mpirun-flags | --json | --plot) ;;
+        *) die "\`$1\` is no argument of this script; --help lists them" ;;
+        esac
+        [ $# -ge 2 ] || die "$1 needs a value; --help shows examples"
+        option=${1#--}
+        printf -v "${option//-/_}" %s "$2"
+        shift 2
+    done
+}
+
+settle() {
+    [ -n "$stock" ] || die "--stock is missing; --help shows examples"
+    [ -n "$ours" ] || die "--ours is missing; --help shows examples"
+    if [ -n "$quick" ]; then
+        : "${depths:=0,64,1024}" "${sizes:=0,8,1024}" "${repetitions:=11}" "${budget:=0.1}" "${rounds:=2}"
+    else
+        : "${depths:=0,1,4,16,64,256,1024,4096,16384}" "${sizes:=0,8,128,1024,8192,65536}"
+        : "${repetitions:=51}" "${budget:=0.5}" "${rounds:=5}"
+    fi
+    [ "$structures" != all ] || structures=$every_structure
+    known --structures "$structures" "$every_structure"
+    known --only "$only" pingpong,rate,posted,unexpected
+    known --orders "$orders" forward,reverse,by-source,by-tag,any-source
+    whole --rounds "$rounds" 1
+    whole --ranks "$ranks" 2
+    whole --timeout "$timeout" 1
+}
+
+# Before hours of measuring, not after them.
+check_tools() {
+    local need
+    for need in python3 timeout ldd; do
+        command -v "$need" >/dev/null || die "$need is not installed"
+    done
+    [ -z "$plot" ] || python3 -c 'import matplotlib' 2>/dev/null ||
+        die "--plot needs matplotlib: python3 -m pip install matplotlib (or leave --plot out, and give the" \
+            "file of --json to tabulate.py where it is installed)"
+    [ -z "$json" ] || : 2>/dev/null >>"$json" || die "--json: $json cannot be written"
+    [ -z "$plot" ] || mkdir -p "$plot" || die "--plot: $plot cannot be made"
+}
+
+# kind ARGUMENT PREFIX: prints openmpi or mpich.
+kind() {
+    local tool version
+    for tool in mpicc mpirun; do
+        [ -x "$2/bin/$tool" ] || die "$1: $2/bin/$tool is not there or no program"
+    done
+    version=$(with_prefix "$2" "$2/bin/mpirun" --version 2>&1) || true
+    case "$version" in
+    *"Open MPI"* | *OpenRTE* | *PRRTE*) echo openmpi ;;
+    *HYDRA* | *MPICH*) echo mpich ;;
+    *)
+        [ -x "$2/bin/ompi_info" ] || die "$1: $2/bin/mpirun is neither Open MPI's nor MPICH's: $version"
+        echo openmpi
+        ;;
+    esac
+}
+
+# with_prefix PREFIX COMMAND...: runs a command in the environment of an installed library. Settings of mq and
+# of another installation do not reach it.
+with_prefix() (
+    prefix=$1
+    shift
+    unset MQ_STRUCTURE MQ_TRACE MQ_STATS OPAL_PREFIX PMIX_PREFIX PRTE_PREFIX
+    for folder in "$prefix/lib64" "$prefix/lib"; do
+        [ ! -d "$folder" ] || LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    done
+    export PATH="$prefix/bin:$PATH" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # An Open MPI that was moved after its installation has to be told.
+    if [ -d "$prefix/share/openmpi" ] && [ -x "$prefix/bin/ompi_info" ]; then
+        configured=$("$prefix/bin/ompi_info" --parsable --path prefix 2>/dev/null | sed -n 's/^path:prefix://p')
+        if [ "$configured" != "$prefix" ]; then
+            export OPAL_PREFIX=$prefix
+            [ ! -d "$prefix/share/pmix" ] || export PMIX_PREFIX=$prefix
+            [ ! -d "$prefix/share/prte" ] || export PRTE_PREFIX=$prefix
+        fi
+    fi
+    exec "$@"
+)
+
+# build SIDE PREFIX: compiles $work/matching-SIDE and says which library it loads.
+build() {
+    with_prefix "$2" "$2/bin/mpicc" -std=c99 -O2 -Wall -Wextra -Werror \
+        "$here/matching.c" "$here/queues.c" "$here/traffic.c" -o "$work/matching-$1" ||
+        die "--$1: $2/bin/mpicc does not compile the benchmark"
+    with_prefix "$2" ldd "$work/matching-$1" | sed -n 's/^[[:space:]]*\(libmpi[^ ]* => [^ ]*\).*/\1/p' \
+        >"$work/loads-$1"
+    sed "s/^/$1: /" "$work/loads-$1" >&2
+}
+
+# How ranks are bound: one to a core where there are as many.
+binding() {
+    local cores
+    cores=$(lscpu -p=CORE,SOCKET 2>/dev/null | grep -v '^#' | sort -u | wc -l) || cores=0
+    [ "$cores" -gt 0 ] && [ "$cores" -le "$(nproc)" ] || cores=$(nproc)
+    case "$library:$((ranks <= cores))" in
+    openmpi:1) echo --bind-to core ;;
+    openmpi:0) echo --oversubscribe --bind-to none ;;
+    mpich:1) echo -bind-to core ;;
+    mpich:0) echo -bind-to none ;;
+    esac
+}
+
+# Prints the arguments of each job, one a line.
+jobs_of_a_round() {
+    local measurement order
+    for measurement in ${only//,/ }; do
+        case "$measurement" in
+        posted | unexpected)
+            for order in ${orders//,/ }; do
+                echo "--only $measurement --orders $order --depths $depths --budget $budget"
+            done
+            ;;
+        pingpong) echo "--only pingpong --sizes $sizes --depth $depth" ;;
+        rate) echo "--only rate" ;;
+        esac
+    done
+}
+
+# run SIDE PREFIX STRUCTURE JOB: appends what the job prints to the results. STRUCTURE is empty for stock.
+run() {
+    local selected=() rc=0
+    if [ -n "$3" ]; then
+        selected=(env "MQ_STRUCTURE=$3")
+    fi
+    # Flags and jobs are words apart.
+    # shellcheck disable=SC2086
+    with_prefix "$2" "${selected[@]}" timeout --kill-after=10 "$timeout" "$2/bin/mpirun" -n "$ranks" $bind \
+        $mpirun_flags "$work/matching-$1" $4 --repetitions "$repetitions" --json \
+        </dev/null >"$work/out" 2>"$work/err" || rc=$?
+    if [ "$rc" -ne 0 ] || ! grep -q samples_ns "$work/out"; then
+        tail -n 30 "$work/out" "$work/err" >&2
+        [ "$rc" -ne 124 ] || rc="124: it took longer than --timeout $timeout"
+        [ ! -s "$results" ] || echo "compare.sh: results so far: $results" >&2
+        die "$1${3:+ ($3)}: \`$4\` failed with status $rc"
+    fi
+    echo "{\"run\":{\"round\":$round,\"label\":\"${3:-stock}\"}}" >>"$results"
+    grep '^{' "$work/out" >>"$results"
+}
+
+measure() {
+    local round job structure
+    bind=$(binding)
+    for ((round = 1; round <= rounds; round++)); do
+        while read -r job; do
+            echo "round $round of $rounds: $job" >&2
+            run stock "$stock" "" "$job"
+            for structure in ${structures//,/ }; do
+                run ours "$ours" "$structure" "$job"
+            done
+        done < <(jobs_of_a_round)
+    done
+}
+
+stock='' ours='' structures=list,indexed only=pingpong,rate,posted,unexpected
+orders=forward,reverse,by-source,by-tag,any-source depths='' sizes='' depth=0 repetitions='' budget='' rounds=''
+ranks=2 quick='' timeout=600 mpirun_flags='' json='' plot=''
+parse "$@"
+settle
+check_tools
+stock=$(realpath -ms "$stock") ours=$(realpath -ms "$ours")
+library=$(kind --stock "$stock")
+other=$(kind --ours "$ours")
+[ "$library" = "$other" ] || die "--stock is $library and --ours is $other; compare the same library"
+work=$(mktemp -d)
+results=$work/results.jsonl
+# What was measured outlives a failure.
+trap '[ $? -ne 0 ] && [ -s "$results" ] || rm -rf "$work"' EXIT
+build stock "$stock"
+build ours "$ours"
+! cmp -s "$work/loads-stock" "$work/loads-ours" || [ ! -s "$work/loads-ours" ] ||
+    echo "compare.sh: warning: both sides load the same library, so this compares it with itself" >&2
+measure
+python3 "$here/tabulate.py" "$results" ${json:+--json "$json"} ${plot:+--plot "$plot"}
