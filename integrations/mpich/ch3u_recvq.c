@@ -1,0 +1,662 @@
+/* The receive queues of MPICH's ch3 device (4.0) by libmq: takes the place of src/mpid/ch3/src/ch3u_recvq.c.
+ *
+ * One engine a process, its contexts MPICH's context ids, used inside MPICH's critical section. It reads
+ * MQ_STRUCTURE, MQ_TRACE, MQ_STATS and MQ_BUDGET_ENTRIES. */
+
+#include "mpidimpl.h"
+#include "mpidi_recvq_statistics.h"
+
+#include <mq_inline.h>
+
+#ifndef MPIDI_POSTED_RECV_ENQUEUE_HOOK
+#define MPIDI_POSTED_RECV_ENQUEUE_HOOK(request) do {} while (0)
+#endif
+/* Not 0 if the channel has matched the request itself. */
+#ifndef MPIDI_POSTED_RECV_DEQUEUE_HOOK
+#define MPIDI_POSTED_RECV_DEQUEUE_HOOK(request) 0
+#endif
+
+static mq_engine *engine;
+static mq_session *session;
+
+/* A status that no caller here can act upon: a fault, or memory has run out. */
+static int check(int status)
+{
+    if (unlikely(status < 0)) {
+        char text[128];
+        MPL_snprintf(text, sizeof(text), "libmq: %s", mq_strerror(status));
+        MPID_Abort(NULL, MPI_ERR_INTERN, 1, text);
+    }
+    return status;
+}
+
+/* Performance variables. */
+
+static unsigned PVAR_LEVEL_posted_recvq_length ATTRIBUTE((unused));
+static unsigned PVAR_LEVEL_unexpected_recvq_length ATTRIBUTE((unused));
+static unsigned long long PVAR_COUNTER_posted_recvq_match_attempts ATTRIBUTE((unused));
+static unsigned long long PVAR_COUNTER_unexpected_recvq_match_attempts ATTRIBUTE((unused));
+static MPIR_T_pvar_timer_t PVAR_TIMER_time_failed_matching_postedq ATTRIBUTE((unused));
+static MPIR_T_pvar_timer_t PVAR_TIMER_time_matching_unexpectedq ATTRIBUTE((unused));
+/* Raised where unexpected messages get their buffers, in other files. */
+unsigned long long PVAR_LEVEL_unexpected_recvq_buffer_size ATTRIBUTE((unused));
+
+#define FLAGS (MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS)
+
+static void register_variables(void)
+{
+    MPIR_T_PVAR_LEVEL_REGISTER_STATIC(RECVQ, MPI_UNSIGNED, posted_recvq_length, 0,
+                                      MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS, "CH3",
+                                      "posted receives queued");
+    MPIR_T_PVAR_LEVEL_REGISTER_STATIC(RECVQ, MPI_UNSIGNED, unexpected_recvq_length, 0,
+                                      MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS, "CH3",
+                                      "unexpected messages queued");
+    MPIR_T_PVAR_COUNTER_REGISTER_STATIC(RECVQ, MPI_UNSIGNED_LONG_LONG, posted_recvq_match_attempts,
+                                        MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS,
+                                        "CH3", "posted receives that searches compared");
+    MPIR_T_PVAR_COUNTER_REGISTER_STATIC(RECVQ, MPI_UNSIGNED_LONG_LONG, unexpected_recvq_match_attempts,
+                                        MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS,
+                                        "CH3", "unexpected messages that searches compared");
+    MPIR_T_PVAR_TIMER_REGISTER_STATIC(RECVQ, MPI_DOUBLE, time_failed_matching_postedq,
+                                      MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS, "CH3",
+                                      "time of searches of the posted receives that found none");
+    MPIR_T_PVAR_TIMER_REGISTER_STATIC(RECVQ, MPI_DOUBLE, time_matching_unexpectedq,
+                                      MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS, "CH3",
+                                      "time of searches of the unexpected messages");
+    MPIR_T_PVAR_LEVEL_REGISTER_STATIC(RECVQ, MPI_UNSIGNED_LONG_LONG, unexpected_recvq_buffer_size, 0,
+                                      MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT, FLAGS, "CH3",
+                                      "bytes in buffers of unexpected messages");
+}
+
+/* Takes over what the engine counted. */
+static inline void update_variables(void)
+{
+#if ENABLE_PVAR_RECVQ
+    mq_statistics counts;
+    check(mq_statistics_read(engine, &counts));
+    PVAR_LEVEL_posted_recvq_length = (unsigned) counts.posted.length;
+    PVAR_LEVEL_unexpected_recvq_length = (unsigned) counts.unexpected.length;
+    PVAR_COUNTER_posted_recvq_match_attempts = counts.posted.visited;
+    PVAR_COUNTER_unexpected_recvq_match_attempts = counts.unexpected.visited;
+#endif
+}
+
+/* The chains that a debugger walks (src/mpi/debugger/dll_mpich.c): both queues in order, by `next`. The way
+ * back is in a field that only one-sided operations use. */
+
+#ifdef HAVE_DEBUGGER_SUPPORT
+
+struct chain {
+    MPIR_Request *first;
+    MPIR_Request *last;
+};
+
+static struct chain posted_chain, unexpected_chain;
+MPIR_Request **const MPID_Recvq_posted_head_ptr = &posted_chain.first;
+MPIR_Request **const MPID_Recvq_unexpected_head_ptr = &unexpected_chain.first;
+
+#define BEFORE(request) ((request)->dev.real_user_buf)
+
+static void chain_add(struct chain *chain, MPIR_Request * request)
+{
+    request->next = NULL;
+    BEFORE(request) = chain->last;
+    if (chain->last != NULL)
+        chain->last->next = request;
+    else
+        chain->first = request;
+    chain->last = request;
+}
+
+static void chain_remove(struct chain *chain, MPIR_Request * request)
+{
+    MPIR_Request *before = BEFORE(request), *after = request->next;
+    if (before != NULL)
+        before->next = after;
+    else
+        chain->first = after;
+    if (after != NULL)
+        BEFORE(after) = before;
+    else
+        chain->last = before;
+    request->next = NULL;
+    BEFORE(request) = NULL;
+}
+
+#define CHAIN_ADD(queue, request) chain_add(&queue ## _chain, request)
+#define CHAIN_REMOVE(queue, request) chain_remove(&queue ## _chain, request)
+
+#else
+
+#define CHAIN_ADD(queue, request) ((request)->next = NULL)
+#define CHAIN_REMOVE(queue, request) ((request)->next = NULL)
+
+#endif
+
+/* The name of a posted request's queue entry, for a cancel in constant time: in the field that held the
+ * mask of the list that libmq replaces, and in one that is set only when a request is matched. */
+
+static void keep_name(MPIR_Request * request, mq_handle name)
+{
+    MPL_static_assert(sizeof(request->dev.mask.whole) >= sizeof(name.sequence),
+                      "a name needs pointers of 64 bits");
+    request->dev.mask.whole = name.sequence;
+    request->dev.sender_req_id = (MPI_Request) name.slot;
+}
+
+static mq_handle name_of(const MPIR_Request * request)
+{
+    mq_handle name = {
+        .sequence = request->dev.mask.whole,
+        .slot = (uint32_t) request->dev.sender_req_id,
+        .context = request->dev.match.parts.context_id,
+    };
+    return name;
+}
+
+/* Contexts come into being by their first use: messages may come before their communicator. MPICH has many
+ * context ids and gives them anew; those that hold nothing are forgotten from time to time. */
+
+enum { FORGET_AFTER = 1024 };
+static uint8_t known_context[1 << MPIR_CONTEXT_ID_BITS];
+static unsigned contexts_known;
+
+static void mark_in_use(void *user, const mq_entry * entry)
+{
+    (void) user;
+    known_context[entry->pattern.context] = 2;
+}
+
+static void forget_idle_contexts(void)
+{
+    check(mq_visit(engine, mark_in_use, NULL));
+    contexts_known = 0;
+    for (unsigned context = 0; context < sizeof(known_context); context++) {
+        if (known_context[context] == 1)
+            check(mq_context_free(engine, context, NULL, NULL));
+        known_context[context] = known_context[context] == 2;
+        contexts_known += known_context[context];
+    }
+}
+
+/* Whether the call that gave `status` is to be made again, because its context is there now. */
+static int again(int status, uint32_t context)
+{
+    if (likely(status != MQ_ERR_UNKNOWN_CONTEXT)) {
+        check(status);
+        return 0;
+    }
+    if (contexts_known >= FORGET_AFTER)
+        forget_idle_contexts();
+    check(mq_context_create(engine, context, NULL));
+    known_context[context] = 1;
+    contexts_known++;
+    return 1;
+}
+
+/* What the operations of a communicator's collective context are, by their tags (mpir_tags.h). */
+static uint32_t class_of(int tag, int context_id)
+{
+    static const uint8_t classes[] = {
+        [MPIR_BARRIER_TAG] = MQ_CLASS_BARRIER,
+        [MPIR_BCAST_TAG] = MQ_CLASS_BROADCAST,
+        [MPIR_GATHER_TAG] = MQ_CLASS_GATHER,
+        [MPIR_GATHERV_TAG] = MQ_CLASS_GATHERV,
+        [MPIR_SCATTER_TAG] = MQ_CLASS_SCATTER,
+        [MPIR_SCATTERV_TAG] = MQ_CLASS_SCATTERV,
+        [MPIR_ALLGATHER_TAG] = MQ_CLASS_ALLGATHER,
+        [MPIR_ALLGATHERV_TAG] = MQ_CLASS_ALLGATHERV,
+        [MPIR_ALLTOALL_TAG] = MQ_CLASS_ALLTOALL,
+        [MPIR_ALLTOALLV_TAG] = MQ_CLASS_ALLTOALLV,
+        [MPIR_ALLTOALLW_TAG] = MQ_CLASS_ALLTOALLW,
+        [MPIR_REDUCE_TAG] = MQ_CLASS_REDUCE,
+        [MPIR_ALLREDUCE_TAG] = MQ_CLASS_ALLREDUCE,
+        [MPIR_REDUCE_SCATTER_TAG] = MQ_CLASS_REDUCE_SCATTER,
+        [MPIR_REDUCE_SCATTER_BLOCK_TAG] = MQ_CLASS_REDUCE_SCATTER_BLOCK,
+        [MPIR_SCAN_TAG] = MQ_CLASS_SCAN,
+        [MPIR_EXSCAN_TAG] = MQ_CLASS_EXSCAN,
+    };
+    uint32_t class;
+    if ((context_id & MPIR_CONTEXT_SUFFIX_MASK) == MPIR_CONTEXT_INTRA_PT2PT)
+        return MQ_CLASS_POINT_TO_POINT;
+    if (tag == MPI_ANY_TAG)
+        return MQ_CLASS_UNKNOWN;
+    class = tag >= 0 && tag < (int) sizeof(classes) ? classes[tag] : 0;
+    return class != 0 ? class : MQ_CLASS_OTHER_COLLECTIVE;
+}
+
+static mq_pattern pattern_of(int source, int tag, int context_id)
+{
+    mq_pattern pattern = {
+        .context = (uint32_t) context_id,
+        .source = source == MPI_ANY_SOURCE ? MQ_ANY_SOURCE : source,
+        .tag = tag == MPI_ANY_TAG ? MQ_ANY_TAG : tag,
+        .traffic_class = class_of(tag, context_id),
+    };
+    return pattern;
+}
+
+/* What a message carries, without the bits of its tag that report an error. */
+static mq_envelope envelope_of(const MPIDI_Message_match * match)
+{
+    int tag = MPIR_TAG_MASK_ERROR_BITS(match->parts.tag);
+    mq_envelope envelope = {
+        .context = match->parts.context_id,
+        .source = match->parts.rank,
+        .tag = tag,
+        .traffic_class = class_of(tag, match->parts.context_id),
+    };
+    return envelope;
+}
+
+static int close_session(void *unused)
+{
+    (void) unused;
+    mq_session_close(session);
+    session = NULL;
+    return 0;
+}
+
+int MPIDI_CH3U_Recvq_init(void)
+{
+    mq_session_options about = {
+        .library = "mpich-" MPICH_VERSION "-ch3",
+        .rank = (uint32_t) MPIR_Process.rank,
+        .size = (uint32_t) MPIR_Process.size,
+        .environment = 1,
+    };
+    mq_engine_options options = {.flags = ENABLE_PVAR_RECVQ ? MQ_STATISTICS : 0 };
+
+    register_variables();
+    if (engine != NULL)
+        return MPI_SUCCESS;
+    check(mq_session_open(&about, &session));
+    if (getenv("MQ_BUDGET_BYTES") != NULL && MPIR_Process.rank == 0)
+        fprintf(stderr, "mq: rank 0: MQ_BUDGET_BYTES is ignored; MPICH's queues do not know sizes, "
+                "MQ_BUDGET_ENTRIES counts messages\n");
+    options.session = session;
+    check(mq_engine_new(&options, &engine));
+    /* Last of all callbacks: the others may still communicate. */
+    MPIR_Add_finalize(close_session, NULL, 0);
+    return MPI_SUCCESS;
+}
+
+/* An unexpected message is leaving. */
+static void message_left(MPIR_Request * request)
+{
+    CHAIN_REMOVE(unexpected, request);
+    update_variables();
+}
+
+/* Takes the first message that a receive matches; null if there is none. */
+static MPIR_Request *extract(const mq_pattern * pattern)
+{
+    void *message = NULL;
+    int status;
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
+    do {
+        status = mq_inline_extract(engine, pattern, &message, NULL);
+    } while (again(status, pattern->context));
+    MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
+    if (status != MQ_MATCHED) {
+        update_variables();
+        return NULL;
+    }
+    message_left(message);
+    return message;
+}
+
+/* Probe: find an unexpected message and tell of it. */
+int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
+{
+    mq_pattern pattern = pattern_of(source, tag, context_id);
+    void *message = NULL;
+    MPIR_Request *rreq;
+    int status;
+
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
+    do {
+        status = mq_inline_probe(engine, &pattern, &message, NULL);
+    } while (again(status, pattern.context));
+    MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
+    update_variables();
+    if (status != MQ_MATCHED)
+        return FALSE;
+    rreq = message;
+    if (s != MPI_STATUS_IGNORE) {
+        /* Not MPI_ERROR: a probe leaves it as it is. */
+        s->MPI_SOURCE = rreq->status.MPI_SOURCE;
+        s->MPI_TAG = rreq->status.MPI_TAG;
+        MPIR_STATUS_SET_COUNT(*s, MPIR_STATUS_GET_COUNT(rreq->status));
+        MPIR_STATUS_SET_CANCEL_BIT(*s, MPIR_STATUS_GET_CANCEL_BIT(rreq->status));
+    }
+    return TRUE;
+}
+
+/* A message that its sender cancels, looked for and found. */
+struct withdrawal {
+    MPI_Request sender;
+    mq_envelope envelope;
+    MPIR_Request *found;
+};
+
+static void look_for(void *user, const mq_entry * entry)
+{
+    struct withdrawal *withdrawal = user;
+    const mq_envelope *wanted = &withdrawal->envelope;
+    MPIR_Request *request = entry->cookie;
+    if (!entry->posted && request->dev.sender_req_id == withdrawal->sender
+        && entry->pattern.context == wanted->context && entry->pattern.source == wanted->source
+        && entry->pattern.tag == wanted->tag)
+        /* The last one: earlier messages of the same handle are complete, or it could not have been
+         * used again. */
+        withdrawal->found = request;
+}
+
+static int is_found(void *user, const mq_entry * entry)
+{
+    const struct withdrawal *withdrawal = user;
+    return !entry->posted && entry->cookie == withdrawal->found;
+}
+
+/* A sender cancels: take its message out, by its request and envelope. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * match)
+{
+    struct withdrawal withdrawal = {.sender = sreq_id, .envelope = envelope_of(match) };
+
+    check(mq_visit(engine, look_for, &withdrawal));
+    if (withdrawal.found != NULL) {
+        check(mq_purge(engine, is_found, NULL, &withdrawal));
+        message_left(withdrawal.found);
+        MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, withdrawal.found->dev.tmpbuf_sz);
+    }
+    return withdrawal.found;
+}
+
+/* A message and the communicator that took it belong together. */
+static void give_to(MPIR_Request * rreq, MPIR_Comm * comm)
+{
+    rreq->comm = comm;
+    MPIR_Comm_add_ref(comm);
+}
+
+/* Matched probe: take an unexpected message. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDU_matchonly(int source, int tag, int context_id, MPIR_Comm * comm,
+                                             int *foundp)
+{
+    mq_pattern pattern = pattern_of(source, tag, context_id);
+    MPIR_Request *rreq = extract(&pattern);
+
+    *foundp = rreq != NULL;
+    if (rreq != NULL) {
+        MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, rreq->dev.tmpbuf_sz);
+        give_to(rreq, comm);
+    }
+    return rreq;
+}
+
+static void set_buffer(MPIR_Request * rreq, void *buffer, MPI_Aint count, MPI_Datatype datatype)
+{
+    rreq->dev.user_buf = buffer;
+    rreq->dev.user_count = count;
+    rreq->dev.datatype = datatype;
+}
+
+/* Queues a receive that found no message. */
+static void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
+{
+    mq_handle name;
+    check(mq_inline_queue_receive(engine, pattern, rreq, &name));
+    keep_name(rreq, name);
+    CHAIN_ADD(posted, rreq);
+    update_variables();
+    MPIDI_POSTED_RECV_ENQUEUE_HOOK(rreq);
+}
+
+/* A receive is posted: take an unexpected message, or make a request and queue it. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, MPIR_Comm * comm,
+                                          void *user_buf, MPI_Aint user_count, MPI_Datatype datatype,
+                                          int *foundp)
+{
+    mq_pattern pattern = pattern_of(source, tag, context_id);
+    MPIR_Request *rreq = extract(&pattern);
+    int mpi_errno = MPI_SUCCESS;
+
+    *foundp = rreq != NULL;
+    if (rreq != NULL) {
+        if (MPIDI_Request_get_msg_type(rreq) == MPIDI_REQUEST_EAGER_MSG)
+            MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, rreq->dev.tmpbuf_sz);
+        give_to(rreq, comm);
+        set_buffer(rreq, user_buf, user_count, datatype);
+        return rreq;
+    }
+
+    MPIDI_Request_create_rreq(rreq, mpi_errno, return rreq);
+    rreq->dev.match.parts.tag = tag;
+    rreq->dev.match.parts.rank = source;
+    rreq->dev.match.parts.context_id = context_id;
+    give_to(rreq, comm);
+    set_buffer(rreq, user_buf, user_count, datatype);
+    if (source != MPI_ANY_SOURCE) {
+        MPIDI_VC_t *vc;
+        MPIDI_Comm_get_vc(comm, source, &vc);
+        if (vc->state == MPIDI_VC_STATE_MORIBUND) {
+            MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d",
+                          vc->pg_rank);
+            rreq->status.MPI_ERROR = mpi_errno;
+            MPID_Request_complete(rreq);
+            return rreq;
+        }
+    }
+    queue_receive(rreq, &pattern);
+    return rreq;
+}
+
+/* A posted receive is leaving. Whether the channel has matched it itself. */
+static int receive_left(MPIR_Request * request)
+{
+    CHAIN_REMOVE(posted, request);
+    update_variables();
+    return MPIDI_POSTED_RECV_DEQUEUE_HOOK(request);
+}
+
+/* Cancel: take a posted receive out. */
+int MPIDI_CH3U_Recvq_DP(MPIR_Request * rreq)
+{
+    int found = FALSE;
+
+    MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    if (check(mq_cancel(engine, name_of(rreq), NULL)) == MQ_MATCHED)
+        found = !receive_left(rreq);
+    MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    return found;
+}
+
+/* Whether messages for the communicator of a context are thrown away. */
+static int is_revoked(int context_id, int tag)
+{
+    MPIR_Comm *comm;
+    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
+
+    MPIDI_CH3I_Comm_find(context_id, &comm);
+    return comm != NULL && comm->revoked && tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
+}
+
+/* A message arrives: take a posted receive, or make a request and queue it. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foundp)
+{
+    mq_envelope envelope = envelope_of(match);
+    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
+    MPIR_Request *rreq;
+    int status;
+
+    *foundp = FALSE;
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
+    for (;;) {
+        void *receive = NULL;
+        do {
+            status = mq_inline_deliver(engine, &envelope, &receive);
+        } while (again(status, envelope.context));
+        if (status != MQ_MATCHED)
+            break;
+        rreq = receive;
+        if (!receive_left(rreq)) {
+            *foundp = TRUE;
+            return rreq;
+        }
+        /* The channel was first; the message is for the next receive. */
+    }
+    MPIR_T_PVAR_TIMER_END(RECVQ, time_failed_matching_postedq);
+
+    if (is_revoked(envelope.context, envelope.tag))
+        return MPIR_Request_create_null_recv();
+
+    MPIDI_Request_create_rreq(rreq, mpi_errno, return rreq);
+    rreq->dev.recv_pending_count = 1;
+    /* With the bits that report an error. */
+    rreq->dev.match = *match;
+    check(mq_inline_queue_message(engine, &envelope, 0, rreq, NULL));
+    CHAIN_ADD(unexpected, rreq);
+    update_variables();
+    return rreq;
+}
+
+/* What is removed with an error, gathered while the engine must not be called. */
+struct cleaning {
+    MPIR_Comm *comm;
+    MPIDI_VC_t *vc;
+    MPIR_Request **posted, **unexpected;
+    size_t posted_count, unexpected_count;
+};
+
+static void cleaning_begin(struct cleaning *cleaning)
+{
+    uint64_t posted, unexpected;
+    check(mq_lengths(engine, &posted, &unexpected));
+    cleaning->posted = MPL_malloc((posted + 1) * sizeof(MPIR_Request *), MPL_MEM_OTHER);
+    cleaning->unexpected = MPL_malloc((unexpected + 1) * sizeof(MPIR_Request *), MPL_MEM_OTHER);
+    if (cleaning->posted == NULL || cleaning->unexpected == NULL)
+        check(MQ_ERR_MEMORY);
+}
+
+static void gather(void *user, const mq_entry * entry)
+{
+    struct cleaning *cleaning = user;
+    if (entry->posted)
+        cleaning->posted[cleaning->posted_count++] = entry->cookie;
+    else
+        cleaning->unexpected[cleaning->unexpected_count++] = entry->cookie;
+}
+
+static void fail(MPIR_Request * request, int error)
+{
+    request->status.MPI_ERROR = error;
+    MPID_Request_complete(request);
+}
+
+/* Completes what was gathered. */
+static void cleaning_end(struct cleaning *cleaning, int error)
+{
+    for (size_t i = 0; i < cleaning->unexpected_count; i++) {
+        message_left(cleaning->unexpected[i]);
+        fail(cleaning->unexpected[i], error);
+    }
+    for (size_t i = 0; i < cleaning->posted_count; i++) {
+        /* A request that the channel has matched is the channel's to complete. */
+        if (!receive_left(cleaning->posted[i]))
+            fail(cleaning->posted[i], error);
+    }
+    MPL_free(cleaning->posted);
+    MPL_free(cleaning->unexpected);
+}
+
+/* Whether an entry belongs to a revoked communicator or to the communicators inside it. What agreement and
+ * shrinking need, in order to work on a revoked communicator, stays. */
+static int is_of_revoked(void *user, const mq_entry * entry)
+{
+    const MPIR_Comm *comm = ((const struct cleaning *) user)->comm;
+    int context = (int) entry->pattern.context, tag = entry->pattern.tag;
+    int suffix = context & MPIR_CONTEXT_SUFFIX_MASK;
+    int offset = context - suffix - comm->recvcontext_id;
+
+    if (offset == 0 && suffix == MPIR_CONTEXT_INTRA_PT2PT)
+        return TRUE;
+    if (offset != 0
+        && !(MPIR_Comm_is_parent_comm((MPIR_Comm *) comm)
+             && (offset == MPIR_CONTEXT_INTRANODE_OFFSET || offset == MPIR_CONTEXT_INTERNODE_OFFSET)))
+        return FALSE;
+    return tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
+}
+
+/* A communicator is revoked: what is queued for it fails. */
+int MPIDI_CH3U_Clean_recvq(MPIR_Comm * comm_ptr)
+{
+    struct cleaning cleaning = {.comm = comm_ptr };
+    int error = MPI_SUCCESS;
+
+    MPIR_ERR_SETSIMPLE(error, MPIX_ERR_REVOKED, "**revoked");
+    cleaning_begin(&cleaning);
+    check(mq_purge(engine, is_of_revoked, gather, &cleaning));
+    cleaning_end(&cleaning, error);
+    return MPI_SUCCESS;
+}
+
+static int is_from_failed(void *user, const mq_entry * entry)
+{
+    const struct cleaning *cleaning = user;
+    MPIR_Request *request = entry->cookie;
+    MPIDI_VC_t *vc;
+
+    if (!entry->posted || request->dev.match.parts.rank == MPI_ANY_SOURCE)
+        return FALSE;
+    MPIDI_Comm_get_vc(request->comm, request->dev.match.parts.rank, &vc);
+    return vc == cleaning->vc;
+}
+
+/* A peer has failed: receives from it fail. */
+int MPIDI_CH3U_Complete_posted_with_error(MPIDI_VC_t * vc)
+{
+    struct cleaning cleaning = {.vc = vc };
+    int error = MPI_SUCCESS;
+
+    MPIR_ERR_SETSIMPLE(error, MPIX_ERR_PROC_FAILED, "**proc_failed");
+    MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    cleaning_begin(&cleaning);
+    check(mq_purge(engine, is_from_failed, gather, &cleaning));
+    cleaning_end(&cleaning, error);
+    MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    return MPI_SUCCESS;
+}
+
+/* For whoever looks from a debugger. */
+
+static void print(void *user, const mq_entry * entry)
+{
+    FILE *stream = user;
+    const mq_pattern *pattern = &entry->pattern;
+    char rank[16] = "ANY_SOURCE", tag[16] = "ANY_TAG";
+
+    if (pattern->source != MQ_ANY_SOURCE)
+        MPL_snprintf(rank, sizeof(rank), "%d", (int) pattern->source);
+    if (pattern->tag != MQ_ANY_TAG)
+        MPL_snprintf(tag, sizeof(tag), "%d", (int) pattern->tag);
+    fprintf(stream, "  %s %p: context %#x, rank %s, tag %s\n",
+            entry->posted ? "posted receive" : "unexpected message", entry->cookie,
+            (unsigned) pattern->context, rank, tag);
+}
+
+void MPIDI_CH3U_Dbg_print_recvq(FILE * stream);
+
+void MPIDI_CH3U_Dbg_print_recvq(FILE * stream)
+{
+    fprintf(stream, "receive queues of rank %d of MPI_COMM_WORLD, in order:\n", MPIR_Process.rank);
+    check(mq_visit(engine, print, stream));
+}
+
+/* The number of unexpected messages. */
+int MPIDI_CH3U_Recvq_count_unexp(void)
+{
+    uint64_t unexpected;
+    check(mq_lengths(engine, NULL, &unexpected));
+    return (int) unexpected;
+}

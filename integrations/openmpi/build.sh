@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Builds Open MPI 5.0.7 twice from Debian's source with the same options: as it is (stock), and with the
+# matching of pml/ob1 by libmq (ours). Takes about 10 minutes on two cores.
+#
+# usage: integrations/openmpi/build.sh [--again] [--ours]
+#   --again  build both anew, even if they are there
+#   --ours   build libmq and the matching component of ours anew, and nothing else
+#
+# Everything goes under target/integrations/openmpi, or $MQ_INTEGRATIONS_DIR/openmpi: stock/ and ours/ are
+# the two installations, mq/ is libmq.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../common.sh"
+
+version=5.0.7
+options=(--disable-mpi-fortran --disable-oshmem --disable-io-romio --without-ucx --without-ofi
+    --with-pmix=internal --with-prrte=internal --with-libevent=external --with-hwloc=external
+    --disable-sphinx --enable-mca-dso=pml-ob1)
+
+again=no ours=no
+for argument; do
+    case $argument in
+    --again) again=yes ;;
+    --ours) ours=yes ;;
+    *) die "unknown argument $argument; see the head of $0" ;;
+    esac
+done
+
+need cargo "cargo (see rustup)"
+need flex flex
+need patch patch
+need make make
+need_header hwloc.h libhwloc-dev
+need_header event.h libevent-dev
+need_header zlib.h zlib1g-dev
+check_needs
+mkdir -p "$work"
+
+prepare() { # WHICH
+    [ $again = no ] && [ -d "$work/source-$1" ] && return
+    fetch openmpi $version-1 trixie
+    say "unpacking $1"
+    unpack "$work/openmpi_$version.orig.tar.xz" "$work/source-$1"
+}
+
+patch_ours() {
+    local source=$work/source-ours
+    cp "$here/pml_ob1_custom_match_mq.h" "$source/ompi/mca/pml/ob1/custommatch/"
+    [ -f "$source/.patched" ] && return
+    say "patching ours"
+    # The patch changes what the build system was made from and what was made alike; the dates must not
+    # ask for it to be made anew.
+    local old=$source/ompi/mca/pml/ob1
+    touch -r "$old/configure.m4" "$work/date"
+    patch --quiet -d "$source" -p1 <"$here/openmpi-5.0.patch"
+    touch -r "$work/date" "$old/configure.m4" "$old/Makefile.am"
+    touch -r "$source/aclocal.m4" "$source/configure"
+    touch "$source/configure" "$old/Makefile.in" "$source/.patched"
+}
+
+prepare ours
+install_libmq
+patch_ours
+if [ $ours = yes ]; then
+    component=$work/build-ours/ompi/mca/pml/ob1
+    [ -d "$component" ] || die "ours was not built yet; run $0 without --ours first"
+    say "the matching component of ours"
+    logged "$work/component.log" make -C "$component" clean
+    logged "$work/component.log" make -C "$component" -j"$jobs" install
+    exit
+fi
+if [ $again = yes ] || [ ! -x "$work/stock/bin/mpirun" ]; then
+    prepare stock
+    build stock "${options[@]}"
+fi
+if [ $again = yes ] || [ ! -x "$work/ours/bin/mpirun" ]; then
+    build ours "${options[@]}" --with-pml-ob1-matching=mq CPPFLAGS="-I$work/mq/include" \
+        LDFLAGS="-L$work/mq/lib -Wl,-rpath,$work/mq/lib"
+fi
+"$work/stock/bin/ompi_info" --version | head -1
+ldd "$work/ours/lib/openmpi/mca_pml_ob1.so" | grep libmq >/dev/null || die "ours does not use libmq"
+say "stock: $work/stock; ours: $work/ours"
