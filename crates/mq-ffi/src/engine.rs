@@ -107,7 +107,7 @@ unsafe fn make(
     let made = EngineOptions::new().first_sequence(first_sequence);
     let Some(options) = options else {
         let engine = Engine::with_options(made);
-        return Ok((Matching::new(engine, None, true), false));
+        return Ok((Matching::new(engine, None, false, true), false));
     };
     let flags = options.flags;
     if flags & !(MQ_STATISTICS | MQ_LOCKED | MQ_NO_FRONT) != 0 {
@@ -124,9 +124,9 @@ unsafe fn make(
     let watched = session.is_some() || flags & MQ_STATISTICS != 0;
     let watch = watched.then(|| Watch::new(session));
     let locked = flags & MQ_LOCKED != 0;
-    let uses_front = !limited && !locked && flags & MQ_NO_FRONT == 0;
+    let uses_front = !locked && flags & MQ_NO_FRONT == 0;
     let engine = Engine::with_options(made);
-    Ok((Matching::new(engine, watch, uses_front), locked))
+    Ok((Matching::new(engine, watch, limited, uses_front), locked))
 }
 
 fn budget(options: &mq_engine_options) -> Budget<Message> {

@@ -6,8 +6,9 @@
 use core::ffi::{c_int, c_void};
 
 use crate::gate::{borrow, mq_engine, write};
-use crate::matching::Matching;
+use crate::matching::{Matching, Message};
 use crate::operations::{operate, show_message};
+use crate::plain::{self, Outputs};
 use crate::status::{MQ_MATCHED, MQ_NONE};
 use crate::types::{mq_envelope, mq_handle, mq_message_handle, mq_pattern};
 
@@ -28,6 +29,13 @@ pub unsafe extern "C" fn mq_extract(
     // SAFETY: as required of the caller.
     let pattern = || unsafe { borrow(pattern) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            let out = Outputs { message, envelope };
+            // SAFETY: as required of the caller.
+            let status = unsafe { plain::extract(engine, pattern()?, out) }?;
+            matching.stepped(if status == MQ_NONE { 0 } else { -1 });
+            return Ok(status);
+        }
         let Some(taken) = matching.extract(&pattern()?.read()?)? else {
             return Ok(MQ_NONE);
         };
@@ -56,6 +64,11 @@ pub unsafe extern "C" fn mq_find(
     // SAFETY: as required of the caller.
     let pattern = || unsafe { borrow(pattern) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            let out = Outputs { message, envelope };
+            // SAFETY: as required of the caller.
+            return unsafe { plain::find(engine, pattern()?, found, out) };
+        }
         let Some((name, seen)) = matching.find(&pattern()?.read()?)? else {
             return Ok(MQ_NONE);
         };
@@ -110,6 +123,12 @@ pub unsafe extern "C" fn mq_deliver(
     // SAFETY: as required of the caller.
     let envelope = || unsafe { borrow(envelope) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            // SAFETY: as required of the caller.
+            let status = unsafe { plain::deliver(engine, envelope()?, receive) }?;
+            matching.stepped(if status == MQ_NONE { 0 } else { -1 });
+            return Ok(status);
+        }
         let Some(taken) = matching.deliver(&envelope()?.read()?)? else {
             return Ok(MQ_NONE);
         };
@@ -170,6 +189,12 @@ unsafe fn queue_receive(
     // SAFETY: as required of the caller.
     let pattern = || unsafe { borrow(pattern) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            // SAFETY: as required of the caller.
+            let status = unsafe { plain::queue_receive(engine, pattern()?, receive, handle) }?;
+            matching.stepped(1);
+            return Ok(status);
+        }
         let queued = matching.queue_receive(pattern()?.read()?, receive, probes)?;
         // SAFETY: as required of the caller.
         unsafe { write(handle, mq_handle::of(queued)) };
@@ -197,6 +222,14 @@ pub unsafe extern "C" fn mq_queue_message(
     // SAFETY: as required of the caller.
     let envelope = || unsafe { borrow(envelope) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            let cookie = message;
+            let message = Message { cookie, bytes };
+            // SAFETY: as required of the caller.
+            let status = unsafe { plain::queue_message(engine, envelope()?, message, queued) }?;
+            matching.stepped(1);
+            return Ok(status);
+        }
         let name = matching.queue_message(envelope()?.read()?, bytes, message)?;
         // SAFETY: as required of the caller.
         unsafe { write(queued, mq_message_handle::of(name)) };

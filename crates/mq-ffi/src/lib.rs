@@ -26,6 +26,7 @@ mod halves;
 mod inspect;
 mod matching;
 mod operations;
+mod plain;
 mod session;
 mod status;
 mod types;

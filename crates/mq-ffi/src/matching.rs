@@ -40,14 +40,23 @@ pub(crate) struct Matching {
     /// Entries queued.
     queued: usize,
     uses_front: bool,
+    /// Whether it has neither watch nor budget.
+    plain: bool,
     pub(crate) aliases: Aliases,
 }
 
 impl Matching {
-    pub(crate) fn new(engine: Engine<Queues>, watch: Option<Watch>, uses_front: bool) -> Self {
+    pub(crate) fn new(
+        engine: Engine<Queues>,
+        watch: Option<Watch>,
+        limited: bool,
+        uses_front: bool,
+    ) -> Self {
+        let plain = watch.is_none() && !limited;
         Self {
             engine,
-            uses_front: uses_front && watch.is_none(),
+            uses_front: uses_front && plain,
+            plain,
             watch: watch.map(Box::new),
             queued: 0,
             aliases: Aliases::default(),
@@ -72,6 +81,19 @@ impl Matching {
         };
         let tag = if limits.no_any_tag { MQ_NO_ANY_TAG } else { 0 };
         Some((limits.last_rank, source | tag))
+    }
+
+    /// The engine, if nothing has to be noted of a step on it: one of [`plain`](crate::plain). What
+    /// that queues or takes is to be told to [`stepped`](Self::stepped).
+    #[inline(always)]
+    pub(crate) fn plain(&mut self) -> Option<&mut Engine<Queues>> {
+        (self.plain && !allocator::is_custom()).then_some(&mut self.engine)
+    }
+
+    /// A plain step queued or took entries: `by` more.
+    #[inline(always)]
+    pub(crate) const fn stepped(&mut self, by: isize) {
+        self.queued = self.queued.wrapping_add_signed(by);
     }
 
     pub(crate) const fn engine(&self) -> &Engine<Queues> {

@@ -1,12 +1,14 @@
 //! The match operations, each in one step.
 
 use core::ffi::{c_int, c_void};
+use core::ptr;
 
 use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
 use crate::front::{reopen, settle};
 use crate::gate::{Entered, borrow, enter, mq_engine, write};
-use crate::matching::{Matching, Posted, Taken};
+use crate::matching::{Matching, Message, Posted, Taken};
+use crate::plain::{self, Outputs};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
 
@@ -68,15 +70,24 @@ pub unsafe extern "C" fn mq_post(
 ) -> c_int {
     // SAFETY: as required of the caller.
     let pattern = || unsafe { borrow(pattern) };
-    let body = |matching: &mut Matching| match matching.post(pattern()?.read()?, receive)? {
-        Posted::Queued(queued) => {
+    let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
-            unsafe { write(handle, mq_handle::of(queued)) };
-            Ok(MQ_NONE)
+            let status = unsafe { plain::post(engine, pattern()?, receive, handle, out) }?;
+            matching.stepped(if status == MQ_NONE { 1 } else { -1 });
+            return Ok(status);
         }
-        Posted::Matched(carried, taken) => {
-            // SAFETY: as required of the caller.
-            Ok(unsafe { show_message(message, envelope, &(carried, taken)) })
+        match matching.post(pattern()?.read()?, receive)? {
+            Posted::Queued(queued) => {
+                // SAFETY: as required of the caller.
+                unsafe { write(handle, mq_handle::of(queued)) };
+                Ok(MQ_NONE)
+            }
+            Posted::Matched(carried, taken) => {
+                // SAFETY: as required of the caller.
+                Ok(unsafe { show_message(message, envelope, &(carried, taken)) })
+            }
         }
     };
     // SAFETY: as required of the caller.
@@ -103,6 +114,14 @@ pub unsafe extern "C" fn mq_arrive(
     // SAFETY: as required of the caller.
     let envelope = || unsafe { borrow(envelope) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            let cookie = message;
+            let message = Message { cookie, bytes };
+            // SAFETY: as required of the caller.
+            let status = unsafe { plain::arrive(engine, envelope()?, message, receive) }?;
+            matching.stepped(if status == MQ_NONE { 1 } else { -1 });
+            return Ok(status);
+        }
         let Some(taken) = matching.arrive(envelope()?.read()?, bytes, message)? else {
             return Ok(MQ_NONE);
         };
@@ -131,6 +150,11 @@ pub unsafe extern "C" fn mq_probe(
     // SAFETY: as required of the caller.
     let pattern = || unsafe { borrow(pattern) };
     let body = |matching: &mut Matching| {
+        if let Some(engine) = matching.plain() {
+            let out = Outputs { message, envelope };
+            // SAFETY: as required of the caller.
+            return unsafe { plain::find(engine, pattern()?, ptr::null_mut(), out) };
+        }
         let Some((_, seen)) = matching.find(&pattern()?.read()?)? else {
             return Ok(MQ_NONE);
         };

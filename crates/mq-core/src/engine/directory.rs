@@ -4,7 +4,7 @@ use crate::envelope::{ContextId, Rank};
 use crate::error::Error;
 use crate::hash::MixMap;
 use crate::memory::vec_bytes;
-use crate::pattern::{Pattern, Source};
+use crate::pattern::Source;
 
 /// Contexts below this number are found by indexing, the others by hash.
 const DENSE: u32 = 4096;
@@ -64,24 +64,35 @@ impl Context {
         Ok(())
     }
 
+    /// Checks what a receive asks for.
     #[inline(always)]
-    pub(super) fn check_pattern(&self, pattern: &impl Pattern) -> Result<(), Error> {
-        if let Source::Rank(rank) = pattern.source() {
-            self.check_rank(pattern.context(), rank)?;
+    pub(super) fn check_source(
+        &self,
+        context: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<(), Error> {
+        if let Source::Rank(rank) = source {
+            self.check_rank(context, rank)?;
         }
         if self.promises != Promises::NONE {
-            return self.check_promises(pattern);
+            return self.check_promises(context, source, any_tag);
         }
         Ok(())
     }
 
     #[cold]
-    fn check_promises(&self, pattern: &impl Pattern) -> Result<(), Error> {
-        if self.promises.no_any_source() && pattern.source() == Source::Any {
-            return Err(Error::AnySourceForbidden(pattern.context()));
+    fn check_promises(
+        &self,
+        context: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<(), Error> {
+        if self.promises.no_any_source() && source == Source::Any {
+            return Err(Error::AnySourceForbidden(context));
         }
-        if self.promises.no_any_tag() && pattern.any_tag() {
-            return Err(Error::AnyTagForbidden(pattern.context()));
+        if self.promises.no_any_tag() && any_tag {
+            return Err(Error::AnyTagForbidden(context));
         }
         Ok(())
     }

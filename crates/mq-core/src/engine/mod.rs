@@ -14,12 +14,12 @@ use self::directory::{Context, Directory, Promises};
 pub use self::options::{ContextOptions, EngineOptions};
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::{ContextId, Envelope};
+use crate::envelope::{ContextId, Envelope, Rank};
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory, vec_bytes};
 use crate::meter::{Meter, Unmetered};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Source};
 use crate::queues::{
     Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, Scope,
     SeenOf,
@@ -199,6 +199,42 @@ impl<Q: MatchQueues> Engine<Q> {
         self.directory.get(ContextId(context)).map(Context::limits)
     }
 
+    /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it: for a
+    /// caller that takes its own steps on them.
+    ///
+    /// Budgets do not see such steps.
+    ///
+    /// # Errors
+    /// As for `post`.
+    #[inline]
+    pub fn queues_for_receive(
+        &mut self,
+        context: u32,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<&mut Q, Error> {
+        let id = ContextId(context);
+        let found = self.context(id)?;
+        found.check_source(id, source, any_tag)?;
+        let object = found.object as usize;
+        Ok(&mut self.objects[object])
+    }
+
+    /// The queues for a message, after the checks that [`arrive`](Self::arrive) makes of it.
+    ///
+    /// Budgets do not see steps taken on them.
+    ///
+    /// # Errors
+    /// As for `arrive`, but for budgets.
+    #[inline]
+    pub fn queues_for_message(&mut self, context: u32, source: u32) -> Result<&mut Q, Error> {
+        let id = ContextId(context);
+        let found = self.context(id)?;
+        found.check_rank(id, Rank(source))?;
+        let object = found.object as usize;
+        Ok(&mut self.objects[object])
+    }
+
     #[inline(always)]
     fn context(&self, id: ContextId) -> Result<&Context, Error> {
         self.directory.get(id).ok_or(Error::UnknownContext(id))
@@ -218,7 +254,7 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline(always)]
     fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
         let context = self.context(pattern.context())?;
-        context.check_pattern(pattern)?;
+        context.check_source(pattern.context(), pattern.source(), pattern.any_tag())?;
         Ok(context.object as usize)
     }
 

@@ -68,6 +68,28 @@ pub trait KindVisitor<P: Pattern, R, M> {
         Q: MatchQueues<Pattern = P, Receive = R, Message = M> + Footprint + 'static;
 }
 
+/// A step to be taken on queues whose structure is named at run time, compiled for each.
+///
+/// [`AnyQueues::with`] calls it. What the step makes and what it does with the answer are then one
+/// piece of code with the structure's own, so that neither passes through memory in between.
+pub trait QueuesVisitor<P: Pattern, R, M> {
+    /// What comes of it.
+    type Output;
+
+    /// Takes the step.
+    fn visit<Q>(self, queues: &mut Q) -> Self::Output
+    where
+        Q: MatchQueues<Pattern = P, Receive = R, Message = M>;
+}
+
+impl<P: Pattern, R, M> AnyQueues<P, R, M> {
+    /// Calls the visitor with the structure.
+    #[inline]
+    pub fn with<V: QueuesVisitor<P, R, M>>(&mut self, visitor: V) -> V::Output {
+        each!(self, queues => visitor.visit(queues))
+    }
+}
+
 macro_rules! accept {
     ($($variant:ident, $type:ident, $name:literal, $source:literal, $choose:literal;)*) => {
         impl Kind {

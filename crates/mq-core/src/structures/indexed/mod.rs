@@ -24,6 +24,7 @@ use crate::arrangement::{
     Arrangement, EnvelopeIn, Slabs, SlabsOf, arrive_by_parts, post_by_parts, store_receive,
 };
 use crate::config::Config;
+use crate::envelope::MatchBits;
 use crate::fifo::{Fifo, Search};
 use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue, Unmetered};
@@ -73,7 +74,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn deepen(&mut self) {
         self.deep = true;
         self.removals = 0;
-        let keys = self.keys.get_or_insert_default();
+        let keys = present(&mut self.keys);
         let posted: Vec<u32> = self.posted.slots(&self.slabs.posted).collect();
         let unexpected: Vec<u32> = self.unexpected.slots(&self.slabs.unexpected).collect();
         for slot in posted {
@@ -127,6 +128,19 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 }
 
+/// The index, which is there while the queues are deep. Making it is kept out of the way.
+#[inline(always)]
+fn present<B: MatchBits>(keys: &mut Option<Box<Keys<B>>>) -> &mut Keys<B> {
+    #[cold]
+    fn make<B: MatchBits>(keys: &mut Option<Box<Keys<B>>>) -> &mut Keys<B> {
+        keys.get_or_insert_default()
+    }
+    match keys {
+        Some(keys) => keys,
+        None => make(keys),
+    }
+}
+
 impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     type Pattern = P;
     type Receive = R;
@@ -170,7 +184,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             meter.visited(Queue::Posted, search.visited);
             return search.found.ok_or(Place::SHORT);
         }
-        let keys = self.keys.get_or_insert_default();
+        let keys = present(&mut self.keys);
         keys.find_posted(envelope, &self.slabs.posted, meter)
     }
 
@@ -181,7 +195,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             meter.visited(Queue::Unexpected, search.visited);
             return search.found.ok_or(Place::SHORT);
         }
-        let keys = self.keys.get_or_insert_default();
+        let keys = present(&mut self.keys);
         keys.find_unexpected(pattern, &self.slabs.unexpected, meter)
     }
 
@@ -225,7 +239,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
 
     fn link_posted(&mut self, slot: u32, place: Place) {
         if self.deep {
-            let keys = self.keys.get_or_insert_default();
+            let keys = present(&mut self.keys);
             keys.link_posted(&mut self.slabs.posted, slot, place);
         } else {
             self.posted.push_back(&mut self.slabs.posted, slot);
@@ -234,7 +248,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
 
     fn link_unexpected(&mut self, slot: u32, place: Place) {
         if self.deep {
-            let keys = self.keys.get_or_insert_default();
+            let keys = present(&mut self.keys);
             keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
         } else {
             self.unexpected.push_back(&mut self.slabs.unexpected, slot);
@@ -243,7 +257,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
 
     fn unlink_posted(&mut self, slot: u32) {
         if self.deep {
-            let keys = self.keys.get_or_insert_default();
+            let keys = present(&mut self.keys);
             keys.unlink_posted(&mut self.slabs.posted, slot);
             self.after_removal();
         } else {
@@ -253,7 +267,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
 
     fn unlink_unexpected(&mut self, slot: u32) {
         if self.deep {
-            let keys = self.keys.get_or_insert_default();
+            let keys = present(&mut self.keys);
             keys.unlink_unexpected(&mut self.slabs.unexpected, slot);
             self.after_removal();
         } else {

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Instructions per pair of post and arrive through the C interface, beside the Rust one, as a Markdown table.
+set -eu
+
+usage() {
+    cat <<'TEXT'
+usage: ci/abi-instructions.sh [STRUCTURE]
+
+Counts the machine instructions that one post and one arrive of a matching pair take with STRUCTURE
+(indexed if none is named) and 0, 1, 3, 4 or 64 entries standing in the queue that is searched:
+
+  Rust     the engine over that structure alone, from Rust
+  call     mq_post and mq_arrive of libmq.so
+  inline   mq_inline_post and mq_inline_arrive of mq_inline.h
+  halves   mq_inline.h in the steps of an MPI library: search, then queue
+
+Counted as ci/instructions.sh counts. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
+TEXT
+}
+
+case "${1:-}" in
+-h | --help)
+    usage
+    exit 0
+    ;;
+-*)
+    usage >&2
+    exit 2
+    ;;
+esac
+structure=${1:-indexed}
+for need in valgrind cc; do
+    command -v "$need" >/dev/null || {
+        echo "ci/abi-instructions.sh: $need is not installed" >&2
+        exit 1
+    }
+done
+
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-$PWD/target}
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+cargo build --quiet --release --package mq-benches --example instructions
+make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="$target"
+cc -std=c99 -O2 -Wall -Wextra -Werror -I"$made/include" benches/abi/instructions.c -L"$made/lib" -lmq \
+    -o "$made/instructions"
+export LD_LIBRARY_PATH="$made/lib" LD_BIND_NOW=1
+
+# instructions COMMAND...: prints the number of instructions of one whole run.
+instructions() {
+    report=$(valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$@" 2>&1) || {
+        echo "$report" >&2
+        return 1
+    }
+    count=$(echo "$report" | sed -n 's/^.*I *refs: *//p' | tr -d ,)
+    [ -n "$count" ] || {
+        echo "ci/abi-instructions.sh: valgrind printed no line \`I refs\`: $report" >&2
+        return 1
+    }
+    echo "$count"
+}
+
+# per_pair MODE DEPTH FORM: prints the instructions of one pair, rounded.
+per_pair() {
+    if [ "$3" = Rust ]; then
+        program="$target/release/examples/instructions"
+        fewer=$(instructions "$program" "$structure" "$2" "$1" 1000)
+        more=$(instructions "$program" "$structure" "$2" "$1" 2000)
+    else
+        fewer=$(instructions "$made/instructions" "$structure" "$2" "$1" 1000 "$3")
+        more=$(instructions "$made/instructions" "$structure" "$2" "$1" 2000 "$3")
+    fi
+    echo $(((more - fewer + 500) / 1000))
+}
+
+echo "| $structure | entries | Rust | call | inline | halves |"
+echo "| --- | ---: | ---: | ---: | ---: | ---: |"
+for mode in expected unexpected; do
+    for depth in 0 1 3 4 64; do
+        row="| $mode | $depth |"
+        for form in Rust call inline halves; do
+            pair=$(per_pair $mode $depth $form) || exit 1
+            row="$row $pair |"
+        done
+        echo "$row"
+    done
+done

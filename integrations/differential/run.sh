@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Builds the differential test for Debian's Open MPI and for Debian's MPICH, or for an MPI library installed
+# elsewhere, and runs it. Installs nothing.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+
+usage() {
+    cat <<TEXT
+usage: integrations/differential/run.sh [OPTION...] [-- ARGUMENT...]
+
+Needs libclang, and an MPI library with its compiler wrapper. Builds once for each library, in target/openmpi,
+target/mpich and target/prefix-NUMBER of this folder, or of CARGO_TARGET_DIR. Exit codes: 0 all passed,
+1 a difference or something missing, 2 bad usage.
+
+  --only NAME      openmpi or mpich (both)
+  --prefix DIR     the library of DIR/bin/mpicc and DIR/bin/mpirun instead of Debian's two
+  --ranks N        2 to 64 (4)
+  --timeout SECONDS   of a run; one that takes longer has failed (600)
+  ARGUMENT...      of the test: --seed, --rounds, --steps, --timeout; -- --help lists them
+
+examples:
+  integrations/differential/run.sh
+  integrations/differential/run.sh --only mpich -- --seed 1000 --rounds 500
+  integrations/differential/run.sh --prefix /opt/openmpi-mq --ranks 3
+TEXT
+}
+
+die() {
+    echo "run.sh: $*" >&2
+    exit 1
+}
+
+misused() {
+    echo "run.sh: $*; --help shows examples" >&2
+    exit 2
+}
+
+parse() {
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        --)
+            shift
+            arguments=("$@")
+            return
+            ;;
+        --only | --prefix | --ranks | --timeout) ;;
+        *) misused "\`$1\` is no argument of this script" ;;
+        esac
+        [ $# -ge 2 ] || misused "$1 needs a value"
+        option=${1#--}
+        printf -v "$option" %s "$2"
+        shift 2
+    done
+}
+
+# whole NAME VALUE LEAST MOST: dies unless VALUE is a whole number from LEAST to MOST.
+whole() {
+    if ! [[ $2 =~ ^[0-9]{1,6}$ ]] || [ "$2" -lt "$3" ] || [ "$2" -gt "$4" ]; then
+        misused "$1: \`$2\` is not a whole number from $3 to $4"
+    fi
+}
+
+check_arguments() {
+    [[ $only =~ ^(openmpi|mpich)?$ ]] || misused "--only: \`$only\` is neither openmpi nor mpich"
+    [ -z "$only" ] || [ -z "$prefix" ] || misused "--only chooses among Debian's libraries, --prefix is another"
+    whole --ranks "$ranks" 2 64
+    whole --timeout "$timeout" 1 999999
+}
+
+# have_libclang: whether bindgen will find libclang.
+have_libclang() {
+    [ -z "${LIBCLANG_PATH:-}" ] || return 0
+    compgen -G '/usr/lib*/libclang[.-]*so*' || compgen -G '/usr/lib/*/libclang[.-]*so*' ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang[.-]*so*' || compgen -G '/usr/local/lib/libclang[.-]*so*'
+} >/dev/null
+
+# need PROGRAM PACKAGES: dies unless the program is there.
+need() {
+    command -v "$1" >/dev/null || die "$1 is not there; install it: apt-get install $2"
+}
+
+# launcher MPIRUN: sets flags to what lets more ranks run than there are cores.
+launcher() {
+    local version
+    version=$("$1" --version 2>&1) || true
+    case "$version" in
+    *HYDRA* | *MPICH*) flags=() ;;
+    *) flags=(--oversubscribe --bind-to none) ;;
+    esac
+}
+
+# check NAME MPICC MPIRUN: builds and runs; counts the outcome.
+check() {
+    local target=$targets/$1
+    echo "== $1"
+    # rsmpi asks these before MPICC.
+    (
+        unset MPI_PKG_CONFIG CRAY_MPICH_DIR
+        cd "$here"
+        MPICC=$2 CARGO_TARGET_DIR=$target cargo build --locked
+    ) || die "the test does not build with $2"
+    ldd "$target/debug/mq-differential" | sed -n 's/^[[:space:]]*\(libmpi[^ ]* => [^ ]*\).*/\1/p'
+    launcher "$3"
+    if timeout --kill-after=10 "$timeout" "$3" "${flags[@]}" -n "$ranks" \
+        "$target/debug/mq-differential" ${arguments[@]+"${arguments[@]}"} </dev/null; then
+        echo "== $1 passed"
+    else
+        echo "== $1 FAILED with status $?"
+        failed=1
+    fi
+}
+
+only='' prefix='' ranks=4 timeout=600 arguments=() failed=0
+parse "$@"
+check_arguments
+need cargo cargo
+need timeout coreutils
+have_libclang || die "libclang is not there; install it: apt-get install libclang-dev (or set LIBCLANG_PATH)"
+targets=$(realpath -ms "${CARGO_TARGET_DIR:-$here/target}")
+# Open MPI refuses to run as root otherwise; containers have no other user.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+if [ -n "$prefix" ]; then
+    prefix=$(realpath -ms "$prefix")
+    for tool in mpicc mpirun; do
+        [ -x "$prefix/bin/$tool" ] || die "--prefix: $prefix/bin/$tool is not there or no program"
+    done
+    export PATH=$prefix/bin:$PATH
+    for folder in "$prefix/lib64" "$prefix/lib"; do
+        [ ! -d "$folder" ] || export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    done
+    # A build knows one library, so each prefix has a folder of its own.
+    check "prefix-$(printf %s "$prefix" | cksum | cut -d' ' -f1)" "$prefix/bin/mpicc" "$prefix/bin/mpirun"
+    exit "$failed"
+fi
+if [ "$only" != mpich ]; then
+    need mpicc.openmpi "libopenmpi-dev openmpi-bin"
+    need mpirun.openmpi "libopenmpi-dev openmpi-bin"
+fi
+if [ "$only" != openmpi ]; then
+    need mpicc.mpich "libmpich-dev mpich"
+    need mpirun.mpich "libmpich-dev mpich"
+fi
+[ "$only" = mpich ] || check openmpi mpicc.openmpi mpirun.openmpi
+[ "$only" = openmpi ] || check mpich mpicc.mpich mpirun.mpich
+exit "$failed"
