@@ -89,3 +89,110 @@ build() {
     logged install.log make install
     say "$which: $((SECONDS - start)) s, in $work/$which"
 }
+
+# Results: row WHAT STOCK OURS prints a line of the table; the two must be the same.
+passed=0 failed=0
+row() {
+    local verdict=same
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1)) verdict=DIFFERENT
+    fi
+    printf '| %-44s | %-30s | %-30s | %s |\n' "$1" "$2" "$3" "$verdict"
+}
+# ours_only WHAT RESULT WANTED: a line for what stock cannot do.
+ours_only() {
+    local verdict=$3
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1)) verdict=good
+    else
+        failed=$((failed + 1)) verdict=FAILED
+    fi
+    printf '| %-44s | %-30s | %-30s | %s |\n' "$1" "-" "$2" "$verdict"
+}
+head_of_table() {
+    printf '| %-44s | %-30s | %-30s | %s |\n' "$1" stock ours verdict
+    printf '| %s | %s | %s | --- |\n' --- --- ---
+}
+total() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+# with WHICH COMMAND...: runs a command with an installation in front.
+with() {
+    local prefix=$work/$1
+    shift
+    (
+        export PATH="$prefix/bin:$PATH" LD_LIBRARY_PATH="$prefix/lib"
+        "$@"
+    )
+}
+
+# outcome SECONDS LOG WHICH COMMAND...: how a command ended, run with an installation in front.
+outcome() {
+    local seconds=$1 log=$2 which=$3 status=0
+    shift 3
+    with "$which" timeout "$seconds" "$@" >"$log" 2>&1 || status=$?
+    case $status in
+    0) echo passed ;;
+    124) echo "timed out after $seconds s" ;;
+    *) echo "failed ($status)" ;;
+    esac
+}
+
+structures() {
+    "$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p'
+}
+
+# mq, for replaying what was recorded.
+build_mq() {
+    say "mq"
+    logged "$work/mq.log" cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p mq-cli \
+        --target-dir "${CARGO_TARGET_DIR:-$root/target}"
+    mq=${CARGO_TARGET_DIR:-$root/target}/release/mq
+}
+
+# replayed FOLDER: whether all traces in it are valid and reproduced by the given structures.
+replayed() {
+    local files
+    files=$(find "$1" -name '*.mqt' | wc -l)
+    if [ "$files" -gt 0 ] && "$mq" replay --repeat 1 --structure "${2:-all}" "$1" >"$1.log" 2>&1; then
+        echo "$files traces, 0 mismatches"
+    else
+        echo "$files traces, see $1.log"
+    fi
+}
+
+# mpi4py's own suite: its last words, and which tests failed, on WHICH with a launcher.
+mpi4py_version=4.1.2
+mpi4py_suite() { # WHICH SECONDS LAUNCHER...
+    local which=$1 seconds=$2 log=$work/mpi4py-$1.log
+    shift 2
+    (cd "$work/mpi4py" && with "$which" timeout "$seconds" "$@" -n 3 "$work/venv/bin/python" \
+        test/main.py -e spawn -e dynproc -e io) >"$log" 2>&1 || true
+    local ran failures
+    ran=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$log" | sort -u | tr '\n' ' ')
+    failures=$(sed -n 's/^\(FAIL\|ERROR\): \([^ ]*\) .*/\2/p' "$log" | sort -u | tr '\n' ' ')
+    echo "${ran:-none }ran; failed: ${failures:-none}" | sed 's/ *$//'
+}
+prepare_mpi4py() {
+    [ -f "$work/venv/ready" ] && return
+    say "mpi4py $mpi4py_version, built with stock"
+    logged "$work/mpi4py.log" python3 -m venv "$work/venv"
+    logged "$work/mpi4py.log" "$work/venv/bin/pip" install --quiet setuptools wheel cython
+    (cd "$work" && with stock logged "$work/mpi4py.log" "$work/venv/bin/pip" download --quiet \
+        --no-binary :all: --no-deps "mpi4py==$mpi4py_version")
+    unpack "$work/mpi4py-$mpi4py_version.tar.gz" "$work/mpi4py"
+    with stock logged "$work/mpi4py.log" env MPICC="$work/stock/bin/mpicc" "$work/venv/bin/pip" install \
+        --quiet "$work/mpi4py-$mpi4py_version.tar.gz"
+    touch "$work/venv/ready"
+}
+
+# compile WHICH PROGRAM: integrations/programs/PROGRAM.c with its mpicc.
+compile() {
+    mkdir -p "$work/programs-$1"
+    logged "$work/programs-$1/$2.log" "$work/$1/bin/mpicc" -O2 -Wall -Wextra \
+        "$root/integrations/programs/$2.c" -o "$work/programs-$1/$2"
+}

@@ -1,0 +1,17 @@
+/* What the programs share: a check that names its place and ends the job. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition)                                                                              \
+    do {                                                                                              \
+        if (!(condition)) {                                                                           \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                   \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                             \
+        }                                                                                             \
+    } while (0)
+
+#endif
