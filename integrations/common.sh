@@ -142,7 +142,7 @@ outcome() {
     esac
 }
 
-structures() {
+all_structures() {
     "$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p'
 }
 

@@ -2,32 +2,39 @@
 # Tests the Open MPI that integrations/openmpi/build.sh built: stock and ours run the same programs and must
 # end the same; then what only ours can do. Ends with a total, and with 1 if anything differs.
 #
-# usage: integrations/openmpi/test.sh [--quick]
-#   --quick  without LAMMPS and hpcc (Debian's packages lammps and hpcc), and mpi4py on one structure only
+# usage: integrations/openmpi/test.sh [--quick] [PART...]
+#   parts: programs mpi4py structures switches applications; all if none is named
+#   --quick  programs, mpi4py, switches; structures without mpi4py: about 10 minutes on two cores
 #
-# mpi4py 4.1.2 comes from PyPI. Its test of symbol coverage fails on both, because both are built without
-# Fortran.
+# applications needs Debian's packages lammps and hpcc; mpi4py 4.1.2 comes from PyPI.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
-quick=no
-case ${1:-} in
-"") ;;
---quick) quick=yes ;;
-*) die "unknown argument $1; see the head of $0" ;;
-esac
+quick=no parts=()
+for argument; do
+    case $argument in
+    --quick) quick=yes ;;
+    programs | mpi4py | structures | switches | applications) parts+=("$argument") ;;
+    *) die "unknown argument $argument; see the head of $0" ;;
+    esac
+done
+if [ ${#parts[@]} -eq 0 ]; then
+    parts=(programs mpi4py structures switches)
+    [ $quick = yes ] || parts+=(applications)
+fi
 [ -x "$work/ours/bin/mpirun" ] && [ -x "$work/stock/bin/mpirun" ] ||
     die "nothing to test; run integrations/openmpi/build.sh first"
 need python3 python3
-if [ $quick = no ]; then
+case " ${parts[*]} " in *" applications "*)
     need lmp lammps
     need hpcc hpcc
-fi
+    ;;
+esac
 check_needs
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 launch=(mpirun --oversubscribe)
 build_mq
-prepare_mpi4py
+case " ${parts[*]} " in *" mpi4py "* | *" structures "* | *" switches "*) prepare_mpi4py ;; esac
 scratch=$work/scratch
 rm -rf "$scratch"
 mkdir -p "$scratch"
@@ -45,82 +52,102 @@ run() {
     outcome 120 "$which-$program.log" "$which" "${launch[@]}" "$@" -n 3 "$work/programs-$which/$program"
 }
 
-head_of_table "Open MPI 5.0.7"
-for program in ring wildcards; do
-    row "$program" "$(run stock $program)" "$(run ours $program)"
-done
-row "revoke (fault tolerance)" "$(run stock revoke --with-ft ulfm)" "$(run ours revoke --with-ft ulfm)"
-run stock lengths >lengths-ended
-run ours lengths >>lengths-ended
-for variable in posted_recvq unexpected_msgq; do
-    values() { sed -n "s/^pml_ob1_${variable}_length: //p" "$1-lengths.log"; }
-    row "performance variable ${variable}_length" "$(values stock)" "$(values ours)"
-done
-row "mpi4py $mpi4py_version, 3 ranks" "$(mpi4py_suite stock 900 "${launch[@]}")" \
-    "$(mpi4py_suite ours 900 "${launch[@]}")"
+suite() { # WHICH
+    mpi4py_suite "$1" 900 "${launch[@]}"
+}
 
-for structure in $(structures); do
-    export MQ_STRUCTURE=$structure
-    results=$(for program in ring wildcards; do run ours $program; done | sort -u)
-    ours_only "ring and wildcards with $structure" "$results" passed
-    if [ $quick = no ]; then
-        ours_only "mpi4py with $structure" "$(mpi4py_suite ours 900 "${launch[@]}")" \
-            "$(mpi4py_suite stock 900 "${launch[@]}")"
-    fi
-done
-unset MQ_STRUCTURE
+programs() {
+    for program in ring wildcards; do
+        row "$program" "$(run stock $program)" "$(run ours $program)"
+    done
+    row "revoke (fault tolerance)" "$(run stock revoke --with-ft ulfm)" "$(run ours revoke --with-ft ulfm)"
+    run stock lengths >/dev/null
+    run ours lengths >/dev/null
+    values() { sed -n "s/^pml_ob1_$2_length: //p" "$1-lengths.log"; }
+    for variable in posted_recvq unexpected_msgq; do
+        row "variable ${variable}_length" "$(values stock $variable)" "$(values ours $variable)"
+    done
+}
 
-# What the variables do.
-complaint=$(MQ_STRUCTURE=lists MQ_STATS=maybe with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 2 2>&1 |
-    grep -c 'rank 0: MQ_.* is ignored; it may be' || true)
-ours_only "wrong values: one line each, then the default" "$complaint lines" "2 lines"
-tables=$(MQ_STATS=1 with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 |
-    grep -c 'match operations in openmpi' || true)
-ours_only "MQ_STATS=1: a table from each rank" "$tables tables" "3 tables"
-budget=$(MQ_BUDGET_ENTRIES=5 with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 |
-    grep -c 'over MQ_BUDGET_ENTRIES' || true)
-ours_only "MQ_BUDGET_ENTRIES: said once a rank" "$budget lines" "3 lines"
-for program in ring wildcards revoke; do
-    extra=()
-    [ $program = revoke ] && extra=(--with-ft ulfm)
-    MQ_TRACE=$scratch/trace-$program run ours $program "${extra[@]}" >/dev/null
-    ours_only "MQ_TRACE: $program replays" "$(replayed "$scratch/trace-$program")" "3 traces, 0 mismatches"
-done
-MQ_TRACE=$scratch/trace-mpi4py mpi4py_suite ours 900 "${launch[@]}" >/dev/null
-ours_only "MQ_TRACE: mpi4py replays" "$(replayed "$scratch/trace-mpi4py" list,indexed)" "3 traces, 0 mismatches"
-MQ_TRACE=$scratch/trace-killed with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
-launched=$!
-sleep 3
-pkill -KILL -f programs-ours/ring || true
-wait $launched || true
-ours_only "MQ_TRACE: readable after SIGKILL" "$(replayed "$scratch/trace-killed" list,indexed)" \
-    "3 traces, 0 mismatches"
+mpi4py() {
+    row "mpi4py $mpi4py_version" "$(suite stock)" "$(suite ours)"
+}
 
-# Unmodified applications.
-if [ $quick = no ]; then
+structures() {
+    for structure in $(all_structures); do
+        export MQ_STRUCTURE=$structure
+        results=$(for program in ring wildcards; do run ours $program; done | sort -u)
+        ours_only "ring and wildcards with $structure" "$results" passed
+        [ $quick = yes ] || row "mpi4py with $structure" "$(suite stock)" "$(suite ours)"
+        unset MQ_STRUCTURE
+    done
+}
+
+# counted PATTERN VARIABLE=VALUE...: how many lines of a short ring's output have it.
+counted() {
+    local pattern=$1
+    shift
+    with ours env "$@" "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 | grep -c "$pattern" || true
+}
+
+switches() {
+    ours_only "wrong values: a line each, then the default" \
+        "$(counted 'rank 0: MQ_.* is ignored; it may be' MQ_STRUCTURE=lists MQ_STATS=maybe) lines" "2 lines"
+    ours_only "MQ_STATS=1: a table from each rank" \
+        "$(counted 'match operations in openmpi' MQ_STATS=1) tables" "3 tables"
+    ours_only "MQ_BUDGET_ENTRIES: said once a rank" \
+        "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
+    for program in ring wildcards revoke; do
+        extra=()
+        [ $program = revoke ] && extra=(--with-ft ulfm)
+        export MQ_TRACE=$scratch/trace-$program
+        run ours $program "${extra[@]}" >/dev/null
+        ours_only "MQ_TRACE: $program" "$(replayed "$MQ_TRACE")" "3 traces, 0 mismatches"
+    done
+    export MQ_TRACE=$scratch/trace-mpi4py
+    suite ours >/dev/null
+    ours_only "MQ_TRACE: mpi4py" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
+    export MQ_TRACE=$scratch/trace-killed
+    with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
+    launched=$!
+    sleep 3
+    pkill -KILL -f programs-ours/ring || true
+    wait $launched || true
+    ours_only "MQ_TRACE: after SIGKILL" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
+    unset MQ_TRACE
+}
+
+# app WHICH NAME COMMAND...: how an application ended, unmodified.
+app() {
+    local which=$1 name=$2
+    shift 2
+    outcome 300 "$which-$name.log" "$which" "${launch[@]}" -n 4 "$@"
+}
+
+applications() {
     sed 's/^1000  *Ns/120 Ns/' /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt
     melt=(lmp -in "$root/integrations/inputs/melt.in" -log none)
-    app() { # WHICH NAME COMMAND...
-        local which=$1 name=$2
-        shift 2
-        outcome 300 "$which-$name.log" "$which" "${launch[@]}" -n 4 "$@"
-    }
-    thermo() { awk '/^ *Step/ { on = 1 } /^Loop/ { on = 0 } on' "$1-lammps.log" | md5sum | cut -c1-8; }
+    # What it computed: the columns step, temperature and energies.
+    computed() { awk '/^ *Step/ { on = 1 } /^Loop/ { on = 0 } on' "$1-lammps.log" | md5sum | cut -c1-8; }
     row "LAMMPS melt" "$(app stock lammps "${melt[@]}")" "$(app ours lammps "${melt[@]}")"
-    row "LAMMPS melt: thermodynamic output" "$(thermo stock)" "$(thermo ours)"
+    row "LAMMPS melt: what it computed" "$(computed stock)" "$(computed ours)"
     row "hpcc" "$(app stock hpcc hpcc)" "$(app ours hpcc hpcc)"
-    for structure in $(structures); do
+    for structure in $(all_structures); do
         export MQ_STRUCTURE=$structure
         for round in 1 2; do
             export MQ_TRACE=$scratch/apps-$structure-$round
             results=$( (app ours lammps "${melt[@]}" && app ours hpcc hpcc) | sort -u)
-            unset MQ_TRACE
             ours_only "LAMMPS and hpcc with $structure" "$results" passed
             ours_only "their traces, recorded time $round" \
-                "$(replayed "$scratch/apps-$structure-$round" list,indexed,"$structure")" \
-                "8 traces, 0 mismatches"
+                "$(replayed "$MQ_TRACE" "list,indexed,$structure")" "8 traces, 0 mismatches"
+            unset MQ_TRACE
         done
+        unset MQ_STRUCTURE
     done
-    unset MQ_STRUCTURE
-fi
+}
+
+head_of_table "Open MPI 5.0.7"
+for part in "${parts[@]}"; do
+    $part
+done
 total

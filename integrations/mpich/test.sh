@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Tests the MPICH that integrations/mpich/build.sh built: stock and ours run the same programs and must end the
+# same; then what only ours can do. Ends with a total, and with 1 if anything differs.
+#
+# usage: integrations/mpich/test.sh [--quick] [PART...]
+#   parts: programs suite mpi4py structures switches; all if none is named
+#   --quick  programs, structures, switches and of the suite the folder topo: about 5 minutes on two cores
+#
+# suite: MPICH's own test/mpi, folders pt2pt coll comm topo datatype errors threads, with at most
+# $MQ_MAX_RANKS ranks a test (4; the folders' own numbers go to 10 and more, which two cores take hours for).
+# mpi4py 4.1.2 comes from PyPI; its test of symbol coverage fails on both, because both are built without
+# Fortran.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../common.sh"
+quick=no parts=()
+for argument; do
+    case $argument in
+    --quick) quick=yes ;;
+    programs | suite | mpi4py | structures | switches) parts+=("$argument") ;;
+    *) die "unknown argument $argument; see the head of $0" ;;
+    esac
+done
+folders=(pt2pt coll comm topo datatype errors threads)
+[ $quick = no ] || folders=(topo)
+if [ ${#parts[@]} -eq 0 ]; then
+    parts=(programs suite structures switches)
+    [ $quick = yes ] || parts+=(mpi4py)
+fi
+[ -x "$work/ours/bin/mpiexec" ] && [ -x "$work/stock/bin/mpiexec" ] ||
+    die "nothing to test; run integrations/mpich/build.sh first"
+need python3 python3
+need perl perl
+check_needs
+# More ranks than cores: a rank that waits lets the others go on.
+export MPIR_CVAR_POLLS_BEFORE_YIELD=1
+launch=(mpiexec)
+build_mq
+case " ${parts[*]} " in *" mpi4py "*) prepare_mpi4py ;; esac
+scratch=$work/scratch
+rm -rf "$scratch"
+mkdir -p "$scratch"
+cd "$scratch"
+
+for program in ring wildcards revoke; do
+    compile stock $program
+    compile ours $program
+done
+
+# run WHICH PROGRAM ARGUMENTS...: how it ended.
+run() {
+    local which=$1 program=$2
+    shift 2
+    outcome 120 "$which-$program.log" "$which" "${launch[@]}" "$@" -n 3 "$work/programs-$which/$program" \
+        ${rounds:-}
+}
+
+programs() {
+    for program in ring wildcards; do
+        row "$program" "$(run stock $program)" "$(run ours $program)"
+    done
+    # Stock ends in an assertion of its own when a large message is being sent.
+    row "revoke (fault tolerance)" "$(run stock revoke -disable-auto-cleanup)" \
+        "$(run ours revoke -disable-auto-cleanup)"
+}
+
+# MPICH's own tests, compiled once with stock; which library they load is decided at run time.
+prepare_suite() {
+    [ -f "$work/suite/ready" ] && return
+    say "MPICH's tests"
+    mkdir -p "$work/suite"
+    cd "$work/suite"
+    logged configure.log "../source-stock/test/mpi/configure" --with-mpi="$work/stock" --disable-fortran \
+        --disable-cxx --disable-spawn --disable-romio
+    logged make.log make -C util
+    logged make.log make -C dtpools
+    # Some need what is not there (Fortran, threads of C11): the run tells which, of stock and ours alike.
+    for folder in pt2pt coll comm topo datatype errors threads; do
+        make -C "$folder" -k -j"$jobs" >>make.log 2>&1 || true
+    done
+    touch ready
+    cd "$scratch"
+}
+
+# suite_of WHICH FOLDER: the tests that passed and failed, in two files, and how many.
+suite_of() {
+    local tap=$work/suite-$1/$2.tap
+    mkdir -p "$work/suite-$1"
+    (cd "$work/suite" && with "$1" ./runtests -srcdir="$work/source-stock/test/mpi" -tests=testlist \
+        -testdirs="$2" -maxnp="${MQ_MAX_RANKS:-4}" -mpiexec="$work/$1/bin/mpiexec" -tapfile="$tap") \
+        >"$work/suite-$1/$2.log" 2>&1 || true
+    sed -n 's/^\(ok\|not ok\) *- \([^#]*\).*/\1 \2/p' "$tap" | sed 's/ *$//' | sort >"$work/suite-$1/$2.list"
+    echo "$(grep -c '^ok' "$work/suite-$1/$2.list") ok, $(grep -c '^not' "$work/suite-$1/$2.list") not ok"
+}
+
+suite() {
+    prepare_suite
+    for folder in "${folders[@]}"; do
+        row "test/mpi/$folder" "$(suite_of stock "$folder")" "$(suite_of ours "$folder")"
+        if ! diff "$work/suite-stock/$folder.list" "$work/suite-ours/$folder.list" >"$folder.diff"; then
+            row "test/mpi/$folder, by test" "" "$(wc -l <"$folder.diff") lines differ"
+            cat "$folder.diff"
+        elif grep '^not' "$work/suite-stock/$folder.list" >cannot; then
+            sed 's/^not ok/  cannot run here, on stock either:/' cannot
+        fi
+    done
+}
+
+mpi4py() {
+    row "mpi4py $mpi4py_version" "$(mpi4py_suite stock 1800 "${launch[@]}")" \
+        "$(mpi4py_suite ours 1800 "${launch[@]}")"
+}
+
+structures() {
+    local rounds=20
+    for structure in $(all_structures); do
+        export MQ_STRUCTURE=$structure
+        results=$(for program in ring wildcards; do run ours $program; done | sort -u)
+        ours_only "ring and wildcards with $structure" "$results" passed
+        unset MQ_STRUCTURE
+    done
+}
+
+# counted PATTERN VARIABLE=VALUE...: how many lines of a short ring's output have it.
+counted() {
+    local pattern=$1
+    shift
+    with ours env "$@" "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 | grep -c "$pattern" || true
+}
+
+switches() {
+    local rounds=20
+    ours_only "wrong values: a line each, then the default" \
+        "$(counted 'rank 0: MQ_.* is ignored; it may be' MQ_STRUCTURE=lists MQ_STATS=maybe) lines" "2 lines"
+    ours_only "MQ_STATS=1: a table from each rank" \
+        "$(counted 'match operations in mpich' MQ_STATS=1) tables" "3 tables"
+    ours_only "MQ_BUDGET_ENTRIES: said once a rank" \
+        "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
+    for program in ring wildcards; do
+        export MQ_TRACE=$scratch/trace-$program
+        run ours $program >/dev/null
+        ours_only "MQ_TRACE: $program" "$(replayed "$MQ_TRACE")" "3 traces, 0 mismatches"
+    done
+    export MQ_TRACE=$scratch/trace-killed
+    with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
+    launched=$!
+    sleep 5
+    pkill -KILL -f programs-ours/ring || true
+    wait $launched || true
+    ours_only "MQ_TRACE: after SIGKILL" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
+    unset MQ_TRACE
+}
+
+head_of_table "MPICH 4.0.2"
+for part in "${parts[@]}"; do
+    $part
+done
+total
