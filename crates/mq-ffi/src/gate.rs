@@ -235,3 +235,14 @@ pub(crate) unsafe fn write<T>(output: *mut T, value: T) {
         unsafe { output.write(value) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_as_small_as_the_documentation_says() {
+        let bytes = size_of::<mq_engine>() + size_of::<Matching>();
+        assert_eq!((size_of::<mq_front>(), bytes), (360, 912));
+    }
+}

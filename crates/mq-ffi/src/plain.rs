@@ -14,7 +14,7 @@ use mq_core::{Arrive, MatchQueues, Post, Rank, Source};
 use crate::gate::write;
 use crate::matching::{Message, Queues};
 use crate::operations::show_message;
-use crate::status::{MQ_ERR_RANK, MQ_MATCHED, MQ_NONE, of};
+use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{
     MQ_ANY_SOURCE, MQ_ANY_TAG, mq_envelope, mq_handle, mq_message_handle, mq_pattern,
 };
@@ -37,6 +37,9 @@ fn for_receive<'a>(
         MQ_ANY_SOURCE => Source::Any,
         rank => Source::Rank(Rank(u32::try_from(rank).map_err(|_| MQ_ERR_RANK)?)),
     };
+    if wanted.tag == MQ_ANY_TAG && wanted.ignore != 0 {
+        return Err(MQ_ERR_ARGUMENT);
+    }
     let any_tag = wanted.tag == MQ_ANY_TAG || wanted.ignore != 0;
     let queues = engine.queues_for_receive(wanted.context, source, any_tag);
     queues.map_err(of)

@@ -160,6 +160,10 @@ impl<Q: MatchQueues> Engine<Q> {
             self.objects[object as usize] = queues;
             return object;
         }
+        if self.objects.is_empty() {
+            // Libraries make an engine a communicator: one context, and never a second.
+            self.objects.reserve_exact(1);
+        }
         self.objects.push(queues);
         self.objects.len() as u32 - 1
     }
