@@ -65,8 +65,8 @@ pub(super) fn table(library: &str, rank: u32, kind: Kind, tally: &Tally) -> Stri
     line("probes", all.probes.to_string(), String::new());
     line("receives cancelled", all.cancels.to_string(), String::new());
     text.push_str(&format!(
-        "  {:<18}{:>12}{:>12}{:>12}{:>12}{:>14}\n",
-        "queue", "searches", "mean", "longest", "most long", "most bytes"
+        "  {:<18}{:>12}{:>14}{:>16}{:>13}{:>14}\n",
+        "queue", "searches", "mean search", "longest search", "most queued", "most bytes"
     ));
     text.push_str(&queue("posted", &all.posted));
     text.push_str(&queue("unexpected", &all.unexpected));
@@ -76,7 +76,7 @@ pub(super) fn table(library: &str, rank: u32, kind: Kind, tally: &Tally) -> Stri
 fn queue(name: &str, queue: &mq_queue_statistics) -> String {
     let mean = percent(queue.visited, queue.searches) / 100.0;
     format!(
-        "  {name:<18}{:>12}{mean:>12.2}{:>12}{:>12}{:>14}\n",
+        "  {name:<18}{:>12}{mean:>14.2}{:>16}{:>13}{:>14}\n",
         queue.searches, queue.longest_search, queue.longest, queue.most_bytes
     )
 }

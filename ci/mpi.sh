@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What needs an MPI library: the programs of integrations/ and benches/mpi compile without warnings and run on
+# Debian's Open MPI and MPICH, and integrations/differential finds every structure agreeing with both.
+# Installs the packages if they are missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev)
+for need in mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich; do
+    if ! command -v "$need" >/dev/null; then
+        apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+        break
+    fi
+done
+for script in integrations/*.sh integrations/*/*.sh benches/mpi/*.sh; do
+    bash -n "$script"
+done
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+flags="-std=c99 -O2 -Wall -Wextra -Werror"
+for library in openmpi mpich; do
+    launch="mpirun.$library"
+    [ $library = mpich ] || launch="$launch --oversubscribe"
+    for program in ring wildcards lengths; do
+        mpicc.$library $flags integrations/programs/$program.c -o "$made/$program"
+        echo "== $program on $library"
+        rounds=
+        [ $program != ring ] || rounds=10
+        timeout 120 $launch -n 3 "$made/$program" $rounds
+    done
+    mpicc.$library $flags benches/mpi/*.c -o "$made/matching"
+    echo "== benches/mpi on $library"
+    timeout 120 $launch -n 2 "$made/matching" --depths 0,16 --repetitions 2 | tail -n 3
+done
+# Debian's packages above have libclang, which rsmpi's bindings need.
+ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || apt-get install -y -qq libclang-dev >/dev/null
+integrations/differential/run.sh -- --rounds 12
