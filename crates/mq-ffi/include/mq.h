@@ -351,7 +351,7 @@ typedef struct mq_parked {
 typedef struct mq_front {
   // 1 if nothing is queued but here, and inline calls for `context` may be answered here.
   uint32_t open;
-  // The context that the entries are of.
+  // The context that the entries are of, and for which empty queues can be told without a call.
   uint32_t context;
   // The last rank of the context.
   uint32_t last_rank;
@@ -363,6 +363,10 @@ typedef struct mq_front {
   uint32_t messages;
   // Whether `last_rank` and `promises` are those of `context`.
   uint32_t known;
+  // How many receives are in the queues behind the front, of all contexts, if `known`.
+  uint32_t posted;
+  // How many messages are in the queues behind the front, of all contexts, if `known`.
+  uint32_t unexpected;
   // Unused.
   uint32_t reserved;
   // The sequence number of the next entry.

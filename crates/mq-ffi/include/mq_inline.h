@@ -17,11 +17,12 @@
 extern "C" {
 #endif
 
-/* The front of the engine, if it may answer for this context; null otherwise. */
+/* The front of the engine, if it knows this context; null otherwise. While it is open, everything that is
+ * queued is in it; else it tells how much is in the queues behind it. */
 static inline mq_front *mq_front_for(mq_engine *engine, uint32_t context)
 {
     mq_front *front = (mq_front *) engine;
-    return engine != NULL && front->open && front->context == context ? front : NULL;
+    return engine != NULL && front->known && front->context == context ? front : NULL;
 }
 
 static inline mq_front *mq_front_for_pattern(mq_engine *engine, const mq_pattern *pattern)
@@ -144,7 +145,7 @@ static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, v
                                  mq_handle *handle, void **message, mq_envelope *envelope)
 {
     mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL) {
+    if (front != NULL && front->open) {
         uint32_t i = mq_front_message(front, pattern);
         if (i < front->messages) {
             mq_front_show(front, &front->message[i], message, envelope);
@@ -164,7 +165,7 @@ static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelop
                                    void *message, void **receive)
 {
     mq_front *front = mq_front_for_envelope(engine, envelope);
-    if (front != NULL) {
+    if (front != NULL && front->open) {
         if (mq_front_deliver(front, envelope, receive))
             return MQ_MATCHED;
         if (front->messages < MQ_FRONT_SIZE) {
@@ -180,7 +181,7 @@ static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern
                                     mq_envelope *envelope)
 {
     mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL) {
+    if (front != NULL && front->open) {
         uint32_t i = mq_front_message(front, pattern);
         if (i == front->messages)
             return MQ_NONE;
@@ -188,6 +189,8 @@ static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern
         mq_front_close_gap(front->message, &front->messages, i);
         return MQ_MATCHED;
     }
+    if (front != NULL && front->unexpected == 0)
+        return MQ_NONE;
     return mq_extract(engine, pattern, message, envelope);
 }
 
@@ -196,7 +199,7 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
                                  mq_message_handle *found, void **message, mq_envelope *envelope)
 {
     mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL) {
+    if (front != NULL && front->open) {
         uint32_t i = mq_front_message(front, pattern);
         if (i == front->messages)
             return MQ_NONE;
@@ -208,6 +211,8 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
         }
         return MQ_MATCHED;
     }
+    if (front != NULL && front->unexpected == 0)
+        return MQ_NONE;
     return mq_find(engine, pattern, found, message, envelope);
 }
 
@@ -223,7 +228,7 @@ static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, voi
                                  mq_envelope *envelope)
 {
     mq_front *front = mq_front_for(engine, found.context);
-    if (front != NULL && found.slot == MQ_FRONT_SLOT) {
+    if (front != NULL && front->open && found.slot == MQ_FRONT_SLOT) {
         uint32_t i;
         for (i = 0; i < front->messages; i++) {
             if (front->message[i].sequence == found.sequence) {
@@ -241,8 +246,10 @@ static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, voi
 static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelope, void **receive)
 {
     mq_front *front = mq_front_for_envelope(engine, envelope);
-    if (front != NULL)
+    if (front != NULL && front->open)
         return mq_front_deliver(front, envelope, receive) ? MQ_MATCHED : MQ_NONE;
+    if (front != NULL && front->posted == 0)
+        return MQ_NONE;
     return mq_deliver(engine, envelope, receive);
 }
 
@@ -251,7 +258,7 @@ static inline int mq_inline_queue_receive(mq_engine *engine, const mq_pattern *p
                                           mq_handle *handle)
 {
     mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL && front->receives < MQ_FRONT_SIZE) {
+    if (front != NULL && front->open && front->receives < MQ_FRONT_SIZE) {
         mq_front_add_receive(front, pattern, receive, handle);
         return MQ_NONE;
     }
@@ -263,7 +270,7 @@ static inline int mq_inline_queue_message(mq_engine *engine, const mq_envelope *
                                           uint64_t bytes, void *message, mq_message_handle *queued)
 {
     mq_front *front = mq_front_for_envelope(engine, envelope);
-    if (front != NULL && front->messages < MQ_FRONT_SIZE) {
+    if (front != NULL && front->open && front->messages < MQ_FRONT_SIZE) {
         mq_front_add_message(front, envelope, bytes, message, queued);
         return MQ_NONE;
     }

@@ -8,7 +8,7 @@ use mq_core::structures::Kind;
 use mq_core::{Budget, ContextOptions, Engine, EngineOptions};
 
 use crate::allocator;
-use crate::front::{forget_context, reopen, settle};
+use crate::front::{forget, reopen, settle};
 use crate::gate::{borrow, enter, guard, install, mq_engine, remove};
 use crate::inspect::{give_back, mq_removed_fn};
 use crate::matching::{Matching, Message};
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn mq_context_create(
             }
         }
         settle(entered.front, entered.matching);
-        forget_context(entered.front);
+        forget(entered.front);
         let engine = entered.matching.engine_mut();
         engine.create_context(context, made).map_err(of)?;
         if allocator::has_refused() {
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn mq_context_free(
 ) -> c_int {
     let body = |entered: &mut crate::gate::Entered<'_>| {
         settle(entered.front, entered.matching);
-        forget_context(entered.front);
+        forget(entered.front);
         let freed = entered.with_callbacks(|matching, _| {
             matching.free_context(context, &mut |removed| give_back(removed, back, user))
         });

@@ -45,7 +45,7 @@ pub struct mq_parked {
 pub struct mq_front {
     /// 1 if nothing is queued but here, and inline calls for `context` may be answered here.
     pub open: u32,
-    /// The context that the entries are of.
+    /// The context that the entries are of, and for which empty queues can be told without a call.
     pub context: u32,
     /// The last rank of the context.
     pub last_rank: u32,
@@ -57,6 +57,10 @@ pub struct mq_front {
     pub messages: u32,
     /// Whether `last_rank` and `promises` are those of `context`.
     pub known: u32,
+    /// How many receives are in the queues behind the front, of all contexts, if `known`.
+    pub posted: u32,
+    /// How many messages are in the queues behind the front, of all contexts, if `known`.
+    pub unexpected: u32,
     /// Unused.
     pub reserved: u32,
     /// The sequence number of the next entry.
@@ -87,6 +91,8 @@ impl mq_front {
         receives: 0,
         messages: 0,
         known: 0,
+        posted: 0,
+        unexpected: 0,
         reserved: 0,
         sequence: 0,
         receive: [Self::NOTHING; MQ_FRONT_SIZE],
@@ -159,6 +165,7 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
     front.receives = 0;
     front.messages = 0;
     matching.aliases = aliases;
+    tell_lengths(front, matching);
 }
 
 fn pattern_of(context: u32, parked: &mq_parked) -> Result<MpiPattern, core::ffi::c_int> {
@@ -182,29 +189,37 @@ fn envelope_of(context: u32, parked: &mq_parked) -> Result<MpiEnvelope, core::ff
     envelope.read()
 }
 
-/// After an operation on `context`: opens the front for it if nothing is queued any more.
+/// After an operation on `context`: tells the front what is behind it, and opens it if that is nothing.
 #[inline]
 pub(crate) fn reopen(front: &mut mq_front, matching: &Matching, context: u32) {
-    if matching.may_use_front() && matching.is_empty() {
-        open(front, matching, context);
+    if matching.may_use_front() {
+        if front.known == 0 || front.context != context {
+            learn(front, matching, context);
+        }
+        tell_lengths(front, matching);
+        front.open = u32::from(front.known != 0 && matching.is_empty());
     }
 }
 
-fn open(front: &mut mq_front, matching: &Matching, context: u32) {
-    if front.known == 0 || front.context != context {
-        let Some((last_rank, promises)) = matching.limits(context) else {
-            return;
-        };
+#[inline(always)]
+fn tell_lengths(front: &mut mq_front, matching: &Matching) {
+    let (posted, unexpected) = matching.lengths();
+    front.posted = u32::try_from(posted).unwrap_or(u32::MAX);
+    front.unexpected = u32::try_from(unexpected).unwrap_or(u32::MAX);
+}
+
+#[cold]
+fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
+    if let Some((last_rank, promises)) = matching.limits(context) {
         front.context = context;
         front.last_rank = last_rank;
         front.promises = promises;
         front.known = 1;
     }
-    front.open = 1;
 }
 
-/// A context is freed: what the front knows of it may be void.
-pub(crate) fn forget_context(front: &mut mq_front) {
+/// Contexts or queues change in some other way than by operations: what the front knows is void.
+pub(crate) fn forget(front: &mut mq_front) {
     front.open = 0;
     front.known = 0;
 }

@@ -33,7 +33,7 @@ pub unsafe extern "C" fn mq_extract(
             let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
             let status = unsafe { plain::extract(engine, pattern()?, out) }?;
-            matching.stepped(if status == MQ_NONE { 0 } else { -1 });
+            matching.extracted(status);
             return Ok(status);
         }
         let Some(taken) = matching.extract(&pattern()?.read()?)? else {
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn mq_deliver(
         if let Some(engine) = matching.plain() {
             // SAFETY: as required of the caller.
             let status = unsafe { plain::deliver(engine, envelope()?, receive) }?;
-            matching.stepped(if status == MQ_NONE { 0 } else { -1 });
+            matching.delivered(status);
             return Ok(status);
         }
         let Some(taken) = matching.deliver(&envelope()?.read()?)? else {
@@ -192,7 +192,7 @@ unsafe fn queue_receive(
         if let Some(engine) = matching.plain() {
             // SAFETY: as required of the caller.
             let status = unsafe { plain::queue_receive(engine, pattern()?, receive, handle) }?;
-            matching.stepped(1);
+            matching.posted(status);
             return Ok(status);
         }
         let queued = matching.queue_receive(pattern()?.read()?, receive, probes)?;
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn mq_queue_message(
             let message = Message { cookie, bytes };
             // SAFETY: as required of the caller.
             let status = unsafe { plain::queue_message(engine, envelope()?, message, queued) }?;
-            matching.stepped(1);
+            matching.arrived(status);
             return Ok(status);
         }
         let name = matching.queue_message(envelope()?.read()?, bytes, message)?;

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{Entry, Envelope, Pattern, Removed, Source};
 
-use crate::front::settle;
+use crate::front::{forget, settle};
 use crate::gate::{Entered, enter, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
@@ -70,6 +70,7 @@ pub unsafe extern "C" fn mq_purge(
             unsafe { select(user, &raw const entry) != 0 }
         };
         let mut removed = |removed: &RemovedOf| give_back(removed, back, user);
+        forget(entered.front);
         entered.with_callbacks(|matching, _| matching.purge(&mut chosen, &mut removed));
         Ok(MQ_NONE)
     };

@@ -7,7 +7,7 @@ use mq_core::structures::AnyQueues;
 use mq_core::{Arrive, Engine, Entry, Footprint, Handle, MessageHandle, Post, Removed};
 
 use crate::front::Aliases;
-use crate::status::{MQ_ERR_MEMORY, of};
+use crate::status::{MQ_ERR_MEMORY, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
 use crate::{allocator, watch};
@@ -37,8 +37,10 @@ pub(crate) type Taken = (MpiEnvelope, *mut c_void);
 pub(crate) struct Matching {
     engine: Engine<Queues>,
     watch: Option<Box<Watch>>,
-    /// Entries queued.
-    queued: usize,
+    /// Receives queued.
+    posted: usize,
+    /// Messages queued.
+    unexpected: usize,
     uses_front: bool,
     /// Whether it has neither watch nor budget.
     plain: bool,
@@ -58,13 +60,20 @@ impl Matching {
             uses_front: uses_front && plain,
             plain,
             watch: watch.map(Box::new),
-            queued: 0,
+            posted: 0,
+            unexpected: 0,
             aliases: Aliases::default(),
         }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.queued == 0
+        self.posted == 0 && self.unexpected == 0
+    }
+
+    /// Receives and messages queued.
+    #[inline(always)]
+    pub(crate) const fn lengths(&self) -> (usize, usize) {
+        (self.posted, self.unexpected)
     }
 
     pub(crate) const fn may_use_front(&self) -> bool {
@@ -83,17 +92,43 @@ impl Matching {
         Some((limits.last_rank, source | tag))
     }
 
-    /// The engine, if nothing has to be noted of a step on it: one of [`plain`](crate::plain). What
-    /// that queues or takes is to be told to [`stepped`](Self::stepped).
+    /// The engine, if nothing has to be noted of a step on it but how it ended: one of
+    /// [`plain`](crate::plain).
     #[inline(always)]
     pub(crate) fn plain(&mut self) -> Option<&mut Engine<Queues>> {
         (self.plain && !allocator::is_custom()).then_some(&mut self.engine)
     }
 
-    /// A plain step queued or took entries: `by` more.
+    /// How a plain step of posting ended.
     #[inline(always)]
-    pub(crate) const fn stepped(&mut self, by: isize) {
-        self.queued = self.queued.wrapping_add_signed(by);
+    pub(crate) const fn posted(&mut self, status: c_int) {
+        if status == MQ_NONE {
+            self.posted += 1;
+        } else {
+            self.unexpected -= 1;
+        }
+    }
+
+    /// How a plain step of arriving ended.
+    #[inline(always)]
+    pub(crate) const fn arrived(&mut self, status: c_int) {
+        if status == MQ_NONE {
+            self.unexpected += 1;
+        } else {
+            self.posted -= 1;
+        }
+    }
+
+    /// How a plain step of extracting ended.
+    #[inline(always)]
+    pub(crate) const fn extracted(&mut self, status: c_int) {
+        self.unexpected -= (status == MQ_MATCHED) as usize;
+    }
+
+    /// How a plain step of delivering ended.
+    #[inline(always)]
+    pub(crate) const fn delivered(&mut self, status: c_int) {
+        self.posted -= (status == MQ_MATCHED) as usize;
     }
 
     pub(crate) const fn engine(&self) -> &Engine<Queues> {
@@ -138,7 +173,7 @@ impl Matching {
             Post::Matched {
                 envelope, message, ..
             } => {
-                self.queued -= 1;
+                self.unexpected -= 1;
                 Ok(Posted::Matched(envelope, message.cookie))
             }
         }
@@ -165,11 +200,11 @@ impl Matching {
         let arrival = self.engine.arrive(envelope, Message { cookie, bytes });
         match arrival.map_err(|refused| of(refused.error))? {
             Arrive::Unexpected => {
-                self.queued += 1;
+                self.unexpected += 1;
                 Ok(None)
             }
             Arrive::Matched { receive, .. } => {
-                self.queued -= 1;
+                self.posted -= 1;
                 Ok(Some(receive))
             }
         }
@@ -195,7 +230,7 @@ impl Matching {
             None => self.engine.extract(pattern).map_err(of)?,
             Some(watch) => watch.extract(&mut self.engine, pattern)?,
         };
-        self.queued -= usize::from(taken.is_some());
+        self.unexpected -= usize::from(taken.is_some());
         Ok(taken.map(|(envelope, message)| (envelope, message.cookie)))
     }
 
@@ -219,7 +254,7 @@ impl Matching {
             Some(watch) => watch.take(&mut self.engine, message),
         };
         let (envelope, message) = taken?;
-        self.queued -= 1;
+        self.unexpected -= 1;
         Some((envelope, message.cookie))
     }
 
@@ -229,7 +264,7 @@ impl Matching {
             None => self.engine.deliver(envelope).map_err(of)?,
             Some(watch) => watch.deliver(&mut self.engine, envelope)?,
         };
-        self.queued -= usize::from(delivered.is_some());
+        self.posted -= usize::from(delivered.is_some());
         Ok(delivered.map(|(_, receive)| receive))
     }
 
@@ -262,7 +297,7 @@ impl Matching {
             Some(watch) => watch.queue_message(&mut self.engine, envelope, message),
         };
         let name = queued.map_err(|refused| of(refused.error))?;
-        self.queued += 1;
+        self.unexpected += 1;
         if allocator::has_refused() {
             self.take(name);
             return Err(MQ_ERR_MEMORY);
@@ -277,7 +312,7 @@ impl Matching {
         receive: *mut c_void,
     ) -> Result<Handle, c_int> {
         let queued = self.engine.queue_receive(pattern, receive);
-        self.queued += usize::from(queued.is_ok());
+        self.posted += usize::from(queued.is_ok());
         queued.map_err(|refused| of(refused.error))
     }
 
@@ -291,13 +326,13 @@ impl Matching {
         let queued = self
             .engine
             .queue_message(envelope, Message { cookie, bytes });
-        self.queued += usize::from(queued.is_ok());
+        self.unexpected += usize::from(queued.is_ok());
         queued.map_err(|refused| of(refused.error))
     }
 
     #[inline]
     fn receive_queued(&mut self, handle: Handle) -> Result<(), c_int> {
-        self.queued += 1;
+        self.posted += 1;
         if allocator::has_refused() {
             self.cancel(handle);
             return Err(MQ_ERR_MEMORY);
@@ -312,7 +347,7 @@ impl Matching {
             None => self.engine.cancel(handle),
             Some(watch) => watch.cancel(&mut self.engine, handle),
         };
-        self.queued -= usize::from(cancelled.is_some());
+        self.posted -= usize::from(cancelled.is_some());
         cancelled
     }
 
@@ -353,6 +388,7 @@ impl Matching {
     }
 
     fn count(&mut self) {
-        self.queued = self.engine.posted_len() + self.engine.unexpected_len();
+        self.posted = self.engine.posted_len();
+        self.unexpected = self.engine.unexpected_len();
     }
 }

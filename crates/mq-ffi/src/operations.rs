@@ -75,7 +75,7 @@ pub unsafe extern "C" fn mq_post(
             let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
             let status = unsafe { plain::post(engine, pattern()?, receive, handle, out) }?;
-            matching.stepped(if status == MQ_NONE { 1 } else { -1 });
+            matching.posted(status);
             return Ok(status);
         }
         match matching.post(pattern()?.read()?, receive)? {
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn mq_arrive(
             let message = Message { cookie, bytes };
             // SAFETY: as required of the caller.
             let status = unsafe { plain::arrive(engine, envelope()?, message, receive) }?;
-            matching.stepped(if status == MQ_NONE { 1 } else { -1 });
+            matching.arrived(status);
             return Ok(status);
         }
         let Some(taken) = matching.arrive(envelope()?.read()?, bytes, message)? else {
