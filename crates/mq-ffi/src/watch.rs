@@ -3,6 +3,8 @@
 //! Receives and messages get numbers, kept in tables of their own: the queues hold an index in place
 //! of the caller's cookie, so that engines that nobody watches carry nothing of this.
 
+mod table;
+
 use core::ffi::{c_int, c_void};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use mq_core::{
     Removed, Source, Visits,
 };
 
+use self::table::{Noted, Table};
 use crate::matching::{EntryOf, Message, Queues, RemovedOf, Taken};
 use crate::session::{Session, Tally};
 use crate::status::of;
@@ -34,47 +37,6 @@ pub(crate) struct Watch {
 struct Search {
     pattern: MpiPattern,
     seen: Option<(MessageHandle, u32)>,
-}
-
-/// A queued entry of the caller's.
-#[derive(Clone, Copy, Debug)]
-struct Noted {
-    cookie: *mut c_void,
-    number: u32,
-    probes: bool,
-}
-
-/// Queued entries by index.
-#[derive(Debug, Default)]
-struct Table {
-    entries: Vec<Option<Noted>>,
-    free: Vec<usize>,
-}
-
-impl Table {
-    fn add(&mut self, noted: Noted) -> *mut c_void {
-        let index = self.free.pop().unwrap_or(self.entries.len());
-        if index == self.entries.len() {
-            self.entries.push(None);
-        }
-        self.entries[index] = Some(noted);
-        core::ptr::without_provenance_mut(index)
-    }
-
-    fn get(&self, index: *mut c_void) -> Noted {
-        self.entries[index.addr()].expect("the entry is queued")
-    }
-
-    fn remove(&mut self, index: *mut c_void) -> Noted {
-        let noted = self.entries[index.addr()].take();
-        self.free.push(index.addr());
-        noted.expect("the entry was queued")
-    }
-
-    fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Option<Noted>>()
-            + self.free.capacity() * size_of::<usize>()
-    }
 }
 
 impl Watch {
@@ -282,11 +244,7 @@ impl Watch {
         match engine.queue_receive(pattern, index) {
             Ok(handle) => {
                 let number = self.record_receive(&pattern, None);
-                self.receives.entries[index.addr()] = Some(Noted {
-                    cookie,
-                    number,
-                    probes,
-                });
+                self.receives.set_number(index, number);
                 self.each_tally(|tally| {
                     tally.received(false);
                     tally.queued(Queue::Posted, 0);
@@ -324,7 +282,7 @@ impl Watch {
         match engine.queue_message(envelope, stored) {
             Ok(name) => {
                 let number = self.record_message(&envelope, None);
-                self.messages.entries[index.addr()] = Some(noted(number));
+                self.messages.set_number(index, number);
                 self.each_tally(|tally| {
                     tally.arrived(false);
                     tally.queued(Queue::Unexpected, bytes);

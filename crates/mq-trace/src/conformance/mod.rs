@@ -20,6 +20,7 @@
 
 mod decode;
 mod family;
+mod model;
 mod step;
 mod subject;
 
@@ -33,8 +34,9 @@ use mq_core::{ContextId, MatchQueues, Rank, Tuning};
 
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
+use self::model::Model;
 pub use self::step::{Carried, Step, StepError, Wanted, parse_steps};
-use self::subject::{Bare, Engined, Model, Outcome, Subject};
+use self::subject::{Bare, Engined, Outcome, Subject};
 
 /// Contexts that steps use: 0 up to this number.
 pub const CONTEXTS: u32 = 8;

@@ -1,4 +1,4 @@
-//! What takes the steps: queues alone, queues in an engine, and the oracle with a budget.
+//! What takes the steps: queues alone, and queues in an engine.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ use mq_core::structures::Kind;
 use super::family::Family;
 use super::step::Step;
 use super::{CONTEXTS, RANKS, Setup};
-use crate::oracle::Oracle;
 
 /// The answer to a step. A partner is its number and its pattern or envelope as `Debug` prints it, so
 /// that one that comes back changed is a difference too.
@@ -39,9 +38,9 @@ pub(super) trait Subject<P: Pattern> {
 
 /// Numbers of receives and messages, and the handles of receives.
 #[derive(Default)]
-struct Numbers {
+pub(super) struct Numbers {
     handles: Vec<Option<Handle>>,
-    messages: u32,
+    pub(super) messages: u32,
     /// The message queued last in halves: it may have left since, and then its name is stale.
     last_message: Option<MessageHandle>,
 }
@@ -52,7 +51,7 @@ impl Numbers {
         u32::try_from(self.handles.len() - 1).expect("few steps")
     }
 
-    fn next_message(&mut self) -> u32 {
+    pub(super) fn next_message(&mut self) -> u32 {
         self.messages += 1;
         self.messages - 1
     }
@@ -157,8 +156,8 @@ fn config(setup: &Setup) -> Config {
 
 /// Queues used without an engine.
 pub(super) struct Bare<Q> {
-    queues: Q,
-    numbers: Numbers,
+    pub(super) queues: Q,
+    pub(super) numbers: Numbers,
 }
 
 impl<Q: MatchQueues> Bare<Q> {
@@ -266,7 +265,7 @@ where
 
 /// What message `n` weighs against the byte budget.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
-fn weigh(message: &u32) -> u64 {
+pub(super) fn weigh(message: &u32) -> u64 {
     u64::from(*message % 7)
 }
 
@@ -431,87 +430,5 @@ where
             contents.entry(context).or_default().push(text);
         });
         contents
-    }
-}
-
-/// The oracle, with the budget worked out from what it holds.
-pub(super) struct Model<P: Pattern> {
-    oracle: Bare<Oracle<P, u32, u32>>,
-    setup: Setup,
-    in_engine: bool,
-}
-
-impl<P: Pattern> Model<P> {
-    /// The model of queues used alone.
-    pub(super) fn of_queues(setup: &Setup) -> Self {
-        Self {
-            oracle: Bare::new(setup),
-            setup: setup.clone(),
-            in_engine: false,
-        }
-    }
-
-    /// The model of an engine.
-    pub(super) fn of_engine(setup: &Setup) -> Self {
-        Self {
-            in_engine: true,
-            ..Self::of_queues(setup)
-        }
-    }
-
-    const fn is_limited(&self) -> bool {
-        self.setup.entry_budget.is_some() || self.setup.byte_budget.is_some()
-    }
-
-    /// Why a message cannot be queued now, from the messages that are.
-    fn refusal(&self, message: u32) -> Option<Error> {
-        let queues = &self.oracle.queues;
-        if let Some(limit) = self.setup.entry_budget
-            && queues.unexpected_len() >= limit
-        {
-            return Some(Error::EntryBudget { limit });
-        }
-        let limit = self.setup.byte_budget?;
-        let mut used = 0;
-        queues.visit(&mut |entry| {
-            if let Entry::Unexpected(_, queued) = entry {
-                used += weigh(queued);
-            }
-        });
-        let wanted = weigh(&message);
-        (used + wanted > limit).then_some(Error::ByteBudget {
-            limit,
-            used,
-            wanted,
-        })
-    }
-}
-
-impl<P: Pattern> Subject<P> for Model<P> {
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
-        match step {
-            Step::Arrive(carried) | Step::ArriveHalves(carried)
-                if self.in_engine && self.is_limited() =>
-            {
-                let message = self.oracle.numbers.messages;
-                let Some(error) = self.refusal(message) else {
-                    return self.oracle.perform::<F>(step);
-                };
-                self.oracle.numbers.next_message();
-                match self.oracle.perform::<F>(&Step::Deliver(*carried)) {
-                    Outcome::Nothing => Outcome::Refused(error, message),
-                    matched => matched,
-                }
-            }
-            _ => self.oracle.perform::<F>(step),
-        }
-    }
-
-    fn lengths(&self) -> (usize, usize) {
-        self.oracle.lengths()
-    }
-
-    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
-        self.oracle.contents()
     }
 }
