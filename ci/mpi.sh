@@ -17,7 +17,8 @@ done
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-flags="-std=c99 -O2 -Wall -Wextra -Werror"
+# MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array of no size.
+flags="-std=c99 -O2 -Wall -Wextra -Werror -Wno-stringop-overflow -Wno-stringop-overread"
 for library in openmpi mpich; do
     launch="mpirun.$library"
     [ $library = mpich ] || launch="$launch --oversubscribe"

@@ -196,3 +196,33 @@ compile() {
     logged "$work/programs-$1/$2.log" "$work/$1/bin/mpicc" -O2 -Wall -Wextra \
         "$root/integrations/programs/$2.c" -o "$work/programs-$1/$2"
 }
+
+# counted PATTERN VARIABLE=VALUE...: how many lines of a short ring's output, on ours, have it.
+counted() {
+    local pattern=$1
+    shift
+    with ours env "$@" "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 | grep -c "$pattern" || true
+}
+
+# check_variables LIBRARY: what MQ_STRUCTURE, MQ_STATS and MQ_BUDGET_ENTRIES say; LIBRARY is its name in the table.
+check_variables() {
+    ours_only "wrong values: a line each, then the default" \
+        "$(counted 'rank 0: MQ_.* is ignored; it may be' MQ_STRUCTURE=lists MQ_STATS=maybe) lines" "2 lines"
+    ours_only "MQ_STATS=1: a table from each rank" \
+        "$(counted "match operations in $1" MQ_STATS=1) tables" "3 tables"
+    ours_only "MQ_BUDGET_ENTRIES: said once a rank" \
+        "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
+}
+
+# check_killed SECONDS: whether the traces of processes that are killed after so long can be read and replay.
+check_killed() {
+    local launched
+    export MQ_TRACE=$scratch/trace-killed
+    with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
+    launched=$!
+    sleep "$1"
+    pkill -KILL -f programs-ours/ring || true
+    wait $launched || true
+    ours_only "MQ_TRACE: after SIGKILL" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
+    unset MQ_TRACE
+}

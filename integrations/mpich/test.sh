@@ -121,34 +121,16 @@ structures() {
     done
 }
 
-# counted PATTERN VARIABLE=VALUE...: how many lines of a short ring's output have it.
-counted() {
-    local pattern=$1
-    shift
-    with ours env "$@" "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 | grep -c "$pattern" || true
-}
-
 switches() {
     local rounds=20
-    ours_only "wrong values: a line each, then the default" \
-        "$(counted 'rank 0: MQ_.* is ignored; it may be' MQ_STRUCTURE=lists MQ_STATS=maybe) lines" "2 lines"
-    ours_only "MQ_STATS=1: a table from each rank" \
-        "$(counted 'match operations in mpich' MQ_STATS=1) tables" "3 tables"
-    ours_only "MQ_BUDGET_ENTRIES: said once a rank" \
-        "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
+    check_variables mpich
     for program in ring wildcards; do
         export MQ_TRACE=$scratch/trace-$program
         run ours $program >/dev/null
         ours_only "MQ_TRACE: $program" "$(replayed "$MQ_TRACE")" "3 traces, 0 mismatches"
     done
-    export MQ_TRACE=$scratch/trace-killed
-    with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
-    launched=$!
-    sleep 5
-    pkill -KILL -f programs-ours/ring || true
-    wait $launched || true
-    ours_only "MQ_TRACE: after SIGKILL" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
     unset MQ_TRACE
+    check_killed 5
 }
 
 head_of_table "MPICH 4.0.2"

@@ -90,7 +90,8 @@ int main(int argc, char **argv)
     MPI_Barrier(control);
     MPI_T_pvar_session_free(&session);
     MPI_Comm_free(&control);
-    MPI_Finalize();
+    /* First: Open MPI 4.1 does not survive it the other way round. */
     MPI_T_finalize();
+    MPI_Finalize();
     return 0;
 }
