@@ -34,7 +34,7 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
     }
 
     /// Heap bytes of both slabs.
-    pub const fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.posted.bytes() + self.unexpected.bytes()
     }
 }
@@ -250,7 +250,7 @@ impl<A: Arrangement> MatchQueues for A {
         A::scope_of(config)
     }
 
-    #[inline]
+    #[inline(always)]
     fn post_metered(
         &mut self,
         pattern: A::Pattern,
@@ -260,7 +260,7 @@ impl<A: Arrangement> MatchQueues for A {
         self.post_step(pattern, receive, meter)
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive_metered(
         &mut self,
         envelope: EnvelopeOf<Self>,

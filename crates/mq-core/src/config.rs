@@ -45,8 +45,14 @@ impl Config {
 /// Parameters of the structures; the defaults are those of their papers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// `indexed`: a scan of more entries than this, at most 65,535, makes the queues deep.
+    /// `indexed`: a scan of more entries than this, at most 255, makes the queues deep.
     pub scan_limit: u32,
+    /// `indexed`: a queue of more entries than this, at most 255, is made deep whatever its
+    /// searches cost. It bounds what one step moves when the form changes.
+    pub short_limit: u32,
+    /// `indexed`: what the hash starts from; 0 is as none. Without it every context draws a secret one, so that
+    /// nobody can choose tags that collide; with it, runs can be compared instruction by instruction.
+    pub hash_seed: Option<u32>,
     /// `threshold`: what the longest 4-D search is multiplied by to get the communicator size from
     /// which on the 4-D structure is used. At least 1.
     pub adjustment: f64,
@@ -68,7 +74,9 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self {
-            scan_limit: 32,
+            scan_limit: 12,
+            short_limit: 64,
+            hash_seed: None,
             adjustment: 2.0,
             bins: 256,
             adaptive_search: 64,

@@ -162,8 +162,9 @@ pub trait MatchBits:
     const ZERO: Self;
     /// All bits set.
     const ALL: Self;
-    /// A 64-bit digest for hashing; equal words have equal digests.
-    fn digest(self) -> u64;
+    /// A 64-bit digest for hashing; equal words have equal digests under equal seeds, and who does not
+    /// know the seed cannot choose words of which many have the same.
+    fn digest(self, seed: u64) -> u64;
 }
 
 mod sealed {
@@ -176,8 +177,8 @@ impl MatchBits for u64 {
     const ZERO: Self = 0;
     const ALL: Self = !0;
     #[inline(always)]
-    fn digest(self) -> u64 {
-        self
+    fn digest(self, seed: u64) -> u64 {
+        self ^ seed
     }
 }
 
@@ -186,9 +187,13 @@ impl MatchBits for u128 {
     const ALL: Self = !0;
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
-    fn digest(self) -> u64 {
-        // Multiplying by an odd constant keeps a pair (high, low) from cancelling in the xor.
-        (self as u64) ^ ((self >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    fn digest(self, seed: u64) -> u64 {
+        // Adding a secret to each half before they are multiplied keeps a pair (high, low) from
+        // cancelling another.
+        let low = (self as u64) ^ seed;
+        let high = ((self >> 64) as u64) ^ seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15;
+        let product = u128::from(low) * u128::from(high);
+        (product as u64) ^ (product >> 64) as u64 ^ low
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::slab::{NIL, Slab};
 
 /// Where the links of a list are kept.
-pub trait Links {
+pub(crate) trait Links {
     /// The slot behind `slot`, or [`NIL`].
     fn next(&self, slot: u32) -> u32;
     /// The slot before `slot`, or [`NIL`].
@@ -12,6 +12,14 @@ pub trait Links {
     fn set_next(&mut self, slot: u32, next: u32);
     /// Changes the slot before `slot`.
     fn set_prev(&mut self, slot: u32, prev: u32);
+}
+
+/// Where the keys of a list's entries are, and the way from one to the next.
+pub(crate) trait Keys<K> {
+    /// The key in `slot`.
+    fn key(&self, slot: u32) -> &K;
+    /// The slot behind `slot`, or [`NIL`].
+    fn next(&self, slot: u32) -> u32;
 }
 
 /// A doubly linked list of slots: append at the tail, search from the head, unlink
@@ -55,8 +63,53 @@ impl Fifo {
     }
 
     /// Links the entry in `slot` behind all others.
-    #[inline]
-    pub fn push_back(&mut self, links: &mut impl Links, slot: u32) {
+    #[inline(always)]
+    pub fn push_back<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32) {
+        if slab.has_far() {
+            self.push_back_far(slab, slot);
+        } else {
+            self.link_back(&mut slab.near(), slot);
+        }
+    }
+
+    #[inline(never)]
+    fn push_back_far<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32) {
+        self.link_back(slab, slot);
+    }
+
+    /// Unlinks the entry in `slot`, which must be on this list.
+    #[inline(always)]
+    pub fn unlink<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32) {
+        if slab.has_far() {
+            self.unlink_far(slab, slot);
+        } else {
+            self.unlink_from(&mut slab.near(), slot);
+        }
+    }
+
+    #[inline(never)]
+    fn unlink_far<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32) {
+        self.unlink_from(slab, slot);
+    }
+
+    /// Finds the earliest entry whose key is `wanted`.
+    #[inline(always)]
+    pub fn find<K: Copy, T>(&self, slab: &Slab<K, T>, wanted: impl FnMut(&K) -> bool) -> Search {
+        if slab.has_far() {
+            self.find_far(slab, wanted)
+        } else {
+            self.find_by(&slab.near_keys(), wanted)
+        }
+    }
+
+    #[inline(never)]
+    fn find_far<K: Copy, T>(&self, slab: &Slab<K, T>, wanted: impl FnMut(&K) -> bool) -> Search {
+        self.find_by(slab, wanted)
+    }
+
+    /// [`push_back`](Self::push_back), wherever the links are.
+    #[inline(always)]
+    pub(crate) fn link_back(&mut self, links: &mut impl Links, slot: u32) {
         links.set_next(slot, NIL);
         links.set_prev(slot, self.tail);
         if self.tail == NIL {
@@ -67,9 +120,39 @@ impl Fifo {
         self.tail = slot;
     }
 
-    /// Unlinks the entry in `slot`, which must be on this list.
-    #[inline]
-    pub fn unlink(&mut self, links: &mut impl Links, slot: u32) {
+    /// Stores an entry in a slab without far entries and links it behind all others, as one step.
+    #[inline(always)]
+    pub(crate) fn insert_back<K: Copy, T>(
+        &mut self,
+        slab: &mut Slab<K, T>,
+        key: K,
+        payload: T,
+    ) -> u32 {
+        let tail = self.tail;
+        let slot = slab.insert_behind(tail, key, payload, 0);
+        if tail == NIL {
+            self.head = slot;
+        } else {
+            slab.near().set_next(tail, slot);
+        }
+        self.tail = slot;
+        slot
+    }
+
+    /// Unlinks the first entry.
+    #[inline(always)]
+    pub(crate) fn unlink_head(&mut self, links: &mut impl Links) {
+        self.head = links.next(self.head);
+        if self.head == NIL {
+            self.tail = NIL;
+        } else {
+            links.set_prev(self.head, NIL);
+        }
+    }
+
+    /// [`unlink`](Self::unlink), wherever the links are.
+    #[inline(always)]
+    pub(crate) fn unlink_from(&mut self, links: &mut impl Links, slot: u32) {
         let (prev, next) = (links.prev(slot), links.next(slot));
         if prev == NIL {
             self.head = next;
@@ -83,35 +166,46 @@ impl Fifo {
         }
     }
 
-    /// Finds the earliest entry whose key is `wanted`.
-    #[inline]
-    pub fn find<K: Copy, T>(
-        &self,
-        slab: &Slab<K, T>,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) -> Search {
-        let mut slot = self.head;
-        let mut visited = 0;
-        while slot != NIL {
-            visited += 1;
-            if wanted(slab.key(slot)) {
-                return Search {
-                    found: Some(slot),
-                    visited,
-                };
-            }
-            slot = slab.next(slot);
-        }
-        Search {
-            found: None,
-            visited,
-        }
+    /// [`find`](Self::find), wherever the keys are.
+    #[inline(always)]
+    pub(crate) fn find_by<K>(&self, keys: &impl Keys<K>, wanted: impl FnMut(&K) -> bool) -> Search {
+        find_from(self.head, 0, keys, wanted)
+    }
+
+    /// The slot of the earliest entry, or [`NIL`].
+    #[inline(always)]
+    pub(crate) const fn first(&self) -> u32 {
+        self.head
     }
 
     /// The slots of the list, earliest first.
     pub fn slots<'a, K: Copy, T>(&self, slab: &'a Slab<K, T>) -> impl Iterator<Item = u32> + 'a {
         let next = |slot: u32| (slot != NIL).then_some(slot);
-        core::iter::successors(next(self.head), move |&slot| next(slab.next(slot)))
+        core::iter::successors(next(self.head), move |&slot| next(Links::next(slab, slot)))
+    }
+}
+
+/// Finds the earliest entry whose key is `wanted` from `slot` on, after `visited` others.
+#[inline(always)]
+pub(crate) fn find_from<K>(
+    mut slot: u32,
+    mut visited: u32,
+    keys: &impl Keys<K>,
+    mut wanted: impl FnMut(&K) -> bool,
+) -> Search {
+    while slot != NIL {
+        visited += 1;
+        if wanted(keys.key(slot)) {
+            return Search {
+                found: Some(slot),
+                visited,
+            };
+        }
+        slot = keys.next(slot);
+    }
+    Search {
+        found: None,
+        visited,
     }
 }
 

@@ -33,8 +33,7 @@ const SOURCE_BITS: u64 = TAG_BITS << 32;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MpiEnvelope {
     bits: u64,
-    context: u32,
-    class: TrafficClass,
+    stream: Stream,
 }
 
 impl MpiEnvelope {
@@ -43,8 +42,7 @@ impl MpiEnvelope {
     pub const fn new(context: u32, source: u32, tag: i32) -> Self {
         Self {
             bits: pack(source, tag),
-            context,
-            class: TrafficClass::PointToPoint,
+            stream: Stream::new(context, TrafficClass::PointToPoint),
         }
     }
 
@@ -52,7 +50,7 @@ impl MpiEnvelope {
     #[inline]
     #[must_use]
     pub const fn with_class(mut self, class: TrafficClass) -> Self {
-        self.class = class;
+        self.stream = Stream::new(self.stream.context(), class);
         self
     }
 
@@ -68,7 +66,7 @@ impl Envelope for MpiEnvelope {
 
     #[inline(always)]
     fn context(&self) -> ContextId {
-        ContextId(self.context)
+        ContextId(self.stream.context())
     }
     #[inline(always)]
     fn source(&self) -> Rank {
@@ -80,7 +78,7 @@ impl Envelope for MpiEnvelope {
     }
     #[inline(always)]
     fn class(&self) -> TrafficClass {
-        self.class
+        self.stream.class()
     }
 }
 
@@ -90,7 +88,8 @@ impl fmt::Debug for MpiEnvelope {
         write!(
             f,
             "MpiEnvelope({} {source} {tag}, {})",
-            self.context, self.class
+            self.context(),
+            self.class()
         )
     }
 }
@@ -132,8 +131,7 @@ impl From<i32> for TagSelector {
 pub struct MpiPattern {
     bits: u64,
     care: u64,
-    context: u32,
-    class: TrafficClass,
+    stream: Stream,
 }
 
 impl MpiPattern {
@@ -165,8 +163,7 @@ impl MpiPattern {
         Self {
             bits: source_bits | tag_bits,
             care: source_care | tag_care,
-            context,
-            class,
+            stream: Stream::new(context, class),
         }
     }
 
@@ -174,7 +171,7 @@ impl MpiPattern {
     #[inline]
     #[must_use]
     pub const fn with_class(mut self, class: TrafficClass) -> Self {
-        self.class = class;
+        self.stream = Stream::new(self.stream.context(), class);
         self
     }
 
@@ -200,7 +197,7 @@ impl Pattern for MpiPattern {
 
     #[inline(always)]
     fn context(&self) -> ContextId {
-        ContextId(self.context)
+        ContextId(self.stream.context())
     }
     #[inline(always)]
     fn source(&self) -> Source {
@@ -224,19 +221,41 @@ impl Pattern for MpiPattern {
     }
     #[inline(always)]
     fn class(&self) -> TrafficClass {
-        self.class
+        self.stream.class()
     }
 }
 
 impl fmt::Debug for MpiPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MpiPattern({} {} ", self.context, self.source())?;
+        write!(f, "MpiPattern({} {} ", self.context(), self.source())?;
         match self.tag() {
             TagSelector::Exact(tag) => write!(f, "{tag}")?,
             TagSelector::Any => f.write_str("*")?,
             TagSelector::Masked { wanted, ignore } => write!(f, "{wanted}/{ignore:#x}")?,
         }
-        write!(f, ", {})", self.class)
+        write!(f, ", {})", self.class())
+    }
+}
+
+/// A context and a class in one word. It has no value that the compiler could give another meaning,
+/// so an envelope is copied word by word, whatever it is part of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Stream(u64);
+
+impl Stream {
+    #[inline(always)]
+    const fn new(context: u32, class: TrafficClass) -> Self {
+        Self((class as u64) << 32 | context as u64)
+    }
+
+    #[inline(always)]
+    const fn context(self) -> u32 {
+        (self.0 & 0xffff_ffff) as u32
+    }
+
+    #[inline(always)]
+    const fn class(self) -> TrafficClass {
+        TrafficClass::ALL[(self.0 >> 32) as usize]
     }
 }
 

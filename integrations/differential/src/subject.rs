@@ -83,6 +83,8 @@ fn tuning(manner: Manner, processes: u32) -> Tuning {
         .flat_map(|comm| (0..processes).map(move |rank| ((ContextId(comm), Rank(rank)), rank % 2)));
     Tuning {
         scan_limit: 2,
+        short_limit: 6,
+        hash_seed: None,
         adjustment: 1.0,
         bins: 2,
         adaptive_search: 2,

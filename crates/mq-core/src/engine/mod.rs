@@ -274,7 +274,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
     /// of range, or it is a wildcard that the context promised not to use.
-    #[inline]
+    #[inline(always)]
     pub fn post(
         &mut self,
         pattern: Q::Pattern,
@@ -287,7 +287,7 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Errors
     /// As `post`.
-    #[inline]
+    #[inline(always)]
     pub fn post_metered(
         &mut self,
         pattern: Q::Pattern,
@@ -317,7 +317,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
     /// of range, or no receive is posted for it and the budget is used up.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(
         &mut self,
         envelope: EnvelopeOf<Q>,
@@ -330,7 +330,7 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Errors
     /// As `arrive`.
-    #[inline]
+    #[inline(always)]
     pub fn arrive_metered(
         &mut self,
         envelope: EnvelopeOf<Q>,

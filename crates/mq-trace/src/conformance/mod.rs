@@ -76,6 +76,8 @@ impl Setup {
         });
         let tuning = Tuning {
             scan_limit: 2,
+            short_limit: 6,
+            hash_seed: None,
             adjustment: 1.0,
             bins: 4,
             adaptive_search: 2,

@@ -4,35 +4,47 @@
 //! ends within a few entries, and in applications nearly every search does.
 //!
 //! **Deep form.** When a search has visited more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), both queues are indexed by key: one table in
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), or a queue holds more than
+//! [`Tuning::short_limit`](crate::Tuning::short_limit), both queues are indexed by key: one table in
 //! which an entry of either kind is found by what it must match exactly. A receive that is posted and
 //! a message that is unexpected never have the same key, or they would have matched; so one probe
 //! searches one queue and finds the place of insertion in the other. Wildcard receives are indexed by
 //! the bits they care about, one class for each mask in use; candidates of several classes are merged
 //! by sequence number. When the queues are short again, the short form returns.
 //!
-//! Search: at most the limit, or one probe for each class of wildcards in use.
-//! Memory: the entries as in `list`; while deep, 32 bytes and a hash slot for each distinct key, and 12
-//! bytes for each message and wildcard class that is searched. A context that was never deep has no
-//! index; one that was keeps at most 256 KiB of it.
+//! Search: at most the limit, or one probe for each class of wildcards in use. Changing the form
+//! moves at most a short queue; the table and the storage grow and shrink piece by piece. The one
+//! step that takes longer is the first search by a class of wildcards while many messages wait: it
+//! indexes them.
+//!
+//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key, and 12 more for each
+//! message and class of wildcards that is searched. A context that was never deep has no index; one
+//! that was keeps at most 36 KiB of it.
 
-mod keys;
+mod chains;
+mod classes;
+mod hash;
+mod index;
+mod nodes;
+mod paged;
 mod view;
 
-use self::keys::{Keys, Place};
-use crate::arrangement::{
-    Arrangement, EnvelopeIn, Slabs, SlabsOf, arrive_by_parts, post_by_parts, store_receive,
-};
+use self::hash::Key;
+use self::index::Index;
+use self::nodes::key_of_receive;
+use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
-use crate::envelope::MatchBits;
-use crate::fifo::{Fifo, Search};
+use crate::envelope::{ContextId, MatchBits};
+use crate::fifo::{Fifo, Keys, Search};
+use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue, Unmetered};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::queues::{Arrive, Post, Scope};
+use crate::slab::NIL;
 
 /// Queues of at most this many entries together become short again.
-const SHORT: u32 = 8;
+const SHORT: u32 = 4;
 
 /// The `indexed` structure; see the [module](self).
 #[derive(Debug)]
@@ -41,13 +53,15 @@ pub struct Indexed<P: Pattern, R, M> {
     /// Both queues in order; unused while deep.
     posted: Fifo,
     unexpected: Fifo,
+    /// Kept between deep phases.
+    index: Option<Box<Index<BitsOf<P>>>>,
+    /// What the hash starts from; 0 for a secret.
+    hash_seed: u32,
     deep: bool,
-    /// Kept between deep phases, so that the keys of an iterative program are found again.
-    keys: Option<Box<Keys<BitsOf<P>>>>,
     /// Entries that a scan of the short form may visit.
-    scan_limit: u16,
-    /// Entries removed since the queues became deep.
-    removals: u32,
+    scan_limit: u8,
+    /// Entries that a queue of the short form may hold.
+    short_limit: u8,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
@@ -58,86 +72,89 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     #[inline(always)]
     fn scan_posted(&self, envelope: &P::Envelope) -> Search {
-        self.posted
-            .find(&self.slabs.posted, |pattern| matches(pattern, envelope))
+        let posted = self.slabs.posted.near_keys();
+        self.posted.find_by(&posted, |p| matches(p, envelope))
     }
 
     #[inline(always)]
     fn scan_unexpected(&self, pattern: &P) -> Search {
-        self.unexpected.find(&self.slabs.unexpected, |envelope| {
-            matches(pattern, envelope)
-        })
+        let unexpected = self.slabs.unexpected.near_keys();
+        self.unexpected
+            .find_by(&unexpected, |e| matches(pattern, e))
     }
 
-    /// Indexes all entries, in order.
+    /// Indexes all entries, in order; there are few.
     #[cold]
+    #[inline(never)]
     fn deepen(&mut self) {
         self.deep = true;
-        self.removals = 0;
-        let keys = present(&mut self.keys);
+        let seed = self.hash_seed;
+        let index = self.index.get_or_insert_with(|| Box::new(Index::new(seed)));
         let posted: Vec<u32> = self.posted.slots(&self.slabs.posted).collect();
         let unexpected: Vec<u32> = self.unexpected.slots(&self.slabs.unexpected).collect();
         for slot in posted {
-            let pattern = *self.slabs.posted.key(slot);
-            let place = keys.place_of_receive(&pattern);
-            keys.link_posted(&mut self.slabs.posted, slot, place);
+            index.link_posted(&mut self.slabs, slot);
         }
         for slot in unexpected {
-            let envelope = *self.slabs.unexpected.key(slot);
-            let place = keys.exact(&envelope);
-            keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
+            index.link_unexpected(&mut self.slabs, slot);
         }
         self.posted = Fifo::EMPTY;
         self.unexpected = Fifo::EMPTY;
     }
 
-    /// An entry is leaving the deep form: if few are left, go back to scanning them.
-    #[inline]
-    fn after_removal(&mut self) {
-        self.removals = self.removals.saturating_add(1);
-        let left = self.slabs.posted.len() + self.slabs.unexpected.len() - 1;
-        if left <= SHORT && (left == 0 || self.removals as usize * 4 >= self.slots()) {
-            self.shorten();
-        }
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.slabs.posted.len() + self.slabs.unexpected.len()
     }
 
-    /// Slots that collecting the entries would look at; enough removals must have paid for it.
-    fn slots(&self) -> usize {
-        self.slabs.posted.slots() + self.slabs.unexpected.slots()
-    }
-
+    /// Few entries are left in the deep form: goes back to scanning them, if there are none or enough
+    /// removals have paid for collecting them. `leaving` are slots of entries that are not on any list
+    /// and about to be removed.
     #[cold]
-    fn shorten(&mut self) {
+    #[inline(never)]
+    fn shorten(&mut self, left: u32, leaving_posted: u32, leaving_unexpected: u32) {
+        let Some(index) = &mut self.index else { return };
+        let Slabs { posted, unexpected } = &self.slabs;
+        let paid = index.has_paid_for(posted.slots() + unexpected.slots());
+        // The short form expects its entries near.
+        if left > 0 && (!paid || posted.has_far() || unexpected.has_far()) {
+            return;
+        }
         self.deep = false;
-        let Some(keys) = &mut self.keys else { return };
-        let Slabs { posted, unexpected } = &mut self.slabs;
-        // The entry that is leaving is still stored, but on no list of the index.
-        for slot in posted.slots_in_order() {
-            if keys.forget_posted(posted, slot) {
-                self.posted.push_back(posted, slot);
+        if left > 0 {
+            for slot in self.slabs.posted.slots_in_order() {
+                if slot != leaving_posted {
+                    index.unlink_posted(&mut self.slabs, slot);
+                    self.posted.link_back(&mut self.slabs.posted.near(), slot);
+                }
+            }
+            for slot in self.slabs.unexpected.slots_in_order() {
+                if slot != leaving_unexpected {
+                    index.unlink_unexpected(&mut self.slabs, slot);
+                    self.unexpected
+                        .link_back(&mut self.slabs.unexpected.near(), slot);
+                }
             }
         }
-        for slot in unexpected.slots_in_order() {
-            if keys.forget_unexpected(unexpected, slot) {
-                self.unexpected.push_back(unexpected, slot);
-            }
-        }
-        if keys.rest() {
-            self.keys = None;
-        }
+        index.rest();
     }
-}
 
-/// The index, which is there while the queues are deep. Making it is kept out of the way.
-#[inline(always)]
-fn present<B: MatchBits>(keys: &mut Option<Box<Keys<B>>>) -> &mut Keys<B> {
-    #[cold]
-    fn make<B: MatchBits>(keys: &mut Option<Box<Keys<B>>>) -> &mut Keys<B> {
-        keys.get_or_insert_default()
+    /// A receive was queued in the short form.
+    #[inline(always)]
+    fn after_queueing(&mut self, len: u32) {
+        if len > u32::from(self.short_limit) {
+            self.deepen();
+        }
     }
-    match keys {
-        Some(keys) => keys,
-        None => make(keys),
+
+    #[inline(always)]
+    fn after_removal(&mut self) {
+        if self.deep {
+            let left = self.len();
+            if left <= SHORT {
+                self.shorten(left, NIL, NIL);
+            }
+        }
     }
 }
 
@@ -145,17 +162,19 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     type Pattern = P;
     type Receive = R;
     type Message = M;
-    type Place = Place;
+    type Place = ();
 
     fn from_config(config: &Config) -> Self {
+        let limit = |limit: u32| u8::try_from(limit).unwrap_or(u8::MAX);
         Self {
             slabs: Slabs::new(config),
             posted: Fifo::EMPTY,
             unexpected: Fifo::EMPTY,
             deep: false,
-            keys: None,
-            removals: 0,
-            scan_limit: u16::try_from(config.tuning.scan_limit).unwrap_or(u16::MAX),
+            scan_limit: limit(config.tuning.scan_limit),
+            short_limit: limit(config.tuning.short_limit),
+            index: None,
+            hash_seed: config.tuning.hash_seed.unwrap_or(0),
         }
     }
 
@@ -173,35 +192,22 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         &mut self.slabs
     }
 
-    #[inline]
     fn find_posted(
         &mut self,
         envelope: &EnvelopeIn<Self>,
         meter: &mut impl Meter,
-    ) -> Result<u32, Place> {
-        if !self.deep {
-            let search = self.scan_posted(envelope);
-            meter.visited(Queue::Posted, search.visited);
-            return search.found.ok_or(Place::SHORT);
-        }
-        let keys = present(&mut self.keys);
-        keys.find_posted(envelope, &self.slabs.posted, meter)
+    ) -> Result<u32, ()> {
+        self.peek_posted(envelope, meter).ok_or(())
     }
 
-    #[inline]
-    fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, Place> {
-        if !self.deep {
-            let search = self.scan_unexpected(pattern);
-            meter.visited(Queue::Unexpected, search.visited);
-            return search.found.ok_or(Place::SHORT);
-        }
-        let keys = present(&mut self.keys);
-        keys.find_unexpected(pattern, &self.slabs.unexpected, meter)
+    fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, ()> {
+        self.peek_unexpected(pattern, meter).ok_or(())
     }
 
     fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
-        if let (true, Some(keys)) = (self.deep, &self.keys) {
-            return keys.search_posted(envelope, &self.slabs.posted, meter);
+        if let Some(index) = if_deep(self.deep, &mut self.index) {
+            let slabs = &mut self.slabs;
+            return index.find_posted(slabs, envelope, meter);
         }
         let search = self.scan_posted(envelope);
         meter.visited(Queue::Posted, search.visited);
@@ -212,8 +218,9 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     }
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        if self.deep {
-            return self.find_unexpected(pattern, meter).ok();
+        if let Some(index) = if_deep(self.deep, &mut self.index) {
+            let slabs = &mut self.slabs;
+            return index.find_unexpected(slabs, key_of_receive(pattern), meter);
         }
         let search = self.scan_unexpected(pattern);
         meter.visited(Queue::Unexpected, search.visited);
@@ -223,117 +230,119 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         search.found
     }
 
-    fn place_of_receive(&mut self, pattern: &P) -> Place {
-        match (self.deep, &mut self.keys) {
-            (true, Some(keys)) => keys.place_of_receive(pattern),
-            _ => Place::SHORT,
+    fn place_of_receive(&mut self, _: &P) {}
+
+    fn place_of_message(&mut self, _: &EnvelopeIn<Self>) {}
+
+    fn link_posted(&mut self, slot: u32, (): ()) {
+        if let Some(index) = if_deep(self.deep, &mut self.index) {
+            let slabs = &mut self.slabs;
+            return index.link_posted(slabs, slot);
         }
+        self.posted.link_back(&mut self.slabs.posted.near(), slot);
+        self.after_queueing(self.slabs.posted.len());
     }
 
-    fn place_of_message(&mut self, envelope: &EnvelopeIn<Self>) -> Place {
-        match (self.deep, &mut self.keys) {
-            (true, Some(keys)) => keys.exact(envelope),
-            _ => Place::SHORT,
+    fn link_unexpected(&mut self, slot: u32, (): ()) {
+        if let Some(index) = if_deep(self.deep, &mut self.index) {
+            let slabs = &mut self.slabs;
+            return index.link_unexpected(slabs, slot);
         }
-    }
-
-    fn link_posted(&mut self, slot: u32, place: Place) {
-        if self.deep {
-            let keys = present(&mut self.keys);
-            keys.link_posted(&mut self.slabs.posted, slot, place);
-        } else {
-            self.posted.push_back(&mut self.slabs.posted, slot);
-        }
-    }
-
-    fn link_unexpected(&mut self, slot: u32, place: Place) {
-        if self.deep {
-            let keys = present(&mut self.keys);
-            keys.link_unexpected(&mut self.slabs.unexpected, slot, place);
-        } else {
-            self.unexpected.push_back(&mut self.slabs.unexpected, slot);
-        }
+        self.unexpected
+            .link_back(&mut self.slabs.unexpected.near(), slot);
+        self.after_queueing(self.slabs.unexpected.len());
     }
 
     fn unlink_posted(&mut self, slot: u32) {
-        if self.deep {
-            let keys = present(&mut self.keys);
-            keys.unlink_posted(&mut self.slabs.posted, slot);
-            self.after_removal();
-        } else {
-            self.posted.unlink(&mut self.slabs.posted, slot);
+        if let Some(index) = if_deep(self.deep, &mut self.index) {
+            let slabs = &mut self.slabs;
+            index.unlink_posted(slabs, slot);
+            let left = self.len() - 1;
+            if left <= SHORT {
+                self.shorten(left, slot, NIL);
+            }
+            return;
         }
+        self.posted.unlink_from(&mut self.slabs.posted.near(), slot);
     }
 
     fn unlink_unexpected(&mut self, slot: u32) {
-        if self.deep {
-            let keys = present(&mut self.keys);
-            keys.unlink_unexpected(&mut self.slabs.unexpected, slot);
-            self.after_removal();
-        } else {
-            self.unexpected.unlink(&mut self.slabs.unexpected, slot);
+        if let Some(index) = if_deep(self.deep, &mut self.index) {
+            let slabs = &mut self.slabs;
+            index.unlink_unexpected(slabs, slot);
+            let left = self.len() - 1;
+            if left <= SHORT {
+                self.shorten(left, NIL, slot);
+            }
+            return;
         }
+        self.unexpected
+            .unlink_from(&mut self.slabs.unexpected.near(), slot);
     }
 
-    // The form is looked at once a step, and the short one goes straight through.
+    // Searches only say where the entry is; it is taken out of storage here, so that what the caller does
+    // not look at is not copied.
 
-    #[inline]
+    #[inline(always)]
     fn post_step(
         &mut self,
         pattern: P,
         receive: R,
         meter: &mut impl Meter,
     ) -> Post<P::Envelope, R, M> {
-        if self.deep {
-            return self.post_deep(pattern, receive, meter);
-        }
-        let search = self.scan_unexpected(&pattern);
-        meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > u32::from(self.scan_limit) {
-            return self.post_after_long_scan(pattern, receive);
-        }
-        let Slabs { posted, unexpected } = &mut self.slabs;
-        if let Some(slot) = search.found {
-            self.unexpected.unlink(unexpected, slot);
-            let (envelope, message) = unexpected.remove(slot);
+        let slot = self.unlink_message_for(pattern, meter);
+        if slot != NIL {
+            let (envelope, message) = self.slabs.unexpected.remove(slot);
+            self.after_removal();
             return Post::Matched {
                 envelope,
                 message,
                 receive,
             };
         }
-        let (slot, handle) = store_receive(posted, pattern, receive);
-        self.posted.push_back(posted, slot);
-        Post::Queued(handle)
+        let posted = &mut self.slabs.posted;
+        let sequence = posted.next_sequence();
+        let slot = if self.deep {
+            let home = deep(&mut self.index).home();
+            let slot = posted.insert(pattern, receive, home);
+            self.link_receive_deep(slot, pattern.care() == BitsOf::<P>::ALL);
+            slot
+        } else {
+            let slot = self.posted.insert_back(posted, pattern, receive);
+            let len = posted.len();
+            self.after_queueing(len);
+            slot
+        };
+        Post::Queued(Handle::new(pattern.context(), slot, sequence))
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive_step(
         &mut self,
         envelope: P::Envelope,
         message: M,
         meter: &mut impl Meter,
     ) -> Arrive<P, R, M> {
-        if self.deep {
-            return self.arrive_deep(envelope, message, meter);
-        }
-        let search = self.scan_posted(&envelope);
-        meter.visited(Queue::Posted, search.visited);
-        if search.visited > u32::from(self.scan_limit) {
-            return self.arrive_after_long_scan(envelope, message);
-        }
-        let Slabs { posted, unexpected } = &mut self.slabs;
-        if let Some(slot) = search.found {
-            self.posted.unlink(posted, slot);
-            let (pattern, receive) = posted.remove(slot);
+        let slot = self.unlink_receive_for(envelope, meter);
+        if slot != NIL {
+            let (pattern, receive) = self.slabs.posted.remove(slot);
+            self.after_removal();
             return Arrive::Matched {
                 pattern,
                 receive,
                 message,
             };
         }
-        let slot = unexpected.insert(envelope, message, 0);
-        self.unexpected.push_back(unexpected, slot);
+        let unexpected = &mut self.slabs.unexpected;
+        if self.deep {
+            let home = deep(&mut self.index).home();
+            let slot = unexpected.insert(envelope, message, home);
+            self.link_message_deep(slot);
+        } else {
+            self.unexpected.insert_back(unexpected, envelope, message);
+            let len = unexpected.len();
+            self.after_queueing(len);
+        }
         Arrive::Unexpected
     }
 
@@ -341,46 +350,163 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         self.posted = Fifo::EMPTY;
         self.unexpected = Fifo::EMPTY;
         self.deep = false;
-        if let Some(keys) = &mut self.keys
-            && keys.clear()
-        {
-            self.keys = None;
-        }
+        self.index = None;
     }
 }
 
-/// Steps of the deep form, kept out of the short one's way.
+/// The searches of a step: each takes what it finds off its list and leaves it in storage, and returns
+/// its slot, or [`NIL`].
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    #[inline(never)]
-    fn post_deep(
-        &mut self,
-        pattern: P,
-        receive: R,
-        meter: &mut impl Meter,
-    ) -> Post<P::Envelope, R, M> {
-        post_by_parts(self, pattern, receive, meter)
+    // The head of a short queue is looked at before anything else: it is nearly always the one.
+
+    #[inline(always)]
+    fn unlink_message_for(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+        if self.deep {
+            let Key {
+                context,
+                bits,
+                care,
+            } = key_of_receive(&pattern);
+            // One by one: so they stay in registers.
+            return self.unlink_message_deep(context, bits, care, meter);
+        }
+        let head = self.unexpected.first();
+        if head == NIL {
+            meter.visited(Queue::Unexpected, 0);
+            return NIL;
+        }
+        let messages = &mut self.slabs.unexpected;
+        if matches(&pattern, messages.near_keys().key(head)) {
+            meter.visited(Queue::Unexpected, 1);
+            self.unexpected.unlink_head(&mut messages.near());
+            return head;
+        }
+        self.unlink_message_behind_head(pattern, meter)
+    }
+
+    #[inline(always)]
+    fn unlink_receive_for(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        if self.deep {
+            return self.unlink_receive_deep(envelope, meter);
+        }
+        let head = self.posted.first();
+        if head == NIL {
+            meter.visited(Queue::Posted, 0);
+            return NIL;
+        }
+        let receives = &mut self.slabs.posted;
+        if matches(receives.near_keys().key(head), &envelope) {
+            meter.visited(Queue::Posted, 1);
+            self.posted.unlink_head(&mut receives.near());
+            return head;
+        }
+        self.unlink_receive_behind_head(envelope, meter)
     }
 
     #[inline(never)]
-    fn arrive_deep(
+    fn unlink_message_behind_head(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+        let search = self.scan_unexpected(&pattern);
+        meter.visited(Queue::Unexpected, search.visited);
+        if search.visited > u32::from(self.scan_limit) {
+            self.deepen();
+            let Key {
+                context,
+                bits,
+                care,
+            } = key_of_receive(&pattern);
+            return self.unlink_message_deep(context, bits, care, &mut Unmetered);
+        }
+        let Some(slot) = search.found else {
+            return NIL;
+        };
+        let mut links = self.slabs.unexpected.near();
+        self.unexpected.unlink_from(&mut links, slot);
+        slot
+    }
+
+    #[inline(never)]
+    fn unlink_receive_behind_head(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        let search = self.scan_posted(&envelope);
+        meter.visited(Queue::Posted, search.visited);
+        if search.visited > u32::from(self.scan_limit) {
+            self.deepen();
+            return self.unlink_receive_deep(envelope, &mut Unmetered);
+        }
+        let Some(slot) = search.found else {
+            return NIL;
+        };
+        self.posted.unlink_from(&mut self.slabs.posted.near(), slot);
+        slot
+    }
+
+    #[inline(never)]
+    fn unlink_message_deep(
         &mut self,
-        envelope: P::Envelope,
-        message: M,
+        context: ContextId,
+        bits: BitsOf<P>,
+        care: BitsOf<P>,
         meter: &mut impl Meter,
-    ) -> Arrive<P, R, M> {
-        arrive_by_parts(self, envelope, message, meter)
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care,
+        };
+        let far = self.has_far();
+        let index = deep(&mut self.index);
+        if far {
+            index.unlink_message_for::<false, _, _, _>(&mut self.slabs, key, meter)
+        } else {
+            index.unlink_message_for::<true, _, _, _>(&mut self.slabs, key, meter)
+        }
     }
 
-    #[cold]
-    fn post_after_long_scan(&mut self, pattern: P, receive: R) -> Post<P::Envelope, R, M> {
-        self.deepen();
-        self.post_deep(pattern, receive, &mut Unmetered)
+    #[inline(never)]
+    fn unlink_receive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        let far = self.has_far();
+        let index = deep(&mut self.index);
+        if far {
+            index.unlink_receive_for::<false, _, _, _>(&mut self.slabs, &envelope, meter)
+        } else {
+            index.unlink_receive_for::<true, _, _, _>(&mut self.slabs, &envelope, meter)
+        }
     }
 
-    #[cold]
-    fn arrive_after_long_scan(&mut self, envelope: P::Envelope, message: M) -> Arrive<P, R, M> {
-        self.deepen();
-        self.arrive_deep(envelope, message, &mut Unmetered)
+    /// Links a receive for which [`unlink_message_deep`](Self::unlink_message_deep) has found nothing.
+    #[inline(never)]
+    fn link_receive_deep(&mut self, slot: u32, exact: bool) {
+        let index = deep(&mut self.index);
+        if exact {
+            index.link_exact_receive(&mut self.slabs, slot);
+        } else {
+            index.link_posted(&mut self.slabs, slot);
+        }
+    }
+
+    /// Links a message for which [`unlink_receive_deep`](Self::unlink_receive_deep) has found nothing.
+    #[inline(never)]
+    fn link_message_deep(&mut self, slot: u32) {
+        deep(&mut self.index).link_message(&mut self.slabs, slot);
+    }
+
+    /// Whether entries of either queue may be far.
+    #[inline(always)]
+    const fn has_far(&self) -> bool {
+        self.slabs.posted.has_far() || self.slabs.unexpected.has_far()
+    }
+}
+
+/// The index, if the queues are deep.
+fn if_deep<B>(is_deep: bool, index: &mut Option<Box<Index<B>>>) -> Option<&mut Index<B>> {
+    if is_deep { index.as_deref_mut() } else { None }
+}
+
+/// The index of deep queues.
+#[inline(always)]
+fn deep<B>(index: &mut Option<Box<Index<B>>>) -> &mut Index<B> {
+    match index {
+        Some(index) => index,
+        None => unreachable!("deep queues have an index"),
     }
 }
 
@@ -388,7 +514,7 @@ impl<P: Pattern, R, M> Footprint for Indexed<P, R, M> {
     fn memory(&self) -> Memory {
         Memory {
             entries: self.slabs.bytes(),
-            index: self.keys.as_ref().map_or(0, |keys| keys.bytes()),
+            index: self.index.as_ref().map_or(0, |index| index.bytes()),
         }
     }
 }
@@ -412,13 +538,36 @@ mod tests {
 
     #[test]
     fn a_long_search_makes_the_queues_deep_and_draining_makes_them_short() {
-        let mut queues = unexpected(1000);
+        let mut queues = unexpected(60);
         assert!(!queues.is_deep(), "nothing was searched yet");
-        for rank in (0..1000).rev() {
+        for rank in (0..60).rev() {
             let post = queues.post(MpiPattern::new(0, rank, 7), 0);
             assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+            assert_eq!(queues.is_deep(), rank > 0);
+        }
+    }
+
+    #[test]
+    fn a_long_queue_is_deep_although_nothing_was_searched() {
+        assert!(!unexpected(64).is_deep());
+        assert!(unexpected(65).is_deep());
+    }
+
+    #[test]
+    fn a_few_entries_that_stay_are_scanned_again() {
+        let mut queues = unexpected(1000);
+        for rank in 3..1000 {
+            let _ = queues.extract(&MpiPattern::new(0, rank, 7));
+        }
+        for round in 0..1000 {
+            let _ = queues.arrive(MpiEnvelope::new(0, 9, 9), round);
+            let _ = queues.post(MpiPattern::new(0, 9, 9), round);
         }
         assert!(!queues.is_deep());
+        for rank in 0..3 {
+            let post = queues.post(MpiPattern::new(0, Source::Any, 7), 0);
+            assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        }
     }
 
     #[test]
@@ -444,13 +593,23 @@ mod tests {
         let mut queues = deep(100);
         let any = MpiPattern::new(0, Source::Any, 7);
         assert!(queues.probe(&any).is_some());
-        assert!(queues.keys.as_ref().is_some_and(|keys| keys.views() == 1));
+        assert!(
+            queues
+                .index
+                .as_ref()
+                .is_some_and(|index| index.views() == 1)
+        );
         for round in 0..2_000 {
             let _ = queues.arrive(MpiEnvelope::new(0, round, 8), round);
             let _ = queues.post(MpiPattern::new(0, round, 8), round);
         }
         assert!(queues.is_deep());
-        assert!(queues.keys.as_ref().is_some_and(|keys| keys.views() == 0));
+        assert!(
+            queues
+                .index
+                .as_ref()
+                .is_some_and(|index| index.views() == 0)
+        );
         assert!(
             matches!(queues.probe(&any), Some((_, 0))),
             "made again when asked for"

@@ -1,91 +1,170 @@
 //! A view: the unexpected messages as one class of wildcard receives sees them.
 
-use crate::fifo::Links;
-use crate::memory::vec_bytes;
-use crate::slab::NIL;
+use super::chains::{Chains, Nodes};
+use super::hash::{Key, Seed};
+use super::nodes::key_of_message;
+use super::paged::Paged;
+use crate::envelope::{Envelope, MatchBits};
+use crate::slab::{NIL, Slab};
 
-use super::keys::KeyId;
-
+/// The links of one message in the view.
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    chain: u32,
     next: u32,
     prev: u32,
-    key: KeyId,
-}
-
-/// For each unexpected message, its links among the messages with equal bits under one mask.
-///
-/// The lists themselves are those of the keys; a message is on one list of its exact key, linked
-/// in the slab, and on one list of every view, linked here.
-#[derive(Debug, Default)]
-pub(super) struct View {
-    links: Vec<Link>,
-    /// Messages linked since a receive last asked.
-    unused: usize,
 }
 
 /// Messages that a view is kept up for without being asked, beside four for each slot.
 const PATIENCE: usize = 256;
 
-impl View {
-    const UNLINKED: Link = Link {
-        next: NIL,
-        prev: NIL,
-        key: NIL,
-    };
+/// The messages by what is left of their bits under one mask, in a table of their own: 12 bytes for
+/// each slot and some 6 for each key.
+#[derive(Debug)]
+pub(super) struct View<B> {
+    care: B,
+    chains: Chains,
+    links: Paged<Link>,
+    /// Slots that have been linked at some time.
+    slots: usize,
+    /// Messages linked since a receive last asked.
+    unused: usize,
+}
 
-    /// The key under which the message in `slot` is linked.
-    pub(super) fn key(&self, slot: u32) -> KeyId {
-        self.links[slot as usize].key
+/// The nodes of a view are the slots of the messages.
+struct Seen<'a, E: Envelope, M> {
+    links: &'a mut Paged<Link>,
+    unexpected: &'a Slab<E, M>,
+    care: E::Bits,
+    seed: Seed,
+}
+
+impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
+    type Key = Key<E::Bits>;
+
+    #[inline]
+    fn has_key(&self, node: u32, key: Self::Key) -> bool {
+        let envelope = self.unexpected.key(node);
+        envelope.bits() & self.care == key.bits && envelope.context() == key.context
+    }
+    #[inline]
+    fn hash(&self, node: u32) -> u32 {
+        let envelope = self.unexpected.key(node);
+        self.seed.hash(key_of_message(envelope, self.care))
+    }
+    #[inline]
+    fn chain(&self, node: u32) -> u32 {
+        self.links.get(node).chain
+    }
+    #[inline]
+    fn next(&self, node: u32) -> u32 {
+        self.links.get(node).next
+    }
+    #[inline]
+    fn prev(&self, node: u32) -> u32 {
+        self.links.get(node).prev
+    }
+    #[inline]
+    fn set_chain(&mut self, node: u32, to: u32) {
+        self.links.get_mut(node).chain = to;
+    }
+    #[inline]
+    fn set_next(&mut self, node: u32, to: u32) {
+        self.links.get_mut(node).next = to;
+    }
+    #[inline]
+    fn set_prev(&mut self, node: u32, to: u32) {
+        self.links.get_mut(node).prev = to;
+    }
+}
+
+impl<B: MatchBits> View<B> {
+    /// A view of all messages there are.
+    pub(super) fn new<E: Envelope<Bits = B>, M>(
+        care: B,
+        seed: Seed,
+        unexpected: &Slab<E, M>,
+    ) -> Self {
+        let mut view = Self {
+            care,
+            chains: Chains::default(),
+            links: Paged::new(),
+            slots: 0,
+            unused: 0,
+        };
+        for slot in unexpected.slots_in_order() {
+            view.link(unexpected, slot, seed);
+        }
+        view.unused = 0;
+        view
     }
 
-    /// The keys of all messages, once for each.
-    pub(super) fn keys(&self) -> impl Iterator<Item = KeyId> + '_ {
-        let keys = self.links.iter().map(|link| link.key);
-        keys.filter(|&key| key != NIL)
-    }
-
-    /// A receive of the class asks.
-    pub(super) fn use_it(&mut self) {
+    /// The earliest message that a receive of the class with this key takes.
+    pub(super) fn find<E: Envelope<Bits = B>, M>(
+        &mut self,
+        key: Key<B>,
+        seed: Seed,
+        unexpected: &Slab<E, M>,
+    ) -> Option<u32> {
         self.unused = 0;
+        let (chains, seen) = self.parts(unexpected, seed);
+        let found = chains.probe(&seen, key, seed.hash(key)).node;
+        (found != NIL).then_some(found)
+    }
+
+    /// Links the newest message.
+    pub(super) fn link<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        slot: u32,
+        seed: Seed,
+    ) {
+        const UNLINKED: Link = Link {
+            chain: NIL,
+            next: NIL,
+            prev: NIL,
+        };
+        self.unused += 1;
+        self.slots = self.slots.max(slot as usize + 1);
+        self.links.reach(slot, UNLINKED);
+        let key = key_of_message(unexpected.key(slot), self.care);
+        let (chains, mut seen) = self.parts(unexpected, seed);
+        let probe = chains.probe(&seen, key, seed.hash(key));
+        chains.link(&mut seen, probe, slot);
+    }
+
+    /// Unlinks a message that is leaving.
+    pub(super) fn unlink<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        slot: u32,
+        seed: Seed,
+    ) {
+        let key = key_of_message(unexpected.key(slot), self.care);
+        let (chains, mut seen) = self.parts(unexpected, seed);
+        chains.unlink(&mut seen, slot, key, seed.hash(key));
+    }
+
+    fn parts<'a, E: Envelope<Bits = B>, M>(
+        &'a mut self,
+        unexpected: &'a Slab<E, M>,
+        seed: Seed,
+    ) -> (&'a mut Chains, Seen<'a, E, M>) {
+        let seen = Seen {
+            links: &mut self.links,
+            unexpected,
+            care: self.care,
+            seed,
+        };
+        (&mut self.chains, seen)
     }
 
     /// Whether it has been kept up for longer than it would take to make it again.
     pub(super) const fn is_stale(&self) -> bool {
-        self.unused > 4 * self.links.len() + PATIENCE
-    }
-
-    /// The message in `slot` has left.
-    pub(super) fn forget(&mut self, slot: u32) {
-        self.links[slot as usize].key = NIL;
-    }
-
-    /// Prepares the message in `slot` to be linked under `key`.
-    pub(super) fn set_key(&mut self, slot: u32, key: KeyId) {
-        self.unused += 1;
-        let slots = slot as usize + 1;
-        if self.links.len() < slots {
-            self.links.resize(slots, Self::UNLINKED);
-        }
-        self.links[slot as usize].key = key;
+        self.unused > 4 * self.slots + PATIENCE
     }
 
     pub(super) const fn bytes(&self) -> usize {
-        vec_bytes(&self.links)
-    }
-}
-
-impl Links for View {
-    fn next(&self, slot: u32) -> u32 {
-        self.links[slot as usize].next
-    }
-    fn prev(&self, slot: u32) -> u32 {
-        self.links[slot as usize].prev
-    }
-    fn set_next(&mut self, slot: u32, next: u32) {
-        self.links[slot as usize].next = next;
-    }
-    fn set_prev(&mut self, slot: u32, prev: u32) {
-        self.links[slot as usize].prev = prev;
+        self.chains.bytes() + self.links.bytes()
     }
 }

@@ -1,0 +1,530 @@
+//! Storage of queued entries: numbered slots that are reused, and given back after a burst.
+
+mod far;
+
+use core::fmt;
+
+use self::far::Far;
+use crate::fifo::{Keys, Links};
+use crate::handle::Handle;
+use crate::memory::vec_bytes;
+
+/// No slot. Also ends the links of a [`Fifo`](crate::fifo::Fifo).
+pub const NIL: u32 = u32::MAX;
+
+/// Slots are below this number: a structure may use the upper bit for a mark of its own.
+pub const SLOTS: u32 = 1 << 31;
+
+/// What the index of an emptied structure may keep; a structure that holds more frees it.
+pub const KEEP_BYTES: usize = 256 << 10;
+
+/// Slots that lie in one piece of memory, which grows by doubling. Those behind it lie in chunks.
+const NEAR: usize = 1024;
+
+/// Near slots that are kept when the last far entry has left: a program that fills and drains short
+/// queues in every step does not allocate each time, and a burst leaves little behind.
+const KEEP_SLOTS: usize = 128;
+
+/// One queued entry: its key, its place in order, its links and the caller's payload.
+#[derive(Debug)]
+pub(crate) struct Entry<K, T> {
+    pub(crate) key: K,
+    pub(crate) sequence: u64,
+    payload: Option<T>,
+    pub(crate) next: u32,
+    pub(crate) prev: u32,
+    pub(crate) home: u32,
+}
+
+/// Entries of one queue, each with a sequence number that is never given twice.
+///
+/// A slot number names an entry as long as it is stored; a [`Handle`] names it for ever.
+///
+/// # Cost
+/// Insertion and removal are constant. A queue of up to 1,024 entries lies in one piece of memory,
+/// which grows by doubling; a longer one adds chunks of 256 entries, each freed when its last entry
+/// leaves. When all those have left, and the rest drains, 128 slots are kept.
+pub struct Slab<K, T> {
+    near: Vec<Entry<K, T>>,
+    /// There since there were far entries, until the slab is empty.
+    far: Option<Box<Far<K, T>>>,
+    /// The first free near slot.
+    free: u32,
+    len: u32,
+    next_sequence: u64,
+}
+
+impl<K: Copy, T> Slab<K, T> {
+    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`.
+    pub const fn new(first_sequence: u64) -> Self {
+        Self {
+            near: Vec::new(),
+            far: None,
+            free: NIL,
+            len: 0,
+            next_sequence: first_sequence,
+        }
+    }
+
+    /// Stores an entry, newest of all, and returns its slot. `home` is the structure's own mark.
+    ///
+    /// # Panics
+    /// With 2^31 - 1 entries stored.
+    #[inline(always)]
+    pub fn insert(&mut self, key: K, payload: T, home: u32) -> u32 {
+        self.insert_behind(NIL, key, payload, home)
+    }
+
+    /// [`insert`](Self::insert) of an entry whose link to the one before it is known.
+    #[inline(always)]
+    pub(crate) fn insert_behind(&mut self, prev: u32, key: K, payload: T, home: u32) -> u32 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.len += 1;
+        let entry = Entry {
+            key,
+            sequence,
+            payload: Some(payload),
+            next: NIL,
+            prev,
+            home,
+        };
+        let slot = self.free;
+        if let Some(place) = self.near.get_mut(slot as usize) {
+            self.free = place.next;
+            *place = entry;
+            return slot;
+        }
+        let slot = self.free_far_slot();
+        if slot == NIL {
+            return self.insert_new(entry);
+        }
+        *self.far_entry_mut(slot) = entry;
+        slot
+    }
+
+    /// Takes a far slot out of those that are free, if there is one and no near one.
+    #[inline(never)]
+    fn free_far_slot(&mut self) -> u32 {
+        let far = self.far.as_mut();
+        far.and_then(|far| far.reuse()).unwrap_or(NIL)
+    }
+
+    /// No slot is free.
+    #[cold]
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
+    fn insert_new(&mut self, entry: Entry<K, T>) -> u32 {
+        let slot = self.near.len();
+        if slot < NEAR {
+            self.near.push(entry);
+            return slot as u32;
+        }
+        self.far
+            .get_or_insert_with(|| Box::new(Far::new()))
+            .push(entry)
+    }
+
+    /// Removes the entry in `slot`, which must be stored and on no list.
+    ///
+    /// # Panics
+    /// If the slot is free: a fault of the structure that calls.
+    #[inline(always)]
+    pub fn remove(&mut self, slot: u32) -> (K, T) {
+        let entry = self.entry_mut(slot);
+        let key = entry.key;
+        let payload = entry.payload.take().expect("the slot is in use");
+        self.release(slot);
+        (key, payload)
+    }
+
+    /// Frees a slot whose payload has been taken.
+    #[inline(always)]
+    fn release(&mut self, slot: u32) {
+        self.len -= 1;
+        if let Some(entry) = self.near.get_mut(slot as usize) {
+            entry.next = self.free;
+            self.free = slot;
+        } else {
+            self.release_far(slot);
+        }
+        if self.far.is_some() {
+            self.after_burst();
+        }
+    }
+
+    #[inline(never)]
+    fn release_far(&mut self, slot: u32) {
+        self.far.as_mut().expect("far slots exist").release(slot);
+    }
+
+    /// Gives the near slots back too when the last entry of a burst has left; what comes next starts
+    /// again at slot 0 and is laid out in order.
+    #[inline(never)]
+    fn after_burst(&mut self) {
+        if self.len == 0 {
+            self.far = None;
+            self.near.clear();
+            self.near.shrink_to(KEEP_SLOTS);
+            self.free = NIL;
+        }
+    }
+
+    /// Drops all entries. Handles of before stay stale.
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.after_burst();
+    }
+
+    /// Makes the next entry's number at least `sequence`.
+    pub fn raise_sequence(&mut self, sequence: u64) {
+        self.next_sequence = self.next_sequence.max(sequence);
+    }
+
+    /// Number of entries stored.
+    #[inline(always)]
+    pub const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether nothing is stored.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number that the next entry will get.
+    #[inline(always)]
+    pub const fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// The key in `slot`.
+    #[inline(always)]
+    pub fn key(&self, slot: u32) -> &K {
+        &self.entry(slot).key
+    }
+
+    /// The place in order of the entry in `slot`: smaller is earlier.
+    #[inline(always)]
+    pub fn sequence(&self, slot: u32) -> u64 {
+        self.entry(slot).sequence
+    }
+
+    /// The structure's mark on the entry in `slot`.
+    #[inline(always)]
+    pub fn home(&self, slot: u32) -> u32 {
+        self.entry(slot).home
+    }
+
+    /// Changes the structure's mark on the entry in `slot`.
+    #[inline(always)]
+    pub fn set_home(&mut self, slot: u32, home: u32) {
+        self.entry_mut(slot).home = home;
+    }
+
+    /// The payload in `slot`, if it is in use.
+    #[inline]
+    pub fn payload(&self, slot: u32) -> Option<&T> {
+        self.get(slot)?.payload.as_ref()
+    }
+
+    /// The slot that a handle names, unless its entry has left.
+    #[inline]
+    pub fn slot_of(&self, handle: Handle) -> Option<u32> {
+        let slot = handle.slot();
+        let entry = self.get(slot)?;
+        (entry.sequence == handle.sequence() && entry.payload.is_some()).then_some(slot)
+    }
+
+    /// The slot of the earliest entry whose key is `wanted`, in whatever list it is.
+    ///
+    /// # Cost
+    /// Visits every slot.
+    pub fn earliest(&self, mut wanted: impl FnMut(&K) -> bool) -> Option<u32> {
+        self.used()
+            .filter(|(_, entry)| wanted(&entry.key))
+            .min_by_key(|(_, entry)| entry.sequence)
+            .map(|(slot, _)| slot)
+    }
+
+    /// All slots in use, earliest entry first.
+    ///
+    /// # Cost
+    /// Visits every slot, sorts, allocates: for purging, dumping and reorganising.
+    pub fn slots_in_order(&self) -> Vec<u32> {
+        let mut slots: Vec<(u64, u32)> = self
+            .used()
+            .map(|(slot, entry)| (entry.sequence, slot))
+            .collect();
+        slots.sort_unstable();
+        slots.into_iter().map(|(_, slot)| slot).collect()
+    }
+}
+
+impl<K, T> Slab<K, T> {
+    #[inline(always)]
+    pub(crate) fn entry(&self, slot: u32) -> &Entry<K, T> {
+        match self.near.get(slot as usize) {
+            Some(entry) => entry,
+            None => self.far_entry(slot),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
+        if (slot as usize) < self.near.len() {
+            return &mut self.near[slot as usize];
+        }
+        self.far_entry_mut(slot)
+    }
+
+    /// [`entry`](Self::entry); `NEAR_ONLY` if the slab has no far entries.
+    #[inline(always)]
+    pub(crate) fn entry_of<const NEAR_ONLY: bool>(&self, slot: u32) -> &Entry<K, T> {
+        if NEAR_ONLY {
+            &self.near[slot as usize]
+        } else {
+            self.entry(slot)
+        }
+    }
+
+    /// [`entry_mut`](Self::entry_mut); `NEAR_ONLY` if the slab has no far entries.
+    #[inline(always)]
+    pub(crate) fn entry_of_mut<const NEAR_ONLY: bool>(&mut self, slot: u32) -> &mut Entry<K, T> {
+        if NEAR_ONLY {
+            &mut self.near[slot as usize]
+        } else {
+            self.entry_mut(slot)
+        }
+    }
+
+    #[inline(never)]
+    fn far_entry(&self, slot: u32) -> &Entry<K, T> {
+        self.far.as_ref().expect("far slots exist").entry(slot)
+    }
+
+    #[inline(never)]
+    fn far_entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
+        self.far.as_mut().expect("far slots exist").entry_mut(slot)
+    }
+
+    fn get(&self, slot: u32) -> Option<&Entry<K, T>> {
+        match self.near.get(slot as usize) {
+            None if slot as usize >= NEAR => self.far.as_ref()?.get(slot),
+            near => near,
+        }
+    }
+
+    /// The entries stored, in no particular order.
+    #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
+    fn used(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
+        let near = self.near.iter().enumerate();
+        let far = self.far.iter().flat_map(|far| far.entries());
+        near.map(|(slot, entry)| (slot as u32, entry))
+            .chain(far)
+            .filter(|(_, entry)| entry.payload.is_some())
+    }
+
+    /// Heap bytes held.
+    pub fn bytes(&self) -> usize {
+        vec_bytes(&self.near) + self.far.as_ref().map_or(0, |far| far.bytes())
+    }
+
+    /// Number of slots, in use and free: what [`slots_in_order`](Self::slots_in_order) looks at.
+    pub fn slots(&self) -> usize {
+        self.near.len() + self.far.as_ref().map_or(0, |far| far.slots())
+    }
+}
+
+impl<K, T> Links for Slab<K, T> {
+    #[inline(always)]
+    fn next(&self, slot: u32) -> u32 {
+        self.entry(slot).next
+    }
+
+    #[inline(always)]
+    fn prev(&self, slot: u32) -> u32 {
+        self.entry(slot).prev
+    }
+
+    #[inline(always)]
+    fn set_next(&mut self, slot: u32, next: u32) {
+        self.entry_mut(slot).next = next;
+    }
+
+    #[inline(always)]
+    fn set_prev(&mut self, slot: u32, prev: u32) {
+        self.entry_mut(slot).prev = prev;
+    }
+}
+
+impl<K: Copy, T> Keys<K> for Slab<K, T> {
+    #[inline(always)]
+    fn key(&self, slot: u32) -> &K {
+        &self.entry(slot).key
+    }
+    #[inline(always)]
+    fn next(&self, slot: u32) -> u32 {
+        self.entry(slot).next
+    }
+}
+
+/// The entries of a slab of which none is far: nothing but a bounds check is between a slot and its
+/// entry, and code for short queues stays short.
+pub(crate) struct Near<'a, K, T>(&'a mut [Entry<K, T>]);
+
+/// The same, to look at.
+pub(crate) struct NearKeys<'a, K, T>(&'a [Entry<K, T>]);
+
+impl<K: Copy, T> Slab<K, T> {
+    /// Whether entries may be far.
+    pub(crate) const fn has_far(&self) -> bool {
+        self.far.is_some()
+    }
+
+    #[inline(always)]
+    pub(crate) fn near(&mut self) -> Near<'_, K, T> {
+        Near(&mut self.near)
+    }
+
+    #[inline(always)]
+    pub(crate) fn near_keys(&self) -> NearKeys<'_, K, T> {
+        NearKeys(&self.near)
+    }
+}
+
+impl<K: Copy, T> Keys<K> for NearKeys<'_, K, T> {
+    #[inline(always)]
+    fn key(&self, slot: u32) -> &K {
+        &self.0[slot as usize].key
+    }
+    #[inline(always)]
+    fn next(&self, slot: u32) -> u32 {
+        self.0[slot as usize].next
+    }
+}
+
+impl<K, T> Links for Near<'_, K, T> {
+    #[inline(always)]
+    fn next(&self, slot: u32) -> u32 {
+        self.0[slot as usize].next
+    }
+    #[inline(always)]
+    fn prev(&self, slot: u32) -> u32 {
+        self.0[slot as usize].prev
+    }
+    #[inline(always)]
+    fn set_next(&mut self, slot: u32, next: u32) {
+        self.0[slot as usize].next = next;
+    }
+    #[inline(always)]
+    fn set_prev(&mut self, slot: u32, prev: u32) {
+        self.0[slot as usize].prev = prev;
+    }
+}
+
+impl<K, T> fmt::Debug for Slab<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slab")
+            .field("len", &self.len)
+            .field("next_sequence", &self.next_sequence)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ContextId;
+
+    #[test]
+    fn a_handle_does_not_name_the_next_user_of_its_slot() {
+        let mut slab = Slab::new(5);
+        let slot = slab.insert('a', 1, 0);
+        let handle = Handle::new(ContextId(0), slot, slab.sequence(slot));
+        assert_eq!(slab.slot_of(handle), Some(slot));
+        slab.remove(slot);
+        assert_eq!(slab.slot_of(handle), None);
+        assert_eq!(slab.insert('b', 2, 0), slot);
+        assert_eq!(slab.slot_of(handle), None);
+    }
+
+    #[test]
+    fn a_drained_burst_gives_its_memory_back() {
+        let mut slab = Slab::new(0);
+        for i in 0..1_000_000_u32 {
+            slab.insert(i, i, 0);
+        }
+        assert!(slab.bytes() > 16_000_000);
+        for slot in slab.slots_in_order() {
+            slab.remove(slot);
+        }
+        assert!(slab.bytes() <= 8 << 10, "{} bytes", slab.bytes());
+        assert_eq!(slab.insert(0, 0, 0), 0);
+    }
+
+    #[test]
+    fn an_entry_that_stays_holds_one_chunk() {
+        for stays in [0, 1, NEAR as u32, 100_000, 199_999] {
+            let mut slab = Slab::new(0);
+            let slots: Vec<u32> = (0..200_000_u32).map(|i| slab.insert(i, i, 0)).collect();
+            let full = slab.bytes();
+            for (i, &slot) in (0..).zip(&slots) {
+                if i != stays {
+                    slab.remove(slot);
+                }
+            }
+            assert!(slab.bytes() < full / 20, "{} of {full}", slab.bytes());
+            let slot = slots[stays as usize];
+            assert_eq!(slab.slots_in_order(), [slot]);
+            let next = slab.insert(9, 9, 0);
+            assert_eq!(slab.slots_in_order(), [slot, next]);
+        }
+    }
+
+    #[test]
+    fn chunks_are_used_again() {
+        let mut slab = Slab::new(0);
+        let mut slots: Vec<u32> = (0..10_000_u32).map(|i| slab.insert(i, i, 0)).collect();
+        let full = slab.bytes();
+        for round in 0..50_u32 {
+            let gone = slots.split_off(5_000 - round as usize);
+            for &slot in gone.iter().rev() {
+                slab.remove(slot);
+            }
+            slots.extend((0..gone.len() as u32).map(|i| slab.insert(i, i, 0)));
+            assert!(slab.bytes() <= full + full / 20);
+        }
+        slots.sort_unstable();
+        slots.dedup();
+        assert_eq!(slots.len(), 10_000);
+    }
+
+    #[test]
+    fn a_small_burst_keeps_its_memory_and_its_layout() {
+        let mut slab = Slab::new(0);
+        let slots: Vec<u32> = (0..100_u32).map(|i| slab.insert(i, i, 0)).collect();
+        let bytes = slab.bytes();
+        for &slot in slots.iter().rev() {
+            slab.remove(slot);
+        }
+        let again: Vec<u32> = (0..100_u32).map(|i| slab.insert(i, i, 0)).collect();
+        assert_eq!((slots, bytes), (again, slab.bytes()));
+    }
+
+    #[test]
+    fn order_is_that_of_insertion_whatever_the_slots() {
+        let mut slab = Slab::new(0);
+        let first = slab.insert(0, (), 0);
+        slab.insert(1, (), 0);
+        slab.remove(first);
+        slab.insert(2, (), 0);
+        let keys: Vec<i32> = slab
+            .slots_in_order()
+            .iter()
+            .map(|&s| *slab.key(s))
+            .collect();
+        assert_eq!(keys, [1, 2]);
+    }
+}

@@ -1,0 +1,169 @@
+//! The classes of wildcard receives in use: those that care about the same bits.
+
+use super::hash::Seed;
+use super::view::View;
+use crate::envelope::{Envelope, MatchBits};
+use crate::memory::vec_bytes;
+use crate::slab::Slab;
+
+/// Classes at a time. Receives with yet other masks are scanned.
+const CLASSES: usize = 7;
+
+#[derive(Debug)]
+struct Class<B> {
+    care: B,
+    /// Posted receives of the class.
+    posted: u32,
+    /// The unexpected messages under this mask, if a receive of the class has looked for them.
+    view: Option<View<B>>,
+}
+
+/// The classes, and how many of them need attention.
+#[derive(Debug)]
+pub(super) struct Classes<B> {
+    classes: Vec<Class<B>>,
+    /// Posted receives of all classes.
+    posted: u32,
+    /// Classes with a view.
+    views: u32,
+}
+
+impl<B> Default for Classes<B> {
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            posted: 0,
+            views: 0,
+        }
+    }
+}
+
+impl<B: MatchBits> Classes<B> {
+    /// Posted receives of all classes.
+    #[inline(always)]
+    pub(super) const fn posted(&self) -> u32 {
+        self.posted
+    }
+
+    /// Classes for which messages are indexed.
+    #[inline(always)]
+    pub(super) const fn views(&self) -> u32 {
+        self.views
+    }
+
+    /// The masks of the classes that have posted receives.
+    #[inline]
+    pub(super) fn masks_posted(&self) -> impl Iterator<Item = B> {
+        let classes = self.classes.iter();
+        classes.filter(|class| class.posted > 0).map(|c| c.care)
+    }
+
+    /// The class of a mask, made if there is room.
+    fn class(&mut self, care: B) -> Option<&mut Class<B>> {
+        let known = self.classes.iter().position(|class| class.care == care);
+        let i = match known {
+            Some(i) => i,
+            None => self.make(care)?,
+        };
+        Some(&mut self.classes[i])
+    }
+
+    #[cold]
+    fn make(&mut self, care: B) -> Option<usize> {
+        let fresh = Class {
+            care,
+            posted: 0,
+            view: None,
+        };
+        if self.classes.len() < CLASSES {
+            self.classes.push(fresh);
+            return Some(self.classes.len() - 1);
+        }
+        // One that has no receives posted has nothing but its view.
+        let i = self.classes.iter().position(|class| class.posted == 0)?;
+        self.views -= u32::from(self.classes[i].view.is_some());
+        self.classes[i] = fresh;
+        Some(i)
+    }
+
+    /// Counts a receive that is being posted; false if there is no room for its class.
+    pub(super) fn add_posted(&mut self, care: B) -> bool {
+        let Some(class) = self.class(care) else {
+            return false;
+        };
+        class.posted += 1;
+        self.posted += 1;
+        true
+    }
+
+    /// A receive of a class has left the queue.
+    pub(super) fn remove_posted(&mut self, care: B) {
+        if let Some(class) = self.class(care) {
+            class.posted -= 1;
+            self.posted -= 1;
+        }
+    }
+
+    /// The messages as a class sees them, indexed now if they were not; `None` if there is no room
+    /// for the class.
+    pub(super) fn view<E: Envelope<Bits = B>, M>(
+        &mut self,
+        care: B,
+        unexpected: &Slab<E, M>,
+        seed: Seed,
+    ) -> Option<&mut View<B>> {
+        let class = self.class(care)?;
+        if class.view.is_none() {
+            class.view = Some(View::new(care, seed, unexpected));
+            self.views += 1;
+        }
+        self.class(care)?.view.as_mut()
+    }
+
+    /// Links the newest message in all views, and drops those that are only kept up.
+    #[inline(never)]
+    pub(super) fn link<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        slot: u32,
+        seed: Seed,
+    ) {
+        let mut stale = false;
+        for view in self.classes.iter_mut().filter_map(|c| c.view.as_mut()) {
+            view.link(unexpected, slot, seed);
+            stale |= view.is_stale();
+        }
+        if stale {
+            self.retire();
+        }
+    }
+
+    /// Arrivals stop paying for the views that no receive has asked for in a long while.
+    #[cold]
+    fn retire(&mut self) {
+        for class in &mut self.classes {
+            if class.view.as_ref().is_some_and(View::is_stale) {
+                class.view = None;
+                self.views -= 1;
+            }
+        }
+    }
+
+    /// Unlinks a message that is leaving from all views.
+    #[inline(never)]
+    pub(super) fn unlink<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        slot: u32,
+        seed: Seed,
+    ) {
+        for view in self.classes.iter_mut().filter_map(|c| c.view.as_mut()) {
+            view.unlink(unexpected, slot, seed);
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let views = self.classes.iter().filter_map(|c| c.view.as_ref());
+        vec_bytes(&self.classes) + views.map(View::bytes).sum::<usize>()
+    }
+}

@@ -1,0 +1,371 @@
+//! The index of the deep form: entries of either queue, found by what they must match exactly.
+
+use super::chains::{Chains, Probe};
+use super::classes::Classes;
+use super::hash::{Key, Seed};
+use super::nodes::{Both, Slot, key_of_message, key_of_receive, posted, slot_of, unexpected};
+use crate::arrangement::Slabs;
+use crate::envelope::{Envelope, MatchBits};
+use crate::fifo::Fifo;
+use crate::meter::{Meter, Queue};
+use crate::pattern::{Pattern, matches};
+use crate::slab::NIL;
+
+use super::super::best::Best;
+
+/// The mark of a receive that is on the list of those without a class. No node has this number.
+const UNINDEXED: u32 = NIL - 1;
+
+/// All entries by key, and the classes of wildcards in use.
+///
+/// The first node of a key stands for a queue: a receive that is posted and a message that is
+/// unexpected never have the same key, or they would have matched.
+#[derive(Debug)]
+pub(super) struct Index<B> {
+    chains: Chains,
+    seed: Seed,
+    classes: Classes<B>,
+    /// Receives whose mask found no class, by slot.
+    unindexed: Fifo,
+    /// Where the last search that found nothing has ended.
+    place: Probe,
+    /// Removals that have left few entries.
+    few: usize,
+}
+
+impl<B: MatchBits> Index<B> {
+    pub(super) fn new(seed: u32) -> Self {
+        Self {
+            chains: Chains::default(),
+            seed: Seed::new(seed),
+            classes: Classes::default(),
+            unindexed: Fifo::EMPTY,
+            place: Probe::NOWHERE,
+            few: 0,
+        }
+    }
+
+    /// Whether receives other than fully specified ones are posted.
+    #[inline(always)]
+    fn has_wildcards(&self) -> bool {
+        self.classes.posted() > 0 || !self.unindexed.is_empty()
+    }
+
+    #[inline(always)]
+    fn probe<const NEAR: bool, P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let nodes = self.nodes::<NEAR, _, _, _>(slabs);
+        self.chains.probe(&nodes, key, self.seed.hash(key))
+    }
+
+    #[inline(always)]
+    const fn nodes<'a, const NEAR: bool, P: Pattern, R, M>(
+        &self,
+        slabs: &'a mut Slabs<P, R, M>,
+    ) -> Both<'a, NEAR, P, R, M> {
+        let seed = self.seed;
+        Both { slabs, seed }
+    }
+
+    /// The message that a receive takes, unlinked; or [`NIL`], and
+    /// [`queue_receive`](Self::queue_receive) may follow. `NEAR` if no entry is far.
+    #[inline(always)]
+    pub(super) fn unlink_message_for<const NEAR: bool, P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if key.care != B::ALL {
+            return self.unlink_message_for_wildcard(slabs, key, meter);
+        }
+        let probe = self.probe::<NEAR, _, _, _>(slabs, key);
+        let Slot::Unexpected(slot) = slot_of(probe.node) else {
+            meter.visited(Queue::Unexpected, 0);
+            self.place = probe;
+            return NIL;
+        };
+        meter.visited(Queue::Unexpected, 1);
+        if self.classes.views() > 0 {
+            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+        }
+        let nodes = &mut self.nodes::<NEAR, _, _, _>(slabs);
+        self.chains.unlink_first(nodes, probe);
+        slot
+    }
+
+    #[inline(never)]
+    fn unlink_message_for_wildcard<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let found = self.find_unexpected(slabs, key, meter);
+        let Some(slot) = found else { return NIL };
+        self.unlink_unexpected(slabs, slot);
+        slot
+    }
+
+    /// The receive that takes a message, unlinked; or [`NIL`], and
+    /// [`queue_message`](Self::queue_message) may follow. `NEAR` if no entry is far.
+    #[inline(always)]
+    pub(super) fn unlink_receive_for<const NEAR: bool, P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let probe = self.probe::<NEAR, _, _, _>(slabs, key_of_message(envelope, B::ALL));
+        if self.has_wildcards() {
+            return self.unlink_earliest(slabs, envelope, probe, meter);
+        }
+        let Slot::Posted(slot) = slot_of(probe.node) else {
+            meter.visited(Queue::Posted, 0);
+            self.place = probe;
+            return NIL;
+        };
+        meter.visited(Queue::Posted, 1);
+        let nodes = &mut self.nodes::<NEAR, _, _, _>(slabs);
+        self.chains.unlink_first(nodes, probe);
+        slot
+    }
+
+    #[inline(never)]
+    fn unlink_earliest<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        exact: Probe,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some(slot) = self.earliest_posted(slabs, envelope, exact, meter) else {
+            self.place = exact;
+            return NIL;
+        };
+        if posted(slot) == exact.node {
+            let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+            self.chains.unlink_first(nodes, exact);
+        } else {
+            self.unlink_posted(slabs, slot);
+        }
+        slot
+    }
+
+    /// The earliest of an exact candidate and the candidates of all wildcard classes in use.
+    #[inline(never)]
+    fn earliest_posted<P, R, M>(
+        &self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        exact: Probe,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let mut best = Best::NONE;
+        if let Slot::Posted(slot) = slot_of(exact.node) {
+            best.consider(slot, &slabs.posted);
+        }
+        for care in self.classes.masks_posted() {
+            let probe = self.probe::<false, _, _, _>(slabs, key_of_message(envelope, care));
+            if let Slot::Posted(slot) = slot_of(probe.node) {
+                best.consider(slot, &slabs.posted);
+            }
+        }
+        if !self.unindexed.is_empty() {
+            best.search(self.unindexed, &slabs.posted, |p| matches(p, envelope));
+        }
+        meter.visited(Queue::Posted, best.visited);
+        best.slot
+    }
+
+    /// The earliest posted receive that matches a message.
+    pub(super) fn find_posted<P, R, M>(
+        &self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let probe = self.probe::<false, _, _, _>(slabs, key_of_message(envelope, B::ALL));
+        self.earliest_posted(slabs, envelope, probe, meter)
+    }
+
+    /// The earliest unexpected message that a receive with this key matches.
+    pub(super) fn find_unexpected<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let found = if key.care == B::ALL {
+            match slot_of(self.probe::<false, _, _, _>(slabs, key).node) {
+                Slot::Unexpected(slot) => Some(slot),
+                _ => None,
+            }
+        } else if slabs.unexpected.is_empty() {
+            None
+        } else if let Some(view) = self.classes.view(key.care, &slabs.unexpected, self.seed) {
+            view.find(key, self.seed, &slabs.unexpected)
+        } else {
+            // A mask without a class asks every message.
+            let messages = &slabs.unexpected;
+            meter.visited(Queue::Unexpected, messages.len());
+            return messages.earliest(|envelope| key.admits(envelope));
+        };
+        meter.visited(Queue::Unexpected, u32::from(found.is_some()));
+        found
+    }
+
+    /// The `home` to store an entry with that was just looked for in vain.
+    #[inline(always)]
+    pub(super) const fn home(&self) -> u32 {
+        self.place.first
+    }
+
+    /// Links a receive that was looked for in vain and is now stored, with [`home`](Self::home).
+    #[inline(always)]
+    pub(super) fn link_exact_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let place = self.place;
+        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        self.chains.link_new(nodes, place, posted(slot));
+    }
+
+    /// Links a message that was looked for in vain and is now stored, with [`home`](Self::home).
+    #[inline(always)]
+    pub(super) fn link_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let place = self.place;
+        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        self.chains.link_new(nodes, place, unexpected(slot));
+        if self.classes.views() > 0 {
+            self.classes.link(&slabs.unexpected, slot, self.seed);
+        }
+    }
+
+    /// Links the newest posted receive of any kind, whatever its links say.
+    pub(super) fn link_posted<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let key = key_of_receive(slabs.posted.key(slot));
+        if key.care != B::ALL && !self.classes.add_posted(key.care) {
+            slabs.posted.set_home(slot, UNINDEXED);
+            return self.unindexed.push_back(&mut slabs.posted, slot);
+        }
+        slabs.posted.set_home(slot, NIL);
+        let probe = self.probe::<false, _, _, _>(slabs, key);
+        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        self.chains.link(nodes, probe, posted(slot));
+    }
+
+    /// Links the newest unexpected message, whatever its links say.
+    pub(super) fn link_unexpected<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+        let probe = self.probe::<false, _, _, _>(slabs, key);
+        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        self.chains.link(nodes, probe, unexpected(slot));
+        if self.classes.views() > 0 {
+            self.classes.link(&slabs.unexpected, slot, self.seed);
+        }
+    }
+
+    /// Unlinks a posted receive, wherever it is.
+    pub(super) fn unlink_posted<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if slabs.posted.home(slot) == UNINDEXED {
+            return self.unindexed.unlink(&mut slabs.posted, slot);
+        }
+        let key = key_of_receive(slabs.posted.key(slot));
+        if key.care != B::ALL {
+            self.classes.remove_posted(key.care);
+        }
+        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        self.chains
+            .unlink(nodes, posted(slot), key, self.seed.hash(key));
+    }
+
+    /// Unlinks an unexpected message, wherever it is.
+    pub(super) fn unlink_unexpected<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if self.classes.views() > 0 {
+            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+        }
+        let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        self.chains
+            .unlink(nodes, unexpected(slot), key, self.seed.hash(key));
+    }
+
+    /// One more removal has left few entries: whether there have been so many since the queues became
+    /// deep that they pay for a look at all slots.
+    pub(super) const fn has_paid_for(&mut self, slots: usize) -> bool {
+        self.few += 1;
+        self.few * 4 >= slots
+    }
+
+    /// All entries have been unlinked: forgets the classes of wildcards.
+    pub(super) fn rest(&mut self) {
+        self.classes = Classes::default();
+        self.unindexed = Fifo::EMPTY;
+        self.few = 0;
+    }
+
+    /// Wildcard classes for which messages are indexed.
+    #[cfg(test)]
+    pub(super) const fn views(&self) -> u32 {
+        self.classes.views()
+    }
+
+    /// Heap bytes, those of this object included.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.chains.bytes() + self.classes.bytes()
+    }
+}

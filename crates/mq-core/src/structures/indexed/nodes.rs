@@ -1,0 +1,151 @@
+//! The entries of both queues as nodes of one table.
+
+use super::chains::Nodes;
+use super::hash::{Key, Seed};
+use crate::arrangement::Slabs;
+use crate::envelope::{Envelope, MatchBits};
+use crate::pattern::{BitsOf, Pattern};
+use crate::slab::{Entry, NIL};
+
+/// Marks the nodes of unexpected messages; slots are smaller.
+const UNEXPECTED: u32 = 1 << 31;
+
+/// The node of the posted receive in a slot.
+#[inline(always)]
+pub(super) const fn posted(slot: u32) -> u32 {
+    slot
+}
+
+/// The node of the unexpected message in a slot.
+#[inline(always)]
+pub(super) const fn unexpected(slot: u32) -> u32 {
+    slot | UNEXPECTED
+}
+
+/// The slot of a node, by queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    None,
+    Posted(u32),
+    Unexpected(u32),
+}
+
+#[inline(always)]
+pub(super) const fn slot_of(node: u32) -> Slot {
+    if node & UNEXPECTED == 0 {
+        Slot::Posted(node)
+    } else if node == NIL {
+        Slot::None
+    } else {
+        Slot::Unexpected(node & !UNEXPECTED)
+    }
+}
+
+/// The key of a receive.
+#[inline(always)]
+pub(super) fn key_of_receive<P: Pattern>(pattern: &P) -> Key<BitsOf<P>> {
+    let care = pattern.care();
+    Key {
+        context: pattern.context(),
+        bits: pattern.bits() & care,
+        care,
+    }
+}
+
+/// The key of a message as a class of receives sees it.
+#[inline(always)]
+pub(super) fn key_of_message<E: Envelope>(envelope: &E, care: E::Bits) -> Key<E::Bits> {
+    Key {
+        context: envelope.context(),
+        bits: envelope.bits() & care,
+        care,
+    }
+}
+
+/// The entries of both queues. The links `next` and `prev` are those of the slab; `chain` is `home`.
+///
+/// `NEAR` says that no entry is far, which makes for shorter code.
+pub(super) struct Both<'a, const NEAR: bool, P: Pattern, R, M> {
+    pub(super) slabs: &'a mut Slabs<P, R, M>,
+    pub(super) seed: Seed,
+}
+
+/// Does something with a node's entry, whichever queue it is of.
+macro_rules! entry {
+    ($self:ident, $node:ident, $get:ident, $entry:ident => $do:expr) => {
+        if $node & UNEXPECTED == 0 {
+            let $entry = $self.slabs.posted.$get::<NEAR>($node);
+            $do
+        } else {
+            let $entry = $self.slabs.unexpected.$get::<NEAR>($node & !UNEXPECTED);
+            $do
+        }
+    };
+}
+
+#[inline(always)]
+fn is_receive<P: Pattern, R>(entry: &Entry<P, R>, key: Key<BitsOf<P>>) -> bool {
+    let pattern = &entry.key;
+    (pattern.bits() ^ key.bits) & key.care == BitsOf::<P>::ZERO
+        && pattern.care() == key.care
+        && pattern.context() == key.context
+}
+
+impl<const NEAR: bool, P: Pattern, R, M> Nodes for Both<'_, NEAR, P, R, M> {
+    type Key = Key<BitsOf<P>>;
+
+    #[inline(always)]
+    fn has_key(&self, node: u32, key: Self::Key) -> bool {
+        if node & UNEXPECTED == 0 {
+            return is_receive(self.slabs.posted.entry_of::<NEAR>(node), key);
+        }
+        // Messages have no other key here than all of their bits.
+        let envelope = &self
+            .slabs
+            .unexpected
+            .entry_of::<NEAR>(node & !UNEXPECTED)
+            .key;
+        envelope.bits() == key.bits
+            && key.care == BitsOf::<P>::ALL
+            && envelope.context() == key.context
+    }
+
+    #[inline]
+    fn hash(&self, node: u32) -> u32 {
+        if node & UNEXPECTED == 0 {
+            return self.seed.hash(key_of_receive(self.slabs.posted.key(node)));
+        }
+        let envelope = self.slabs.unexpected.key(node & !UNEXPECTED);
+        self.seed.hash(key_of_message(envelope, BitsOf::<P>::ALL))
+    }
+
+    #[inline(always)]
+    fn chain(&self, node: u32) -> u32 {
+        entry!(self, node, entry_of, entry => entry.home)
+    }
+
+    #[inline(always)]
+    fn next(&self, node: u32) -> u32 {
+        entry!(self, node, entry_of, entry => entry.next)
+    }
+
+    #[inline(always)]
+    fn prev(&self, node: u32) -> u32 {
+        entry!(self, node, entry_of, entry => entry.prev)
+    }
+
+    #[inline(always)]
+    fn set_chain(&mut self, node: u32, to: u32) {
+        entry!(self, node, entry_of_mut, entry => entry.home = to);
+    }
+
+    #[inline(always)]
+    fn set_next(&mut self, node: u32, to: u32) {
+        entry!(self, node, entry_of_mut, entry => entry.next = to);
+    }
+
+    #[inline(always)]
+    fn set_prev(&mut self, node: u32, to: u32) {
+        entry!(self, node, entry_of_mut, entry => entry.prev = to);
+    }
+}

@@ -1,0 +1,198 @@
+//! `indexed` agrees with `array`, which shares nothing with its index, while tens of thousands of
+//! entries come and go: tables split and merge, chunks of storage appear and vanish, forms change.
+
+use std::collections::BTreeMap;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::structures::{Array, Indexed};
+use mq_core::{Arrive, Config, Footprint, Handle, MatchQueues, Post, Source, Tag};
+
+const RANKS: u32 = 4096;
+
+/// A generator that needs no crate: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "below the bound")]
+    fn below(&mut self, bound: u32) -> u32 {
+        (self.next() % u64::from(bound)) as u32
+    }
+}
+
+/// Both structures, always told the same.
+struct Pair {
+    indexed: Indexed<MpiPattern, u32, u32>,
+    array: Array<MpiPattern, u32, u32>,
+    /// The receives that are posted, by payload.
+    posted: BTreeMap<u32, (Handle, Handle)>,
+    unexpected: u32,
+    next: u32,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let config = Config::default().with_size(RANKS);
+        Self {
+            indexed: Indexed::with_config(&config),
+            array: Array::with_config(&config),
+            posted: BTreeMap::new(),
+            unexpected: 0,
+            next: 0,
+        }
+    }
+
+    fn post(&mut self, pattern: MpiPattern) {
+        self.next += 1;
+        let receive = self.next;
+        match (
+            self.indexed.post(pattern, receive),
+            self.array.post(pattern, receive),
+        ) {
+            (Post::Queued(a), Post::Queued(b)) => drop(self.posted.insert(receive, (a, b))),
+            (Post::Matched { message: a, .. }, Post::Matched { message: b, .. }) => {
+                assert_eq!(a, b, "{pattern:?}");
+                self.unexpected -= 1;
+            }
+            (a, b) => panic!("{pattern:?}: {a:?} and {b:?}"),
+        }
+    }
+
+    fn arrive(&mut self, envelope: MpiEnvelope) {
+        self.next += 1;
+        match (
+            self.indexed.arrive(envelope, self.next),
+            self.array.arrive(envelope, self.next),
+        ) {
+            (Arrive::Unexpected, Arrive::Unexpected) => self.unexpected += 1,
+            (Arrive::Matched { receive: a, .. }, Arrive::Matched { receive: b, .. }) => {
+                assert_eq!(a, b, "{envelope:?}");
+                self.posted.remove(&a);
+            }
+            (a, b) => panic!("{envelope:?}: {a:?} and {b:?}"),
+        }
+    }
+
+    fn cancel(&mut self, random: &mut Random) {
+        let from = random.below(self.next + 1);
+        let behind = self.posted.range(from..).next();
+        let chosen = behind.or_else(|| self.posted.first_key_value());
+        let chosen = chosen.map(|(&receive, &handles)| (receive, handles));
+        if let Some((receive, (a, b))) = chosen {
+            assert_eq!(self.indexed.cancel(a), Some(receive));
+            assert_eq!(self.array.cancel(b), Some(receive));
+            assert_eq!(self.indexed.cancel(a), None);
+            self.posted.remove(&receive);
+        }
+    }
+
+    fn extract(&mut self, pattern: &MpiPattern) {
+        let (a, b) = (self.indexed.extract(pattern), self.array.extract(pattern));
+        assert_eq!(a.map(|found| found.1), b.map(|found| found.1));
+        self.unexpected -= u32::from(b.is_some());
+    }
+
+    fn len(&self) -> u32 {
+        assert_eq!(self.indexed.posted_len(), self.posted.len());
+        assert_eq!(self.indexed.unexpected_len(), self.unexpected as usize);
+        self.unexpected + u32::try_from(self.posted.len()).unwrap_or(u32::MAX)
+    }
+}
+
+fn tag(random: &mut Random) -> i32 {
+    (random.below(8) << 16).cast_signed() - (1 << 17)
+}
+
+/// One receive in `one_wild_in` is a wildcard.
+fn pattern(random: &mut Random, one_wild_in: u32) -> MpiPattern {
+    let source = random.below(RANKS);
+    let tag = tag(random);
+    if random.below(one_wild_in) > 0 {
+        return MpiPattern::new(0, source, tag);
+    }
+    match random.below(4) {
+        0 => MpiPattern::new(0, Source::Any, tag),
+        1 => MpiPattern::new(0, source, TagSelector::Any),
+        2 => MpiPattern::new(0, Source::Any, TagSelector::Any),
+        _ => {
+            let ignore = 1 << (16 + random.below(3));
+            let wanted = Tag(tag);
+            MpiPattern::new(0, source, TagSelector::Masked { wanted, ignore })
+        }
+    }
+}
+
+/// Whether the queues are to grow, and which one.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Posted,
+    Unexpected,
+    Mixed,
+    Drain,
+}
+
+fn run(phase: Phase, until: u32, one_wild_in: u32, pair: &mut Pair, random: &mut Random) {
+    for step in 0_u32.. {
+        let posts = match phase {
+            Phase::Posted => 90,
+            Phase::Unexpected => 10,
+            Phase::Mixed => 50,
+            Phase::Drain if pair.posted.len() > pair.unexpected as usize => 0,
+            Phase::Drain => 100,
+        };
+        match (phase, random.below(100)) {
+            (Phase::Drain, 0..60) => {
+                // `ANY_TAG` would leave the negative ones.
+                let (wanted, ignore) = (Tag(0), u32::MAX);
+                let anything = TagSelector::Masked { wanted, ignore };
+                pair.extract(&MpiPattern::new(0, Source::Any, anything));
+                pair.cancel(random);
+            }
+            (_, 0..3) => pair.cancel(random),
+            (_, 3..6) => pair.extract(&pattern(random, one_wild_in)),
+            _ if random.below(100) < posts => pair.post(pattern(random, one_wild_in)),
+            _ => {
+                let tag = tag(random);
+                pair.arrive(MpiEnvelope::new(0, random.below(RANKS), tag));
+            }
+        }
+        let done = match phase {
+            Phase::Mixed => step >= until,
+            Phase::Drain => pair.len() <= until,
+            _ => pair.len() >= until,
+        };
+        if done {
+            return;
+        }
+    }
+}
+
+#[test]
+fn deep_queues_agree_with_arrays_of_ranks() {
+    let mut random = Random(1);
+    for one_wild_in in [1_000_000, 200, 20] {
+        let mut pair = Pair::new();
+        for (phase, until) in [
+            (Phase::Posted, 12_000),
+            (Phase::Drain, 3),
+            (Phase::Mixed, 2_000),
+            (Phase::Unexpected, 12_000),
+            (Phase::Mixed, 5_000),
+            (Phase::Drain, 1_500),
+            (Phase::Posted, 3_000),
+            (Phase::Drain, 0),
+        ] {
+            run(phase, until, one_wild_in, &mut pair, &mut random);
+        }
+        assert_eq!(pair.len(), 0);
+        let idle = pair.indexed.memory().total();
+        assert!(idle <= 64 << 10, "{idle} bytes idle");
+    }
+}
