@@ -9,7 +9,7 @@ use mq_core::{Arrive, Config, Footprint, Handle, MatchQueues, Post, Source, Tag}
 
 const RANKS: u32 = 4096;
 
-/// A generator that needs no crate: SplitMix64.
+/// A generator that needs no crate: `SplitMix64`.
 struct Random(u64);
 
 impl Random {
