@@ -135,12 +135,7 @@ impl Soak {
         println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
         let tenth = (operations / 10).max(1);
         for number in 1..=operations {
-            let operation = if self.shadow.posted < MOST_POSTED {
-                self.source
-                    .draw(&self.subject.receives, &self.subject.messages)
-            } else {
-                Operation::PurgeSome(number % 4)
-            };
+            let operation = self.draw(number, number <= tenth);
             self.step(operation, number)?;
             self.window(number)?;
             if number % TICK == 0 {
@@ -168,6 +163,20 @@ impl Soak {
              bytes: {bytes}, {source_bytes}\n\
              {crossings} high marks; {windows} windows equal to the oracle"
         ))
+    }
+
+    fn draw(&mut self, number: u64, warming_up: bool) -> Operation {
+        let Subject {
+            receives, messages, ..
+        } = &self.subject;
+        match self.source.draw(receives, messages) {
+            // It would take away what has leaked.
+            Operation::Clear if !warming_up => Operation::PurgeSome(number % 4),
+            Operation::Post(_) | Operation::PostHalves(_) if self.shadow.posted >= MOST_POSTED => {
+                Operation::PurgeSome(number % 4)
+            }
+            operation => operation,
+        }
     }
 
     /// One operation on all that is compared.
