@@ -19,7 +19,11 @@ where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
 {
     if budgets {
-        compare_engine::<Q>(&Setup::small().with_budgets(12, 40), steps)
+        let setup = Setup::small()
+            .with_budgets(12, 40)
+            .with_source_budgets(4, 12)
+            .with_marks(8, 3);
+        compare_engine::<Q>(&setup, steps)
     } else {
         compare::<Q>(&Setup::small(), steps)
     }

@@ -55,6 +55,36 @@ pub enum Error {
         /// Bytes of the message.
         wanted: u64,
     },
+    /// The budget of unexpected messages from the message's source is used up.
+    #[error(
+        "rank {rank} of context {context} has used up its budget of {limit} unexpected messages; \
+         keep the message and retry"
+    )]
+    SourceEntryBudget {
+        /// The context.
+        context: ContextId,
+        /// The source.
+        rank: Rank,
+        /// Messages allowed from each source.
+        limit: usize,
+    },
+    /// The budget of bytes in unexpected messages from the message's source does not cover this one.
+    #[error(
+        "{wanted} bytes more would exceed the budget of {limit} bytes in unexpected messages from \
+         rank {rank} of context {context}, of which {used} are used; keep the message and retry"
+    )]
+    SourceByteBudget {
+        /// The context.
+        context: ContextId,
+        /// The source.
+        rank: Rank,
+        /// Bytes allowed from each source.
+        limit: u64,
+        /// Bytes queued from it now.
+        used: u64,
+        /// Bytes of the message.
+        wanted: u64,
+    },
 }
 
 /// An operation that was refused, with what the caller handed over.

@@ -50,7 +50,7 @@ pub mod tagged;
 
 pub use collective::CollectiveCall;
 pub use config::{Config, Tuning};
-pub use engine::{Budget, ContextOptions, Engine, EngineOptions, Limits};
+pub use engine::{Budget, ContextOptions, Engine, EngineOptions, HighWater, Limits, Used};
 pub use envelope::{ContextId, Envelope, MatchBits, Rank, Tag, TrafficClass};
 pub use error::{Error, Refused, UnknownKind};
 pub use handle::{Handle, MessageHandle};

@@ -122,6 +122,12 @@
 // The engine was made without statistics.
 #define MQ_ERR_NO_STATISTICS -14
 
+// The budget of unexpected messages from one source is used up; the message was not queued.
+#define MQ_ERR_SOURCE_ENTRY_BUDGET -15
+
+// The budget of bytes from one source does not cover the message; it was not queued.
+#define MQ_ERR_SOURCE_BYTE_BUDGET -16
+
 // A fault inside libmq; the engine must not be used any more.
 #define MQ_ERR_INTERNAL -99
 
@@ -179,6 +185,12 @@ typedef struct mq_allocator {
   void *user;
 } mq_allocator;
 
+// Is told that a high mark was reached: by how many unexpected messages, of how many bytes (0 if
+// nothing limits or marks bytes).
+typedef void (*mq_high_water_fn)(void *user,
+                                 uint64_t entries,
+                                 uint64_t bytes);
+
 // What an engine is told when it is made. Zeroed, it asks for the defaults.
 typedef struct mq_engine_options {
   // The name of the structure, or null for the default.
@@ -191,6 +203,23 @@ typedef struct mq_engine_options {
   uint32_t flags;
   // The session that the engine is part of, or null.
   const struct mq_session *session;
+  // The most unexpected messages from each source of each context; 0 for no limit.
+  uint64_t max_unexpected_per_source;
+  // The most bytes in unexpected messages from each source of each context; 0 for no limit.
+  uint64_t max_unexpected_bytes_per_source;
+  // Is called when the unexpected messages reach a high mark, and again only after they have come
+  // down to the low marks; null for no call. It must not call the engine.
+  mq_high_water_fn high_water;
+  // What `high_water` is called with.
+  void *high_water_user;
+  // The high mark in messages; 0 for none.
+  uint64_t high_unexpected;
+  // The low mark in messages, below the high one.
+  uint64_t low_unexpected;
+  // The high mark in bytes, as `mq_arrive` is told; 0 for none.
+  uint64_t high_unexpected_bytes;
+  // The low mark in bytes, below the high one.
+  uint64_t low_unexpected_bytes;
 } mq_engine_options;
 
 // What a context is told when it is made. Zeroed, it asks for the defaults.
@@ -401,12 +430,14 @@ const char *mq_structure_name(uint32_t index);
 
 // Makes an engine and writes it to `*engine`. `options` may be null.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag), `MQ_ERR_ENGINE` (the
-// session is closed), `MQ_ERR_MEMORY`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without `high_water`
+// or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the session is closed),
+// `MQ_ERR_MEMORY`.
 //
 // # Safety
 // `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C
-// string, `options->session` null or from `mq_session_open`.
+// string, `options->session` null or from `mq_session_open`; `options->high_water` is null or a function
+// of its type, which may be called with `options->high_water_user` by every thread that uses the engine.
 int mq_engine_new(const struct mq_engine_options *options,
                   struct mq_engine **engine);
 
@@ -613,8 +644,8 @@ int mq_post(struct mq_engine *engine,
 //
 // `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as unexpected.
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not
-// queued then and remains the caller's.
+// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
+// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
 //
 // # Safety
 // As for `mq_post`.

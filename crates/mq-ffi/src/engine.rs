@@ -5,11 +5,11 @@ use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use mq_core::structures::Kind;
-use mq_core::{Budget, ContextOptions, Engine, EngineOptions};
+use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater, Used};
 
 use crate::allocator;
 use crate::front::{forget, reopen, settle};
-use crate::gate::{borrow, enter, guard, install, mq_engine, remove};
+use crate::gate::{InCallback, borrow, enter, guard, install, mq_engine, remove};
 use crate::inspect::{give_back, mq_removed_fn};
 use crate::matching::{Matching, Message};
 use crate::session::session_of;
@@ -62,12 +62,14 @@ const NAMES_OF_AN_ENGINE: u64 = 1 << 40;
 
 /// Makes an engine and writes it to `*engine`. `options` may be null.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag), `MQ_ERR_ENGINE` (the
-/// session is closed), `MQ_ERR_MEMORY`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without `high_water`
+/// or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the session is closed),
+/// `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C
-/// string, `options->session` null or from `mq_session_open`.
+/// string, `options->session` null or from `mq_session_open`; `options->high_water` is null or a function
+/// of its type, which may be called with `options->high_water_user` by every thread that uses the engine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_engine_new(
     options: *const mq_engine_options,
@@ -83,8 +85,10 @@ pub unsafe extern "C" fn mq_engine_new(
         allocator::has_refused();
         let first_sequence = NAMES_OF_AN_ENGINE * ENGINES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as required of the caller.
-        let (matching, locked) = unsafe { make(options, first_sequence) }?;
-        let made = install(Box::new(matching), locked, first_sequence);
+        let plan = unsafe { Plan::read(options) }?;
+        let locked = plan.locked;
+        let make = |in_callback| Box::new(plan.make(first_sequence, in_callback));
+        let made = install(make, locked, first_sequence);
         if allocator::has_refused() {
             // SAFETY: made just now.
             unsafe { remove(made) };
@@ -96,50 +100,135 @@ pub unsafe extern "C" fn mq_engine_new(
     })
 }
 
-/// What the options ask for, and whether it is to be locked.
-///
-/// # Safety
-/// As for [`mq_engine_new`].
-unsafe fn make(
-    options: Option<&mq_engine_options>,
-    first_sequence: u64,
-) -> Result<(Matching, bool), c_int> {
-    let made = EngineOptions::new().first_sequence(first_sequence);
-    let Some(options) = options else {
-        let engine = Engine::with_options(made);
-        return Ok((Matching::new(engine, None, false, true), false));
-    };
-    let flags = options.flags;
-    if flags & !(MQ_STATISTICS | MQ_LOCKED | MQ_NO_FRONT) != 0 {
+/// What the options ask for, checked.
+#[derive(Default)]
+struct Plan {
+    kind: Kind,
+    budget: Budget<Message>,
+    high_water: Option<(HighWater, Listener)>,
+    limited: bool,
+    watch: Option<Watch>,
+    locked: bool,
+    no_front: bool,
+}
+
+impl Plan {
+    /// # Safety
+    /// As for [`mq_engine_new`].
+    unsafe fn read(options: Option<&mq_engine_options>) -> Result<Self, c_int> {
+        let Some(options) = options else {
+            return Ok(Self::default());
+        };
+        let flags = options.flags;
+        if flags & !(MQ_STATISTICS | MQ_LOCKED | MQ_NO_FRONT) != 0 {
+            return Err(MQ_ERR_ARGUMENT);
+        }
+        // SAFETY: as required of the caller.
+        let session = unsafe { session_of(options.session) }?;
+        // SAFETY: as required of the caller.
+        let named = unsafe { read_structure(options.structure) }?;
+        let kind = named.or_else(|| session.as_ref().and_then(|s| s.settings.structure));
+        let high_water = high_water(options)?;
+        let limited = high_water.is_some()
+            || options.max_unexpected > 0
+            || options.max_unexpected_bytes > 0
+            || options.max_unexpected_per_source > 0
+            || options.max_unexpected_bytes_per_source > 0;
+        let session = session.filter(|session| session.settings.watches());
+        let watched = session.is_some() || flags & MQ_STATISTICS != 0;
+        Ok(Self {
+            kind: kind.unwrap_or_default(),
+            budget: budget(options),
+            high_water,
+            limited,
+            watch: watched.then(|| Watch::new(session)),
+            locked: flags & MQ_LOCKED != 0,
+            no_front: flags & MQ_NO_FRONT != 0,
+        })
+    }
+
+    /// The engine whose callers are refused while they are in `in_callback`.
+    fn make(self, first_sequence: u64, in_callback: InCallback<'static>) -> Matching {
+        let mut options = EngineOptions::new()
+            .first_sequence(first_sequence)
+            .kind(self.kind)
+            .budget(self.budget);
+        if let Some((marks, listener)) = self.high_water {
+            options = options.high_water(marks, move |used| {
+                in_callback.during(|| listener.tell(used));
+            });
+        }
+        let engine = Engine::with_options(options);
+        let uses_front = !self.locked && !self.no_front;
+        Matching::new(engine, self.watch, self.limited, uses_front)
+    }
+}
+
+/// Who is told that a high mark was reached.
+struct Listener {
+    call: unsafe extern "C" fn(*mut c_void, u64, u64),
+    user: *mut c_void,
+}
+
+// SAFETY: whoever makes the engine vouches for calls by every thread that uses it.
+unsafe impl Send for Listener {}
+// SAFETY: as above; nothing is done with a shared one.
+unsafe impl Sync for Listener {}
+
+impl Listener {
+    fn tell(&self, used: Used) {
+        // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+        unsafe { (self.call)(self.user, used.entries as u64, used.bytes) };
+    }
+}
+
+fn high_water(options: &mq_engine_options) -> Result<Option<(HighWater, Listener)>, c_int> {
+    let entries = (options.high_unexpected, options.low_unexpected);
+    let bytes = (options.high_unexpected_bytes, options.low_unexpected_bytes);
+    let marked = [entries, bytes].map(|(high, _)| high > 0);
+    let disordered = [entries, bytes].map(|(high, low)| low > 0 && low >= high);
+    if disordered.contains(&true) || marked.contains(&true) != options.high_water.is_some() {
         return Err(MQ_ERR_ARGUMENT);
     }
-    // SAFETY: as required of the caller.
-    let session = unsafe { session_of(options.session) }?;
-    // SAFETY: as required of the caller.
-    let named = unsafe { read_structure(options.structure) }?;
-    let kind = named.or_else(|| session.as_ref().and_then(|s| s.settings.structure));
-    let made = made.kind(kind.unwrap_or_default()).budget(budget(options));
-    let limited = options.max_unexpected > 0 || options.max_unexpected_bytes > 0;
-    let session = session.filter(|session| session.settings.watches());
-    let watched = session.is_some() || flags & MQ_STATISTICS != 0;
-    let watch = watched.then(|| Watch::new(session));
-    let locked = flags & MQ_LOCKED != 0;
-    let uses_front = !locked && flags & MQ_NO_FRONT == 0;
-    let engine = Engine::with_options(made);
-    Ok((Matching::new(engine, watch, limited, uses_front), locked))
+    let mut marks = HighWater::NEVER;
+    if marked[0] {
+        marks = marks.entries(entries_of(entries.0), entries_of(entries.1));
+    }
+    if marked[1] {
+        marks = marks.bytes(bytes.0, bytes.1);
+    }
+    let user = options.high_water_user;
+    let listener = options.high_water.map(|call| Listener { call, user });
+    Ok(listener.map(|listener| (marks, listener)))
+}
+
+fn entries_of(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn budget(options: &mq_engine_options) -> Budget<Message> {
     let mut budget = Budget::UNLIMITED;
     if options.max_unexpected > 0 {
-        budget = budget.entries(usize::try_from(options.max_unexpected).unwrap_or(usize::MAX));
+        budget = budget.entries(entries_of(options.max_unexpected));
     }
-    if options.max_unexpected_bytes > 0 {
-        budget = budget.bytes(options.max_unexpected_bytes, |message: &Message| {
-            message.bytes
-        });
+    if options.max_unexpected_per_source > 0 {
+        budget = budget.entries_per_source(entries_of(options.max_unexpected_per_source));
+    }
+    if options.max_unexpected_bytes > 0 || options.high_unexpected_bytes > 0 {
+        let limit = match options.max_unexpected_bytes {
+            0 => u64::MAX,
+            limit => limit,
+        };
+        budget = budget.bytes(limit, bytes_of);
+    }
+    if options.max_unexpected_bytes_per_source > 0 {
+        budget = budget.bytes_per_source(options.max_unexpected_bytes_per_source, bytes_of);
     }
     budget
+}
+
+fn bytes_of(message: &Message) -> u64 {
+    message.bytes
 }
 
 /// # Safety

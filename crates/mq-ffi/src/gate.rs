@@ -54,8 +54,12 @@ struct Block(NonNull<mq_engine>);
 // SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
 unsafe impl Send for Block {}
 
-/// A block that holds an engine; names in its front are numbered from `sequence`.
-pub(crate) fn install(matching: Box<Matching>, locked: bool, sequence: u64) -> *mut mq_engine {
+/// A block that holds the engine that `make` makes; names in its front are numbered from `sequence`.
+pub(crate) fn install(
+    make: impl FnOnce(InCallback<'static>) -> Box<Matching>,
+    locked: bool,
+    sequence: u64,
+) -> *mut mq_engine {
     let front = numbered_from(sequence);
     let reused = FREED.lock().pop();
     let Some(Block(block)) = reused else {
@@ -64,12 +68,17 @@ pub(crate) fn install(matching: Box<Matching>, locked: bool, sequence: u64) -> *
             mutex: RawMutex::INIT,
             locked: AtomicBool::new(locked),
             in_callback: AtomicUsize::new(0),
-            matching: UnsafeCell::new(Some(matching)),
+            matching: UnsafeCell::new(None),
         };
-        return Box::into_raw(Box::new(mq_engine { shell }));
+        let block: &'static mq_engine = Box::leak(Box::new(mq_engine { shell }));
+        let matching = make(InCallback(&block.shell.in_callback));
+        // SAFETY: nobody else has this block yet.
+        unsafe { *block.shell.matching.get() = Some(matching) };
+        return core::ptr::from_ref(block).cast_mut();
     };
     // SAFETY: blocks live for ever.
-    let shell = unsafe { &block.as_ref().shell };
+    let shell: &'static Shell = unsafe { &block.as_ref().shell };
+    let matching = make(InCallback(&shell.in_callback));
     shell.locked.store(locked, Ordering::Relaxed);
     // SAFETY: nobody else has this block.
     unsafe { *shell.front.get() = front };
@@ -148,7 +157,7 @@ impl Shell {
 pub(crate) struct Entered<'a> {
     pub(crate) matching: &'a mut Matching,
     pub(crate) front: &'a mut mq_front,
-    in_callback: &'a AtomicUsize,
+    in_callback: InCallback<'a>,
 }
 
 impl Entered<'_> {
@@ -157,15 +166,27 @@ impl Entered<'_> {
         &mut self,
         body: impl FnOnce(&mut Matching, &mut mq_front) -> T,
     ) -> T {
+        let in_callback = self.in_callback;
+        in_callback.during(|| body(self.matching, self.front))
+    }
+}
+
+/// The word of an engine that says who is in a callback.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InCallback<'a>(&'a AtomicUsize);
+
+impl InCallback<'_> {
+    /// Runs code that calls functions of the caller's: calls of theirs to the engine are refused.
+    pub(crate) fn during<T>(self, body: impl FnOnce() -> T) -> T {
         struct Leave<'a>(&'a AtomicUsize);
         impl Drop for Leave<'_> {
             fn drop(&mut self) {
                 self.0.store(0, Ordering::Relaxed);
             }
         }
-        self.in_callback.store(thread_token(), Ordering::Relaxed);
-        let _leave = Leave(self.in_callback);
-        body(self.matching, self.front)
+        self.0.store(thread_token(), Ordering::Relaxed);
+        let _leave = Leave(self.0);
+        body()
     }
 }
 
@@ -187,7 +208,7 @@ pub(crate) unsafe fn enter(
         // SAFETY: as above.
         let front = unsafe { &mut *shell.front.get() };
         let matching = matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?;
-        let in_callback = &shell.in_callback;
+        let in_callback = InCallback(&shell.in_callback);
         let status = body(&mut Entered {
             matching,
             front,
@@ -243,6 +264,6 @@ mod tests {
     #[test]
     fn an_engine_is_as_small_as_the_documentation_says() {
         let bytes = size_of::<mq_engine>() + size_of::<Matching>();
-        assert_eq!((size_of::<mq_front>(), bytes), (368, 944));
+        assert_eq!((size_of::<mq_front>(), bytes), (368, 896));
     }
 }

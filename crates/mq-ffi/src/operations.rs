@@ -98,8 +98,8 @@ pub unsafe extern "C" fn mq_post(
 ///
 /// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as unexpected.
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-/// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not
-/// queued then and remains the caller's.
+/// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
+/// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
 ///
 /// # Safety
 /// As for `mq_post`.

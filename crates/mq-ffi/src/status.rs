@@ -38,6 +38,10 @@ pub const MQ_ERR_REENTRANT: c_int = -12;
 pub const MQ_ERR_MEMORY: c_int = -13;
 /// The engine was made without statistics.
 pub const MQ_ERR_NO_STATISTICS: c_int = -14;
+/// The budget of unexpected messages from one source is used up; the message was not queued.
+pub const MQ_ERR_SOURCE_ENTRY_BUDGET: c_int = -15;
+/// The budget of bytes from one source does not cover the message; it was not queued.
+pub const MQ_ERR_SOURCE_BYTE_BUDGET: c_int = -16;
 /// A fault inside libmq; the engine must not be used any more.
 pub const MQ_ERR_INTERNAL: c_int = -99;
 
@@ -66,6 +70,13 @@ fn text(status: c_int) -> Option<&'static CStr> {
         }
         MQ_ERR_MEMORY => c"the allocator returned null; nothing was queued",
         MQ_ERR_NO_STATISTICS => c"the engine was made without MQ_STATISTICS",
+        MQ_ERR_SOURCE_ENTRY_BUDGET => {
+            c"the source's budget of unexpected messages is used up; keep the message and retry"
+        }
+        MQ_ERR_SOURCE_BYTE_BUDGET => {
+            c"the source's budget of bytes in unexpected messages does not cover this one; keep it \
+              and retry"
+        }
         MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",
         _ => return None,
     })
@@ -81,6 +92,8 @@ pub(crate) fn of(error: Error) -> c_int {
         Error::AnyTagForbidden(_) => MQ_ERR_ANY_TAG,
         Error::EntryBudget { .. } => MQ_ERR_ENTRY_BUDGET,
         Error::ByteBudget { .. } => MQ_ERR_BYTE_BUDGET,
+        Error::SourceEntryBudget { .. } => MQ_ERR_SOURCE_ENTRY_BUDGET,
+        Error::SourceByteBudget { .. } => MQ_ERR_SOURCE_BYTE_BUDGET,
         _ => MQ_ERR_INTERNAL,
     }
 }
@@ -101,7 +114,7 @@ mod tests {
         let mut distinct = known.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(known.len(), 17);
+        assert_eq!(known.len(), 19);
         assert_eq!(distinct.len(), known.len());
     }
 }

@@ -75,6 +75,11 @@ pub const MQ_LOCKED: u32 = 2;
 /// Keep no entries where `mq_inline.h` finds them: every inline call becomes a call.
 pub const MQ_NO_FRONT: u32 = 4;
 
+/// Is told that a high mark was reached: by how many unexpected messages, of how many bytes (0 if
+/// nothing limits or marks bytes).
+pub type mq_high_water_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, entries: u64, bytes: u64)>;
+
 /// What an engine is told when it is made. Zeroed, it asks for the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +94,23 @@ pub struct mq_engine_options {
     pub flags: u32,
     /// The session that the engine is part of, or null.
     pub session: *const mq_session,
+    /// The most unexpected messages from each source of each context; 0 for no limit.
+    pub max_unexpected_per_source: u64,
+    /// The most bytes in unexpected messages from each source of each context; 0 for no limit.
+    pub max_unexpected_bytes_per_source: u64,
+    /// Is called when the unexpected messages reach a high mark, and again only after they have come
+    /// down to the low marks; null for no call. It must not call the engine.
+    pub high_water: mq_high_water_fn,
+    /// What `high_water` is called with.
+    pub high_water_user: *mut c_void,
+    /// The high mark in messages; 0 for none.
+    pub high_unexpected: u64,
+    /// The low mark in messages, below the high one.
+    pub low_unexpected: u64,
+    /// The high mark in bytes, as `mq_arrive` is told; 0 for none.
+    pub high_unexpected_bytes: u64,
+    /// The low mark in bytes, below the high one.
+    pub low_unexpected_bytes: u64,
 }
 
 /// As a bit of `mq_context_options.promises`: no receive will be from any source

@@ -130,6 +130,14 @@ fn options(structure: Option<&CStr>, entries: u64, bytes: u64) -> mq_engine_opti
         max_unexpected_bytes: bytes,
         flags: 0,
         session: null(),
+        max_unexpected_per_source: 0,
+        max_unexpected_bytes_per_source: 0,
+        high_water: None,
+        high_water_user: null_mut(),
+        high_unexpected: 0,
+        low_unexpected: 0,
+        high_unexpected_bytes: 0,
+        low_unexpected_bytes: 0,
     }
 }
 
@@ -304,6 +312,105 @@ fn budgets_refuse_without_loss() {
         MQ_NONE,
         "all of it is free again"
     );
+}
+
+#[test]
+fn a_flood_from_one_source_leaves_room_for_the_others() {
+    let mut options = options(None, 6, 0);
+    options.max_unexpected_per_source = 2;
+    options.max_unexpected_bytes_per_source = 100;
+    let queues = Fixture::new(&raw const options, 0);
+    assert_eq!(queues.arrive(1, 0, 60, 1).0, MQ_NONE);
+    assert_eq!(queues.arrive(1, 0, 41, 2).0, MQ_ERR_SOURCE_BYTE_BUDGET);
+    assert_eq!(queues.arrive(1, 0, 40, 3).0, MQ_NONE);
+    assert_eq!(queues.arrive(1, 0, 0, 4).0, MQ_ERR_SOURCE_ENTRY_BUDGET);
+    assert_eq!(queues.arrive(2, 0, 100, 5).0, MQ_NONE);
+    for message in [1, 3] {
+        let (status, out) = queues.post(1, 0, 9);
+        assert_eq!((status, out.cookie as usize), (MQ_MATCHED, message));
+    }
+    assert_eq!(
+        queues.arrive(1, 0, 100, 6).0,
+        MQ_NONE,
+        "all of it is free again"
+    );
+}
+
+/// What a high-water call was told, and what the engine said to calls from within it.
+struct Watched {
+    engine: *mut mq_engine,
+    told: Vec<(u64, u64)>,
+}
+
+unsafe extern "C" fn note_and_reenter(user: *mut c_void, entries: u64, bytes: u64) {
+    // SAFETY: the test passes a `Watched`, which it does not use meanwhile.
+    let watched = unsafe { &mut *user.cast::<Watched>() };
+    watched.told.push((entries, bytes));
+    let wanted = pattern(1, 0);
+    // SAFETY: the pointers are valid or null.
+    let posted = unsafe {
+        mq_post(
+            watched.engine,
+            &raw const wanted,
+            null_mut(),
+            null_mut(),
+            null_mut(),
+            null_mut(),
+        )
+    };
+    assert_eq!(posted, MQ_ERR_REENTRANT);
+    // SAFETY: as above.
+    let freed = unsafe { mq_engine_free(watched.engine) };
+    assert_eq!(freed, MQ_ERR_REENTRANT);
+}
+
+#[test]
+fn a_high_mark_is_told_once_for_each_crossing_and_its_call_may_not_reenter() {
+    for flags in [0, MQ_LOCKED, MQ_STATISTICS] {
+        let mut watched = Watched {
+            engine: null_mut(),
+            told: Vec::new(),
+        };
+        let mut options = options(None, 0, 0);
+        options.flags = flags;
+        options.high_water = Some(note_and_reenter);
+        options.high_water_user = (&raw mut watched).cast();
+        options.high_unexpected = 4;
+        options.low_unexpected = 1;
+        options.high_unexpected_bytes = 1_000;
+        let queues = Fixture::new(&raw const options, 0);
+        watched.engine = queues.0;
+        for round in 1..=3 {
+            (0..6).for_each(|message| assert_eq!(queues.arrive(1, 0, 10, message).0, MQ_NONE));
+            assert_eq!(watched.told, vec![(4, 40); round]);
+            (0..6).for_each(|_| assert_eq!(queues.post(1, 0, 9).0, MQ_MATCHED));
+        }
+        assert_eq!(queues.arrive(1, 0, 1_000, 1).0, MQ_NONE);
+        assert_eq!(watched.told[3..], [(1, 1_000)]);
+    }
+}
+
+#[test]
+fn marks_that_make_no_sense_are_refused() {
+    let with = |change: fn(&mut mq_engine_options)| {
+        let mut options = options(None, 0, 0);
+        change(&mut options);
+        let mut engine = null_mut();
+        // SAFETY: the pointers are valid.
+        unsafe { mq_engine_new(&raw const options, &raw mut engine) }
+    };
+    let wrong: [fn(&mut mq_engine_options); 3] = [
+        |options| options.high_unexpected = 4,
+        |options| options.high_water = Some(note_and_reenter),
+        |options| {
+            options.high_water = Some(note_and_reenter);
+            options.high_unexpected_bytes = 4;
+            options.low_unexpected_bytes = 4;
+        },
+    ];
+    for change in wrong {
+        assert_eq!(with(change), MQ_ERR_ARGUMENT);
+    }
 }
 
 /// Collects the cookies of entries; `user` points to a vector.

@@ -75,6 +75,29 @@ macro_rules! conformance {
                     let setup = Setup::small().with_budgets(entries, weight);
                     compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
                 }
+
+                #[test]
+                fn budgets_of_sources_and_marks_agree_with_the_oracle(
+                    bytes in steps(),
+                    (entries, weight) in (0_usize..40, 0_u64..120),
+                    (source_entries, source_weight) in (0_usize..6, 0_u64..20),
+                    (high, low) in (1_usize..10).prop_flat_map(|high| (Just(high), 0..high)),
+                ) {
+                    let setup = Setup::small()
+                        .with_budgets(entries, weight)
+                        .with_source_budgets(source_entries, source_weight)
+                        .with_marks(high, low);
+                    compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
+                }
+
+                #[test]
+                fn marks_without_budgets_agree_with_the_oracle(
+                    bytes in steps(),
+                    (high, low) in (1_usize..20).prop_flat_map(|high| (Just(high), 0..high)),
+                ) {
+                    let setup = Setup::small().with_marks(high, low);
+                    compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
+                }
             }
 
             #[test]
@@ -104,7 +127,7 @@ macro_rules! conformance {
                     let steps = decode(&bytes);
                     compare::<Mpi>(&Setup::small(), &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
-                    compare_engine::<Mpi>(&Setup::small().with_budgets(8, 30), &steps)
+                    compare_engine::<Mpi>(&Setup::small().with_budgets(8, 30).with_source_budgets(4, 12), &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
             }

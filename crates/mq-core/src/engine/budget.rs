@@ -1,17 +1,41 @@
-//! Limits on unexpected messages, and what is used of them.
+//! Limits on unexpected messages, and marks below them.
 
 use core::fmt;
 
-use crate::error::Error;
-
-/// Limits on unexpected messages, over all contexts of an engine.
+/// Limits on unexpected messages: over all contexts of an engine, and for each source of a context.
 ///
 /// Past a limit, [`Engine::arrive`](super::Engine::arrive) still matches posted receives, and hands
-/// any other message back as refused.
+/// any other message back as refused. A limit for each source keeps room for the others when one
+/// sender floods the engine.
+///
+/// # Cost
+/// Without limits one predicted branch an operation. The limits of the engine are two counters; those
+/// for each source a table with an entry for every source that has messages queued.
+///
+/// # Example
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::structures::Indexed;
+/// use mq_core::{Budget, ContextId, ContextOptions, Engine, EngineOptions, Error, Rank};
+///
+/// let budget = Budget::UNLIMITED.entries(1_000).entries_per_source(1);
+/// let options = EngineOptions::new().budget(budget);
+/// let mut engine: Engine<Indexed<MpiPattern, u64, &str>> = Engine::with_options(options);
+/// engine.create_context(0, ContextOptions::new())?;
+///
+/// let _ = engine.arrive(MpiEnvelope::new(0, 1, 5), "first of rank 1")?;
+/// let refused = engine.arrive(MpiEnvelope::new(0, 1, 5), "second").unwrap_err();
+/// let (context, rank) = (ContextId(0), Rank(1));
+/// assert_eq!(refused.error, Error::SourceEntryBudget { context, rank, limit: 1 });
+/// let _ = engine.arrive(MpiEnvelope::new(0, 2, 5), "first of rank 2")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Budget<M> {
-    entries: usize,
-    bytes: u64,
-    weigh: Option<fn(&M) -> u64>,
+    pub(super) entries: usize,
+    pub(super) bytes: u64,
+    pub(super) source_entries: usize,
+    pub(super) source_bytes: u64,
+    pub(super) weigh: Option<fn(&M) -> u64>,
 }
 
 impl<M> Budget<M> {
@@ -19,6 +43,8 @@ impl<M> Budget<M> {
     pub const UNLIMITED: Self = Self {
         entries: usize::MAX,
         bytes: u64::MAX,
+        source_entries: usize::MAX,
+        source_bytes: u64::MAX,
         weigh: None,
     };
 
@@ -38,8 +64,28 @@ impl<M> Budget<M> {
         self
     }
 
+    /// Limits the number of unexpected messages from each source of each context.
+    #[must_use]
+    pub const fn entries_per_source(mut self, limit: usize) -> Self {
+        self.source_entries = limit;
+        self
+    }
+
+    /// Limits the sum of what `weigh` says of the unexpected messages from each source of each
+    /// context. There is one `weigh` for both limits of bytes: the one given last.
+    #[must_use]
+    pub const fn bytes_per_source(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
+        self.source_bytes = limit;
+        self.weigh = Some(weigh);
+        self
+    }
+
     pub(super) const fn is_limited(&self) -> bool {
-        self.entries != usize::MAX || self.weigh.is_some()
+        self.entries != usize::MAX || self.weigh.is_some() || self.limits_sources()
+    }
+
+    pub(super) const fn limits_sources(&self) -> bool {
+        self.source_entries != usize::MAX || self.source_bytes != u64::MAX
     }
 }
 
@@ -62,46 +108,93 @@ impl<M> fmt::Debug for Budget<M> {
         f.debug_struct("Budget")
             .field("entries", &self.entries)
             .field("bytes", &self.bytes)
+            .field("source_entries", &self.source_entries)
+            .field("source_bytes", &self.source_bytes)
             .finish_non_exhaustive()
     }
 }
 
-/// What the unexpected messages use of the budget; kept only when there is one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Used {
-    pub(super) entries: usize,
-    pub(super) bytes: u64,
+/// Unexpected messages, and what they weigh together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Used {
+    /// Messages.
+    pub entries: usize,
+    /// What [`Budget::bytes`] says of them; 0 if nothing weighs them.
+    pub bytes: u64,
 }
 
-impl Used {
-    /// What a message weighs, if there is room for it.
-    pub(super) fn room_for<M>(&self, budget: &Budget<M>, message: &M) -> Result<u64, Error> {
-        if self.entries >= budget.entries {
-            let limit = budget.entries;
-            return Err(Error::EntryBudget { limit });
+/// Marks on the unexpected messages of an engine: a call is made when one is reached.
+///
+/// The call comes once, when the use reaches a high mark; the next one only after the use has come
+/// down to all low marks. Given to [`EngineOptions::high_water`](super::EngineOptions::high_water).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HighWater {
+    high: Used,
+    low: Used,
+}
+
+impl HighWater {
+    /// Marks that are never reached.
+    pub const NEVER: Self = {
+        let out_of_reach = Used {
+            entries: usize::MAX,
+            bytes: u64::MAX,
+        };
+        Self {
+            high: out_of_reach,
+            low: out_of_reach,
         }
-        let wanted = budget.weigh.map_or(0, |weigh| weigh(message));
-        if wanted > budget.bytes.saturating_sub(self.bytes) {
-            return Err(Error::ByteBudget {
-                limit: budget.bytes,
-                used: self.bytes,
-                wanted,
-            });
-        }
-        Ok(wanted)
+    };
+
+    /// Marks in messages. `high` is at least 1, and `low` below it.
+    #[must_use]
+    pub const fn entries(mut self, high: usize, low: usize) -> Self {
+        let high = if high == 0 { 1 } else { high };
+        self.high.entries = high;
+        self.low.entries = if low < high { low } else { high - 1 };
+        self
     }
 
-    /// A message of weight `bytes` was queued.
-    pub(super) fn take(&mut self, bytes: u64) {
-        self.entries += 1;
-        self.bytes += bytes;
+    /// Marks in bytes, as the `weigh` of [`Budget::bytes`] says. `high` is at least 1, and `low` below
+    /// it.
+    #[must_use]
+    pub const fn bytes(mut self, high: u64, low: u64) -> Self {
+        let high = if high == 0 { 1 } else { high };
+        self.high.bytes = high;
+        self.low.bytes = if low < high { low } else { high - 1 };
+        self
     }
 
-    /// A message has left.
-    pub(super) fn release<M>(&mut self, budget: &Budget<M>, message: &M) {
-        // Saturating, for a `weigh` that does not say the same twice.
-        self.entries = self.entries.saturating_sub(1);
-        let weight = budget.weigh.map_or(0, |weigh| weigh(message));
-        self.bytes = self.bytes.saturating_sub(weight);
+    /// Marks in percent of the limits that `budget` puts on the engine: 80 and 50, say.
+    #[must_use]
+    pub const fn share_of<M>(budget: &Budget<M>, high: u8, low: u8) -> Self {
+        let mut marks = Self::NEVER;
+        if budget.entries != usize::MAX {
+            let limit = budget.entries as u64;
+            let high = percent(limit, high) as usize;
+            marks = marks.entries(high, percent(limit, low) as usize);
+        }
+        if budget.bytes != u64::MAX {
+            marks = marks.bytes(percent(budget.bytes, high), percent(budget.bytes, low));
+        }
+        marks
     }
+
+    pub(super) const fn is_reached(&self, used: Used) -> bool {
+        used.entries >= self.high.entries || used.bytes >= self.high.bytes
+    }
+
+    pub(super) const fn is_left(&self, used: Used) -> bool {
+        used.entries <= self.low.entries && used.bytes <= self.low.bytes
+    }
+}
+
+/// A share of a limit, and never more than all of it.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "at most the limit, which fits"
+)]
+const fn percent(limit: u64, share: u8) -> u64 {
+    let share = if share > 100 { 100 } else { share };
+    (limit as u128 * share as u128 / 100) as u64
 }

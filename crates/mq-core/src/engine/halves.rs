@@ -1,6 +1,7 @@
 //! The two halves of a step: searching without queueing, and queueing without a search.
 
 use super::Engine;
+use super::ledger::Ledger;
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
@@ -48,12 +49,17 @@ impl<Q: MatchQueues> Engine<Q> {
     ) -> Result<Option<TakenOf<Q>>, Error> {
         let object = self.for_pattern(pattern)?;
         let taken = self.objects[object].extract_metered(pattern, meter);
-        if self.limited
-            && let Some((_, message)) = &taken
-        {
-            self.used.release(&self.options.budget, message);
+        if self.ledger.is_some() {
+            self.note_taken(&taken);
         }
         Ok(taken)
+    }
+
+    #[cold]
+    fn note_taken(&mut self, taken: &Option<TakenOf<Q>>) {
+        if let (Some(ledger), Some((envelope, message))) = (&mut self.ledger, taken) {
+            ledger.release(envelope, message);
+        }
     }
 
     /// Shows an unexpected message and names it: see [`MatchQueues::find`].
@@ -83,11 +89,11 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
         let context = self.directory.get(message.name().context())?;
-        let taken = self.objects[context.object as usize].take(message)?;
-        if self.limited {
-            self.used.release(&self.options.budget, &taken.1);
+        let taken = self.objects[context.object as usize].take(message);
+        if self.ledger.is_some() {
+            self.note_taken(&taken);
         }
-        Some(taken)
+        taken
     }
 
     /// Takes the posted receive that matches a message: see [`MatchQueues::deliver`].
@@ -143,7 +149,7 @@ impl<Q: MatchQueues> Engine<Q> {
         envelope: EnvelopeOf<Q>,
         message: Q::Message,
     ) -> Result<MessageHandle, Refused<Q::Message>> {
-        let object = match self.room_for(&envelope, &message) {
+        let object = match self.for_envelope(&envelope) {
             Ok(object) => object,
             Err(error) => {
                 return Err(Refused {
@@ -152,17 +158,30 @@ impl<Q: MatchQueues> Engine<Q> {
                 });
             }
         };
-        Ok(self.objects[object].queue_message(envelope, message))
+        let queues = &mut self.objects[object];
+        if let Some(ledger) = &mut self.ledger {
+            return Self::queue_limited(queues, ledger, envelope, message);
+        }
+        Ok(queues.queue_message(envelope, message))
     }
 
-    /// Checks a message that is to be queued, and counts it.
-    #[inline]
-    fn room_for(&mut self, envelope: &EnvelopeOf<Q>, message: &Q::Message) -> Result<usize, Error> {
-        let object = self.for_envelope(envelope)?;
-        if self.limited {
-            let weight = self.used.room_for(&self.options.budget, message)?;
-            self.used.take(weight);
+    #[cold]
+    fn queue_limited(
+        queues: &mut Q,
+        ledger: &mut Ledger<Q::Message>,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<MessageHandle, Refused<Q::Message>> {
+        match ledger.room_for(&envelope, &message) {
+            Ok(weight) => {
+                let name = queues.queue_message(envelope, message);
+                ledger.take(&envelope, weight);
+                Ok(name)
+            }
+            Err(error) => Err(Refused {
+                error,
+                payload: message,
+            }),
         }
-        Ok(object)
     }
 }

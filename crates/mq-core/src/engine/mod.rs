@@ -3,17 +3,18 @@
 mod budget;
 mod directory;
 mod halves;
+mod ledger;
 mod options;
 
 use core::fmt;
 
-pub use self::budget::Budget;
-use self::budget::Used;
+pub use self::budget::{Budget, HighWater, Used};
 pub use self::directory::Limits;
 use self::directory::{Context, Directory, Promises};
+use self::ledger::Ledger;
 pub use self::options::{ContextOptions, EngineOptions};
 use crate::collective::CollectiveCall;
-use crate::config::Config;
+use crate::config::{Config, Tuning};
 use crate::envelope::{ContextId, Envelope, Rank};
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
@@ -61,9 +62,11 @@ pub struct Engine<Q: MatchQueues> {
     free_objects: Vec<u32>,
     /// The object of each structure of process scope in use.
     shared: Vec<(Kind, u32)>,
-    options: EngineOptions<Q::Message>,
-    limited: bool,
-    used: Used,
+    /// The structure of contexts that name none.
+    kind: Kind,
+    tuning: Tuning,
+    /// In an engine that counts its unexpected messages.
+    ledger: Option<Box<Ledger<Q::Message>>>,
     /// Greater than the number of every handle of a freed context.
     retired: u64,
 }
@@ -78,7 +81,9 @@ impl<Q: MatchQueues + fmt::Debug> fmt::Debug for Engine<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
             .field("objects", &self.objects)
-            .field("options", &self.options)
+            .field("kind", &self.kind)
+            .field("tuning", &self.tuning)
+            .field("ledger", &self.ledger)
             .finish_non_exhaustive()
     }
 }
@@ -97,10 +102,10 @@ impl<Q: MatchQueues> Engine<Q> {
             objects: Vec::new(),
             free_objects: Vec::new(),
             shared: Vec::new(),
-            limited: options.budget.is_limited(),
+            kind: options.kind,
+            tuning: options.tuning,
+            ledger: Ledger::new(options.budget, options.high_water),
             retired: options.first_sequence,
-            options,
-            used: Used::default(),
         }
     }
 
@@ -117,11 +122,11 @@ impl<Q: MatchQueues> Engine<Q> {
             return Err(Error::NoRanks(id));
         }
         let config = Config {
-            kind: options.kind.unwrap_or(self.options.kind),
+            kind: options.kind.unwrap_or(self.kind),
             size: options.size,
             allow_overtaking: options.allow_overtaking,
             first_sequence: self.retired,
-            tuning: self.options.tuning.clone(),
+            tuning: self.tuning.clone(),
         };
         let shares_object = Q::scope(&config) == Scope::Process;
         let object = if shares_object {
@@ -304,12 +309,23 @@ impl<Q: MatchQueues> Engine<Q> {
             }
         };
         let post = self.objects[object].post_metered(pattern, receive, meter);
-        if self.limited
-            && let Post::Matched { message, .. } = &post
-        {
-            self.used.release(&self.options.budget, message);
+        if self.ledger.is_some() {
+            self.note_posted(&post);
         }
         Ok(post)
+    }
+
+    #[cold]
+    fn note_posted(&mut self, post: &PostOf<Q>) {
+        if let (
+            Some(ledger),
+            Post::Matched {
+                envelope, message, ..
+            },
+        ) = (&mut self.ledger, post)
+        {
+            ledger.release(envelope, message);
+        }
     }
 
     /// Delivers a message: see [`MatchQueues::arrive`].
@@ -346,22 +362,22 @@ impl<Q: MatchQueues> Engine<Q> {
                 });
             }
         };
-        if self.limited {
-            return self.arrive_limited(object, envelope, message, meter);
+        let queues = &mut self.objects[object];
+        if let Some(ledger) = &mut self.ledger {
+            return Self::arrive_limited(queues, ledger, envelope, message, meter);
         }
-        Ok(self.objects[object].arrive_metered(envelope, message, meter))
+        Ok(queues.arrive_metered(envelope, message, meter))
     }
 
     #[cold]
     fn arrive_limited(
-        &mut self,
-        object: usize,
+        queues: &mut Q,
+        ledger: &mut Ledger<Q::Message>,
         envelope: EnvelopeOf<Q>,
         message: Q::Message,
         meter: &mut impl Meter,
     ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
-        let queues = &mut self.objects[object];
-        let weight = match self.used.room_for(&self.options.budget, &message) {
+        let weight = match ledger.room_for(&envelope, &message) {
             Ok(weight) => weight,
             Err(error) => {
                 // No room to queue it, but a posted receive may still take it.
@@ -380,7 +396,7 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         let arrival = queues.arrive_metered(envelope, message, meter);
         if matches!(arrival, Arrive::Unexpected) {
-            self.used.take(weight);
+            ledger.take(&envelope, weight);
         }
         Ok(arrival)
     }
@@ -433,10 +449,12 @@ impl<Q: MatchQueues> Engine<Q> {
         select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) {
-        let (used, budget, limited) = (&mut self.used, &self.options.budget, self.limited);
+        let ledger = &mut self.ledger;
         self.objects[object].purge(&mut |entry| select(&entry), &mut |removed| {
-            if limited && let crate::Removed::Unexpected(_, message) = &removed {
-                used.release(budget, message);
+            if let Some(ledger) = ledger
+                && let crate::Removed::Unexpected(envelope, message) = &removed
+            {
+                ledger.release(envelope, message);
             }
             back(removed);
         });
@@ -469,6 +487,14 @@ impl<Q: MatchQueues> Engine<Q> {
         self.objects.iter().map(Q::unexpected_len).sum()
     }
 
+    /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an engine
+    /// that has neither budget nor high-water marks.
+    pub fn used(&self) -> Used {
+        self.ledger
+            .as_ref()
+            .map_or_else(Used::default, |ledger| ledger.used())
+    }
+
     /// The queues that serve a context, and a number that contexts share if they share queues.
     pub fn queues(&self, context: u32) -> Option<(usize, &Q)> {
         let object = self.directory.get(ContextId(context))?.object as usize;
@@ -478,7 +504,9 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Drops all entries and forgets what was learned from traffic; contexts and memory stay.
     pub fn clear(&mut self) {
         self.objects.iter_mut().for_each(Q::clear);
-        self.used = Used::default();
+        if let Some(ledger) = &mut self.ledger {
+            ledger.clear();
+        }
     }
 }
 
@@ -486,7 +514,9 @@ impl<Q: MatchQueues + Footprint> Footprint for Engine<Q> {
     fn memory(&self) -> Memory {
         let own = Memory {
             entries: 0,
-            index: self.directory.bytes() + vec_bytes(&self.objects),
+            index: self.directory.bytes()
+                + vec_bytes(&self.objects)
+                + self.ledger.as_ref().map_or(0, |ledger| ledger.heap_bytes()),
         };
         self.objects.iter().map(Q::memory).fold(own, |a, b| a + b)
     }

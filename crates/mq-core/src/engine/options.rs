@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use super::budget::Budget;
+use super::budget::{Budget, HighWater, Used};
+use super::ledger::HighWaterCall;
 use crate::config::Tuning;
 use crate::structures::Kind;
 
@@ -11,6 +12,7 @@ pub struct EngineOptions<M> {
     pub(super) kind: Kind,
     pub(super) tuning: Tuning,
     pub(super) budget: Budget<M>,
+    pub(super) high_water: Option<(HighWater, HighWaterCall)>,
     pub(super) first_sequence: u64,
 }
 
@@ -21,6 +23,7 @@ impl<M> EngineOptions<M> {
             kind: Kind::default(),
             tuning: Tuning::default(),
             budget: Budget::UNLIMITED,
+            high_water: None,
             first_sequence: 0,
         }
     }
@@ -46,6 +49,46 @@ impl<M> EngineOptions<M> {
         self.budget = budget;
         self
     }
+
+    /// Calls `call` when the unexpected messages reach a high mark, with what they use then: once, and
+    /// again only after they have come down to the low marks.
+    ///
+    /// The call comes when the message that reaches the mark has been queued, before the operation
+    /// returns. The engine is borrowed meanwhile: a call that wants something done, flow control say,
+    /// leaves a note.
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+    /// use mq_core::structures::Indexed;
+    /// use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater, Used};
+    ///
+    /// let (note, notes) = channel();
+    /// let budget = Budget::UNLIMITED.entries(10);
+    /// let options = EngineOptions::new()
+    ///     .budget(budget)
+    ///     .high_water(HighWater::share_of(&budget, 80, 50), move |used| {
+    ///         let _ = note.send(used);
+    ///     });
+    /// let mut engine: Engine<Indexed<MpiPattern, u64, ()>> = Engine::with_options(options);
+    /// engine.create_context(0, ContextOptions::new())?;
+    /// for _ in 0..9 {
+    ///     let _ = engine.arrive(MpiEnvelope::new(0, 1, 5), ())?;
+    /// }
+    /// let told: Vec<Used> = notes.try_iter().collect();
+    /// assert_eq!(told, [Used { entries: 8, bytes: 0 }]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn high_water(
+        mut self,
+        marks: HighWater,
+        call: impl FnMut(Used) + Send + Sync + 'static,
+    ) -> Self {
+        self.high_water = Some((marks, Box::new(call)));
+        self
+    }
 }
 
 impl<M> EngineOptions<M> {
@@ -64,7 +107,11 @@ impl<M> fmt::Debug for EngineOptions<M> {
             .field("kind", &self.kind)
             .field("tuning", &self.tuning)
             .field("budget", &self.budget)
-            .finish()
+            .field(
+                "high_water",
+                &self.high_water.as_ref().map(|(marks, _)| marks),
+            )
+            .finish_non_exhaustive()
     }
 }
 

@@ -70,7 +70,7 @@ fn a_byte_budget_refuses_exactly_and_is_released_by_every_way_out() {
                 }
             }
         }
-        assert_eq!((engine.used.entries, engine.used.bytes), (0, 0));
+        assert_eq!(engine.used(), Used::default());
     }
 }
 

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use mq_core::config::Clusters;
 use mq_core::mpi::MpiPattern;
 use mq_core::tagged::TaggedPattern;
-use mq_core::{ContextId, MatchQueues, Rank, Tuning};
+use mq_core::{ContextId, HighWater, MatchQueues, Rank, Tuning};
 
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
@@ -55,6 +55,12 @@ pub struct Setup {
     pub entry_budget: Option<usize>,
     /// Budget of bytes; message `n` weighs `n % 7` bytes.
     pub byte_budget: Option<u64>,
+    /// Budget of unexpected messages from each source.
+    pub source_entry_budget: Option<usize>,
+    /// Budget of bytes in unexpected messages from each source.
+    pub source_byte_budget: Option<u64>,
+    /// Marks, for comparisons through an engine: high and low, of messages.
+    pub marks: Option<(usize, usize)>,
 }
 
 impl Setup {
@@ -65,6 +71,9 @@ impl Setup {
             size: Some(RANKS),
             entry_budget: None,
             byte_budget: None,
+            source_entry_budget: None,
+            source_byte_budget: None,
+            marks: None,
         }
     }
 
@@ -98,6 +107,26 @@ impl Setup {
         self.entry_budget = Some(entries);
         self.byte_budget = Some(bytes);
         self
+    }
+
+    /// The same with budgets for each source.
+    #[must_use]
+    pub fn with_source_budgets(mut self, entries: usize, bytes: u64) -> Self {
+        self.source_entry_budget = Some(entries);
+        self.source_byte_budget = Some(bytes);
+        self
+    }
+
+    /// The same with a high and a low mark.
+    #[must_use]
+    pub fn with_marks(mut self, high: usize, low: usize) -> Self {
+        self.marks = Some((high, low));
+        self
+    }
+
+    fn high_water(&self) -> Option<HighWater> {
+        let marks = self.marks;
+        marks.map(|(high, low)| HighWater::NEVER.entries(high, low))
     }
 }
 
@@ -238,6 +267,7 @@ fn run<F: Family>(
         outcomes.push(Recorded::of(step, &expected));
         same(&expected, &got, steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
+        same(&model.crossings(), &subject.crossings(), steps, &outcomes)?;
     }
     same(&model.contents(), &subject.contents(), steps, &outcomes)
 }

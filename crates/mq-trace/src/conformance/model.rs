@@ -1,8 +1,8 @@
-//! [`Model`]: the oracle, and the budget as it should be.
+//! [`Model`]: the oracle, and budgets and marks as they should be.
 
 use std::collections::BTreeMap;
 
-use mq_core::{Entry, Error, MatchQueues, Pattern};
+use mq_core::{Entry, Envelope, Error, MatchQueues, Pattern, Used};
 
 use super::Setup;
 use super::family::Family;
@@ -15,6 +15,9 @@ pub(super) struct Model<P: Pattern> {
     oracle: Bare<Oracle<P, u32, u32>>,
     setup: Setup,
     in_engine: bool,
+    /// Whether a high mark was reached and the low one was not since.
+    above: bool,
+    crossings: Vec<usize>,
 }
 
 impl<P: Pattern> Model<P> {
@@ -24,6 +27,8 @@ impl<P: Pattern> Model<P> {
             oracle: Bare::new(setup),
             setup: setup.clone(),
             in_engine: false,
+            above: false,
+            crossings: Vec::new(),
         }
     }
 
@@ -36,41 +41,94 @@ impl<P: Pattern> Model<P> {
     }
 
     const fn is_limited(&self) -> bool {
-        self.setup.entry_budget.is_some() || self.setup.byte_budget.is_some()
+        let Setup {
+            entry_budget,
+            byte_budget,
+            source_entry_budget,
+            source_byte_budget,
+            ..
+        } = &self.setup;
+        entry_budget.is_some()
+            || byte_budget.is_some()
+            || source_entry_budget.is_some()
+            || source_byte_budget.is_some()
+    }
+
+    /// The messages of those that `counts` chooses, and their weight.
+    fn used(&self, counts: impl Fn(&P::Envelope) -> bool) -> Used {
+        let mut used = Used::default();
+        self.oracle.queues.visit(&mut |entry| {
+            if let Entry::Unexpected(envelope, queued) = entry
+                && counts(&envelope)
+            {
+                used.entries += 1;
+                used.bytes += weigh(queued);
+            }
+        });
+        used
     }
 
     /// Why a message cannot be queued now, from the messages that are.
-    fn refusal(&self, message: u32) -> Option<Error> {
-        let queues = &self.oracle.queues;
-        if let Some(limit) = self.setup.entry_budget
-            && queues.unexpected_len() >= limit
-        {
+    fn refusal(&self, envelope: &P::Envelope, message: u32) -> Option<Error> {
+        let wanted = weigh(&message);
+        let setup = &self.setup;
+        let used = self.used(|_| true);
+        if let Some(limit) = setup.entry_budget.filter(|&limit| used.entries >= limit) {
             return Some(Error::EntryBudget { limit });
         }
-        let limit = self.setup.byte_budget?;
-        let mut used = 0;
-        queues.visit(&mut |entry| {
-            if let Entry::Unexpected(_, queued) = entry {
-                used += weigh(queued);
-            }
-        });
-        let wanted = weigh(&message);
-        (used + wanted > limit).then_some(Error::ByteBudget {
+        let exceeded = |used: u64, limit: &u64| used + wanted > *limit;
+        if let Some(limit) = setup
+            .byte_budget
+            .filter(|limit| exceeded(used.bytes, limit))
+        {
+            return Some(Error::ByteBudget {
+                limit,
+                used: used.bytes,
+                wanted,
+            });
+        }
+        let (context, rank) = (envelope.context(), envelope.source());
+        let used = self.used(|other| (other.context(), other.source()) == (context, rank));
+        let limit = setup.source_entry_budget;
+        if let Some(limit) = limit.filter(|&limit| used.entries >= limit) {
+            return Some(Error::SourceEntryBudget {
+                context,
+                rank,
+                limit,
+            });
+        }
+        let limit = setup.source_byte_budget;
+        let limit = limit.filter(|limit| exceeded(used.bytes, limit))?;
+        Some(Error::SourceByteBudget {
+            context,
+            rank,
             limit,
-            used,
+            used: used.bytes,
             wanted,
         })
     }
-}
 
-impl<P: Pattern> Subject<P> for Model<P> {
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    /// After a step, in which the queue has grown by one message or shrunk.
+    fn watch(&mut self) {
+        let Some((high, low)) = self.setup.marks.filter(|_| self.in_engine) else {
+            return;
+        };
+        let length = self.oracle.queues.unexpected_len();
+        if length >= high && !self.above {
+            self.above = true;
+            self.crossings.push(length);
+        } else if length <= low {
+            self.above = false;
+        }
+    }
+
+    fn answer<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Arrive(carried) | Step::ArriveHalves(carried)
                 if self.in_engine && self.is_limited() =>
             {
                 let message = self.oracle.numbers.messages;
-                let Some(error) = self.refusal(message) else {
+                let Some(error) = self.refusal(&F::envelope(carried), message) else {
                     return self.oracle.perform::<F>(step);
                 };
                 self.oracle.numbers.next_message();
@@ -82,9 +140,21 @@ impl<P: Pattern> Subject<P> for Model<P> {
             _ => self.oracle.perform::<F>(step),
         }
     }
+}
+
+impl<P: Pattern> Subject<P> for Model<P> {
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let outcome = self.answer::<F>(step);
+        self.watch();
+        outcome
+    }
 
     fn lengths(&self) -> (usize, usize) {
         self.oracle.lengths()
+    }
+
+    fn crossings(&self) -> Vec<usize> {
+        self.crossings.clone()
     }
 
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {

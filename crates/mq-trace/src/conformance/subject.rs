@@ -1,6 +1,7 @@
 //! What takes the steps: queues alone, and queues in an engine.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use mq_core::{
     Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions,
@@ -32,6 +33,10 @@ pub(super) trait Subject<P: Pattern> {
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome;
     /// Posted receives and unexpected messages queued.
     fn lengths(&self) -> (usize, usize);
+    /// The lengths of the unexpected queue at which a high mark was reached.
+    fn crossings(&self) -> Vec<usize> {
+        Vec::new()
+    }
     /// What is queued, by context, in order.
     fn contents(&self) -> BTreeMap<u32, Vec<String>>;
 }
@@ -279,6 +284,7 @@ pub(super) struct Engined<Q: MatchQueues> {
     size: Option<u32>,
     /// Contexts made so far.
     made: usize,
+    crossings: Arc<Mutex<Vec<usize>>>,
 }
 
 impl<Q: MatchQueues<Message = u32>> Engined<Q> {
@@ -290,14 +296,28 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
         if let Some(limit) = setup.byte_budget {
             budget = budget.bytes(limit, weigh);
         }
-        let options = EngineOptions::new()
+        if let Some(limit) = setup.source_entry_budget {
+            budget = budget.entries_per_source(limit);
+        }
+        if let Some(limit) = setup.source_byte_budget {
+            budget = budget.bytes_per_source(limit, weigh);
+        }
+        let mut options = EngineOptions::new()
             .tuning(setup.tuning.clone())
             .budget(budget);
+        let crossings = Arc::<Mutex<Vec<usize>>>::default();
+        if let Some(marks) = setup.high_water() {
+            let noted = Arc::clone(&crossings);
+            options = options.high_water(marks, move |used| {
+                noted.lock().expect("no panic").push(used.entries);
+            });
+        }
         let mut engined = Self {
             engine: Engine::with_options(options),
             numbers: Numbers::default(),
             size: setup.size,
             made: 0,
+            crossings,
         };
         (0..CONTEXTS).for_each(|comm| engined.create_context(comm));
         engined
@@ -421,6 +441,10 @@ where
 
     fn lengths(&self) -> (usize, usize) {
         (self.engine.posted_len(), self.engine.unexpected_len())
+    }
+
+    fn crossings(&self) -> Vec<usize> {
+        self.crossings.lock().expect("no panic").clone()
     }
 
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# OPERATIONS random operations (10^6 unless set) on the default structure, and on contexts that take all
+# structures in turn, against an incremental oracle and that of mq-trace; memory must not grow. What a night
+# may do: OPERATIONS=10000000000 ci/soak.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+operations=${OPERATIONS:-1000000}
+all=$(cargo run --quiet --release -p mq-benches --example instructions -- --structures | paste -sd, -)
+for structures in indexed "$all"; do
+    echo "== $structures"
+    cargo run --quiet --release -p mq-benches --example soak -- \
+        --operations "$operations" --structure "$structures" </dev/null
+done

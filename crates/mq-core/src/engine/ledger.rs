@@ -1,0 +1,198 @@
+//! [`Ledger`]: what the unexpected messages use of a budget.
+
+use core::fmt;
+
+use super::budget::{Budget, HighWater, Used};
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::hash::MixMap;
+
+/// What is called when a high mark is reached.
+pub(super) type HighWaterCall = Box<dyn FnMut(Used) + Send + Sync>;
+
+/// The table of sources keeps this much for the next burst, as a slab does.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// Sources that fit in what is kept.
+const KEPT_SOURCES: usize = 7 << 10;
+
+/// The use of a budget; only an engine that has one, or a high-water mark, has this.
+pub(super) struct Ledger<M> {
+    budget: Budget<M>,
+    used: Used,
+    /// By context and rank, where the budget limits sources; none whose use is 0.
+    sources: MixMap<u64, Used>,
+    alarm: Option<Alarm>,
+}
+
+struct Alarm {
+    marks: HighWater,
+    armed: bool,
+    call: HighWaterCall,
+}
+
+impl<M> Ledger<M> {
+    pub(super) fn new(
+        budget: Budget<M>,
+        high_water: Option<(HighWater, HighWaterCall)>,
+    ) -> Option<Box<Self>> {
+        let needed = budget.is_limited() || high_water.is_some();
+        needed.then(|| {
+            Box::new(Self {
+                budget,
+                used: Used::default(),
+                sources: MixMap::default(),
+                alarm: high_water.map(|(marks, call)| Alarm {
+                    marks,
+                    armed: true,
+                    call,
+                }),
+            })
+        })
+    }
+
+    pub(super) const fn used(&self) -> Used {
+        self.used
+    }
+
+    /// What a message weighs, if there is room for it.
+    pub(super) fn room_for<E: Envelope>(&self, envelope: &E, message: &M) -> Result<u64, Error> {
+        let (used, limit) = (self.used, self.budget.entries);
+        if used.entries >= limit {
+            return Err(Error::EntryBudget { limit });
+        }
+        let wanted = self.weight(message);
+        if wanted > self.budget.bytes.saturating_sub(used.bytes) {
+            return Err(Error::ByteBudget {
+                limit: self.budget.bytes,
+                used: used.bytes,
+                wanted,
+            });
+        }
+        if self.budget.limits_sources() {
+            self.room_at_source(envelope, wanted)?;
+        }
+        Ok(wanted)
+    }
+
+    fn room_at_source<E: Envelope>(&self, envelope: &E, wanted: u64) -> Result<(), Error> {
+        let (context, rank) = (envelope.context(), envelope.source());
+        let used = self.sources.get(&key(envelope)).copied();
+        let used = used.unwrap_or_default();
+        let limit = self.budget.source_entries;
+        if used.entries >= limit {
+            return Err(Error::SourceEntryBudget {
+                context,
+                rank,
+                limit,
+            });
+        }
+        let limit = self.budget.source_bytes;
+        if wanted > limit.saturating_sub(used.bytes) {
+            return Err(Error::SourceByteBudget {
+                context,
+                rank,
+                limit,
+                used: used.bytes,
+                wanted,
+            });
+        }
+        Ok(())
+    }
+
+    fn weight(&self, message: &M) -> u64 {
+        self.budget.weigh.map_or(0, |weigh| weigh(message))
+    }
+
+    /// A message that there was room for was queued.
+    pub(super) fn take<E: Envelope>(&mut self, envelope: &E, weight: u64) {
+        self.used.add(weight);
+        if self.budget.limits_sources() {
+            self.sources.entry(key(envelope)).or_default().add(weight);
+        }
+        if let Some(alarm) = &mut self.alarm
+            && alarm.armed
+            && alarm.marks.is_reached(self.used)
+        {
+            // Before the call, which may panic.
+            alarm.armed = false;
+            (alarm.call)(self.used);
+        }
+    }
+
+    /// A message has left.
+    pub(super) fn release<E: Envelope>(&mut self, envelope: &E, message: &M) {
+        let weight = self.weight(message);
+        self.used.subtract(weight);
+        if self.budget.limits_sources() {
+            self.release_at_source(key(envelope), weight);
+        }
+        self.rearm();
+    }
+
+    fn release_at_source(&mut self, source: u64, weight: u64) {
+        let Some(used) = self.sources.get_mut(&source) else {
+            return;
+        };
+        used.subtract(weight);
+        if used.entries > 0 {
+            return;
+        }
+        self.sources.remove(&source);
+        let in_use = self.sources.len() * size_of::<(u64, Used)>();
+        if self.heap_bytes() > (in_use * 8).max(KEPT_BYTES) {
+            self.sources
+                .shrink_to((self.sources.len() * 2).max(KEPT_SOURCES));
+        }
+    }
+
+    fn rearm(&mut self) {
+        if let Some(alarm) = &mut self.alarm {
+            alarm.armed |= alarm.marks.is_left(self.used);
+        }
+    }
+
+    /// All messages have left.
+    pub(super) fn clear(&mut self) {
+        self.used = Used::default();
+        self.sources.clear();
+        self.sources.shrink_to(KEPT_SOURCES);
+        self.rearm();
+    }
+
+    /// Bytes of the table of sources.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.sources.allocation_size()
+    }
+}
+
+impl<M> fmt::Debug for Ledger<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("budget", &self.budget)
+            .field("used", &self.used)
+            .field("marks", &self.alarm.as_ref().map(|alarm| alarm.marks))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Used {
+    fn add(&mut self, weight: u64) {
+        self.entries += 1;
+        self.bytes += weight;
+    }
+
+    /// Saturating, for a `weigh` that does not say the same twice, and for messages that came past the
+    /// budget.
+    fn subtract(&mut self, weight: u64) {
+        self.entries = self.entries.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(weight);
+    }
+}
+
+fn key<E: Envelope>(envelope: &E) -> u64 {
+    u64::from(envelope.context().0) << 32 | u64::from(envelope.source().0)
+}
+
+#[cfg(test)]
+mod tests;
