@@ -141,7 +141,20 @@ pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
     }
 }
 
+/// Before an operation on `context`: closes the front. True if it knows the context and had nothing in
+/// it, so that [`tell`] is all that is left to do afterwards; else [`reopen`] is.
+#[inline(always)]
+pub(crate) fn prepare(front: &mut mq_front, matching: &mut Matching, context: u32) -> bool {
+    if front.known != 0 && front.context == context && front.receives + front.messages == 0 {
+        front.open = 0;
+        return true;
+    }
+    settle(front, matching);
+    false
+}
+
 #[cold]
+#[inline(never)]
 fn move_in(front: &mut mq_front, matching: &mut Matching) {
     // Only an open front can have named entries, and it opens with empty queues: the names given
     // before are all stale.
@@ -165,7 +178,7 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
     front.receives = 0;
     front.messages = 0;
     matching.aliases = aliases;
-    tell_lengths(front, matching);
+    (front.posted, front.unexpected) = matching.lengths();
 }
 
 fn pattern_of(context: u32, parked: &mq_parked) -> Result<MpiPattern, core::ffi::c_int> {
@@ -190,22 +203,25 @@ fn envelope_of(context: u32, parked: &mq_parked) -> Result<MpiEnvelope, core::ff
 }
 
 /// After an operation on `context`: tells the front what is behind it, and opens it if that is nothing.
-#[inline]
+#[cold]
+#[inline(never)]
 pub(crate) fn reopen(front: &mut mq_front, matching: &Matching, context: u32) {
     if matching.may_use_front() {
         if front.known == 0 || front.context != context {
             learn(front, matching, context);
         }
-        tell_lengths(front, matching);
-        front.open = u32::from(front.known != 0 && matching.is_empty());
+        tell(front, matching);
+        front.open &= u32::from(front.known != 0);
     }
 }
 
+/// The end of [`reopen`], for a front that knows the context.
 #[inline(always)]
-fn tell_lengths(front: &mut mq_front, matching: &Matching) {
+pub(crate) const fn tell(front: &mut mq_front, matching: &Matching) {
     let (posted, unexpected) = matching.lengths();
-    front.posted = u32::try_from(posted).unwrap_or(u32::MAX);
-    front.unexpected = u32::try_from(unexpected).unwrap_or(u32::MAX);
+    front.posted = posted;
+    front.unexpected = unexpected;
+    front.open = (posted | unexpected == 0) as u32;
 }
 
 #[cold]

@@ -37,10 +37,10 @@ pub(crate) type Taken = (MpiEnvelope, *mut c_void);
 pub(crate) struct Matching {
     engine: Engine<Queues>,
     watch: Option<Box<Watch>>,
-    /// Receives queued.
-    posted: usize,
+    /// Receives queued; as wide as the front has them. Memory ends long before 2^32 entries.
+    posted: u32,
     /// Messages queued.
-    unexpected: usize,
+    unexpected: u32,
     uses_front: bool,
     /// Whether it has neither watch nor budget.
     plain: bool,
@@ -66,13 +66,9 @@ impl Matching {
         }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.posted == 0 && self.unexpected == 0
-    }
-
     /// Receives and messages queued.
     #[inline(always)]
-    pub(crate) const fn lengths(&self) -> (usize, usize) {
+    pub(crate) const fn lengths(&self) -> (u32, u32) {
         (self.posted, self.unexpected)
     }
 
@@ -122,13 +118,13 @@ impl Matching {
     /// How a plain step of extracting ended.
     #[inline(always)]
     pub(crate) const fn extracted(&mut self, status: c_int) {
-        self.unexpected -= (status == MQ_MATCHED) as usize;
+        self.unexpected -= (status == MQ_MATCHED) as u32;
     }
 
     /// How a plain step of delivering ended.
     #[inline(always)]
     pub(crate) const fn delivered(&mut self, status: c_int) {
-        self.posted -= (status == MQ_MATCHED) as usize;
+        self.posted -= (status == MQ_MATCHED) as u32;
     }
 
     pub(crate) const fn engine(&self) -> &Engine<Queues> {
@@ -230,7 +226,7 @@ impl Matching {
             None => self.engine.extract(pattern).map_err(of)?,
             Some(watch) => watch.extract(&mut self.engine, pattern)?,
         };
-        self.unexpected -= usize::from(taken.is_some());
+        self.unexpected -= u32::from(taken.is_some());
         Ok(taken.map(|(envelope, message)| (envelope, message.cookie)))
     }
 
@@ -264,7 +260,7 @@ impl Matching {
             None => self.engine.deliver(envelope).map_err(of)?,
             Some(watch) => watch.deliver(&mut self.engine, envelope)?,
         };
-        self.posted -= usize::from(delivered.is_some());
+        self.posted -= u32::from(delivered.is_some());
         Ok(delivered.map(|(_, receive)| receive))
     }
 
@@ -312,7 +308,7 @@ impl Matching {
         receive: *mut c_void,
     ) -> Result<Handle, c_int> {
         let queued = self.engine.queue_receive(pattern, receive);
-        self.posted += usize::from(queued.is_ok());
+        self.posted += u32::from(queued.is_ok());
         queued.map_err(|refused| of(refused.error))
     }
 
@@ -326,7 +322,7 @@ impl Matching {
         let queued = self
             .engine
             .queue_message(envelope, Message { cookie, bytes });
-        self.unexpected += usize::from(queued.is_ok());
+        self.unexpected += u32::from(queued.is_ok());
         queued.map_err(|refused| of(refused.error))
     }
 
@@ -347,7 +343,7 @@ impl Matching {
             None => self.engine.cancel(handle),
             Some(watch) => watch.cancel(&mut self.engine, handle),
         };
-        self.posted -= usize::from(cancelled.is_some());
+        self.posted -= u32::from(cancelled.is_some());
         cancelled
     }
 
@@ -388,7 +384,8 @@ impl Matching {
     }
 
     fn count(&mut self) {
-        self.posted = self.engine.posted_len();
-        self.unexpected = self.engine.unexpected_len();
+        let narrow = |len| u32::try_from(len).unwrap_or(u32::MAX);
+        self.posted = narrow(self.engine.posted_len());
+        self.unexpected = narrow(self.engine.unexpected_len());
     }
 }

@@ -5,7 +5,7 @@ use core::ptr;
 
 use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
-use crate::front::{reopen, settle};
+use crate::front::{prepare, reopen, tell};
 use crate::gate::{Entered, borrow, enter, mq_engine, write};
 use crate::matching::{Matching, Message, Posted, Taken};
 use crate::plain::{self, Outputs};
@@ -24,9 +24,13 @@ pub(crate) unsafe fn operate(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let context = context()?;
-        settle(entered.front, entered.matching);
+        let ready = prepare(entered.front, entered.matching, context);
         let status = body(entered.matching);
-        reopen(entered.front, entered.matching, context);
+        if ready {
+            tell(entered.front, entered.matching);
+        } else {
+            reopen(entered.front, entered.matching, context);
+        }
         status
     };
     // SAFETY: as required of the caller.

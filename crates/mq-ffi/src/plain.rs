@@ -94,7 +94,7 @@ self, queues => match queues.post(self.wanted.read()?, self.receive) {
 ///
 /// # Safety
 /// The outputs are null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn post(
     engine: &mut Engine<Queues>,
     wanted: &mq_pattern,
@@ -126,7 +126,7 @@ self, queues => match queues.arrive(self.carried.read()?, self.message) {
 ///
 /// # Safety
 /// `receive` is null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn arrive(
     engine: &mut Engine<Queues>,
     carried: &mq_envelope,
