@@ -1,26 +1,47 @@
 #!/bin/sh
-# Instructions per pair of post and arrive, for each structure, as a Markdown table.
+# Instructions per pair of post and arrive, for each structure: a Markdown table, or a check of it.
 set -eu
 
 usage() {
     cat <<'TEXT'
 usage: ci/instructions.sh [STRUCTURE...]
+       ci/instructions.sh --check
+       ci/instructions.sh --write REASON
 
 Counts the machine instructions that one post and one arrive of a matching pair take, for each
-structure (all of them if none is named) with 0, 4 and 64 entries standing in the queue that is
+structure (all of them if none is named) with 0, 1, 4, 16 and 64 entries standing in the queue that is
 searched, all of the same sender with other tags. `expected`: the receive is posted first;
 `unexpected`: the message arrives first. The count is the difference between a run of 2000 pairs and
 one of 1000, over 1000, and the same on a busy machine as on an idle one. About 25 of the
 instructions are those of the driver.
 
+--check compares `list` and `indexed` with benches/instructions.baseline and fails if a count has changed
+by more than 3 %, for the worse or for the better, or if the baseline is another compiler's. --write
+makes the baseline what is counted now; REASON, which goes into it, says why it is right.
+
 Needs valgrind. Builds benches/examples/instructions.rs in release mode; CARGO_TARGET_DIR is heeded.
+
+    ci/instructions.sh list indexed
+    ci/instructions.sh --write "handles carry the context"
 TEXT
 }
 
+mode=table
 case "${1:-}" in
 -h | --help)
     usage
     exit 0
+    ;;
+--check)
+    [ $# -eq 1 ] || { usage >&2; exit 2; }
+    mode=check
+    shift
+    ;;
+--write)
+    [ $# -eq 2 ] && [ -n "$2" ] || { usage >&2; exit 2; }
+    mode=write
+    reason=$2
+    shift 2
     ;;
 -*)
     usage >&2
@@ -34,6 +55,8 @@ command -v valgrind >/dev/null || {
 }
 
 cd "$(dirname "$0")/.."
+baseline=benches/instructions.baseline
+compiler=$(rustc --version | cut -d' ' -f1-2)
 cargo build --quiet --release --package mq-benches --example instructions
 program="${CARGO_TARGET_DIR:-target}/release/examples/instructions"
 
@@ -60,17 +83,74 @@ per_pair() {
     echo $(((more - fewer + 500) / 1000))
 }
 
-[ $# -gt 0 ] || set -- $("$program" --structures)
+depths="0 1 4 16 64"
 
-echo "| structure | expected, 0 | expected, 4 | expected, 64 | unexpected, 0 | unexpected, 4 | unexpected, 64 |"
-echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-for structure in "$@"; do
-    row="| $structure |"
-    for mode in expected unexpected; do
-        for depth in 0 4 64; do
-            pair=$(per_pair "$structure" "$depth" "$mode") || exit 1
-            row="$row $pair |"
+# counts STRUCTURE...: a line `STRUCTURE QUEUE DEPTH INSTRUCTIONS` for each.
+counts() {
+    for structure; do
+        for queue in expected unexpected; do
+            for depth in $depths; do
+                pair=$(per_pair "$structure" "$depth" "$queue") || return 1
+                echo "$structure $queue $depth $pair"
+            done
         done
     done
-    echo "$row"
-done
+}
+
+if [ $mode = table ]; then
+    [ $# -gt 0 ] || set -- $("$program" --structures)
+    printf '| structure |'
+    for queue in expected unexpected; do
+        for depth in $depths; do printf ' %s, %s |' "$queue" "$depth"; done
+    done
+    printf '\n| --- |'
+    for _ in $depths $depths; do printf ' ---: |'; done
+    echo
+    for structure; do
+        rows=$(counts "$structure") || exit 1
+        echo "$rows" | awk 'NR == 1 { printf "| %s |", $1 } { printf " %s |", $4 } END { print "" }'
+    done
+    exit 0
+fi
+
+now=$(counts list indexed) || exit 1
+if [ $mode = write ]; then
+    {
+        echo "# Instructions per pair; ci/instructions.sh --check compares with them. Do not edit: --write."
+        echo "# compiler: $compiler"
+        echo "# reason: $reason"
+        echo "$now"
+    } >$baseline
+    echo "wrote $baseline"
+    exit 0
+fi
+
+known=$(sed -n 's/^# compiler: //p' $baseline)
+if [ "$known" != "$compiler" ]; then
+    echo "ci/instructions.sh: $baseline is of $known, this is $compiler; look at the table of both, then --write." >&2
+    exit 1
+fi
+echo "$now" | awk -v baseline=$baseline '
+    BEGIN {
+        while ((getline line < baseline) > 0)
+            if (line !~ /^#/) { split(line, f, " "); before[f[1] " " f[2] " " f[3]] = f[4] }
+        print "| structure | queue | entries | baseline | now | change |"
+        print "| --- | --- | ---: | ---: | ---: | ---: |"
+    }
+    {
+        was = before[$1 " " $2 " " $3]
+        seen++
+        if (was == "") { print "ci/instructions.sh: " $0 ": not in " baseline; failed++; next }
+        change = 100 * ($4 - was) / was
+        verdict = (change > 3 || change < -3) ? " FAILED" : ""
+        if (verdict) failed++
+        printf "| %s | %s | %s | %d | %d | %+.1f %%%s |\n", $1, $2, $3, was, $4, change, verdict
+    }
+    END {
+        printf "%d passed, %d failed\n", seen - failed, failed
+        if (failed) {
+            print "A count changed by more than 3 %. If that is right, write the baseline anew in the same commit:"
+            print "    ci/instructions.sh --write REASON"
+        }
+        exit failed > 0 || seen == 0
+    }'

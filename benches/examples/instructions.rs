@@ -12,7 +12,9 @@ use std::process::ExitCode;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{Arrive, ContextOptions, Engine, Footprint, MatchQueues, Post};
+use mq_core::{
+    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Tuning,
+};
 
 const USAGE: &str =
     "usage: instructions STRUCTURE DEPTH expected|unexpected PAIRS, or instructions --structures";
@@ -74,7 +76,12 @@ impl KindVisitor<MpiPattern, u32, u32> for Job {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        let mut engine: Engine<Q> = Engine::new();
+        // Always the same hash, so that the same entries share a bucket in every run.
+        let tuning = Tuning {
+            hash_seed: Some(1),
+            ..Tuning::default()
+        };
+        let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
         let created = engine.create_context(CONTEXT, ContextOptions::new().size(RANKS));
         assert!(created.is_ok(), "the first context");
         for tag in TAG + 1..=TAG + self.depth {

@@ -75,7 +75,7 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             scan_limit: 12,
-            short_limit: 64,
+            short_limit: 24,
             hash_seed: None,
             adjustment: 2.0,
             bins: 256,

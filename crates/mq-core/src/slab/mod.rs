@@ -19,7 +19,7 @@ pub const SLOTS: u32 = 1 << 31;
 pub const KEEP_BYTES: usize = 256 << 10;
 
 /// Slots that lie in one piece of memory, which grows by doubling. Those behind it lie in chunks.
-const NEAR: usize = 1024;
+const NEAR: usize = 4096;
 
 /// Near slots that are kept when the last far entry has left: a program that fills and drains short
 /// queues in every step does not allocate each time, and a burst leaves little behind.
@@ -41,7 +41,7 @@ pub(crate) struct Entry<K, T> {
 /// A slot number names an entry as long as it is stored; a [`Handle`] names it for ever.
 ///
 /// # Cost
-/// Insertion and removal are constant. A queue of up to 1,024 entries lies in one piece of memory,
+/// Insertion and removal are constant. A queue of up to 4,096 entries lies in one piece of memory,
 /// which grows by doubling; a longer one adds chunks of 256 entries, each freed when its last entry
 /// leaves. When all those have left, and the rest drains, 128 slots are kept.
 pub struct Slab<K, T> {

@@ -1,0 +1,66 @@
+//! How far the default structure goes: the tables of `docs/results.md`, "The limits of `indexed`".
+//!
+//! `cargo run --release -p mq-benches --example limits` prints all of them; names of tables choose.
+
+mod keys;
+mod memory;
+mod rows;
+mod stream;
+mod tail;
+mod timing;
+mod wildcards;
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use mq_core::structures::Kind;
+
+/// Prints what the matching structures cost at their limits, as Markdown.
+///
+/// Times are medians and best repetitions in one run, structures taking turns, in nanoseconds for a
+/// pair of a receive and its message.
+#[derive(Parser)]
+#[command(after_help = "Examples:
+  limits                                  all tables, some minutes
+  limits rows --structures list,indexed   one table, two structures
+  limits tail --repeat 21                 what single operations cost")]
+struct Arguments {
+    /// The tables to print.
+    #[arg(value_enum, default_values_t = Table::value_variants().to_vec())]
+    tables: Vec<Table>,
+    /// The structures to compare where a table compares any.
+    #[arg(long, value_delimiter = ',', default_value = "list,array,bins,indexed")]
+    structures: Vec<Kind>,
+    /// Repetitions of each measurement.
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Table {
+    /// Time by depth, order and key, beside the best engines known.
+    Rows,
+    /// Time by class and share of wildcards, at three depths.
+    Wildcards,
+    /// Time with keys that are chosen to collide.
+    Keys,
+    /// Bytes an entry and a context, before and after a burst.
+    Memory,
+    /// Percentiles of single operations while queues grow and drain.
+    Tail,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    for table in &arguments.tables {
+        match table {
+            Table::Rows => rows::print(&arguments.structures, arguments.repeat),
+            Table::Wildcards => wildcards::print(arguments.repeat),
+            Table::Keys => keys::print(arguments.repeat),
+            Table::Memory => memory::print(),
+            Table::Tail => tail::print(arguments.repeat),
+        }
+        println!();
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,213 @@
+//! Streams of operations: what is queued first, and what is timed.
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::{Source, Tag};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt, SeedableRng};
+
+/// A step of a stream.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    Post(MpiPattern),
+    Arrive(MpiEnvelope),
+}
+
+/// Steps that leave the queues as they found them, after others that fill them once.
+pub(crate) struct Stream {
+    pub(crate) fill: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
+    /// How often the steps are repeated in one measurement.
+    pub(crate) rounds: u32,
+}
+
+/// Pairs that one measurement has at least.
+const PAIRS: u32 = 16_384;
+
+/// Pairs that are told in one go at least, so that the way to them is lost among them.
+const AT_ONCE: usize = 2048;
+
+impl Stream {
+    fn repeated(fill: Vec<Step>, steps: Vec<Step>) -> Self {
+        let copies = AT_ONCE.div_ceil(steps.len() / 2);
+        let steps = steps.repeat(copies);
+        let pairs = u32::try_from(steps.len() / 2).unwrap_or(u32::MAX);
+        Self {
+            fill,
+            steps,
+            rounds: (PAIRS / pairs).max(1),
+        }
+    }
+
+    /// Receives and their messages in one measurement.
+    pub(crate) fn pairs(&self) -> f64 {
+        f64::from(self.rounds) * self.steps.len() as f64 / 2.0
+    }
+}
+
+/// What the entries of a queue differ in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Source,
+    Tag,
+}
+
+/// The order in which a queue is searched, against that in which it was filled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Forward,
+    Reverse,
+    Random,
+}
+
+/// Which queue is filled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queue {
+    Posted,
+    Unexpected,
+}
+
+/// A sender and a tag.
+pub(crate) type Key = (u32, i32);
+
+pub(crate) fn keys(by: By, depth: u32) -> Vec<Key> {
+    (0..depth)
+        .map(|i| match by {
+            By::Source => (i, 7),
+            By::Tag => (3, i.cast_signed()),
+        })
+        .collect()
+}
+
+fn message((source, tag): Key) -> Step {
+    Step::Arrive(MpiEnvelope::new(0, source, tag))
+}
+
+fn receive((source, tag): Key) -> Step {
+    Step::Post(MpiPattern::new(0, source, tag))
+}
+
+pub(crate) fn random(seed: u64) -> StdRng {
+    StdRng::seed_from_u64(seed)
+}
+
+/// Fills a queue with the keys and drains it in an order.
+pub(crate) fn fill_and_drain(queue: Queue, keys: &[Key], order: Order) -> Stream {
+    let mut drained = keys.to_vec();
+    match order {
+        Order::Forward => {}
+        Order::Reverse => drained.reverse(),
+        Order::Random => drained.shuffle(&mut random(1)),
+    }
+    let messages = |keys: Vec<Key>| keys.into_iter().map(message);
+    let receives = |keys: Vec<Key>| keys.into_iter().map(receive);
+    let steps = match queue {
+        Queue::Posted => receives(keys.to_vec()).chain(messages(drained)).collect(),
+        Queue::Unexpected => messages(keys.to_vec()).chain(receives(drained)).collect(),
+    };
+    Stream::repeated(Vec::new(), steps)
+}
+
+/// What a receive of a mix does not say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wild {
+    Source,
+    Tag,
+    Both,
+}
+
+/// The receive, of a class of wildcards, that takes the message with this key and that of no other
+/// class-mate: the class tells them apart by what it says. One that says nothing takes any message.
+fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
+    Step::Post(match wild {
+        Wild::Source => MpiPattern::new(0, Source::Any, tag),
+        Wild::Tag => MpiPattern::new(0, source, TagSelector::Any),
+        Wild::Both => {
+            // What says neither source nor tag would all be one key: two bits of the tag are said.
+            let tag_bits = TagSelector::Masked {
+                wanted: Tag(tag & 3),
+                ignore: !0x8000_0003,
+            };
+            MpiPattern::new(0, Source::Any, tag_bits)
+        }
+    })
+}
+
+/// A queue that stays as long as it is: each step takes an entry, chosen at random, and puts it back,
+/// as the latest. `percent` of the entries belong to wildcard receives.
+///
+/// Every entry has a source and a tag of its own, so that the receive that takes it is the one that was
+/// meant for it; those of `Wild::Both` are told apart by arrival.
+pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stream {
+    let mut random = random(2);
+    let keys: Vec<Key> = (0..depth).map(|i| (i, i.cast_signed())).collect();
+    let is_wild: Vec<bool> = keys
+        .iter()
+        .map(|_| random.random_range(0..100) < percent)
+        .collect();
+    let post = |i: usize| match is_wild[i] {
+        true => wild_receive(wild, keys[i]),
+        false => receive(keys[i]),
+    };
+    let pairs = depth.clamp(PAIRS / 4, PAIRS);
+    let chosen: Vec<usize> = (0..pairs)
+        .map(|_| random.random_range(0..depth) as usize)
+        .collect();
+    let mut fill: Vec<usize> = (0..depth as usize).collect();
+    fill.shuffle(&mut random);
+    match queue {
+        Queue::Posted => Stream {
+            fill: fill.into_iter().map(post).collect(),
+            steps: chosen
+                .into_iter()
+                .flat_map(|i| [message(keys[i]), post(i)])
+                .collect(),
+            rounds: 1,
+        },
+        Queue::Unexpected => Stream {
+            fill: fill.into_iter().map(|i| message(keys[i])).collect(),
+            steps: chosen
+                .into_iter()
+                .flat_map(|i| [post(i), message(keys[i])])
+                .collect(),
+            rounds: 1,
+        },
+    }
+}
+
+/// A step of the hot spot: 16 receives for each of 127 senders are posted in reverse, a quarter of them from
+/// any source; the messages come in the order of the senders, in one of many interleavings.
+pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
+    const SENDERS: u32 = 127;
+    const EACH: i32 = 16;
+    let mut steps = Vec::new();
+    for sender in (1..=SENDERS).rev() {
+        for tag in (0..EACH).rev() {
+            let source = if a_quarter_any && tag % 4 == 0 {
+                Source::Any
+            } else {
+                Source::from(sender)
+            };
+            steps.push(Step::Post(MpiPattern::new(0, source, 100 + tag)));
+        }
+    }
+    let mut random = random(3);
+    let mut sent = vec![0; SENDERS as usize];
+    let mut left: Vec<u32> = (0..SENDERS).collect();
+    while !left.is_empty() {
+        let i = random.random_range(0..left.len());
+        let sender = left[i];
+        let tag = &mut sent[sender as usize];
+        steps.push(message((sender + 1, 100 + *tag)));
+        *tag += 1;
+        if *tag == EACH {
+            left.swap_remove(i);
+        }
+    }
+    Stream::repeated(Vec::new(), steps)
+}
+
+/// A random number of 31 bits, as a tag.
+pub(crate) fn random_tag(random: &mut impl Rng) -> i32 {
+    (random.next_u32() >> 1).cast_signed()
+}
