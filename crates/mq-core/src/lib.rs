@@ -59,7 +59,7 @@ pub use meter::{Meter, Queue, Unmetered, Visits};
 pub use pattern::{BitsOf, Pattern, Source, matches};
 pub use queues::{
     Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf,
-    Removed, RemovedOf, Scope, SeenOf, TakenOf,
+    Removed, RemovedOf, Scope, SeenOf, ShownOf, TakenOf,
 };
 
 /// The README's example is compiled and run with the doctests.

@@ -203,7 +203,13 @@ where
                 found(seen.map(|(envelope, &message)| (envelope, message)))
             }
             Step::Extract(wanted) => found(queues.extract(&F::pattern(wanted))),
-            Step::Deliver(carried) => found(queues.deliver(&F::envelope(carried))),
+            Step::Deliver(carried) => {
+                let shown = queues.find_receive(&F::envelope(carried));
+                let shown = found(shown.map(|(_, pattern, &receive)| (pattern, receive)));
+                let delivered = found(queues.deliver(&F::envelope(carried)));
+                assert_eq!(shown, delivered, "another receive was shown than delivered");
+                delivered
+            }
             Step::PostHalves(wanted) => {
                 let receive = numbers.next_receive();
                 let taken = queues.extract(&F::pattern(wanted));
