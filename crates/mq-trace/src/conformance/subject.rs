@@ -46,7 +46,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    fn next_receive(&mut self) -> u32 {
+    pub(super) fn next_receive(&mut self) -> u32 {
         self.handles.push(None);
         u32::try_from(self.handles.len() - 1).expect("few steps")
     }
@@ -56,7 +56,11 @@ impl Numbers {
         self.messages - 1
     }
 
-    fn posted<E: core::fmt::Debug>(&mut self, receive: u32, post: Post<E, u32, u32>) -> Outcome {
+    pub(super) fn posted<E: core::fmt::Debug>(
+        &mut self,
+        receive: u32,
+        post: Post<E, u32, u32>,
+    ) -> Outcome {
         match post {
             Post::Queued(handle) => {
                 self.handles[receive as usize] = Some(handle);
@@ -92,12 +96,12 @@ impl Numbers {
         }
     }
 
-    fn handle(&self, receive: u32) -> Option<Handle> {
+    pub(super) fn handle(&self, receive: u32) -> Option<Handle> {
         self.handles.get(receive as usize).copied().flatten()
     }
 }
 
-fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> Outcome {
+pub(super) fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> Outcome {
     match arrival {
         Arrive::Unexpected => Outcome::Unexpected,
         Arrive::Matched {
@@ -111,7 +115,7 @@ fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> O
     }
 }
 
-fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
+pub(super) fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
     match found {
         Some((partner, number)) => Outcome::Matched(number, format!("{partner:?}")),
         None => Outcome::Nothing,
@@ -119,7 +123,11 @@ fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
 }
 
 /// Whether a purge step chooses an entry.
-fn chosen<P: Pattern>(entry: &Entry<'_, P, u32, u32>, comm: u32, source: Option<u32>) -> bool {
+pub(super) fn chosen<P: Pattern>(
+    entry: &Entry<'_, P, u32, u32>,
+    comm: u32,
+    source: Option<u32>,
+) -> bool {
     let (context, from) = match entry {
         Entry::Posted(pattern, _) => (pattern.context(), pattern.source()),
         Entry::Unexpected(envelope, _) => (envelope.context(), Source::Rank(envelope.source())),
@@ -127,14 +135,14 @@ fn chosen<P: Pattern>(entry: &Entry<'_, P, u32, u32>, comm: u32, source: Option<
     context.0 == comm && source.is_none_or(|rank| from == Source::from(rank))
 }
 
-fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
+pub(super) fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
     match removed {
         Removed::Posted(pattern, receive) => format!("{pattern:?} {receive}"),
         Removed::Unexpected(envelope, message) => format!("{envelope:?} {message}"),
     }
 }
 
-fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
+pub(super) fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
     match entry {
         Entry::Posted(p, receive) => (p.context().0, format!("{p:?} {receive}")),
         Entry::Unexpected(e, message) => (e.context().0, format!("{e:?} {message}")),
@@ -275,6 +283,20 @@ pub(super) fn weigh(message: &u32) -> u64 {
     u64::from(*message % 7)
 }
 
+/// What an engine is told.
+pub(super) fn engine_options(setup: &Setup) -> EngineOptions<u32> {
+    let mut budget = Budget::UNLIMITED;
+    if let Some(limit) = setup.entry_budget {
+        budget = budget.entries(limit);
+    }
+    if let Some(limit) = setup.byte_budget {
+        budget = budget.bytes(limit, weigh);
+    }
+    EngineOptions::new()
+        .tuning(setup.tuning.clone())
+        .budget(budget)
+}
+
 /// Queues in an engine, one context for each number.
 ///
 /// Where the structure is chosen at run time, each context has another one, and another again when it
@@ -289,18 +311,8 @@ pub(super) struct Engined<Q: MatchQueues> {
 
 impl<Q: MatchQueues<Message = u32>> Engined<Q> {
     pub(super) fn new(setup: &Setup) -> Self {
-        let mut budget = Budget::UNLIMITED;
-        if let Some(limit) = setup.entry_budget {
-            budget = budget.entries(limit);
-        }
-        if let Some(limit) = setup.byte_budget {
-            budget = budget.bytes(limit, weigh);
-        }
-        let options = EngineOptions::new()
-            .tuning(setup.tuning.clone())
-            .budget(budget);
         let mut engined = Self {
-            engine: Engine::with_options(options),
+            engine: Engine::with_options(engine_options(setup)),
             numbers: Numbers::default(),
             size: setup.size,
             made: 0,
