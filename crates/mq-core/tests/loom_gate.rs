@@ -324,24 +324,41 @@ fn a_context_is_found_whole_or_not_at_all() {
     assert!(expected.iter().all(|outcome| seen.contains(outcome)));
 }
 
-/// [MODE], [ELDERS]: one of two threads divides the context between their operations; what was queued
+/// [MODE], [ELDERS]: the context is divided between the operations of another thread; what was queued
 /// before is still found, and in order.
 #[test]
 fn dividing_a_context_moves_nothing_out_of_reach() {
     loom::model(|| {
-        let (_engine, context) = engine(Divide::WhenContended);
+        let (_engine, context) = engine(Divide::Never);
         assert_eq!(arrive(&context, 0, 1), Got::Queued);
         assert_eq!(post(&context, 1, "named"), Got::Queued);
         let other = context.clone();
         let working = thread::spawn(move || {
             let second = arrive(&other, 0, 2);
-            (second, arrive(&other, 1, 3))
+            let first = post(&other, 0, "first");
+            (second, first, arrive(&other, 1, 3))
         });
-        assert_eq!(post(&context, 0, "first"), Got::Message(1));
-        let worked = working.join().expect("no panic");
-        assert_eq!(worked, (Got::Queued, Got::Receive("named")));
+        assert_eq!(context.divide(), Ok(()));
         assert_eq!(context.shards(), Ok(Some(2)));
+        let worked = working.join().expect("no panic");
+        let expected = (Got::Queued, Got::Message(1), Got::Receive("named"));
+        assert_eq!(worked, expected);
         assert_eq!(post(&context, 0, "second"), Got::Message(2));
         assert_eq!(lengths(&context), (0, 0));
+    });
+}
+
+/// [MODE]: two threads divide a context, and a third works in it.
+#[test]
+fn a_context_is_divided_once() {
+    loom::model(|| {
+        let (_engine, context) = engine(Divide::Never);
+        let (other, third) = (context.clone(), context.clone());
+        let dividing = thread::spawn(move || other.divide());
+        let working = thread::spawn(move || arrive(&third, 0, 1));
+        assert_eq!(context.divide(), Ok(()));
+        assert_eq!(dividing.join().expect("no panic"), Ok(()));
+        assert_eq!(working.join().expect("no panic"), Got::Queued);
+        assert_eq!(post(&context, Source::Any, "any"), Got::Message(1));
     });
 }

@@ -6,7 +6,8 @@ use crossbeam_utils::CachePadded;
 
 use super::names::PlaceId;
 use super::options::{Divide, Sharding};
-use super::place::{Mode, OPEN, Reach, Shard, Standing, Whole, shard_of};
+use super::place::{Mode, OPEN, Place, Reach, Standing, shard_of};
+use super::pressure::Pressure;
 use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
 use crate::config::Config;
 use crate::engine::{CommonBudget, Terms};
@@ -15,7 +16,7 @@ use crate::error::Error;
 use crate::memory::{Footprint, Memory};
 use crate::queues::{EntryOf, MatchQueues, Removed, RemovedOf};
 
-type Places<Q> = Box<[CachePadded<Mutex<Shard<Q>>>]>;
+type Lock<Q> = CachePadded<Mutex<Place<Q>>>;
 
 /// One context, for all of its lives: it is freed and made again in place, so that readers of the
 /// directory may keep a reference.
@@ -27,14 +28,15 @@ pub(super) struct Context<Q: MatchQueues> {
     mode: AtomicU8,
     sharding: Sharding,
     pub(super) budget: Option<Arc<CommonBudget<Q::Message>>>,
-    shards: Once<Places<Q>>,
-    whole: CachePadded<Mutex<Whole<Q>>>,
+    shards: Once<Box<[Lock<Q>]>>,
+    /// For the queues of shards. Asked for while other locks are held, and never the other way about.
+    config: Mutex<Config>,
+    whole: Lock<Q>,
 }
 
 /// The locks that an operation holds.
 pub(super) enum Held<'a, Q> {
-    Whole(MutexGuard<'a, Whole<Q>>),
-    Shard(PlaceId, MutexGuard<'a, Shard<Q>>),
+    One(PlaceId, MutexGuard<'a, Place<Q>>),
     All(All<'a, Q>),
 }
 
@@ -42,8 +44,7 @@ impl<Q> Held<'_, Q> {
     #[inline]
     pub(super) fn standing(&self) -> &Standing {
         match self {
-            Self::Whole(whole) => &whole.standing,
-            Self::Shard(_, shard) => &shard.standing,
+            Self::One(_, place) => &place.standing,
             Self::All(all) => &all.whole.standing,
         }
     }
@@ -51,8 +52,8 @@ impl<Q> Held<'_, Q> {
 
 /// All locks of a context.
 pub(super) struct All<'a, Q> {
-    pub(super) shards: Vec<MutexGuard<'a, Shard<Q>>>,
-    pub(super) whole: MutexGuard<'a, Whole<Q>>,
+    pub(super) shards: Vec<MutexGuard<'a, Place<Q>>>,
+    pub(super) whole: MutexGuard<'a, Place<Q>>,
 }
 
 /// Locks.
@@ -68,25 +69,53 @@ impl<Q: MatchQueues> Context<Q> {
             sharding,
             budget,
             shards: Once::new(),
-            whole: CachePadded::new(Mutex::new(Whole::absent())),
+            config: Mutex::new(Config::default()),
+            whole: CachePadded::new(Mutex::new(Place::absent())),
         }
     }
 
+    // Relaxed: a guess, which the place confirms under its lock. [MODE]
+    #[inline(always)]
+    fn guess(&self) -> Mode {
+        Mode::from_u8(self.mode.load(Ordering::Relaxed))
+    }
+
+    /// The one place that an operation reaches, if that can be told at once, the lock is free, and
+    /// nothing needs to be looked up elsewhere. Otherwise [`hold`](Self::hold) tells.
+    #[inline(always)]
+    pub(super) fn quick(
+        &self,
+        reach: impl Fn(Mode) -> Reach,
+    ) -> Option<(PlaceId, MutexGuard<'_, Place<Q>>)> {
+        let mode = self.guess();
+        let (id, lock) = match reach(mode) {
+            Reach::Whole => (PlaceId::WHOLE, &self.whole),
+            Reach::Shard(hash) => {
+                let shards = self.shards.get()?;
+                let index = shard_of(hash, shards.len());
+                (PlaceId::shard(index), &shards[index])
+            }
+            Reach::All => return None,
+        };
+        let place = lock.try_lock()?;
+        let right = place.standing.mode == mode && place.gate == OPEN && !place.elders;
+        right.then_some((id, place))
+    }
+
     /// Locks the places that an operation reaches, and no others.
-    #[inline]
+    #[inline(never)]
     pub(super) fn hold(&self, reach: impl Fn(Mode) -> Reach) -> Held<'_, Q> {
-        // Relaxed: a guess, which the place confirms under its lock. [MODE]
-        let mut mode = Mode::from_u8(self.mode.load(Ordering::Relaxed));
+        let mut mode = self.guess();
         loop {
             let held = match (reach(mode), self.shards.get()) {
                 (Reach::Shard(hash), Some(shards)) => {
                     let index = shard_of(hash, shards.len());
-                    Held::Shard(PlaceId::shard(index), shards[index].lock())
+                    Held::One(PlaceId::shard(index), shards[index].lock())
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
                 // That there are shards, but not yet to be seen from here, the undivided queues know.
-                _ => match self.lock_whole(&reach) {
-                    Some(whole) => Held::Whole(whole),
+                _ => match self.lock_whole() {
+                    Some(whole) => Held::One(PlaceId::WHOLE, whole),
                     None => {
                         self.divide();
                         continue;
@@ -95,8 +124,8 @@ impl<Q: MatchQueues> Context<Q> {
             };
             let found = held.standing().mode;
             let right = match held {
-                Held::Whole(_) => !found.is_divided(),
-                Held::Shard(..) | Held::All(_) => found == mode,
+                Held::One(PlaceId::WHOLE, _) => !found.is_divided(),
+                Held::One(..) | Held::All(_) => found == mode,
             };
             if right {
                 return held;
@@ -106,16 +135,14 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     /// Locks the undivided queues; `None` if they should be divided first.
-    #[inline]
-    fn lock_whole(&self, reach: impl Fn(Mode) -> Reach) -> Option<MutexGuard<'_, Whole<Q>>> {
-        let (mut whole, waited) = match self.whole.try_lock() {
-            Some(whole) => (whole, false),
-            None => (self.whole.lock(), true),
-        };
+    fn lock_whole(&self) -> Option<MutexGuard<'_, Place<Q>>> {
+        if let Some(whole) = self.whole.try_lock() {
+            return Some(whole);
+        }
+        let mut whole = self.whole.lock();
         if self.sharding.divide == Divide::WhenContended && whole.standing.mode == Mode::Whole {
-            let divided = whole.standing.divided_mode();
-            let wildcard = reach(divided) == Reach::All;
-            if whole.pressure.turn(waited, wildcard) {
+            let number = whole.queues.next_sequence();
+            if whole.pressure.waited(number) {
                 return None;
             }
         }
@@ -123,12 +150,12 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     /// Locks the undivided queues, whatever they hold.
-    pub(super) fn whole(&self) -> MutexGuard<'_, Whole<Q>> {
+    pub(super) fn whole(&self) -> MutexGuard<'_, Place<Q>> {
         self.whole.lock()
     }
 
     /// Locks one shard, if there are shards.
-    pub(super) fn shard(&self, index: usize) -> Option<MutexGuard<'_, Shard<Q>>> {
+    pub(super) fn shard(&self, index: usize) -> Option<MutexGuard<'_, Place<Q>>> {
         Some(self.shards.get()?.get(index)?.lock())
     }
 
@@ -179,7 +206,8 @@ impl<Q: MatchQueues> Context<Q> {
         let terms = terms()?;
         let life = whole.standing.life + 1;
         whole.queues = Q::with_config(&config);
-        whole.config = config;
+        whole.pressure = Pressure::default();
+        *self.config.lock() = config;
         self.all_stand(
             &mut all,
             Standing {
@@ -197,11 +225,11 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Divides the undivided queues, unless another thread did or the context was freed.
     #[cold]
-    fn divide(&self) {
+    pub(super) fn divide(&self) {
         if self.shards.get().is_none() {
             let whole = self.whole.lock();
             if self.shards.get().is_none() {
-                let absent = || CachePadded::new(Mutex::new(Shard::absent()));
+                let absent = || CachePadded::new(Mutex::new(Place::absent()));
                 let shards = (0..self.sharding.count()).map(|_| absent()).collect();
                 // Nobody else sets it: whoever does holds this lock.
                 let _ = self.shards.set(shards);
@@ -219,7 +247,7 @@ impl<Q: MatchQueues> Context<Q> {
         let mode = whole.standing.divided_mode();
         let config = Config {
             first_sequence: whole.queues.next_sequence(),
-            ..whole.config.clone()
+            ..self.config.lock().clone()
         };
         whole.gate = if whole.queues.posted_len() == 0 {
             OPEN
@@ -248,16 +276,14 @@ impl<Q: MatchQueues> Context<Q> {
         all.whole.standing.check_alive(self.id, None)?;
         let removed = self.purge(&mut all, &mut |_| true);
         let retired = all.next_sequence();
-        let nothing = Config::default();
-        all.whole.queues = Q::with_config(&nothing);
-        all.whole.config = nothing;
-        for shard in &mut all.shards {
-            **shard = Shard::absent();
-        }
         let standing = Standing {
             life: all.whole.standing.life,
             ..Standing::ABSENT
         };
+        *all.whole = Place::absent();
+        for shard in &mut all.shards {
+            **shard = Place::absent();
+        }
         self.all_stand(&mut all, standing);
         Ok((removed, retired))
     }
@@ -338,7 +364,7 @@ impl<Q: MatchQueues + Footprint> Context<Q> {
         let all = self.lock_all();
         let own = Memory {
             entries: 0,
-            index: size_of::<Self>() + all.shards.len() * size_of::<CachePadded<Mutex<Shard<Q>>>>(),
+            index: size_of::<Self>() + all.shards.len() * size_of::<Lock<Q>>(),
         };
         let shards = all.shards.iter().map(|shard| shard.queues.memory());
         shards.fold(own + all.whole.queues.memory(), |a, b| a + b)

@@ -2,12 +2,12 @@
 
 use super::context::{All, Context, Held};
 use super::names::{PlaceId, inner, outer};
-use super::place::{OPEN, Shard};
-use crate::engine::CommonBudget;
+use super::place::{OPEN, Place, Standing};
+use super::sync::MutexGuard;
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Source};
 use crate::queues::{
     Arrive, ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenOf,
 };
@@ -18,7 +18,23 @@ pub(super) type Life = Option<u64>;
 /// The operations. Each locks what it reaches, asks the place whether the context is there and admits
 /// it, and does its work; the module's documentation proves that this is enough.
 impl<Q: MatchQueues> Context<Q> {
+    #[inline]
     pub(super) fn post(
+        &self,
+        life: Life,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        if self.budget.is_none()
+            && let Some((id, mut place)) = self.quick_for_pattern(life, &pattern)
+        {
+            return Ok(named(place.queues.post(pattern, receive), id));
+        }
+        self.post_held(life, pattern, receive)
+    }
+
+    #[inline(never)]
+    fn post_held(
         &self,
         life: Life,
         pattern: Q::Pattern,
@@ -34,10 +50,9 @@ impl<Q: MatchQueues> Context<Q> {
             }
         };
         let post = match &mut held {
-            Held::Whole(whole) => named(whole.queues.post(pattern, receive), PlaceId::WHOLE),
-            Held::Shard(place, shard) => match self.extract_elder(shard, &pattern) {
+            Held::One(id, place) => match self.extract_elder(place, &pattern) {
                 Some(taken) => matched(taken, receive),
-                None => named(shard.queues.post(pattern, receive), *place),
+                None => named(place.queues.post(pattern, receive), *id),
             },
             Held::All(all) => match all.extract(&pattern) {
                 Some(taken) => matched(taken, receive),
@@ -55,11 +70,11 @@ impl<Q: MatchQueues> Context<Q> {
         life: Life,
         pattern: &Q::Pattern,
     ) -> Result<Option<TakenOf<Q>>, Error> {
-        let taken = match &mut self.hold_for_pattern(life, pattern)? {
-            Held::Whole(whole) => whole.queues.extract(pattern),
-            Held::Shard(_, shard) => match self.extract_elder(shard, pattern) {
+        let mut held = self.hold_for_pattern(life, pattern)?;
+        let taken = match &mut held {
+            Held::One(_, place) => match self.extract_elder(place, pattern) {
                 Some(taken) => Some(taken),
-                None => shard.queues.extract(pattern),
+                None => place.queues.extract(pattern),
             },
             Held::All(all) => all.extract(pattern),
         };
@@ -77,29 +92,44 @@ impl<Q: MatchQueues> Context<Q> {
     ) -> Result<Option<T>, Error> {
         let mut held = self.hold_for_pattern(life, pattern)?;
         let seen = match &mut held {
-            Held::Whole(whole) => whole.queues.probe(pattern),
-            Held::Shard(_, shard) => {
-                if shard.elders {
+            Held::One(_, place) => {
+                if place.elders {
                     let mut whole = self.whole();
                     if let Some((envelope, message)) = whole.queues.probe(pattern) {
                         return Ok(Some(see(envelope, message)));
                     }
                 }
-                shard.queues.probe(pattern)
+                place.queues.probe(pattern)
             }
             Held::All(all) => all.probe(pattern),
         };
         Ok(seen.map(|(envelope, message)| see(envelope, message)))
     }
 
+    #[inline]
     pub(super) fn arrive(
         &self,
         life: Life,
         envelope: EnvelopeOf<Q>,
         message: Q::Message,
     ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
-        let mut held = match self.hold_for_envelope(life, &envelope) {
-            Ok(held) => held,
+        if self.budget.is_none()
+            && let Some(mut place) = self.quick_for_envelope(life, &envelope)
+        {
+            return Ok(place.queues.arrive(envelope, message));
+        }
+        self.arrive_held(life, envelope, message)
+    }
+
+    #[inline(never)]
+    fn arrive_held(
+        &self,
+        life: Life,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        let mut place = match self.hold_for_envelope(life, &envelope) {
+            Ok(place) => place,
             Err(error) => {
                 return Err(Refused {
                     error,
@@ -107,22 +137,24 @@ impl<Q: MatchQueues> Context<Q> {
                 });
             }
         };
-        let budget = self.budget.as_deref();
-        match &mut held {
-            Held::Whole(whole) => arrive_at(&mut whole.queues, budget, envelope, message),
-            Held::Shard(_, shard) if shard.gate == OPEN => {
-                arrive_at(&mut shard.queues, budget, envelope, message)
-            }
-            Held::Shard(_, shard) => match self.deliver_gated(shard, &envelope) {
-                Some((pattern, receive)) => Ok(Arrive::Matched {
-                    pattern,
-                    receive,
-                    message,
-                }),
-                None => queue_at(&mut shard.queues, budget, envelope, message),
-            },
-            Held::All(_) => unreachable!("a message has one source"),
+        // A message that a receive takes needs no room.
+        if let Some((pattern, receive)) = self.deliver_at(&mut place, &envelope) {
+            return Ok(Arrive::Matched {
+                pattern,
+                receive,
+                message,
+            });
         }
+        if let Some(budget) = &self.budget
+            && let Err(error) = budget.take(&message)
+        {
+            return Err(Refused {
+                error,
+                payload: message,
+            });
+        }
+        place.queues.queue_message(envelope, message);
+        Ok(Arrive::Unexpected)
     }
 
     pub(super) fn deliver(
@@ -130,12 +162,8 @@ impl<Q: MatchQueues> Context<Q> {
         life: Life,
         envelope: &EnvelopeOf<Q>,
     ) -> Result<Option<DeliveredOf<Q>>, Error> {
-        Ok(match &mut self.hold_for_envelope(life, envelope)? {
-            Held::Whole(whole) => whole.queues.deliver(envelope),
-            Held::Shard(_, shard) if shard.gate == OPEN => shard.queues.deliver(envelope),
-            Held::Shard(_, shard) => self.deliver_gated(shard, envelope),
-            Held::All(_) => unreachable!("a message has one source"),
-        })
+        let mut place = self.hold_for_envelope(life, envelope)?;
+        Ok(self.deliver_at(&mut place, envelope))
     }
 
     /// Entries stay where they were queued until they leave, so the handle tells which lock to take.
@@ -153,29 +181,75 @@ impl<Q: MatchQueues> Context<Q> {
 
 /// Locking and checking.
 impl<Q: MatchQueues> Context<Q> {
-    #[inline]
+    /// The place of a receive, if no other is needed and nothing is wrong with it.
+    #[inline(always)]
+    fn quick_for_pattern(
+        &self,
+        life: Life,
+        pattern: &Q::Pattern,
+    ) -> Option<(PlaceId, MutexGuard<'_, Place<Q>>)> {
+        let (id, mut place) = self.quick(|mode| mode.reach_of_pattern(pattern))?;
+        if pattern.source() == Source::Any {
+            place.pressure.wildcard();
+        }
+        self.admit_pattern(&place.standing, life, pattern).ok()?;
+        Some((id, place))
+    }
+
+    /// The place of a message, if no other is needed and nothing is wrong with it.
+    #[inline(always)]
+    fn quick_for_envelope(
+        &self,
+        life: Life,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Option<MutexGuard<'_, Place<Q>>> {
+        let (_, place) = self.quick(|mode| mode.reach_of_envelope(envelope))?;
+        self.admit_envelope(&place.standing, life, envelope).ok()?;
+        Some(place)
+    }
+
     fn hold_for_pattern(&self, life: Life, pattern: &Q::Pattern) -> Result<Held<'_, Q>, Error> {
-        self.check_own(pattern.context())?;
         let held = self.hold(|mode| mode.reach_of_pattern(pattern));
-        let standing = held.standing();
-        standing.check_alive(self.id, life)?;
-        let (source, any_tag) = (pattern.source(), pattern.any_tag());
-        standing.terms.check_source(self.id, source, any_tag)?;
+        self.admit_pattern(held.standing(), life, pattern)?;
         Ok(held)
     }
 
-    #[inline]
     fn hold_for_envelope(
         &self,
         life: Life,
         envelope: &EnvelopeOf<Q>,
-    ) -> Result<Held<'_, Q>, Error> {
-        self.check_own(envelope.context())?;
+    ) -> Result<MutexGuard<'_, Place<Q>>, Error> {
         let held = self.hold(|mode| mode.reach_of_envelope(envelope));
-        let standing = held.standing();
+        self.admit_envelope(held.standing(), life, envelope)?;
+        match held {
+            Held::One(_, place) => Ok(place),
+            Held::All(_) => unreachable!("a message is of one place"),
+        }
+    }
+
+    #[inline(always)]
+    fn admit_pattern(
+        &self,
+        standing: &Standing,
+        life: Life,
+        pattern: &Q::Pattern,
+    ) -> Result<(), Error> {
+        self.check_own(pattern.context())?;
         standing.check_alive(self.id, life)?;
-        standing.terms.check_rank(self.id, envelope.source())?;
-        Ok(held)
+        let (source, any_tag) = (pattern.source(), pattern.any_tag());
+        standing.terms.check_source(self.id, source, any_tag)
+    }
+
+    #[inline(always)]
+    fn admit_envelope(
+        &self,
+        standing: &Standing,
+        life: Life,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Result<(), Error> {
+        self.check_own(envelope.context())?;
+        standing.check_alive(self.id, life)?;
+        standing.terms.check_rank(self.id, envelope.source())
     }
 
     #[inline]
@@ -194,7 +268,7 @@ impl<Q: MatchQueues> Context<Q> {
 impl<Q: MatchQueues> Context<Q> {
     /// Takes a message that came before the context was divided: it is earlier than all in the shard.
     #[inline]
-    fn extract_elder(&self, shard: &mut Shard<Q>, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
+    fn extract_elder(&self, shard: &mut Place<Q>, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
         if !shard.elders {
             return None;
         }
@@ -205,11 +279,18 @@ impl<Q: MatchQueues> Context<Q> {
         taken
     }
 
+    /// Takes the earliest receive for a message.
+    fn deliver_at(&self, place: &mut Place<Q>, envelope: &EnvelopeOf<Q>) -> Option<DeliveredOf<Q>> {
+        if place.gate == OPEN {
+            return place.queues.deliver(envelope);
+        }
+        self.deliver_gated(place, envelope)
+    }
+
     /// Takes the earliest receive of two places.
-    #[cold]
     fn deliver_gated(
         &self,
-        shard: &mut Shard<Q>,
+        shard: &mut Place<Q>,
         envelope: &EnvelopeOf<Q>,
     ) -> Option<DeliveredOf<Q>> {
         let here = shard.queues.find_receive(envelope).map(name);
@@ -325,43 +406,4 @@ fn matched<E, R, M>((envelope, message): (E, M), receive: R) -> Post<E, R, M> {
         message,
         receive,
     }
-}
-
-#[inline]
-fn arrive_at<Q: MatchQueues>(
-    queues: &mut Q,
-    budget: Option<&CommonBudget<Q::Message>>,
-    envelope: EnvelopeOf<Q>,
-    message: Q::Message,
-) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
-    if budget.is_none() {
-        return Ok(queues.arrive(envelope, message));
-    }
-    // A message that a receive takes needs no room.
-    match queues.deliver(&envelope) {
-        Some((pattern, receive)) => Ok(Arrive::Matched {
-            pattern,
-            receive,
-            message,
-        }),
-        None => queue_at(queues, budget, envelope, message),
-    }
-}
-
-fn queue_at<Q: MatchQueues>(
-    queues: &mut Q,
-    budget: Option<&CommonBudget<Q::Message>>,
-    envelope: EnvelopeOf<Q>,
-    message: Q::Message,
-) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
-    if let Some(budget) = budget
-        && let Err(error) = budget.take(&message)
-    {
-        return Err(Refused {
-            error,
-            payload: message,
-        });
-    }
-    queues.queue_message(envelope, message);
-    Ok(Arrive::Unexpected)
 }

@@ -1,7 +1,5 @@
 //! What stands behind each lock of a context: queues, and what they know of the context.
 
-use core::fmt;
-
 use super::pressure::Pressure;
 use crate::config::Config;
 use crate::engine::Terms;
@@ -120,67 +118,39 @@ impl Standing {
     }
 }
 
-/// The undivided queues. Once the context is divided they hold the receives that no shard can, and
-/// what was queued before.
-pub(super) struct Whole<Q> {
+/// Queues behind one lock: the undivided ones of a context, or one of its shards.
+///
+/// Once the context is divided the undivided queues hold the receives that no shard can, and what was
+/// queued before.
+pub(super) struct Place<Q> {
     pub(super) queues: Q,
     pub(super) standing: Standing,
-    /// No receive is queued here with a smaller number; [`OPEN`] if none is queued. Kept while divided.
+    /// No receive is queued in the undivided queues with a smaller number; [`OPEN`] only if none is.
+    /// Undivided queues keep it while the context is divided; a shard has it as it last learned it.
     pub(super) gate: u64,
-    pub(super) pressure: Pressure,
-    /// For the queues of shards.
-    pub(super) config: Config,
-}
-
-impl<Q: MatchQueues> Whole<Q> {
-    pub(super) fn absent() -> Self {
-        let config = Config::default();
-        Self {
-            queues: Q::with_config(&config),
-            standing: Standing::ABSENT,
-            gate: OPEN,
-            pressure: Pressure::default(),
-            config,
-        }
-    }
-
-    /// A receive has left.
-    #[inline]
-    pub(super) fn after_receive_left(&mut self) {
-        if self.queues.posted_len() == 0 {
-            self.gate = OPEN;
-        }
-    }
-}
-
-/// The queues of some senders, or of some envelopes.
-pub(super) struct Shard<Q> {
-    pub(super) queues: Q,
-    pub(super) standing: Standing,
-    /// At most the gate of the undivided queues: a receive here with a smaller number was posted before
-    /// any that is queued there.
-    pub(super) gate: u64,
-    /// Messages that came before the context was divided may be left in the undivided queues.
+    /// Of a shard: messages that came before the division may be left in the undivided queues.
     pub(super) elders: bool,
+    /// Of the undivided queues.
+    pub(super) pressure: Pressure,
 }
 
-impl<Q: MatchQueues> Shard<Q> {
+impl<Q: MatchQueues> Place<Q> {
     pub(super) fn absent() -> Self {
         Self {
             queues: Q::with_config(&Config::default()),
             standing: Standing::ABSENT,
             gate: OPEN,
             elders: false,
+            pressure: Pressure::default(),
         }
     }
-}
 
-impl<Q> fmt::Debug for Shard<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shard")
-            .field("standing", &self.standing)
-            .field("gate", &self.gate)
-            .finish_non_exhaustive()
+    /// A receive has left the undivided queues.
+    #[inline]
+    pub(super) fn after_receive_left(&mut self) {
+        if self.queues.posted_len() == 0 {
+            self.gate = OPEN;
+        }
     }
 }
 

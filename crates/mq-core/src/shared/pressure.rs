@@ -1,70 +1,76 @@
 //! [`Pressure`]: whether threads wait for each other often enough that a context is worth dividing.
 
-/// Turns that are looked at together.
-#[cfg(not(loom))]
-const WINDOW: u32 = 1024;
-/// Turns of a window that waited, from which on the context is divided.
-#[cfg(not(loom))]
-const MANY: u32 = 32;
+/// Operations that waited, after which the question is asked.
+const WAITS: u32 = 32;
 
-/// In a model no thread is seen to wait: the fourth operation divides the context, whichever it is.
-#[cfg(loom)]
-const WINDOW: u32 = 4;
-#[cfg(loom)]
-const MANY: u32 = 0;
+/// Entries that may be queued between so many waits: with fewer, one operation in about thirty waits.
+const ENTRIES: u64 = 512;
 
-/// Where more than one operation in so many is for any source, the context stays whole: once divided,
-/// each of them would lock every shard.
-const WILDCARDS: u32 = 16;
+/// Operations for any source among so many entries from which on the context stays whole: divided, each of
+/// them would lock every shard.
+const WILDCARDS: u32 = 32;
 
-/// Counts of the undivided queues' lock, kept under that lock.
+/// Counts of the undivided queues, kept under their lock. An operation that neither waits nor is for any
+/// source counts nothing: the numbers of the entries tell how many there were.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pressure {
-    turns: u32,
-    waited: u32,
+    waits: u32,
     wildcards: u32,
+    since: u64,
 }
 
 impl Pressure {
-    /// Counts an operation; whether it is time to divide the context.
+    /// An operation for any source.
     #[inline]
-    pub(super) fn turn(&mut self, waited: bool, wildcard: bool) -> bool {
-        self.turns += 1;
-        self.waited += u32::from(waited);
-        self.wildcards += u32::from(wildcard);
-        self.turns == WINDOW && self.window_ends()
+    pub(super) fn wildcard(&mut self) {
+        self.wildcards = self.wildcards.saturating_add(1);
     }
 
-    fn window_ends(&mut self) -> bool {
-        let divide = self.waited >= MANY && self.wildcards <= WINDOW / WILDCARDS;
-        *self = Self::default();
+    /// An operation had to wait, when entries had come to number `number`; whether it is time to divide
+    /// the context.
+    pub(super) fn waited(&mut self, number: u64) -> bool {
+        self.waits += 1;
+        if self.waits < WAITS {
+            return false;
+        }
+        let entries = number.saturating_sub(self.since);
+        let divide = entries <= ENTRIES && self.wildcards < WILDCARDS;
+        *self = Self {
+            since: number,
+            ..Self::default()
+        };
         divide
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Whether a window with so many turns of each kind divides.
-    fn divides(waited: u32, wildcards: u32) -> bool {
+    /// Whether as many waits divide a context as the question takes, with `between` entries from one to
+    /// the next and so many wildcards.
+    fn divides(between: u64, wildcards: u32) -> bool {
         let mut pressure = Pressure::default();
-        (0..WINDOW).any(|turn| pressure.turn(turn < waited, turn < wildcards))
+        (0..wildcards).for_each(|_| pressure.wildcard());
+        let mut numbers = (1..=u64::from(WAITS)).map(|wait| wait * between);
+        numbers.any(|number| pressure.waited(number))
     }
 
     #[test]
-    fn waiting_divides_unless_receives_from_any_source_are_frequent() {
-        assert!(!divides(0, 0));
-        assert!(!divides(MANY - 1, 0));
-        assert!(divides(MANY, 0));
-        assert!(divides(MANY, WINDOW / WILDCARDS));
-        assert!(!divides(MANY, WINDOW / WILDCARDS + 1));
+    fn frequent_waiting_divides_unless_receives_from_any_source_are_frequent() {
+        assert!(divides(1, 0));
+        assert!(divides(16, WILDCARDS - 1));
+        assert!(!divides(17, 0));
+        assert!(!divides(1, WILDCARDS));
     }
 
     #[test]
-    fn seldom_waiting_adds_up_to_nothing() {
+    fn what_was_counted_before_the_question_is_forgotten_after_it() {
         let mut pressure = Pressure::default();
-        let divided = (0..100 * WINDOW).any(|turn| pressure.turn(turn % 64 == 0, false));
-        assert!(!divided);
+        let mut numbers = (1..=u64::from(WAITS)).map(|wait| 1000 * wait);
+        assert!(!numbers.any(|number| pressure.waited(number)));
+        let last = 1000 * u64::from(WAITS);
+        let mut soon = (1..=u64::from(WAITS)).map(|wait| last + wait);
+        assert!(soon.any(|number| pressure.waited(number)));
     }
 }

@@ -199,6 +199,20 @@ impl<Q: MatchQueues> SharedContext<Q> {
         Ok((all.posted_len(), all.unexpected_len()))
     }
 
+    /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library that
+    /// knows that threads are coming. Nothing happens if it is divided.
+    ///
+    /// # Cost
+    /// Takes all locks of the context; allocates the shards. Entries stay where they are.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn divide(&self) -> Result<(), Error> {
+        self.shards()?;
+        self.context.divide();
+        Ok(())
+    }
+
     /// Into how many shards the context is divided at the moment; `None` while it is whole.
     ///
     /// # Errors
