@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use super::names::PlaceId;
+use super::names::{PlaceId, count_of};
 use super::options::{Divide, Sharding};
 use super::place::{Mode, OPEN, Place, Reach, Standing, shard_of};
 use super::pressure::Pressure;
@@ -83,23 +83,19 @@ impl<Q: MatchQueues> Context<Q> {
     /// The one place that an operation reaches, if that can be told at once, the lock is free, and
     /// nothing needs to be looked up elsewhere. Otherwise [`hold`](Self::hold) tells.
     #[inline(always)]
-    pub(super) fn quick(
-        &self,
-        reach: impl Fn(Mode) -> Reach,
-    ) -> Option<(PlaceId, MutexGuard<'_, Place<Q>>)> {
+    pub(super) fn quick(&self, reach: impl Fn(Mode) -> Reach) -> Option<MutexGuard<'_, Place<Q>>> {
         let mode = self.guess();
-        let (id, lock) = match reach(mode) {
-            Reach::Whole => (PlaceId::WHOLE, &self.whole),
+        let lock = match reach(mode) {
+            Reach::Whole => &self.whole,
             Reach::Shard(hash) => {
                 let shards = self.shards.get()?;
-                let index = shard_of(hash, shards.len());
-                (PlaceId::shard(index), &shards[index])
+                &shards[shard_of(hash, shards.len())]
             }
             Reach::All => return None,
         };
         let place = lock.try_lock()?;
         let right = place.standing.mode == mode && place.gate == OPEN && !place.elders;
-        right.then_some((id, place))
+        right.then_some(place)
     }
 
     /// Locks the places that an operation reaches, and no others.
@@ -245,17 +241,18 @@ impl<Q: MatchQueues> Context<Q> {
     fn divide_held(&self, all: &mut All<'_, Q>) {
         let whole = &mut *all.whole;
         let mode = whole.standing.divided_mode();
-        let config = Config {
-            first_sequence: whole.queues.next_sequence(),
-            ..self.config.lock().clone()
-        };
+        let config = self.config.lock().clone();
+        let count = count_of(whole.queues.next_sequence());
         whole.gate = if whole.queues.posted_len() == 0 {
             OPEN
         } else {
             0
         };
-        for shard in &mut all.shards {
-            shard.queues = Q::with_config(&config);
+        for (index, shard) in all.shards.iter_mut().enumerate() {
+            shard.queues = Q::with_config(&Config {
+                first_sequence: PlaceId::shard(index).number(count),
+                ..config.clone()
+            });
             shard.gate = whole.gate;
             shard.elders = whole.queues.unexpected_len() > 0;
         }
@@ -275,7 +272,7 @@ impl<Q: MatchQueues> Context<Q> {
         let mut all = self.lock_all();
         all.whole.standing.check_alive(self.id, None)?;
         let removed = self.purge(&mut all, &mut |_| true);
-        let retired = all.next_sequence();
+        let retired = all.next_count();
         let standing = Standing {
             life: all.whole.standing.life,
             ..Standing::ABSENT
@@ -300,10 +297,11 @@ impl<Q: MatchQueues> Context<Q> {
 }
 
 impl<Q: MatchQueues> All<'_, Q> {
-    /// A number greater than those of all entries so far.
-    pub(super) fn next_sequence(&self) -> u64 {
-        let shards = self.shards.iter().map(|shard| shard.queues.next_sequence());
-        shards.fold(self.whole.queues.next_sequence(), u64::max)
+    /// A count greater than those of all entries so far.
+    pub(super) fn next_count(&self) -> u64 {
+        let places = self.shards.iter().chain([&self.whole]);
+        let counts = places.map(|place| count_of(place.queues.next_sequence()));
+        counts.fold(0, u64::max)
     }
 
     /// Shows the entries of every place.

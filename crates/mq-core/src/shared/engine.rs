@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::directory::{Directory, Found};
-use super::names::first_inner;
+use super::names::count_of;
 use super::options::Sharding;
 use super::shared_context::SharedContext;
 use super::sync::Mutex;
@@ -33,9 +33,9 @@ use crate::queues::{
 /// # Order
 /// Each operation takes effect at one moment between call and return. An arriving message takes the
 /// earliest posted receive that matches it. A receive takes, of each sender's messages, the earliest
-/// that it matches; which sender's, if it names none, is free in a divided context, except that a message
-/// gives way to at most those that arrived before the next operation for any source. An undivided
-/// context answers exactly as [`Engine`](crate::Engine) does.
+/// that it matches. Which sender's, if it names none, is free in a divided context; but once such a
+/// receive has taken a message, those that arrive later overtake none that waits. An undivided context
+/// answers exactly as [`Engine`](crate::Engine) does.
 ///
 /// # Example
 /// ```
@@ -99,7 +99,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 
     /// An engine without contexts.
     pub fn with_options(options: EngineOptions<Q::Message>, sharding: Sharding) -> Self {
-        let retired = first_inner(options.first_sequence);
+        let retired = count_of(options.first_sequence);
         Self {
             directory: Directory::new(),
             sharding,

@@ -34,21 +34,22 @@
 //! so in every place, and one made anew has another life, which the handles of the old one do not have.
 //! The guess may be as old as it likes: it costs a turn and decides nothing.
 //!
-//! **The order of receives** (NUMBER). Before a receive from any source is queued, with all locks held, all
-//! places are made to number from the same number `k` on, and the receive gets `k`. Receives that
-//! shards queued before have numbers below `k`; those queued after have `k` or more. So, of a receive in a
-//! shard and one in the undivided queues, the first was posted earlier exactly if its number is smaller.
-//! What is in the undivided queues from before the division has numbers below all in shards, since shards
+//! **The order of receives** (NUMBER). A number is a place and a count; counts are compared. Before a receive
+//! from any source is queued, with all locks held, all places are made to count from the same `k` on, and
+//! the receive gets `k`. Receives that shards queued before have counts below `k`; those queued after have
+//! `k` or more. So, of a receive in a
+//! shard and one in the undivided queues, the first was posted earlier exactly if its count is smaller.
+//! What is in the undivided queues from before the division has counts below all in shards, since shards
 //! begin where the undivided queues had come to.
 //!
 //! **The gate** (GATE-CLOSE, GATE-OPEN). While a shard's lock is held, *no receive in the undivided queues
-//! has a number below the shard's gate*. A receive is added to the undivided queues of a divided context
-//! only with all locks held, and then every gate is set to at most its number before the first lock is
+//! has a count below the shard's gate*. A receive is added to the undivided queues of a divided context
+//! only with all locks held, and then every gate is set to at most its count before the first lock is
 //! released. A gate is raised only with both locks held, to the undivided queues' own, which is above
-//! a queued receive's number only if none is queued. Removing a receive needs the undivided queues' lock
+//! a queued receive's count only if none is queued. Removing a receive needs the undivided queues' lock
 //! alone and breaks nothing. So a message that holds its shard's lock may leave the undivided queues out
-//! in two cases: the gate is open (above every number), and nothing is queued there; or the
-//! earliest receive of the shard has a number below the gate, and is earlier than all there. Neither can
+//! in two cases: the gate is open (above every count), and nothing is queued there; or the
+//! earliest receive of the shard has a count below the gate, and is earlier than all there. Neither can
 //! change before it releases the shard's lock, since to add a receive takes that lock too. In any other case
 //! it takes the second lock, and compares.
 //!
@@ -65,7 +66,7 @@
 //! matched, a receive's messages are in one shard because they are equal.
 //!
 //! Order between senders is kept by an operation for any source as follows: elders first, in order; then
-//! by number; and after each such operation that takes a message all places number from the same number
+//! by count; and after each such operation that takes a message all places count from the same number
 //! on, so that a message is overtaken at most by those that arrived before the next such operation.
 //!
 //! `tests/loom_gate.rs` tries all interleavings of these races on this code, and `docs/memory-model.md` tells
@@ -74,6 +75,7 @@
 mod context;
 mod directory;
 mod engine;
+mod gated;
 mod names;
 mod operations;
 mod options;

@@ -1,9 +1,12 @@
-//! Handles of the shared engine: the handle that the queues gave, and which queues they are.
+//! Numbers of the shared engine: which queues an entry is in, and its place in order.
+//!
+//! The queues of a place begin to number at the place's own first number, so that the handles which they
+//! give name the place without being rewritten.
 
 use crate::handle::Handle;
 
-/// Low bits of a number that tell the place; 2^57 numbers are left.
-const PLACE_BITS: u32 = 7;
+/// Bits of a number that count; the upper seven tell the place.
+const COUNT_BITS: u32 = 57;
 
 /// Which queues of a context: the undivided ones, or a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,32 +21,27 @@ impl PlaceId {
         Self(index as u8 + 1)
     }
 
+    /// The place that gave a handle.
+    pub(super) const fn of(handle: Handle) -> Self {
+        Self((handle.sequence() >> COUNT_BITS) as u8)
+    }
+
     /// The number of the shard; `None` for the undivided queues.
     pub(super) fn index(self) -> Option<usize> {
         usize::from(self.0).checked_sub(1)
     }
+
+    /// The number that queues here give to what is `count`-th in order.
+    #[inline]
+    pub(super) const fn number(self, count: u64) -> u64 {
+        (self.0 as u64) << COUNT_BITS | count
+    }
 }
 
-/// What the caller gets for a handle of the queues at `place`: its numbers grow in posting order in
-/// each place, and no two places give the same.
+/// The place in order that a number tells: comparable over all places of a context.
 #[inline]
-pub(super) fn outer(handle: Handle, place: PlaceId) -> Handle {
-    let number = handle.sequence() << PLACE_BITS | u64::from(place.0);
-    Handle::new(handle.context(), handle.slot(), number)
-}
-
-/// The place and the handle there that [`outer`] made a handle of.
-#[inline]
-pub(super) fn inner(handle: Handle) -> (PlaceId, Handle) {
-    let number = handle.sequence();
-    let place = PlaceId((number & ((1 << PLACE_BITS) - 1)) as u8);
-    let within = Handle::new(handle.context(), handle.slot(), number >> PLACE_BITS);
-    (place, within)
-}
-
-/// The first number within a place whose outer form is not below `outer`.
-pub(super) const fn first_inner(outer: u64) -> u64 {
-    outer.div_ceil(1 << PLACE_BITS)
+pub(super) const fn count_of(number: u64) -> u64 {
+    number & ((1 << COUNT_BITS) - 1)
 }
 
 #[cfg(test)]
@@ -53,11 +51,14 @@ mod tests {
     use crate::shared::options::MOST_SHARDS;
 
     #[test]
-    fn a_handle_leads_back_to_its_place() {
+    fn a_number_tells_its_place_and_its_count() {
         let shards = (0..MOST_SHARDS).map(PlaceId::shard);
         for place in shards.chain([PlaceId::WHOLE]) {
-            let handle = Handle::new(ContextId(3), 5, (1 << 57) - 1);
-            assert_eq!(inner(outer(handle, place)), (place, handle));
+            for count in [0, 1, (1 << COUNT_BITS) - 1] {
+                let number = place.number(count);
+                let handle = Handle::new(ContextId(3), 5, number);
+                assert_eq!((PlaceId::of(handle), count_of(number)), (place, count));
+            }
         }
     }
 }

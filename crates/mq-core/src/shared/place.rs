@@ -9,7 +9,7 @@ use crate::hash::mix;
 use crate::pattern::{Pattern, Source};
 use crate::queues::MatchQueues;
 
-/// A gate that no number is above: nothing needs to be looked up in the undivided queues.
+/// A gate that no count is above: nothing needs to be looked up in the undivided queues.
 pub(super) const OPEN: u64 = u64::MAX;
 
 /// How a context's entries are distributed over its places.
@@ -125,7 +125,7 @@ impl Standing {
 pub(super) struct Place<Q> {
     pub(super) queues: Q,
     pub(super) standing: Standing,
-    /// No receive is queued in the undivided queues with a smaller number; [`OPEN`] only if none is.
+    /// No receive is queued in the undivided queues with a smaller count; [`OPEN`] only if none is.
     /// Undivided queues keep it while the context is divided; a shard has it as it last learned it.
     pub(super) gate: u64,
     /// Of a shard: messages that came before the division may be left in the undivided queues.
