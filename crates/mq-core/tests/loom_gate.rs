@@ -240,8 +240,8 @@ fn a_gate_that_opens_and_closes_at_once_is_closed() {
         let posting = thread::spawn(move || post(&other, Source::Any, "second"));
         assert_eq!(arrive(&context, 0, 1), Got::Receive("first"));
         assert_eq!(posting.join().expect("no panic"), Got::Queued);
-        assert_eq!(arrive(&context, 1, 2), Got::Receive("second"));
-        assert_eq!(arrive(&context, 0, 3), Got::Queued);
+        assert_eq!(arrive(&context, 0, 2), Got::Receive("second"));
+        assert_eq!(arrive(&context, 1, 3), Got::Queued);
     });
 }
 
@@ -291,6 +291,37 @@ fn a_new_life_sees_nothing_of_the_old() {
         let next = next.expect("it was freed");
         let _ = arriving.join().expect("no panic");
         assert_eq!(lengths(&next), (0, 0));
+    });
+}
+
+/// [STAND]: a message by number, while a divided context is freed and an undivided one is made, is of one
+/// of the two or of none.
+#[test]
+fn a_message_is_of_one_life_or_of_none() {
+    let expected = [(0, Got::Queued), (0, Got::Unknown), (1, Got::Queued)];
+    outcomes(&expected, || {
+        let (engine, context) = engine(Divide::Never);
+        assert_eq!(context.divide(), Ok(()));
+        let engine = Arc::new(engine);
+        let other = Arc::clone(&engine);
+        let arriving =
+            thread::spawn(
+                move || match other.arrive(MpiEnvelope::new(CONTEXT, 1, TAG), 1) {
+                    Ok(Arrive::Unexpected) => Got::Queued,
+                    Ok(Arrive::Matched { .. }) => unreachable!("nothing is posted"),
+                    Err(_) => Got::Unknown,
+                },
+            );
+        let mut back = 0;
+        let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
+        assert_eq!(freed, Ok(()));
+        let next = engine.create_context(CONTEXT, ContextOptions::new());
+        let next = next.expect("it was freed");
+        let arrived = arriving.join().expect("no panic");
+        if (back, arrived) == (0, Got::Queued) {
+            assert_eq!(post(&next, 1, "named"), Got::Message(1));
+        }
+        (back, arrived)
     });
 }
 

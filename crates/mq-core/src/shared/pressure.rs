@@ -3,12 +3,14 @@
 /// Operations that waited, after which the question is asked.
 const WAITS: u32 = 32;
 
-/// Entries that may be queued between so many waits: with fewer, one operation in about thirty waits.
-const ENTRIES: u64 = 512;
+/// Entries that may be queued during so many waits. A wait costs as much as a hundred operations or more,
+/// and a lock that is fought for is taken again and again by the thread that has it, so that even then
+/// only one operation in hundreds waits.
+const ENTRIES: u64 = 1024 * WAITS as u64;
 
-/// Operations for any source among so many entries from which on the context stays whole: divided, each of
-/// them would lock every shard.
-const WILDCARDS: u32 = 32;
+/// With more than one operation for any source to so many entries the context stays whole: divided, each
+/// of them would lock every shard.
+const WILDCARDS: u64 = 32;
 
 /// Counts of the undivided queues, kept under their lock. An operation that neither waits nor is for any
 /// source counts nothing: the numbers of the entries tell how many there were.
@@ -34,7 +36,7 @@ impl Pressure {
             return false;
         }
         let entries = number.saturating_sub(self.since);
-        let divide = entries <= ENTRIES && self.wildcards < WILDCARDS;
+        let divide = entries <= ENTRIES && u64::from(self.wildcards) * WILDCARDS <= entries;
         *self = Self {
             since: number,
             ..Self::default()
@@ -59,17 +61,19 @@ mod tests {
     #[test]
     fn frequent_waiting_divides_unless_receives_from_any_source_are_frequent() {
         assert!(divides(1, 0));
-        assert!(divides(16, WILDCARDS - 1));
-        assert!(!divides(17, 0));
-        assert!(!divides(1, WILDCARDS));
+        assert!(divides(1024, 0));
+        assert!(!divides(1025, 0));
+        assert!(divides(1024, 1024));
+        assert!(!divides(1024, 1025));
+        assert!(!divides(1, 2));
     }
 
     #[test]
     fn what_was_counted_before_the_question_is_forgotten_after_it() {
         let mut pressure = Pressure::default();
-        let mut numbers = (1..=u64::from(WAITS)).map(|wait| 1000 * wait);
+        let mut numbers = (1..=u64::from(WAITS)).map(|wait| 5000 * wait);
         assert!(!numbers.any(|number| pressure.waited(number)));
-        let last = 1000 * u64::from(WAITS);
+        let last = 5000 * u64::from(WAITS);
         let mut soon = (1..=u64::from(WAITS)).map(|wait| last + wait);
         assert!(soon.any(|number| pressure.waited(number)));
     }
