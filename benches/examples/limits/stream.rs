@@ -28,7 +28,7 @@ const PAIRS: u32 = 16_384;
 const AT_ONCE: usize = 2048;
 
 impl Stream {
-    fn repeated(fill: Vec<Step>, steps: Vec<Step>) -> Self {
+    fn repeated(fill: Vec<Step>, steps: &[Step]) -> Self {
         let copies = AT_ONCE.div_ceil(steps.len() / 2);
         let steps = steps.repeat(copies);
         let pairs = u32::try_from(steps.len() / 2).unwrap_or(u32::MAX);
@@ -102,10 +102,12 @@ pub(crate) fn fill_and_drain(queue: Queue, keys: &[Key], order: Order) -> Stream
     let messages = |keys: Vec<Key>| keys.into_iter().map(message);
     let receives = |keys: Vec<Key>| keys.into_iter().map(receive);
     let steps = match queue {
-        Queue::Posted => receives(keys.to_vec()).chain(messages(drained)).collect(),
+        Queue::Posted => receives(keys.to_vec())
+            .chain(messages(drained))
+            .collect::<Vec<_>>(),
         Queue::Unexpected => messages(keys.to_vec()).chain(receives(drained)).collect(),
     };
-    Stream::repeated(Vec::new(), steps)
+    Stream::repeated(Vec::new(), &steps)
 }
 
 /// What a receive of a mix does not say.
@@ -204,7 +206,7 @@ pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
             left.swap_remove(i);
         }
     }
-    Stream::repeated(Vec::new(), steps)
+    Stream::repeated(Vec::new(), &steps)
 }
 
 /// A random number of 31 bits, as a tag.

@@ -11,7 +11,7 @@ use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
     Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf, Removed,
-    RemovedOf, Scope, TakenOf,
+    RemovedOf, Scope, ShownOf, TakenOf,
 };
 use crate::slab::Slab;
 
@@ -311,6 +311,18 @@ impl<A: Arrangement> MatchQueues for A {
         Some((MessageHandle::new(name), envelope, message))
     }
 
+    fn find_receive_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>> {
+        let slot = self.peek_posted(envelope, meter)?;
+        let posted = &self.slabs().posted;
+        let pattern = *posted.key(slot);
+        let name = Handle::new(pattern.context(), slot, posted.sequence(slot));
+        Some((name, pattern, posted.payload(slot)?))
+    }
+
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         let name = message.name();
         let unexpected = &self.slabs().unexpected;
@@ -400,10 +412,14 @@ impl<A: Arrangement> MatchQueues for A {
         posted.next_sequence().max(unexpected.next_sequence())
     }
 
-    fn add_context(&mut self, config: &Config) {
+    fn raise_sequence(&mut self, sequence: u64) {
         let Slabs { posted, unexpected } = self.slabs_mut();
-        posted.raise_sequence(config.first_sequence);
-        unexpected.raise_sequence(config.first_sequence);
+        posted.raise_sequence(sequence);
+        unexpected.raise_sequence(sequence);
+    }
+
+    fn add_context(&mut self, config: &Config) {
+        self.raise_sequence(config.first_sequence);
         self.context_added(config);
     }
 

@@ -17,6 +17,14 @@ pub enum Error {
     /// The context exists already.
     #[error("context {0} exists already; free it before creating it again")]
     ContextExists(ContextId),
+    /// An operation through the handle of one context names another.
+    #[error("the handle is of context {handle}, but context {named} was named; use its own handle")]
+    OtherContext {
+        /// The context of the handle.
+        handle: ContextId,
+        /// The context of the receive or message.
+        named: ContextId,
+    },
     /// A context cannot have 0 ranks.
     #[error("context {0} cannot have 0 ranks; leave the size out if it is unknown")]
     NoRanks(ContextId),

@@ -27,6 +27,7 @@
 //! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready families: [`mpi`], [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
+//! - [`SharedEngine`](shared::SharedEngine): the same operations, from many threads.
 //! - [`Arrangement`](arrangement::Arrangement): the short way to write a structure of your own.
 //! - [`Meter`], [`Footprint`]: what a search cost, what a structure weighs.
 
@@ -44,6 +45,8 @@ mod meter;
 pub mod mpi;
 mod pattern;
 mod queues;
+#[cfg(feature = "shared")]
+pub mod shared;
 pub mod slab;
 pub mod structures;
 pub mod tagged;
@@ -59,7 +62,7 @@ pub use meter::{Meter, Queue, Unmetered, Visits};
 pub use pattern::{BitsOf, Pattern, Source, matches};
 pub use queues::{
     Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf,
-    Removed, RemovedOf, Scope, SeenOf, TakenOf,
+    Removed, RemovedOf, Scope, SeenOf, ShownOf, TakenOf,
 };
 
 /// The README's example is compiled and run with the doctests.

@@ -107,6 +107,13 @@ pub type FoundOf<'a, Q> = (
     &'a <Q as MatchQueues>::Message,
 );
 
+/// A posted receive shown, named and left in place.
+pub type ShownOf<'a, Q> = (
+    Handle,
+    <Q as MatchQueues>::Pattern,
+    &'a <Q as MatchQueues>::Receive,
+);
+
 /// The posted receive queue and the unexpected message queue, in one searchable object.
 ///
 /// Every operation of MPI searches one queue and, failing, inserts into the other, so a structure
@@ -208,6 +215,13 @@ pub trait MatchQueues: Sized {
         meter: &mut impl Meter,
     ) -> Option<FoundOf<'_, Self>>;
 
+    /// [`find_receive`](Self::find_receive), reporting the cost of its search.
+    fn find_receive_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>>;
+
     /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
     ///
     /// # Cost
@@ -262,6 +276,10 @@ pub trait MatchQueues: Sized {
     /// A number greater than those of all handles given so far, of receives and of messages.
     fn next_sequence(&self) -> u64;
 
+    /// Numbers the receives and messages that are queued from now on from `sequence` at least: for a
+    /// caller who compares the numbers of several objects.
+    fn raise_sequence(&mut self, sequence: u64);
+
     /// One more context will use these queues, which serve several: handles given from now on are
     /// numbered from `config.first_sequence`, and its size may be larger than those known.
     ///
@@ -310,6 +328,14 @@ pub trait MatchQueues: Sized {
     #[inline]
     fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundOf<'_, Self>> {
         self.find_metered(pattern, &mut Unmetered)
+    }
+
+    /// Shows the earliest posted receive that matches a message and names it, so that
+    /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
+    /// [`find`](Self::find), for a caller who compares the first matches of several objects.
+    #[inline]
+    fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<ShownOf<'_, Self>> {
+        self.find_receive_metered(envelope, &mut Unmetered)
     }
 
     /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.

@@ -186,7 +186,7 @@ fn deep_queues_agree_with_arrays_of_ranks() {
             (Phase::Unexpected, 12_000),
             (Phase::Mixed, 5_000),
             (Phase::Drain, 1_500),
-            (Phase::Posted, 3_000),
+            (Phase::Posted, 6_000),
             (Phase::Drain, 0),
         ] {
             run(phase, until, one_wild_in, &mut pair, &mut random);

@@ -2,8 +2,8 @@
 
 use mq_core::{
     Arrive, ArriveOf, Config, Entry, EntryOf, Envelope, EnvelopeOf, FoundOf, Handle, MatchQueues,
-    MessageHandle, Meter, Pattern, Post, PostOf, Queue, Removed, RemovedOf, Scope, SeenOf, TakenOf,
-    matches,
+    MessageHandle, Meter, Pattern, Post, PostOf, Queue, Removed, RemovedOf, Scope, SeenOf, ShownOf,
+    TakenOf, matches,
 };
 
 /// An ordered list of receives and one of messages, searched from the front.
@@ -122,6 +122,17 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         Some((MessageHandle::new(name), *envelope, message))
     }
 
+    fn find_receive_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>> {
+        let position = self.first_receive(envelope, meter)?;
+        let (sequence, pattern, receive) = &self.posted[position];
+        let name = Handle::new(pattern.context(), 0, *sequence);
+        Some((name, *pattern, receive))
+    }
+
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         let named = |entry: &(u64, _, _)| entry.0 == message.name().sequence();
         let position = self.unexpected.iter().position(named)?;
@@ -185,8 +196,12 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         self.next_sequence
     }
 
+    fn raise_sequence(&mut self, sequence: u64) {
+        self.next_sequence = self.next_sequence.max(sequence);
+    }
+
     fn add_context(&mut self, config: &Config) {
-        self.next_sequence = self.next_sequence.max(config.first_sequence);
+        self.raise_sequence(config.first_sequence);
     }
 
     fn clear(&mut self) {

@@ -8,7 +8,8 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::*;
 use mq_core::tagged::TaggedPattern;
 use mq_trace::conformance::{
-    Divergence, Setup, compare, compare_engine, compare_tagged, decode, parse_steps, random_steps,
+    Divergence, Setup, compare, compare_divided, compare_engine, compare_shared, compare_tagged,
+    decode, parse_steps, random_steps,
 };
 use proptest::prelude::*;
 
@@ -97,6 +98,34 @@ macro_rules! conformance {
                 ) {
                     let setup = Setup::small().with_marks(high, low);
                     compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
+                }
+            }
+
+            proptest! {
+                #![proptest_config(config())]
+
+                #[test]
+                fn a_shared_engine_agrees_with_the_oracle(
+                    bytes in steps(),
+                    entries in 0_usize..20,
+                    weight in 0_u64..60,
+                ) {
+                    let steps = decode(&bytes);
+                    compare_shared::<Mpi>(&Setup::small(), &steps).map_err(|d| fail(&d))?;
+                    let limited = Setup::small().with_budgets(entries, weight);
+                    compare_shared::<Mpi>(&limited, &steps).map_err(|d| fail(&d))?;
+                }
+
+                #[test]
+                fn a_divided_engine_agrees_with_the_oracle(
+                    bytes in steps(),
+                    entries in 0_usize..20,
+                    weight in 0_u64..60,
+                ) {
+                    let steps = decode(&bytes);
+                    compare_divided::<Mpi>(&Setup::small(), &steps).map_err(|d| fail(&d))?;
+                    let limited = Setup::small().with_budgets(entries, weight);
+                    compare_divided::<Mpi>(&limited, &steps).map_err(|d| fail(&d))?;
                 }
             }
 

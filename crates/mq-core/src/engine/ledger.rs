@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::hash::MixMap;
 
 /// What is called when a high mark is reached.
-pub(super) type HighWaterCall = Box<dyn FnMut(Used) + Send + Sync>;
+pub(crate) type HighWaterCall = Box<dyn FnMut(Used) + Send + Sync>;
 
 /// The table of sources keeps this much for the next burst, as a slab does.
 const KEPT_BYTES: usize = 256 << 10;
@@ -17,7 +17,7 @@ const KEPT_BYTES: usize = 256 << 10;
 const KEPT_SOURCES: usize = 7 << 10;
 
 /// The use of a budget; only an engine that has one, or a high-water mark, has this.
-pub(super) struct Ledger<M> {
+pub(crate) struct Ledger<M> {
     budget: Budget<M>,
     used: Used,
     /// By context and rank, where the budget limits sources; none whose use is 0.

@@ -1,18 +1,24 @@
 //! [`Engine`]: contexts, their promises, budgets, and the structure that serves each.
 
 mod budget;
+#[cfg(feature = "shared")]
+mod common_budget;
 mod directory;
 mod halves;
 mod ledger;
 mod options;
+mod terms;
 
 use core::fmt;
 
 pub use self::budget::{Budget, HighWater, Used};
-pub use self::directory::Limits;
-use self::directory::{Context, Directory, Promises};
+#[cfg(feature = "shared")]
+pub(crate) use self::common_budget::CommonBudget;
+use self::directory::{Context, Directory};
 use self::ledger::Ledger;
 pub use self::options::{ContextOptions, EngineOptions};
+pub use self::terms::Limits;
+pub(crate) use self::terms::Terms;
 use crate::collective::CollectiveCall;
 use crate::config::{Config, Tuning};
 use crate::envelope::{ContextId, Envelope, Rank};
@@ -118,9 +124,7 @@ impl<Q: MatchQueues> Engine<Q> {
         if self.directory.get(id).is_some() {
             return Err(Error::ContextExists(id));
         }
-        if options.size == Some(0) {
-            return Err(Error::NoRanks(id));
-        }
+        let terms = Terms::new(id, &options)?;
         let config = Config {
             kind: options.kind.unwrap_or(self.kind),
             size: options.size,
@@ -136,8 +140,7 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         let context = Context {
             object,
-            last_rank: options.size.map_or(u32::MAX, |size| size - 1),
-            promises: Promises::new(options.no_any_source, options.no_any_tag),
+            terms,
             shares_object,
         };
         self.directory.insert(id, context);
@@ -205,7 +208,8 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// What a context admits, for a caller that checks arguments itself; `None` if it is unknown.
     pub fn limits(&self, context: u32) -> Option<Limits> {
-        self.directory.get(ContextId(context)).map(Context::limits)
+        let context = self.directory.get(ContextId(context))?;
+        Some(context.terms.limits())
     }
 
     /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it: for a
@@ -224,7 +228,7 @@ impl<Q: MatchQueues> Engine<Q> {
     ) -> Result<&mut Q, Error> {
         let id = ContextId(context);
         let found = self.context(id)?;
-        found.check_source(id, source, any_tag)?;
+        found.terms.check_source(id, source, any_tag)?;
         let object = found.object as usize;
         Ok(&mut self.objects[object])
     }
@@ -239,7 +243,7 @@ impl<Q: MatchQueues> Engine<Q> {
     pub fn queues_for_message(&mut self, context: u32, source: u32) -> Result<&mut Q, Error> {
         let id = ContextId(context);
         let found = self.context(id)?;
-        found.check_rank(id, Rank(source))?;
+        found.terms.check_rank(id, Rank(source))?;
         let object = found.object as usize;
         Ok(&mut self.objects[object])
     }
@@ -263,14 +267,18 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline(always)]
     fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
         let context = self.context(pattern.context())?;
-        context.check_source(pattern.context(), pattern.source(), pattern.any_tag())?;
+        context
+            .terms
+            .check_source(pattern.context(), pattern.source(), pattern.any_tag())?;
         Ok(context.object as usize)
     }
 
     #[inline(always)]
     fn for_envelope(&self, envelope: &EnvelopeOf<Q>) -> Result<usize, Error> {
         let context = self.context(envelope.context())?;
-        context.check_rank(envelope.context(), envelope.source())?;
+        context
+            .terms
+            .check_rank(envelope.context(), envelope.source())?;
         Ok(context.object as usize)
     }
 

@@ -9,11 +9,11 @@ use crate::structures::Kind;
 
 /// What an engine is told when it is made.
 pub struct EngineOptions<M> {
-    pub(super) kind: Kind,
-    pub(super) tuning: Tuning,
-    pub(super) budget: Budget<M>,
-    pub(super) high_water: Option<(HighWater, HighWaterCall)>,
-    pub(super) first_sequence: u64,
+    pub(crate) kind: Kind,
+    pub(crate) tuning: Tuning,
+    pub(crate) budget: Budget<M>,
+    pub(crate) high_water: Option<(HighWater, HighWaterCall)>,
+    pub(crate) first_sequence: u64,
 }
 
 impl<M> EngineOptions<M> {
@@ -125,11 +125,11 @@ impl<M> Default for EngineOptions<M> {
 /// MPI 4.1 §7.4.4), and its structure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextOptions {
-    pub(super) size: Option<u32>,
-    pub(super) kind: Option<Kind>,
-    pub(super) no_any_source: bool,
-    pub(super) no_any_tag: bool,
-    pub(super) allow_overtaking: bool,
+    pub(crate) size: Option<u32>,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) no_any_source: bool,
+    pub(crate) no_any_tag: bool,
+    pub(crate) allow_overtaking: bool,
 }
 
 impl ContextOptions {

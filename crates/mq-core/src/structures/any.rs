@@ -8,7 +8,7 @@ use crate::memory::{Footprint, Memory};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, TakenOf,
+    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, ShownOf, TakenOf,
 };
 
 macro_rules! any_queues {
@@ -164,6 +164,14 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         each!(self, queues => queues.find_metered(pattern, meter))
     }
 
+    fn find_receive_metered(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>> {
+        each!(self, queues => queues.find_receive_metered(envelope, meter))
+    }
+
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         each!(self, queues => queues.take(message))
     }
@@ -202,6 +210,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
 
     fn next_sequence(&self) -> u64 {
         each!(self, queues => queues.next_sequence())
+    }
+
+    fn raise_sequence(&mut self, sequence: u64) {
+        each!(self, queues => queues.raise_sequence(sequence));
     }
 
     fn add_context(&mut self, config: &Config) {

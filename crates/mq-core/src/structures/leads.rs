@@ -13,7 +13,7 @@ use crate::memory::{Footprint, Memory, vec_bytes};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, TakenOf,
+    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, ShownOf, TakenOf,
 };
 
 /// A structure of one context, lifted to many.
@@ -142,6 +142,15 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
             .find_metered(pattern, meter)
     }
 
+    fn find_receive_metered(
+        &mut self,
+        envelope: &EnvelopeOf<S>,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>> {
+        self.find_mut(envelope.context(), meter)?
+            .find_receive_metered(envelope, meter)
+    }
+
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         self.find_mut(message.name().context(), &mut crate::Unmetered)?
             .take(message)
@@ -189,6 +198,13 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
     fn next_sequence(&self) -> u64 {
         let sequences = self.queues.iter().map(S::next_sequence);
         sequences.max().unwrap_or(self.config.first_sequence)
+    }
+
+    fn raise_sequence(&mut self, sequence: u64) {
+        self.config.first_sequence = self.config.first_sequence.max(sequence);
+        self.queues
+            .iter_mut()
+            .for_each(|q| q.raise_sequence(sequence));
     }
 
     fn add_context(&mut self, config: &Config) {

@@ -21,6 +21,7 @@
 mod decode;
 mod family;
 mod model;
+mod shared;
 mod step;
 mod subject;
 
@@ -29,12 +30,14 @@ use std::sync::Arc;
 
 use mq_core::config::Clusters;
 use mq_core::mpi::MpiPattern;
+use mq_core::shared::Divide;
 use mq_core::tagged::TaggedPattern;
 use mq_core::{ContextId, HighWater, MatchQueues, Rank, Tuning};
 
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
 use self::model::Model;
+use self::shared::{Following, Shared, whole_steps};
 pub use self::step::{Carried, Step, StepError, Wanted, parse_steps};
 use self::subject::{Bare, Engined, Outcome, Subject};
 
@@ -237,6 +240,45 @@ where
         &mut Model::of_engine(setup),
         steps,
     )
+}
+
+/// Compares a shared engine over the queues `Q`, its contexts undivided and used by one thread, with the
+/// oracle: it answers as an engine does.
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare_shared<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    run::<Mpi>(
+        &mut Shared::<Q>::new(setup, Divide::Never),
+        &mut Model::of_engine(setup),
+        &whole_steps(steps),
+    )
+}
+
+/// Compares a shared engine over the queues `Q`, its contexts divided and used by one thread, with the
+/// oracle. An operation for any source may choose the sender; all else is as in [`compare_shared`].
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare_divided<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    let steps = whole_steps(steps);
+    let mut subject = Shared::<Q>::new(setup, Divide::AtOnce);
+    let mut model = Following::new(Model::<MpiPattern>::of_engine(setup));
+    let mut outcomes = Vec::with_capacity(steps.len());
+    for step in &steps {
+        let got = subject.perform::<Mpi>(step);
+        let expected = model.perform::<Mpi>(step, &got);
+        outcomes.push(Recorded::of(step, &expected));
+        same(&expected, &got, &steps, &outcomes)?;
+        same(&model.lengths(), &subject.lengths(), &steps, &outcomes)?;
+    }
+    same(&model.contents(), &subject.contents(), &steps, &outcomes)
 }
 
 /// [`compare`] for envelopes with a 64-bit tag and an ignore mask.

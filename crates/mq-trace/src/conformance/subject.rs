@@ -51,7 +51,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    fn next_receive(&mut self) -> u32 {
+    pub(super) fn next_receive(&mut self) -> u32 {
         self.handles.push(None);
         u32::try_from(self.handles.len() - 1).expect("few steps")
     }
@@ -61,7 +61,11 @@ impl Numbers {
         self.messages - 1
     }
 
-    fn posted<E: core::fmt::Debug>(&mut self, receive: u32, post: Post<E, u32, u32>) -> Outcome {
+    pub(super) fn posted<E: core::fmt::Debug>(
+        &mut self,
+        receive: u32,
+        post: Post<E, u32, u32>,
+    ) -> Outcome {
         match post {
             Post::Queued(handle) => {
                 self.handles[receive as usize] = Some(handle);
@@ -97,12 +101,12 @@ impl Numbers {
         }
     }
 
-    fn handle(&self, receive: u32) -> Option<Handle> {
+    pub(super) fn handle(&self, receive: u32) -> Option<Handle> {
         self.handles.get(receive as usize).copied().flatten()
     }
 }
 
-fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> Outcome {
+pub(super) fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> Outcome {
     match arrival {
         Arrive::Unexpected => Outcome::Unexpected,
         Arrive::Matched {
@@ -116,7 +120,7 @@ fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> O
     }
 }
 
-fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
+pub(super) fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
     match found {
         Some((partner, number)) => Outcome::Matched(number, format!("{partner:?}")),
         None => Outcome::Nothing,
@@ -124,7 +128,11 @@ fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
 }
 
 /// Whether a purge step chooses an entry.
-fn chosen<P: Pattern>(entry: &Entry<'_, P, u32, u32>, comm: u32, source: Option<u32>) -> bool {
+pub(super) fn chosen<P: Pattern>(
+    entry: &Entry<'_, P, u32, u32>,
+    comm: u32,
+    source: Option<u32>,
+) -> bool {
     let (context, from) = match entry {
         Entry::Posted(pattern, _) => (pattern.context(), pattern.source()),
         Entry::Unexpected(envelope, _) => (envelope.context(), Source::Rank(envelope.source())),
@@ -132,14 +140,14 @@ fn chosen<P: Pattern>(entry: &Entry<'_, P, u32, u32>, comm: u32, source: Option<
     context.0 == comm && source.is_none_or(|rank| from == Source::from(rank))
 }
 
-fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
+pub(super) fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
     match removed {
         Removed::Posted(pattern, receive) => format!("{pattern:?} {receive}"),
         Removed::Unexpected(envelope, message) => format!("{envelope:?} {message}"),
     }
 }
 
-fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
+pub(super) fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
     match entry {
         Entry::Posted(p, receive) => (p.context().0, format!("{p:?} {receive}")),
         Entry::Unexpected(e, message) => (e.context().0, format!("{e:?} {message}")),
@@ -208,7 +216,13 @@ where
                 found(seen.map(|(envelope, &message)| (envelope, message)))
             }
             Step::Extract(wanted) => found(queues.extract(&F::pattern(wanted))),
-            Step::Deliver(carried) => found(queues.deliver(&F::envelope(carried))),
+            Step::Deliver(carried) => {
+                let shown = queues.find_receive(&F::envelope(carried));
+                let shown = found(shown.map(|(_, pattern, &receive)| (pattern, receive)));
+                let delivered = found(queues.deliver(&F::envelope(carried)));
+                assert_eq!(shown, delivered, "another receive was shown than delivered");
+                delivered
+            }
             Step::PostHalves(wanted) => {
                 let receive = numbers.next_receive();
                 let taken = queues.extract(&F::pattern(wanted));
@@ -274,6 +288,38 @@ pub(super) fn weigh(message: &u32) -> u64 {
     u64::from(*message % 7)
 }
 
+/// What an engine is told.
+///
+/// Each time that a high mark is reached, `crossings` is told how many messages there are.
+pub(super) fn engine_options(
+    setup: &Setup,
+    crossings: &Arc<Mutex<Vec<usize>>>,
+) -> EngineOptions<u32> {
+    let mut budget = Budget::UNLIMITED;
+    if let Some(limit) = setup.entry_budget {
+        budget = budget.entries(limit);
+    }
+    if let Some(limit) = setup.byte_budget {
+        budget = budget.bytes(limit, weigh);
+    }
+    if let Some(limit) = setup.source_entry_budget {
+        budget = budget.entries_per_source(limit);
+    }
+    if let Some(limit) = setup.source_byte_budget {
+        budget = budget.bytes_per_source(limit, weigh);
+    }
+    let options = EngineOptions::new()
+        .tuning(setup.tuning.clone())
+        .budget(budget);
+    let Some(marks) = setup.high_water() else {
+        return options;
+    };
+    let noted = Arc::clone(crossings);
+    options.high_water(marks, move |used| {
+        noted.lock().expect("no panic").push(used.entries);
+    })
+}
+
 /// Queues in an engine, one context for each number.
 ///
 /// Where the structure is chosen at run time, each context has another one, and another again when it
@@ -289,31 +335,9 @@ pub(super) struct Engined<Q: MatchQueues> {
 
 impl<Q: MatchQueues<Message = u32>> Engined<Q> {
     pub(super) fn new(setup: &Setup) -> Self {
-        let mut budget = Budget::UNLIMITED;
-        if let Some(limit) = setup.entry_budget {
-            budget = budget.entries(limit);
-        }
-        if let Some(limit) = setup.byte_budget {
-            budget = budget.bytes(limit, weigh);
-        }
-        if let Some(limit) = setup.source_entry_budget {
-            budget = budget.entries_per_source(limit);
-        }
-        if let Some(limit) = setup.source_byte_budget {
-            budget = budget.bytes_per_source(limit, weigh);
-        }
-        let mut options = EngineOptions::new()
-            .tuning(setup.tuning.clone())
-            .budget(budget);
         let crossings = Arc::<Mutex<Vec<usize>>>::default();
-        if let Some(marks) = setup.high_water() {
-            let noted = Arc::clone(&crossings);
-            options = options.high_water(marks, move |used| {
-                noted.lock().expect("no panic").push(used.entries);
-            });
-        }
         let mut engined = Self {
-            engine: Engine::with_options(options),
+            engine: Engine::with_options(engine_options(setup, &crossings)),
             numbers: Numbers::default(),
             size: setup.size,
             made: 0,

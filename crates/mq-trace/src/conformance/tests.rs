@@ -2,7 +2,7 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, List};
 use mq_core::{
     ArriveOf, Config, EntryOf, EnvelopeOf, FoundOf, Handle, MatchQueues, MessageHandle, Meter,
-    Pattern, PostOf, RemovedOf, Scope, SeenOf, Source, TakenOf,
+    Pattern, PostOf, RemovedOf, Scope, SeenOf, ShownOf, Source, TakenOf,
 };
 
 use super::*;
@@ -73,6 +73,13 @@ impl MatchQueues for Faulty {
     ) -> Option<FoundOf<'_, Self>> {
         self.0.find_metered(pattern, meter)
     }
+    fn find_receive_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>> {
+        self.0.find_receive_metered(envelope, meter)
+    }
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         self.0.take(message)
     }
@@ -103,6 +110,9 @@ impl MatchQueues for Faulty {
     }
     fn next_sequence(&self) -> u64 {
         self.0.next_sequence()
+    }
+    fn raise_sequence(&mut self, sequence: u64) {
+        self.0.raise_sequence(sequence);
     }
     fn add_context(&mut self, config: &Config) {
         self.0.add_context(config);

@@ -1,0 +1,316 @@
+//! Pairs of post and arrive per second from several threads: the shared engine against an engine
+//! behind one lock.
+//!
+//! Each thread posts a receive and delivers its message, again and again. Rounds of all measurements are
+//! interleaved and medians taken, so that what disturbs the machine disturbs all alike. `threads --help`
+//! tells what can be chosen.
+
+use std::fmt;
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::Instant;
+
+use clap::{Parser, ValueEnum};
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
+use mq_core::structures::Indexed;
+use mq_core::{Arrive, ContextOptions, Engine, EngineOptions, Post, Source};
+use parking_lot::Mutex;
+use serde_json::json;
+
+type Queues = Indexed<MpiPattern, u32, u32>;
+
+/// Pairs of post and arrive per second from several threads.
+#[derive(Parser)]
+struct Arguments {
+    /// Numbers of threads.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8])]
+    threads: Vec<u32>,
+    /// Pairs that each thread does in a round.
+    #[arg(long, default_value_t = 200_000)]
+    pairs: u32,
+    /// Rounds, of which the median is printed.
+    #[arg(long, default_value_t = 11)]
+    rounds: u32,
+    /// Shards of a divided context; twice the processors unless set.
+    #[arg(long)]
+    shards: Option<usize>,
+    /// How to print the table.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// Columns.
+    Text,
+    /// One JSON array of objects.
+    Json,
+}
+
+/// What the threads do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Each has a context of its own.
+    Separate,
+    /// One context, without wildcards by promise.
+    Promised,
+    /// One context that admits wildcards, of which none is posted.
+    Exact,
+    /// One context; one receive in ten is for any source.
+    AnySource,
+}
+
+impl Work {
+    const ALL: [Self; 4] = [Self::Separate, Self::Promised, Self::Exact, Self::AnySource];
+
+    fn context(self, thread: u32) -> u32 {
+        if self == Self::Separate { thread } else { 0 }
+    }
+
+    fn options(self) -> ContextOptions {
+        match self {
+            Self::Promised => ContextOptions::new().no_any_source().no_any_tag(),
+            _ => ContextOptions::new(),
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Separate => "separate contexts",
+            Self::Promised => "one context, no wildcards promised",
+            Self::Exact => "one context, wildcards allowed",
+            Self::AnySource => "one context, 10 % any source",
+        })
+    }
+}
+
+/// Who does the matching.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    /// `Mutex<Engine>`.
+    Locked,
+    /// `SharedEngine`, the context found by its number.
+    ByNumber,
+    /// `SharedContext`.
+    ByHandle,
+    /// `SharedContext`, divided from the beginning.
+    Divided,
+}
+
+impl Subject {
+    const ALL: [Self; 4] = [Self::Locked, Self::ByNumber, Self::ByHandle, Self::Divided];
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Locked => "locked engine",
+            Self::ByNumber => "shared, by number",
+            Self::ByHandle => "shared, by handle",
+            Self::Divided => "shared, divided",
+        })
+    }
+}
+
+/// The operations of a pair, as one thread does them.
+trait Matcher: Sync {
+    fn post(&self, pattern: MpiPattern, receive: u32) -> bool;
+    fn arrive(&self, envelope: MpiEnvelope, message: u32) -> bool;
+}
+
+impl Matcher for Mutex<Engine<Queues>> {
+    fn post(&self, pattern: MpiPattern, receive: u32) -> bool {
+        matches!(self.lock().post(pattern, receive), Ok(Post::Queued(_)))
+    }
+    fn arrive(&self, envelope: MpiEnvelope, message: u32) -> bool {
+        matches!(
+            self.lock().arrive(envelope, message),
+            Ok(Arrive::Matched { .. })
+        )
+    }
+}
+
+impl Matcher for SharedEngine<Queues> {
+    fn post(&self, pattern: MpiPattern, receive: u32) -> bool {
+        matches!(self.post(pattern, receive), Ok(Post::Queued(_)))
+    }
+    fn arrive(&self, envelope: MpiEnvelope, message: u32) -> bool {
+        matches!(self.arrive(envelope, message), Ok(Arrive::Matched { .. }))
+    }
+}
+
+impl Matcher for SharedContext<Queues> {
+    fn post(&self, pattern: MpiPattern, receive: u32) -> bool {
+        matches!(self.post(pattern, receive), Ok(Post::Queued(_)))
+    }
+    fn arrive(&self, envelope: MpiEnvelope, message: u32) -> bool {
+        matches!(self.arrive(envelope, message), Ok(Arrive::Matched { .. }))
+    }
+}
+
+/// One thread's pairs. Its tag is its own, so that each of its messages takes its own receive.
+fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32) {
+    let context = work.context(thread);
+    let tag = i32::try_from(thread).expect("few threads");
+    for number in 0..count {
+        let (context, sender, tag) = black_box((context, thread, tag));
+        let any = work == Work::AnySource && number % 10 == 0;
+        let source = if any {
+            Source::Any
+        } else {
+            Source::from(sender)
+        };
+        let queued = matcher.post(MpiPattern::new(context, source, tag), number);
+        let matched = matcher.arrive(MpiEnvelope::new(context, sender, tag), number);
+        assert!(queued && matched, "a pair of thread {thread}");
+    }
+}
+
+/// Seconds from the moment when all threads are ready to the one when all are done.
+fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32) -> f64 {
+    let ready = Barrier::new(matchers.len() + 1);
+    let done = Barrier::new(matchers.len() + 1);
+    std::thread::scope(|scope| {
+        for (thread, matcher) in (0..).zip(matchers) {
+            let (ready, done) = (&ready, &done);
+            scope.spawn(move || {
+                pairs(matcher, work, thread, count / 4);
+                ready.wait();
+                pairs(matcher, work, thread, count);
+                done.wait();
+            });
+        }
+        ready.wait();
+        let start = Instant::now();
+        done.wait();
+        start.elapsed().as_secs_f64()
+    })
+}
+
+impl<T: Matcher> Matcher for &T {
+    fn post(&self, pattern: MpiPattern, receive: u32) -> bool {
+        (*self).post(pattern, receive)
+    }
+    fn arrive(&self, envelope: MpiEnvelope, message: u32) -> bool {
+        (*self).arrive(envelope, message)
+    }
+}
+
+/// Million pairs per second of all threads together.
+fn measure(subject: Subject, work: Work, threads: u32, arguments: &Arguments) -> f64 {
+    let count = arguments.pairs;
+    let contexts = if work == Work::Separate { threads } else { 1 };
+    let spent = if subject == Subject::Locked {
+        let mut engine = Engine::new();
+        for context in 0..contexts {
+            let created = engine.create_context(context, work.options());
+            created.expect("it is new");
+        }
+        let engine = Mutex::new(engine);
+        let matchers: Vec<_> = (0..threads).map(|_| &engine).collect();
+        seconds(&matchers, work, count)
+    } else {
+        let mut sharding = Sharding::new();
+        if let Some(shards) = arguments.shards {
+            sharding = sharding.shards(shards);
+        }
+        if subject == Subject::Divided {
+            sharding = sharding.divide(Divide::AtOnce);
+        }
+        let engine = SharedEngine::with_options(EngineOptions::new(), sharding);
+        let created: Vec<_> = (0..contexts)
+            .map(|context| engine.create_context(context, work.options()))
+            .map(|created| created.expect("it is new"))
+            .collect();
+        if subject == Subject::ByNumber {
+            let matchers: Vec<_> = (0..threads).map(|_| &engine).collect();
+            seconds(&matchers, work, count)
+        } else {
+            let context = |thread| created[work.context(thread) as usize].clone();
+            let matchers: Vec<_> = (0..threads).map(context).collect();
+            seconds(&matchers, work, count)
+        }
+    };
+    f64::from(threads) * f64::from(count) / spent / 1e6
+}
+
+fn median(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+/// A line of the table.
+struct Row {
+    work: Work,
+    subject: Subject,
+    threads: u32,
+    rate: f64,
+    /// Against the first number of threads.
+    scaling: f64,
+    /// Against the locked engine with as many threads.
+    gain: f64,
+}
+
+fn rows(arguments: &Arguments) -> Vec<Row> {
+    let cases: Vec<(Work, Subject, u32)> = Work::ALL
+        .into_iter()
+        .flat_map(|work| Subject::ALL.map(|subject| (work, subject)))
+        .flat_map(|(work, subject)| arguments.threads.iter().map(move |&t| (work, subject, t)))
+        .collect();
+    let mut rates = vec![Vec::new(); cases.len()];
+    for _ in 0..arguments.rounds.max(1) {
+        for (&(work, subject, threads), rates) in cases.iter().zip(&mut rates) {
+            rates.push(measure(subject, work, threads, arguments));
+        }
+    }
+    let medians: Vec<f64> = rates.into_iter().map(median).collect();
+    let rate_of = |wanted: (Work, Subject, u32)| {
+        let position = cases.iter().position(|&case| case == wanted);
+        position.map_or(f64::NAN, |position| medians[position])
+    };
+    let first = arguments.threads.first().copied().unwrap_or(1);
+    let row = |(&(work, subject, threads), &rate): (&(Work, Subject, u32), &f64)| Row {
+        work,
+        subject,
+        threads,
+        rate,
+        scaling: rate / rate_of((work, subject, first)),
+        gain: rate / rate_of((work, Subject::Locked, threads)),
+    };
+    cases.iter().zip(&medians).map(row).collect()
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let rows = rows(&arguments);
+    if let Format::Json = arguments.format {
+        let objects: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "work": row.work.to_string(),
+                    "engine": row.subject.to_string(),
+                    "threads": row.threads,
+                    "million_pairs_per_second": row.rate,
+                    "against_first": row.scaling,
+                    "against_locked": row.gain,
+                })
+            })
+            .collect();
+        println!("{}", json!(objects));
+        return;
+    }
+    println!(
+        "{:<36}{:<20}{:>8}{:>10}{:>9}{:>10}",
+        "work", "engine", "threads", "Mpairs/s", "scaling", "x locked"
+    );
+    for row in rows {
+        println!(
+            "{:<36}{:<20}{:>8}{:>10.2}{:>9.2}{:>10.2}",
+            row.work, row.subject, row.threads, row.rate, row.scaling, row.gain
+        );
+    }
+}

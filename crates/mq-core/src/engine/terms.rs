@@ -1,0 +1,129 @@
+//! What a context was told when it was made, and whether an operation keeps to it.
+
+use super::options::ContextOptions;
+use crate::envelope::{ContextId, Rank};
+use crate::error::Error;
+use crate::pattern::Source;
+
+/// The ranks of a context and its promises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Terms {
+    /// The last rank; `u32::MAX` if the size is unknown.
+    last_rank: u32,
+    promises: Promises,
+}
+
+/// Promises that the engine holds its caller to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Promises(u8);
+
+impl Promises {
+    const NONE: Self = Self(0);
+    const NO_ANY_SOURCE: u8 = 1;
+    const NO_ANY_TAG: u8 = 2;
+
+    const fn new(no_any_source: bool, no_any_tag: bool) -> Self {
+        let source = if no_any_source {
+            Self::NO_ANY_SOURCE
+        } else {
+            0
+        };
+        let tag = if no_any_tag { Self::NO_ANY_TAG } else { 0 };
+        Self(source | tag)
+    }
+
+    const fn no_any_source(self) -> bool {
+        self.0 & Self::NO_ANY_SOURCE != 0
+    }
+
+    const fn no_any_tag(self) -> bool {
+        self.0 & Self::NO_ANY_TAG != 0
+    }
+}
+
+impl Terms {
+    /// The terms of no context.
+    pub(crate) const NONE: Self = Self {
+        last_rank: 0,
+        promises: Promises::NONE,
+    };
+
+    /// The terms that a context was made on.
+    ///
+    /// # Errors
+    /// [`Error::NoRanks`] for a size of 0.
+    pub(crate) fn new(context: ContextId, options: &ContextOptions) -> Result<Self, Error> {
+        let last_rank = match options.size {
+            None => u32::MAX,
+            Some(size) => size.checked_sub(1).ok_or(Error::NoRanks(context))?,
+        };
+        Ok(Self {
+            last_rank,
+            promises: Promises::new(options.no_any_source, options.no_any_tag),
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn check_rank(&self, context: ContextId, rank: Rank) -> Result<(), Error> {
+        if rank.0 > self.last_rank {
+            return Err(Error::RankOutOfRange {
+                context,
+                rank,
+                size: self.last_rank + 1,
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks what a receive asks for.
+    #[inline(always)]
+    pub(crate) fn check_source(
+        &self,
+        context: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<(), Error> {
+        if let Source::Rank(rank) = source {
+            self.check_rank(context, rank)?;
+        }
+        if self.promises != Promises::NONE {
+            return self.check_promises(context, source, any_tag);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_promises(
+        &self,
+        context: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<(), Error> {
+        if self.promises.no_any_source() && source == Source::Any {
+            return Err(Error::AnySourceForbidden(context));
+        }
+        if self.promises.no_any_tag() && any_tag {
+            return Err(Error::AnyTagForbidden(context));
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn limits(&self) -> Limits {
+        Limits {
+            last_rank: self.last_rank,
+            no_any_source: self.promises.no_any_source(),
+            no_any_tag: self.promises.no_any_tag(),
+        }
+    }
+}
+
+/// What a context admits; see [`Engine::limits`](super::Engine::limits).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The last rank that can send; `u32::MAX` if the size is unknown.
+    pub last_rank: u32,
+    /// Whether receives from any source are refused.
+    pub no_any_source: bool,
+    /// Whether receives of any tag are refused.
+    pub no_any_tag: bool,
+}

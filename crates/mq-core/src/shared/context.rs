@@ -1,0 +1,370 @@
+//! [`Context`]: the places of one context, their locks, and its life.
+
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use super::names::{PlaceId, count_of};
+use super::options::{Divide, Sharding};
+use super::place::{Mode, OPEN, Place, Reach, Standing, shard_of};
+use super::pressure::Pressure;
+use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
+use crate::config::Config;
+use crate::engine::{CommonBudget, Terms};
+use crate::envelope::ContextId;
+use crate::error::Error;
+use crate::memory::{Footprint, Memory};
+use crate::queues::{EntryOf, MatchQueues, Removed, RemovedOf};
+
+type Lock<Q> = CachePadded<Mutex<Place<Q>>>;
+
+/// One context, for all of its lives: it is freed and made again in place, so that readers of the
+/// directory may keep a reference.
+///
+/// What is in front of the undivided queues is read by every operation and hardly ever written.
+pub(super) struct Context<Q: MatchQueues> {
+    pub(super) id: ContextId,
+    /// Where to look first; the place itself says whether that was right.
+    mode: AtomicU8,
+    sharding: Sharding,
+    pub(super) budget: Option<Arc<CommonBudget<Q::Message>>>,
+    shards: Once<Box<[Lock<Q>]>>,
+    /// For the queues of shards. Asked for while other locks are held, and never the other way about.
+    config: Mutex<Config>,
+    whole: Lock<Q>,
+}
+
+/// The locks that an operation holds.
+pub(super) enum Held<'a, Q> {
+    One(PlaceId, MutexGuard<'a, Place<Q>>),
+    All(All<'a, Q>),
+}
+
+impl<Q> Held<'_, Q> {
+    #[inline]
+    pub(super) fn standing(&self) -> &Standing {
+        match self {
+            Self::One(_, place) => &place.standing,
+            Self::All(all) => &all.whole.standing,
+        }
+    }
+}
+
+/// All locks of a context.
+pub(super) struct All<'a, Q> {
+    pub(super) shards: Vec<MutexGuard<'a, Place<Q>>>,
+    pub(super) whole: MutexGuard<'a, Place<Q>>,
+}
+
+/// Locks.
+impl<Q: MatchQueues> Context<Q> {
+    pub(super) fn new(
+        id: ContextId,
+        sharding: Sharding,
+        budget: Option<Arc<CommonBudget<Q::Message>>>,
+    ) -> Self {
+        Self {
+            id,
+            mode: AtomicU8::new(Mode::Absent as u8),
+            sharding,
+            budget,
+            shards: Once::new(),
+            config: Mutex::new(Config::default()),
+            whole: CachePadded::new(Mutex::new(Place::absent())),
+        }
+    }
+
+    // Relaxed: a guess, which the place confirms under its lock. [MODE]
+    #[inline(always)]
+    fn guess(&self) -> Mode {
+        Mode::from_u8(self.mode.load(Ordering::Relaxed))
+    }
+
+    /// The one place that an operation reaches, if that can be told at once, the lock is free, and
+    /// nothing needs to be looked up elsewhere. Otherwise [`hold`](Self::hold) tells.
+    #[inline(always)]
+    pub(super) fn quick(&self, reach: impl Fn(Mode) -> Reach) -> Option<MutexGuard<'_, Place<Q>>> {
+        let mode = self.guess();
+        let lock = match reach(mode) {
+            Reach::Whole => &self.whole,
+            Reach::Shard(hash) => {
+                let shards = self.shards.get()?;
+                &shards[shard_of(hash, shards.len())]
+            }
+            Reach::All => return None,
+        };
+        let place = lock.try_lock()?;
+        let right = place.standing.mode == mode && place.gate == OPEN && !place.elders;
+        right.then_some(place)
+    }
+
+    /// Locks the places that an operation reaches, and no others.
+    #[inline(never)]
+    pub(super) fn hold(&self, reach: impl Fn(Mode) -> Reach) -> Held<'_, Q> {
+        let mut mode = self.guess();
+        loop {
+            let held = match (reach(mode), self.shards.get()) {
+                (Reach::Shard(hash), Some(shards)) => {
+                    let index = shard_of(hash, shards.len());
+                    Held::One(PlaceId::shard(index), shards[index].lock())
+                }
+                (Reach::All, Some(_)) => Held::All(self.lock_all()),
+                // That there are shards, but not yet to be seen from here, the undivided queues know.
+                _ => match self.lock_whole() {
+                    Some(whole) => Held::One(PlaceId::WHOLE, whole),
+                    None => {
+                        self.divide();
+                        continue;
+                    }
+                },
+            };
+            let found = held.standing().mode;
+            let right = match held {
+                Held::One(PlaceId::WHOLE, _) => !found.is_divided(),
+                Held::One(..) | Held::All(_) => found == mode,
+            };
+            if right {
+                return held;
+            }
+            mode = found;
+        }
+    }
+
+    /// Locks the undivided queues; `None` if they should be divided first.
+    fn lock_whole(&self) -> Option<MutexGuard<'_, Place<Q>>> {
+        if let Some(whole) = self.whole.try_lock() {
+            return Some(whole);
+        }
+        let mut whole = self.whole.lock();
+        if self.sharding.divide == Divide::WhenContended && whole.standing.mode == Mode::Whole {
+            let number = whole.queues.next_sequence();
+            if whole.pressure.waited(number) {
+                return None;
+            }
+        }
+        Some(whole)
+    }
+
+    /// Locks the undivided queues, whatever they hold.
+    pub(super) fn whole(&self) -> MutexGuard<'_, Place<Q>> {
+        self.whole.lock()
+    }
+
+    /// Locks one shard, if there are shards.
+    pub(super) fn shard(&self, index: usize) -> Option<MutexGuard<'_, Place<Q>>> {
+        Some(self.shards.get()?.get(index)?.lock())
+    }
+
+    /// Locks everything: the shards in ascending order, then the undivided queues. [ORDER]
+    pub(super) fn lock_all(&self) -> All<'_, Q> {
+        loop {
+            let shards: Vec<_> = match self.shards.get() {
+                Some(shards) => shards.iter().map(|shard| shard.lock()).collect(),
+                None => Vec::new(),
+            };
+            let whole = self.whole.lock();
+            // The context may have been divided in between; then its shards are to be seen now.
+            if !shards.is_empty() || !whole.standing.mode.is_divided() {
+                return All { shards, whole };
+            }
+        }
+    }
+}
+
+impl Standing {
+    /// How a context on these terms is divided.
+    fn divided_mode(&self) -> Mode {
+        let limits = self.terms.limits();
+        if limits.no_any_source && limits.no_any_tag {
+            Mode::ByBits
+        } else {
+            Mode::BySource
+        }
+    }
+}
+
+/// Lives.
+impl<Q: MatchQueues> Context<Q> {
+    /// Begins a life, with queues as `config` says. Returns its number.
+    ///
+    /// # Errors
+    /// [`Error::ContextExists`], or what is wrong with the terms.
+    pub(super) fn begin(
+        &self,
+        terms: impl FnOnce() -> Result<Terms, Error>,
+        config: Config,
+    ) -> Result<u64, Error> {
+        let mut all = self.lock_all();
+        let whole = &mut *all.whole;
+        if whole.standing.mode != Mode::Absent {
+            return Err(Error::ContextExists(self.id));
+        }
+        let terms = terms()?;
+        let life = whole.standing.life + 1;
+        whole.queues = Q::with_config(&config);
+        whole.pressure = Pressure::default();
+        *self.config.lock() = config;
+        self.all_stand(
+            &mut all,
+            Standing {
+                mode: Mode::Whole,
+                life,
+                terms,
+            },
+        );
+        drop(all);
+        if self.sharding.divide == Divide::AtOnce {
+            self.divide();
+        }
+        Ok(life)
+    }
+
+    /// Divides the undivided queues, unless another thread did or the context was freed.
+    #[cold]
+    pub(super) fn divide(&self) {
+        if self.shards.get().is_none() {
+            let whole = self.whole.lock();
+            if self.shards.get().is_none() {
+                let absent = || CachePadded::new(Mutex::new(Place::absent()));
+                let shards = (0..self.sharding.count()).map(|_| absent()).collect();
+                // Nobody else sets it: whoever does holds this lock.
+                let _ = self.shards.set(shards);
+            }
+            drop(whole);
+        }
+        let mut all = self.lock_all();
+        if all.whole.standing.mode == Mode::Whole {
+            self.divide_held(&mut all);
+        }
+    }
+
+    fn divide_held(&self, all: &mut All<'_, Q>) {
+        let whole = &mut *all.whole;
+        let mode = whole.standing.divided_mode();
+        let config = self.config.lock().clone();
+        let count = count_of(whole.queues.next_sequence());
+        whole.gate = if whole.queues.posted_len() == 0 {
+            OPEN
+        } else {
+            0
+        };
+        for (index, shard) in all.shards.iter_mut().enumerate() {
+            shard.queues = Q::with_config(&Config {
+                first_sequence: PlaceId::shard(index).number(count),
+                ..config.clone()
+            });
+            shard.gate = whole.gate;
+            shard.elders = whole.queues.unexpected_len() > 0;
+        }
+        let standing = Standing {
+            mode,
+            ..whole.standing
+        };
+        self.all_stand(all, standing);
+    }
+
+    /// Ends the life that `all` holds: what is left, receives first, and the number from which the next
+    /// life must count.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub(super) fn end(&self) -> Result<(Vec<RemovedOf<Q>>, u64), Error> {
+        let mut all = self.lock_all();
+        all.whole.standing.check_alive(self.id, None)?;
+        let removed = self.purge(&mut all, &mut |_| true);
+        let retired = all.next_count();
+        let standing = Standing {
+            life: all.whole.standing.life,
+            ..Standing::ABSENT
+        };
+        *all.whole = Place::absent();
+        for shard in &mut all.shards {
+            **shard = Place::absent();
+        }
+        self.all_stand(&mut all, standing);
+        Ok((removed, retired))
+    }
+
+    /// Tells every place, and then those who come, how the context stands.
+    fn all_stand(&self, all: &mut All<'_, Q>, standing: Standing) {
+        all.whole.standing = standing;
+        for shard in &mut all.shards {
+            shard.standing = standing;
+        }
+        // Relaxed: the places say the same under their locks, and they decide. [MODE]
+        self.mode.store(standing.mode as u8, Ordering::Relaxed);
+    }
+}
+
+impl<Q: MatchQueues> All<'_, Q> {
+    /// A count greater than those of all entries so far.
+    pub(super) fn next_count(&self) -> u64 {
+        let places = self.shards.iter().chain([&self.whole]);
+        let counts = places.map(|place| count_of(place.queues.next_sequence()));
+        counts.fold(0, u64::max)
+    }
+
+    /// Shows the entries of every place.
+    pub(super) fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
+        self.whole.queues.visit(visitor);
+        for shard in &self.shards {
+            shard.queues.visit(visitor);
+        }
+    }
+
+    pub(super) fn posted_len(&self) -> usize {
+        let shards = self.shards.iter().map(|shard| shard.queues.posted_len());
+        self.whole.queues.posted_len() + shards.sum::<usize>()
+    }
+
+    pub(super) fn unexpected_len(&self) -> usize {
+        let shards = self
+            .shards
+            .iter()
+            .map(|shard| shard.queues.unexpected_len());
+        self.whole.queues.unexpected_len() + shards.sum::<usize>()
+    }
+}
+
+/// All entries.
+impl<Q: MatchQueues> Context<Q> {
+    /// Takes out what `select` chooses: all receives, then all messages.
+    pub(super) fn purge(
+        &self,
+        all: &mut All<'_, Q>,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
+    ) -> Vec<RemovedOf<Q>> {
+        let mut receives = Vec::new();
+        let mut messages = Vec::new();
+        let mut back = |removed: RemovedOf<Q>| match removed {
+            Removed::Posted(..) => receives.push(removed),
+            Removed::Unexpected(..) => messages.push(removed),
+        };
+        all.whole.queues.purge(select, &mut back);
+        all.whole.after_receive_left();
+        for shard in &mut all.shards {
+            shard.queues.purge(select, &mut back);
+        }
+        if let Some(budget) = &self.budget {
+            for removed in &messages {
+                if let Removed::Unexpected(envelope, message) = removed {
+                    budget.release(envelope, message);
+                }
+            }
+        }
+        receives.append(&mut messages);
+        receives
+    }
+}
+
+impl<Q: MatchQueues + Footprint> Context<Q> {
+    pub(super) fn memory(&self) -> Memory {
+        let all = self.lock_all();
+        let own = Memory {
+            entries: 0,
+            index: size_of::<Self>() + all.shards.len() * size_of::<Lock<Q>>(),
+        };
+        let shards = all.shards.iter().map(|shard| shard.queues.memory());
+        shards.fold(own + all.whole.queues.memory(), |a, b| a + b)
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Directory`]: contexts by number, found without a write to shared memory.
+
+use core::ops::Deref;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::sync::{Once, RwLock};
+use crate::envelope::ContextId;
+use crate::hash::MixMap;
+use crate::queues::MatchQueues;
+
+/// Contexts of a segment. Segments are made when they are first needed, and stay.
+#[cfg(not(loom))]
+const SEGMENT: u32 = 64;
+/// Contexts below this number are found by indexing, the others through a locked map.
+#[cfg(not(loom))]
+const DENSE: u32 = 64 * SEGMENT;
+
+/// Few cells, since the model makes all of them in every interleaving.
+#[cfg(loom)]
+const SEGMENT: u32 = 2;
+#[cfg(loom)]
+const DENSE: u32 = 2;
+
+type Segment<Q> = Box<[Once<Arc<Context<Q>>>]>;
+
+/// The contexts that there are or were.
+pub(super) struct Directory<Q: MatchQueues> {
+    dense: Box<[Once<Segment<Q>>]>,
+    sparse: RwLock<MixMap<ContextId, Arc<Context<Q>>>>,
+}
+
+/// A context that was found: by reference where the directory keeps it for ever.
+pub(super) enum Found<'a, Q: MatchQueues> {
+    Dense(&'a Arc<Context<Q>>),
+    Sparse(Arc<Context<Q>>),
+}
+
+impl<Q: MatchQueues> Deref for Found<'_, Q> {
+    type Target = Arc<Context<Q>>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<Context<Q>> {
+        match self {
+            Self::Dense(context) => context,
+            Self::Sparse(context) => context,
+        }
+    }
+}
+
+fn cells<T>(count: u32) -> Box<[Once<T>]> {
+    (0..count).map(|_| Once::new()).collect()
+}
+
+impl<Q: MatchQueues> Directory<Q> {
+    pub(super) fn new() -> Self {
+        Self {
+            dense: cells(DENSE / SEGMENT),
+            sparse: RwLock::new(MixMap::default()),
+        }
+    }
+
+    /// The context, which may have been freed: it says so itself.
+    ///
+    /// # Cost
+    /// Below 4,096, two loads that nobody stores to once the context has been made; otherwise a lock
+    /// that readers share, and a reference count.
+    #[inline]
+    pub(super) fn get(&self, id: ContextId) -> Option<Found<'_, Q>> {
+        match self.dense.get((id.0 / SEGMENT) as usize) {
+            Some(segment) => {
+                let cell = &segment.get()?[(id.0 % SEGMENT) as usize];
+                cell.get().map(Found::Dense)
+            }
+            None => self.get_sparse(id),
+        }
+    }
+
+    #[cold]
+    fn get_sparse(&self, id: ContextId) -> Option<Found<'_, Q>> {
+        self.sparse.read().get(&id).cloned().map(Found::Sparse)
+    }
+
+    /// Adds a context that is not there. One thread at a time.
+    pub(super) fn insert(&self, id: ContextId, context: Arc<Context<Q>>) {
+        let Some(segment) = self.dense.get((id.0 / SEGMENT) as usize) else {
+            self.sparse.write().insert(id, context);
+            return;
+        };
+        if segment.get().is_none() {
+            let _ = segment.set(cells(SEGMENT));
+        }
+        if let Some(cells) = segment.get() {
+            let _ = cells[(id.0 % SEGMENT) as usize].set(context);
+        }
+    }
+
+    /// Forgets a context that was freed, if it is of those that can be forgotten.
+    pub(super) fn remove(&self, id: ContextId) {
+        if id.0 >= DENSE {
+            self.sparse.write().remove(&id);
+        }
+    }
+
+    /// Every context, in no order.
+    pub(super) fn contexts(&self) -> Vec<Arc<Context<Q>>> {
+        let segments = self.dense.iter().filter_map(Once::get);
+        let dense = segments.flat_map(|cells| cells.iter().filter_map(Once::get));
+        let mut contexts: Vec<_> = dense.cloned().collect();
+        contexts.extend(self.sparse.read().values().cloned());
+        contexts
+    }
+}

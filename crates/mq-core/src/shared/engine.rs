@@ -1,0 +1,341 @@
+//! [`SharedEngine`]: contexts by number, for many threads.
+
+use core::fmt;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::directory::{Directory, Found};
+use super::names::count_of;
+use super::options::Sharding;
+use super::shared_context::SharedContext;
+use super::sync::Mutex;
+use crate::config::{Config, Tuning};
+use crate::engine::{CommonBudget, ContextOptions, EngineOptions, Limits, Terms};
+use crate::envelope::{ContextId, Envelope};
+use crate::error::{Error, Refused};
+use crate::handle::Handle;
+use crate::memory::{Footprint, Memory};
+use crate::pattern::Pattern;
+use crate::queues::{
+    ArriveOf, DeliveredOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, TakenOf,
+};
+use crate::structures::Kind;
+
+/// A process's matching engine for many threads: [`Engine`](crate::Engine), with `&self`.
+///
+/// Contexts share nothing, so that threads in different contexts do not slow each other down. Threads in
+/// one context wait for each other until the context is divided into shards, by sender or, where
+/// receives from any source and of any tag were promised away, by all that is matched: see
+/// [`Sharding`], and the [module](super) for how a receive from any source keeps its place in order.
+///
+/// `Q` is the structure in every place of a context; those of process scope are made anew for each place,
+/// since one object for all contexts would be one lock.
+///
+/// # Order
+/// Each operation takes effect at one moment between call and return. An arriving message takes the
+/// earliest posted receive that matches it. A receive takes, of each sender's messages, the earliest
+/// that it matches. Which sender's, if it names none, is free in a divided context; but once such a
+/// receive has taken a message, those that arrive later overtake none that waits. An undivided context
+/// answers exactly as [`Engine`](crate::Engine) does.
+///
+/// # Example
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::shared::SharedEngine;
+/// use mq_core::structures::Indexed;
+/// use mq_core::{Arrive, ContextOptions, Post};
+///
+/// let engine: SharedEngine<Indexed<MpiPattern, u32, Vec<u8>>> = SharedEngine::new();
+/// engine.create_context(0, ContextOptions::new().size(4))?;
+///
+/// std::thread::scope(|scope| {
+///     for sender in 0..4 {
+///         let engine = &engine;
+///         scope.spawn(move || engine.arrive(MpiEnvelope::new(0, sender, 7), vec![1, 2]));
+///     }
+///     for sender in 0..4 {
+///         let engine = &engine;
+///         scope.spawn(move || engine.post(MpiPattern::new(0, sender, 7), sender));
+///     }
+/// });
+/// assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
+/// # Ok::<(), mq_core::Error>(())
+/// ```
+pub struct SharedEngine<Q: MatchQueues> {
+    directory: Directory<Q>,
+    /// The structure of contexts that name none.
+    kind: Kind,
+    tuning: Tuning,
+    sharding: Sharding,
+    budget: Option<Arc<CommonBudget<Q::Message>>>,
+    /// Held by whoever makes or frees a context.
+    registry: Mutex<Registry>,
+}
+
+/// What making and freeing contexts writes down.
+struct Registry {
+    /// Greater than the number of every handle of a freed context.
+    retired: u64,
+}
+
+impl<Q: MatchQueues> Default for SharedEngine<Q> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<Q: MatchQueues> fmt::Debug for SharedEngine<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedEngine")
+            .field("kind", &self.kind)
+            .field("tuning", &self.tuning)
+            .field("sharding", &self.sharding)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Contexts.
+impl<Q: MatchQueues> SharedEngine<Q> {
+    /// An engine without contexts or limits.
+    pub fn new() -> Self {
+        Self::with_options(EngineOptions::new(), Sharding::new())
+    }
+
+    /// An engine without contexts.
+    pub fn with_options(options: EngineOptions<Q::Message>, sharding: Sharding) -> Self {
+        let retired = count_of(options.first_sequence);
+        Self {
+            directory: Directory::new(),
+            sharding,
+            budget: CommonBudget::new(options.budget, options.high_water).map(Arc::new),
+            kind: options.kind,
+            tuning: options.tuning,
+            registry: Mutex::new(Registry { retired }),
+        }
+    }
+
+    /// Makes a context usable, and returns the handle that saves the search for it.
+    ///
+    /// # Cost
+    /// Contexts are made one at a time. One below 4,096 stays in memory when it is freed, empty, to be used
+    /// again: about 512 bytes, and its shards if it had any.
+    ///
+    /// # Errors
+    /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
+    pub fn create_context(
+        &self,
+        context: u32,
+        options: ContextOptions,
+    ) -> Result<SharedContext<Q>, Error> {
+        let id = ContextId(context);
+        let registry = self.registry.lock();
+        let found = self.directory.get(id).map(|found| Arc::clone(&found));
+        let known = found.is_some();
+        let context = found.unwrap_or_else(|| {
+            let budget = self.budget.clone();
+            Arc::new(Context::new(id, self.sharding, budget))
+        });
+        let config = Config {
+            kind: options.kind.unwrap_or(self.kind),
+            size: options.size,
+            allow_overtaking: options.allow_overtaking,
+            first_sequence: registry.retired,
+            tuning: self.tuning.clone(),
+        };
+        let life = context.begin(|| Terms::new(id, &options), config)?;
+        if !known {
+            self.directory.insert(id, Arc::clone(&context));
+        }
+        drop(registry);
+        Ok(SharedContext::new(context, life))
+    }
+
+    /// Removes a context and hands every entry left in it to `back`, all receives first
+    /// (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale for ever.
+    ///
+    /// Operations that other threads have begun take effect before, or find the context unknown. Entries
+    /// of each place are handed back in order; an undivided context has one place.
+    ///
+    /// # Cost
+    /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock held.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn free_context(
+        &self,
+        context: u32,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) -> Result<(), Error> {
+        let id = ContextId(context);
+        let mut registry = self.registry.lock();
+        let (removed, retired) = self.find(id)?.end()?;
+        registry.retired = registry.retired.max(retired);
+        self.directory.remove(id);
+        drop(registry);
+        removed.into_iter().for_each(back);
+        Ok(())
+    }
+
+    /// The handle of a context; `None` if it is unknown.
+    pub fn context(&self, context: u32) -> Option<SharedContext<Q>> {
+        let found = self.directory.get(ContextId(context))?;
+        let life = found.whole().standing.life_now()?;
+        Some(SharedContext::new(Arc::clone(&found), life))
+    }
+
+    /// What a context admits, for a caller that checks arguments itself; `None` if it is unknown.
+    pub fn limits(&self, context: u32) -> Option<Limits> {
+        let found = self.directory.get(ContextId(context))?;
+        let standing = found.whole().standing;
+        standing.life_now().map(|_| standing.terms.limits())
+    }
+
+    #[inline]
+    fn find(&self, id: ContextId) -> Result<Found<'_, Q>, Error> {
+        self.directory.get(id).ok_or(Error::UnknownContext(id))
+    }
+}
+
+/// The operations, each as in [`MatchQueues`] after a check of its arguments.
+///
+/// # Cost
+/// An operation on an undivided context takes one lock. In a divided one, a message and a receive from a
+/// named source take the lock of their shard, and that of the undivided queues only while receives from
+/// any source are queued; an operation for any source takes all. Finding the context writes nothing.
+impl<Q: MatchQueues> SharedEngine<Q> {
+    /// Posts a receive: see [`MatchQueues::post`].
+    ///
+    /// # Errors
+    /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or it is a wildcard that the context promised not to use.
+    #[inline]
+    pub fn post(
+        &self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        match self.find(pattern.context()) {
+            Ok(context) => context.post(None, pattern, receive),
+            Err(error) => Err(Refused {
+                error,
+                payload: receive,
+            }),
+        }
+    }
+
+    /// Delivers a message: see [`MatchQueues::arrive`].
+    ///
+    /// # Errors
+    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or no receive is posted for it and the budget is used up.
+    #[inline]
+    pub fn arrive(
+        &self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        match self.find(envelope.context()) {
+            Ok(context) => context.arrive(None, envelope, message),
+            Err(error) => Err(Refused {
+                error,
+                payload: message,
+            }),
+        }
+    }
+
+    /// The envelope of the earliest unexpected message that `pattern` matches, which may leave as soon
+    /// as this returns (`MPI_Iprobe`, MPI 4.1 §3.8.1): threads that probe and then receive use
+    /// [`extract`](Self::extract).
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    pub fn probe(&self, pattern: &Q::Pattern) -> Result<Option<EnvelopeOf<Q>>, Error> {
+        self.probe_with(pattern, |envelope, _| envelope)
+    }
+
+    /// Shows the earliest unexpected message that `pattern` matches to `see`, under the lock: `see` must
+    /// not come back to the engine.
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    pub fn probe_with<T>(
+        &self,
+        pattern: &Q::Pattern,
+        see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
+    ) -> Result<Option<T>, Error> {
+        self.find(pattern.context())?.probe_with(None, pattern, see)
+    }
+
+    /// Takes an unexpected message out: see [`MatchQueues::extract`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+        self.find(pattern.context())?.extract(None, pattern)
+    }
+
+    /// Takes the posted receive that matches a message: see [`MatchQueues::deliver`].
+    ///
+    /// # Errors
+    /// Nothing has changed if the context is unknown or the rank out of range.
+    pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
+        self.find(envelope.context())?.deliver(None, envelope)
+    }
+
+    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// [`MatchQueues::cancel`].
+    ///
+    /// # Cost
+    /// Constant; one lock.
+    pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
+        self.directory.get(handle.context())?.cancel(handle)
+    }
+
+    /// Removes what `select` chooses, context by context, each at one moment: see
+    /// [`MatchQueues::purge`]. Of each context the receives are handed back first; entries of each place
+    /// in order.
+    ///
+    /// # Cost
+    /// Takes all locks of a context while `select` looks at it, so `select` must not come back to the
+    /// engine; `back` is called with no lock held.
+    pub fn purge(
+        &self,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) {
+        for context in self.directory.contexts() {
+            let mut all = context.lock_all();
+            let removed = context.purge(&mut all, &mut |entry| select(&entry));
+            drop(all);
+            removed.into_iter().for_each(&mut *back);
+        }
+    }
+
+    /// Shows all entries, context by context, each at one moment, and place by place: see
+    /// [`MatchQueues::visit`]. The visitor must not come back to the engine.
+    pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
+        for context in self.directory.contexts() {
+            context.lock_all().visit(visitor);
+        }
+    }
+
+    /// Posted receives in all contexts, each counted at one moment.
+    pub fn posted_len(&self) -> usize {
+        let contexts = self.directory.contexts();
+        contexts.iter().map(|c| c.lock_all().posted_len()).sum()
+    }
+
+    /// Unexpected messages in all contexts, each counted at one moment.
+    pub fn unexpected_len(&self) -> usize {
+        let contexts = self.directory.contexts();
+        contexts.iter().map(|c| c.lock_all().unexpected_len()).sum()
+    }
+}
+
+impl<Q: MatchQueues + Footprint> Footprint for SharedEngine<Q> {
+    fn memory(&self) -> Memory {
+        let contexts = self.directory.contexts();
+        let memories = contexts.iter().map(|context| context.memory());
+        memories.fold(Memory::default(), |a, b| a + b)
+    }
+}

@@ -1,0 +1,149 @@
+//! Steps that more than one place has a part in: elders, the gate, and operations for any source.
+
+use super::context::{All, Context};
+use super::names::{PlaceId, count_of};
+use super::place::{OPEN, Place};
+use crate::handle::Handle;
+use crate::queues::{DeliveredOf, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
+
+/// With the undivided queues asked.
+impl<Q: MatchQueues> Context<Q> {
+    /// Takes a message that came before the context was divided: it is earlier than all in the shard.
+    #[inline]
+    pub(super) fn extract_elder(
+        &self,
+        shard: &mut Place<Q>,
+        pattern: &Q::Pattern,
+    ) -> Option<TakenOf<Q>> {
+        if !shard.elders {
+            return None;
+        }
+        let mut whole = self.whole();
+        let taken = whole.queues.extract(pattern);
+        // No message is queued there any more, so that this stays true. [ELDERS]
+        shard.elders = whole.queues.unexpected_len() > 0;
+        taken
+    }
+
+    /// Takes the earliest receive for a message.
+    pub(super) fn deliver_at(
+        &self,
+        place: &mut Place<Q>,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Option<DeliveredOf<Q>> {
+        if place.gate == OPEN {
+            return place.queues.deliver(envelope);
+        }
+        self.deliver_gated(place, envelope)
+    }
+
+    /// Takes the earliest receive of two places.
+    fn deliver_gated(
+        &self,
+        shard: &mut Place<Q>,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Option<DeliveredOf<Q>> {
+        let here = shard.queues.find_receive(envelope).map(name);
+        if let Some((handle, pattern)) = here
+            && count_of(handle.sequence()) < shard.gate
+        {
+            return take(&mut shard.queues, handle, pattern);
+        }
+        let mut whole = self.whole();
+        let there = whole.queues.find_receive(envelope).map(name);
+        let delivered = match (here, there) {
+            (Some((handle, pattern)), None) => take(&mut shard.queues, handle, pattern),
+            // Equal numbers: the one in the shard was queued later. [NUMBER]
+            (Some((mine, pattern)), Some((theirs, _)))
+                if count_of(mine.sequence()) < count_of(theirs.sequence()) =>
+            {
+                take(&mut shard.queues, mine, pattern)
+            }
+            (_, Some((handle, pattern))) => {
+                let delivered = take(&mut whole.queues, handle, pattern);
+                whole.after_receive_left();
+                delivered
+            }
+            (None, None) => None,
+        };
+        // Both locks are held: the shard may know what the undivided queues know. [GATE-OPEN]
+        shard.gate = whole.gate;
+        delivered
+    }
+}
+
+/// Steps on all places.
+impl<Q: MatchQueues> All<'_, Q> {
+    /// Takes the earliest message of the earliest place: what came before the context was divided,
+    /// then the smallest number.
+    pub(super) fn extract(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
+        if let Some(taken) = self.whole.queues.extract(pattern) {
+            return Some(taken);
+        }
+        let (_, index) = self.earliest(pattern)?;
+        let taken = self.shards[index].queues.extract(pattern);
+        // What arrives from now on is later than all that waits, whatever its shard.
+        self.level();
+        taken
+    }
+
+    pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenOf<'_, Q>> {
+        let elder = self.whole.queues.probe(pattern).is_some();
+        if elder {
+            return self.whole.queues.probe(pattern);
+        }
+        let (_, index) = self.earliest(pattern)?;
+        self.shards[index].queues.probe(pattern)
+    }
+
+    /// The number of the earliest message in the shards, and which shard has it.
+    fn earliest(&mut self, pattern: &Q::Pattern) -> Option<(u64, usize)> {
+        let shards = self.shards.iter_mut().enumerate();
+        let found = shards.filter_map(|(index, shard)| {
+            let (name, ..) = shard.queues.find(pattern)?;
+            Some((count_of(name.name().sequence()), index))
+        });
+        found.min()
+    }
+
+    /// Queues a receive that no shard can hold, numbered between all receives before and all after,
+    /// and closes the gates. [NUMBER] [GATE-CLOSE]
+    pub(super) fn queue_receive(&mut self, pattern: Q::Pattern, receive: Q::Receive) -> Handle {
+        let count = self.level();
+        let handle = self.whole.queues.queue_receive(pattern, receive);
+        let gate = self.whole.gate.min(count);
+        self.whole.gate = gate;
+        for shard in &mut self.shards {
+            shard.gate = gate;
+        }
+        handle
+    }
+
+    /// Makes all places count from the same number on, and returns it.
+    fn level(&mut self) -> u64 {
+        let count = self.next_count();
+        self.whole
+            .queues
+            .raise_sequence(PlaceId::WHOLE.number(count));
+        for (index, shard) in self.shards.iter_mut().enumerate() {
+            let number = PlaceId::shard(index).number(count);
+            shard.queues.raise_sequence(number);
+        }
+        count
+    }
+}
+
+/// A receive that was shown, without its payload.
+fn name<P, R>((handle, pattern, _): (Handle, P, &R)) -> (Handle, P) {
+    (handle, pattern)
+}
+
+fn take<Q: MatchQueues>(
+    queues: &mut Q,
+    handle: Handle,
+    pattern: Q::Pattern,
+) -> Option<DeliveredOf<Q>> {
+    let receive = queues.cancel(handle);
+    debug_assert!(receive.is_some(), "it was found under the same lock");
+    Some((pattern, receive?))
+}

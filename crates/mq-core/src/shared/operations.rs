@@ -1,0 +1,276 @@
+//! The operations on one context.
+
+use super::context::{Context, Held};
+use super::names::PlaceId;
+use super::place::{Place, Standing};
+use super::sync::MutexGuard;
+use crate::envelope::{ContextId, Envelope};
+use crate::error::{Error, Refused};
+use crate::handle::Handle;
+use crate::pattern::{Pattern, Source};
+use crate::queues::{
+    Arrive, ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenOf,
+};
+
+/// The life of a context that a caller means; `None` for the present one.
+pub(super) type Life = Option<u64>;
+
+/// The operations. Each locks what it reaches, asks the place whether the context is there and admits
+/// it, and does its work; the module's documentation proves that this is enough.
+impl<Q: MatchQueues> Context<Q> {
+    #[inline]
+    pub(super) fn post(
+        &self,
+        life: Life,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        if self.budget.is_none()
+            && let Some(mut place) = self.quick_for_pattern(life, &pattern)
+        {
+            return Ok(place.queues.post(pattern, receive));
+        }
+        self.post_held(life, pattern, receive)
+    }
+
+    #[inline(never)]
+    fn post_held(
+        &self,
+        life: Life,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        let mut held = match self.hold_for_pattern(life, &pattern) {
+            Ok(held) => held,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: receive,
+                });
+            }
+        };
+        let post = match &mut held {
+            Held::One(_, place) => match self.extract_elder(place, &pattern) {
+                Some(taken) => matched(taken, receive),
+                None => place.queues.post(pattern, receive),
+            },
+            Held::All(all) => match all.extract(&pattern) {
+                Some(taken) => matched(taken, receive),
+                None => Post::Queued(all.queue_receive(pattern, receive)),
+            },
+        };
+        if let Some(budget) = &self.budget
+            && let Post::Matched {
+                envelope, message, ..
+            } = &post
+        {
+            budget.release(envelope, message);
+        }
+        Ok(post)
+    }
+
+    pub(super) fn extract(
+        &self,
+        life: Life,
+        pattern: &Q::Pattern,
+    ) -> Result<Option<TakenOf<Q>>, Error> {
+        let mut held = self.hold_for_pattern(life, pattern)?;
+        let taken = match &mut held {
+            Held::One(_, place) => match self.extract_elder(place, pattern) {
+                Some(taken) => Some(taken),
+                None => place.queues.extract(pattern),
+            },
+            Held::All(all) => all.extract(pattern),
+        };
+        if let (Some(budget), Some((envelope, message))) = (&self.budget, &taken) {
+            budget.release(envelope, message);
+        }
+        Ok(taken)
+    }
+
+    pub(super) fn probe_with<T>(
+        &self,
+        life: Life,
+        pattern: &Q::Pattern,
+        see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
+    ) -> Result<Option<T>, Error> {
+        let mut held = self.hold_for_pattern(life, pattern)?;
+        let seen = match &mut held {
+            Held::One(_, place) => {
+                if place.elders {
+                    let mut whole = self.whole();
+                    if let Some((envelope, message)) = whole.queues.probe(pattern) {
+                        return Ok(Some(see(envelope, message)));
+                    }
+                }
+                place.queues.probe(pattern)
+            }
+            Held::All(all) => all.probe(pattern),
+        };
+        Ok(seen.map(|(envelope, message)| see(envelope, message)))
+    }
+
+    #[inline]
+    pub(super) fn arrive(
+        &self,
+        life: Life,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        if self.budget.is_none()
+            && let Some(mut place) = self.quick_for_envelope(life, &envelope)
+        {
+            return Ok(place.queues.arrive(envelope, message));
+        }
+        self.arrive_held(life, envelope, message)
+    }
+
+    #[inline(never)]
+    fn arrive_held(
+        &self,
+        life: Life,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        let mut place = match self.hold_for_envelope(life, &envelope) {
+            Ok(place) => place,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: message,
+                });
+            }
+        };
+        // A message that a receive takes needs no room.
+        if let Some((pattern, receive)) = self.deliver_at(&mut place, &envelope) {
+            return Ok(Arrive::Matched {
+                pattern,
+                receive,
+                message,
+            });
+        }
+        if let Some(budget) = &self.budget
+            && let Err(error) = budget.take(&envelope, &message)
+        {
+            return Err(Refused {
+                error,
+                payload: message,
+            });
+        }
+        place.queues.queue_message(envelope, message);
+        Ok(Arrive::Unexpected)
+    }
+
+    pub(super) fn deliver(
+        &self,
+        life: Life,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Result<Option<DeliveredOf<Q>>, Error> {
+        let mut place = self.hold_for_envelope(life, envelope)?;
+        Ok(self.deliver_at(&mut place, envelope))
+    }
+
+    /// Entries stay where they were queued until they leave, so the handle tells which lock to take.
+    pub(super) fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
+        let Some(index) = PlaceId::of(handle).index() else {
+            let mut whole = self.whole();
+            let receive = whole.queues.cancel(handle);
+            whole.after_receive_left();
+            return receive;
+        };
+        self.shard(index)?.queues.cancel(handle)
+    }
+}
+
+/// Locking and checking.
+impl<Q: MatchQueues> Context<Q> {
+    /// The place of a receive, if no other is needed and nothing is wrong with it.
+    #[inline(always)]
+    fn quick_for_pattern(
+        &self,
+        life: Life,
+        pattern: &Q::Pattern,
+    ) -> Option<MutexGuard<'_, Place<Q>>> {
+        let mut place = self.quick(|mode| mode.reach_of_pattern(pattern))?;
+        if pattern.source() == Source::Any {
+            place.pressure.wildcard();
+        }
+        self.admit_pattern(&place.standing, life, pattern).ok()?;
+        Some(place)
+    }
+
+    /// The place of a message, if no other is needed and nothing is wrong with it.
+    #[inline(always)]
+    fn quick_for_envelope(
+        &self,
+        life: Life,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Option<MutexGuard<'_, Place<Q>>> {
+        let place = self.quick(|mode| mode.reach_of_envelope(envelope))?;
+        self.admit_envelope(&place.standing, life, envelope).ok()?;
+        Some(place)
+    }
+
+    fn hold_for_pattern(&self, life: Life, pattern: &Q::Pattern) -> Result<Held<'_, Q>, Error> {
+        let held = self.hold(|mode| mode.reach_of_pattern(pattern));
+        self.admit_pattern(held.standing(), life, pattern)?;
+        Ok(held)
+    }
+
+    fn hold_for_envelope(
+        &self,
+        life: Life,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Result<MutexGuard<'_, Place<Q>>, Error> {
+        let held = self.hold(|mode| mode.reach_of_envelope(envelope));
+        self.admit_envelope(held.standing(), life, envelope)?;
+        match held {
+            Held::One(_, place) => Ok(place),
+            Held::All(_) => unreachable!("a message is of one place"),
+        }
+    }
+
+    #[inline(always)]
+    fn admit_pattern(
+        &self,
+        standing: &Standing,
+        life: Life,
+        pattern: &Q::Pattern,
+    ) -> Result<(), Error> {
+        self.check_own(pattern.context())?;
+        standing.check_alive(self.id, life)?;
+        let (source, any_tag) = (pattern.source(), pattern.any_tag());
+        standing.terms.check_source(self.id, source, any_tag)
+    }
+
+    #[inline(always)]
+    fn admit_envelope(
+        &self,
+        standing: &Standing,
+        life: Life,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Result<(), Error> {
+        self.check_own(envelope.context())?;
+        standing.check_alive(self.id, life)?;
+        standing.terms.check_rank(self.id, envelope.source())
+    }
+
+    #[inline]
+    fn check_own(&self, named: ContextId) -> Result<(), Error> {
+        if named != self.id {
+            return Err(Error::OtherContext {
+                handle: self.id,
+                named,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn matched<E, R, M>((envelope, message): (E, M), receive: R) -> Post<E, R, M> {
+    Post::Matched {
+        envelope,
+        message,
+        receive,
+    }
+}

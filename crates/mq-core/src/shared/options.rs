@@ -1,0 +1,78 @@
+//! [`Sharding`]: when the queues of one context are divided, and into how many shards.
+
+/// Shards of a context at most.
+pub(super) const MOST_SHARDS: usize = 64;
+
+/// When the queues of a context are divided into shards, so that threads in one context do not wait
+/// for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Divide {
+    /// When threads are seen to wait. A context that one thread uses, or many seldom, keeps one lock
+    /// and one pair of queues, and matches exactly as [`Engine`](crate::Engine) does.
+    #[default]
+    WhenContended,
+    /// When it is made: for contexts that are known to be used by many threads.
+    AtOnce,
+    /// Never: one lock a context.
+    Never,
+}
+
+/// How the contexts of a [`SharedEngine`](super::SharedEngine) are divided.
+///
+/// ```
+/// use mq_core::shared::{Divide, Sharding};
+///
+/// let sharding = Sharding::new().divide(Divide::AtOnce).shards(6);
+/// assert_eq!(sharding.count(), 8, "a power of two");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sharding {
+    count: usize,
+    pub(super) divide: Divide,
+}
+
+impl Sharding {
+    /// Twice as many shards as the machine has processors, made when threads are seen to wait.
+    pub fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(4, usize::from);
+        Self {
+            count: 0,
+            divide: Divide::default(),
+        }
+        .shards(2 * processors)
+    }
+
+    /// The number of shards, rounded up to a power of two and limited to 64.
+    ///
+    /// More shards let more threads match at once; each costs memory, about 256 bytes with
+    /// [`Indexed`](crate::structures::Indexed), and time in each operation for any source, which
+    /// locks all.
+    #[must_use]
+    pub const fn shards(mut self, shards: usize) -> Self {
+        let within = if shards < MOST_SHARDS {
+            shards
+        } else {
+            MOST_SHARDS
+        };
+        self.count = within.next_power_of_two();
+        self
+    }
+
+    /// When the shards are made.
+    #[must_use]
+    pub const fn divide(mut self, divide: Divide) -> Self {
+        self.divide = divide;
+        self
+    }
+
+    /// The number of shards: a power of two.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl Default for Sharding {
+    fn default() -> Self {
+        Self::new()
+    }
+}

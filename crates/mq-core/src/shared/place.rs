@@ -1,0 +1,185 @@
+//! What stands behind each lock of a context: queues, and what they know of the context.
+
+use super::pressure::Pressure;
+use crate::config::Config;
+use crate::engine::Terms;
+use crate::envelope::{ContextId, Envelope, MatchBits, Rank};
+use crate::error::Error;
+use crate::hash::mix;
+use crate::pattern::{Pattern, Source};
+use crate::queues::MatchQueues;
+
+/// A gate that no count is above: nothing needs to be looked up in the undivided queues.
+pub(super) const OPEN: u64 = u64::MAX;
+
+/// How a context's entries are distributed over its places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Mode {
+    /// There is no context: it was freed or not made yet.
+    Absent = 0,
+    /// All in the undivided queues.
+    Whole = 1,
+    /// By the sender's rank. What asks for any source is in the undivided queues.
+    BySource = 2,
+    /// By all that is matched, where it was promised that receives name source and tag.
+    ByBits = 3,
+}
+
+impl Mode {
+    pub(super) const fn from_u8(mode: u8) -> Self {
+        match mode {
+            0 => Self::Absent,
+            1 => Self::Whole,
+            2 => Self::BySource,
+            _ => Self::ByBits,
+        }
+    }
+
+    pub(super) const fn is_divided(self) -> bool {
+        matches!(self, Self::BySource | Self::ByBits)
+    }
+
+    /// Where a receive's messages are.
+    #[inline]
+    pub(super) fn reach_of_pattern<P: Pattern>(self, pattern: &P) -> Reach {
+        match (self, pattern.source()) {
+            (Self::Absent | Self::Whole, _) => Reach::Whole,
+            (Self::BySource, Source::Rank(rank)) => Reach::Shard(spread(rank)),
+            (Self::ByBits, _) if pattern.care() == MatchBits::ALL => {
+                Reach::Shard(mix(pattern.bits().digest(0), 0))
+            }
+            _ => Reach::All,
+        }
+    }
+
+    /// Where a message's receives are, but for those in the undivided queues.
+    #[inline]
+    pub(super) fn reach_of_envelope<E: Envelope>(self, envelope: &E) -> Reach {
+        match self {
+            Self::Absent | Self::Whole => Reach::Whole,
+            Self::BySource => Reach::Shard(spread(envelope.source())),
+            Self::ByBits => Reach::Shard(mix(envelope.bits().digest(0), 0)),
+        }
+    }
+}
+
+/// The places that an operation works on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    Whole,
+    /// The shard that this hash chooses, by its upper bits.
+    Shard(u64),
+    All,
+}
+
+/// Fibonacci hashing: neighbouring ranks, which are the busiest, fall into different shards as far as
+/// there are any, and so do ranks at a stride.
+#[inline]
+fn spread(rank: Rank) -> u64 {
+    u64::from(rank.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The shard for a hash.
+#[inline]
+pub(super) const fn shard_of(hash: u64, shards: usize) -> usize {
+    (((hash >> 32) * shards as u64) >> 32) as usize
+}
+
+/// What a place knows of the context. Every place has a copy, so that an operation which holds the
+/// place's lock needs nobody else's word; copies change while all locks are held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) mode: Mode,
+    /// How often the context was made: handles of an earlier life are refused.
+    pub(super) life: u64,
+    pub(super) terms: Terms,
+}
+
+impl Standing {
+    pub(super) const ABSENT: Self = Self {
+        mode: Mode::Absent,
+        life: 0,
+        terms: Terms::NONE,
+    };
+
+    /// The number of the present life.
+    pub(super) fn life_now(&self) -> Option<u64> {
+        (self.mode != Mode::Absent).then_some(self.life)
+    }
+
+    /// Whether the context exists, in the life that the caller means if he means one.
+    #[inline]
+    pub(super) fn check_alive(&self, context: ContextId, life: Option<u64>) -> Result<(), Error> {
+        if self.mode == Mode::Absent || life.is_some_and(|life| life != self.life) {
+            return Err(Error::UnknownContext(context));
+        }
+        Ok(())
+    }
+}
+
+/// Queues behind one lock: the undivided ones of a context, or one of its shards.
+///
+/// Once the context is divided the undivided queues hold the receives that no shard can, and what was
+/// queued before.
+pub(super) struct Place<Q> {
+    pub(super) queues: Q,
+    pub(super) standing: Standing,
+    /// No receive is queued in the undivided queues with a smaller count; [`OPEN`] only if none is.
+    /// Undivided queues keep it while the context is divided; a shard has it as it last learned it.
+    pub(super) gate: u64,
+    /// Of a shard: messages that came before the division may be left in the undivided queues.
+    pub(super) elders: bool,
+    /// Of the undivided queues.
+    pub(super) pressure: Pressure,
+}
+
+impl<Q: MatchQueues> Place<Q> {
+    pub(super) fn absent() -> Self {
+        Self {
+            queues: Q::with_config(&Config::default()),
+            standing: Standing::ABSENT,
+            gate: OPEN,
+            elders: false,
+            pressure: Pressure::default(),
+        }
+    }
+
+    /// A receive has left the undivided queues.
+    #[inline]
+    pub(super) fn after_receive_left(&mut self) {
+        if self.queues.posted_len() == 0 {
+            self.gate = OPEN;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_ranks_and_ranks_at_a_stride_are_spread() {
+        for shards in [2_usize, 4, 8, 16, 32, 64] {
+            for stride in [1, 2, 4, 12, 16, 64, 1024] {
+                let most = if stride == 1 { 2 } else { 5 };
+                let mut load = vec![0; shards];
+                for rank in 0..shards {
+                    let rank = Rank(u32::try_from(stride * rank).expect("small"));
+                    load[shard_of(spread(rank), shards)] += 1;
+                }
+                let worst = load.iter().max().copied().unwrap_or(0);
+                assert!(worst <= most, "{worst} of {shards} at stride {stride}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_two_ranks_are_in_different_shards() {
+        assert_ne!(
+            shard_of(spread(Rank(0)), 2),
+            shard_of(spread(Rank(1)), 2),
+            "the models count on it"
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! [`SharedContext`]: a context that a library keeps in its communicator.
+
+use core::fmt;
+use std::sync::Arc;
+
+use super::context::Context;
+use crate::error::{Error, Refused};
+use crate::handle::Handle;
+use crate::queues::{
+    ArriveOf, DeliveredOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, TakenOf,
+};
+
+/// One context of a [`SharedEngine`](super::SharedEngine), without the search for it: for the
+/// communicator object of a library.
+///
+/// Cheap to clone and to send. Once the context is freed, every operation answers that it is unknown,
+/// also when a context of the same number has been made since.
+///
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::shared::SharedEngine;
+/// use mq_core::structures::Indexed;
+/// use mq_core::{Arrive, ContextOptions};
+///
+/// let engine: SharedEngine<Indexed<MpiPattern, u32, u32>> = SharedEngine::new();
+/// let context = engine.create_context(3, ContextOptions::new().size(2))?;
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| context.post(MpiPattern::new(3, 1, 7), 10));
+///     scope.spawn(|| context.arrive(MpiEnvelope::new(3, 1, 7), 20));
+/// });
+/// assert_eq!((context.posted_len()?, context.unexpected_len()?), (0, 0));
+/// # Ok::<(), mq_core::Error>(())
+/// ```
+pub struct SharedContext<Q: MatchQueues> {
+    context: Arc<Context<Q>>,
+    life: u64,
+}
+
+impl<Q: MatchQueues> Clone for SharedContext<Q> {
+    fn clone(&self) -> Self {
+        Self {
+            context: Arc::clone(&self.context),
+            life: self.life,
+        }
+    }
+}
+
+impl<Q: MatchQueues> fmt::Debug for SharedContext<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedContext")
+            .field("id", &self.context.id)
+            .field("life", &self.life)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<Q: MatchQueues> SharedContext<Q> {
+    pub(super) fn new(context: Arc<Context<Q>>, life: u64) -> Self {
+        Self { context, life }
+    }
+
+    /// The number of the context.
+    pub fn id(&self) -> u32 {
+        self.context.id.0
+    }
+
+    /// Posts a receive: see [`SharedEngine::post`](super::SharedEngine::post).
+    ///
+    /// # Errors
+    /// As there, and [`Error::OtherContext`].
+    #[inline]
+    pub fn post(
+        &self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        self.context.post(Some(self.life), pattern, receive)
+    }
+
+    /// Delivers a message: see [`SharedEngine::arrive`](super::SharedEngine::arrive).
+    ///
+    /// # Errors
+    /// As there, and [`Error::OtherContext`].
+    #[inline]
+    pub fn arrive(
+        &self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        self.context.arrive(Some(self.life), envelope, message)
+    }
+
+    /// The envelope of an unexpected message: see
+    /// [`SharedEngine::probe`](super::SharedEngine::probe).
+    ///
+    /// # Errors
+    /// As there, and [`Error::OtherContext`].
+    pub fn probe(&self, pattern: &Q::Pattern) -> Result<Option<EnvelopeOf<Q>>, Error> {
+        self.probe_with(pattern, |envelope, _| envelope)
+    }
+
+    /// Shows an unexpected message to `see`: see
+    /// [`SharedEngine::probe_with`](super::SharedEngine::probe_with).
+    ///
+    /// # Errors
+    /// As there, and [`Error::OtherContext`].
+    pub fn probe_with<T>(
+        &self,
+        pattern: &Q::Pattern,
+        see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
+    ) -> Result<Option<T>, Error> {
+        self.context.probe_with(Some(self.life), pattern, see)
+    }
+
+    /// Takes an unexpected message out: see
+    /// [`SharedEngine::extract`](super::SharedEngine::extract).
+    ///
+    /// # Errors
+    /// As there, and [`Error::OtherContext`].
+    pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+        self.context.extract(Some(self.life), pattern)
+    }
+
+    /// Takes the posted receive that matches a message: see
+    /// [`SharedEngine::deliver`](super::SharedEngine::deliver).
+    ///
+    /// # Errors
+    /// As there, and [`Error::OtherContext`].
+    pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
+        self.context.deliver(Some(self.life), envelope)
+    }
+
+    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// [`SharedEngine::cancel`](super::SharedEngine::cancel).
+    pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
+        let own = handle.context() == self.context.id;
+        own.then(|| self.context.cancel(handle)).flatten()
+    }
+
+    /// Removes what `select` chooses: see [`SharedEngine::purge`](super::SharedEngine::purge).
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn purge(
+        &self,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) -> Result<(), Error> {
+        let mut all = self.context.lock_all();
+        all.whole
+            .standing
+            .check_alive(self.context.id, Some(self.life))?;
+        let removed = self.context.purge(&mut all, &mut |entry| select(&entry));
+        drop(all);
+        removed.into_iter().for_each(back);
+        Ok(())
+    }
+
+    /// Shows all entries: see [`SharedEngine::visit`](super::SharedEngine::visit).
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) -> Result<(), Error> {
+        let all = self.context.lock_all();
+        all.whole
+            .standing
+            .check_alive(self.context.id, Some(self.life))?;
+        all.visit(visitor);
+        Ok(())
+    }
+
+    /// Posted receives at one moment.
+    ///
+    /// # Cost
+    /// Takes all locks of the context.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn posted_len(&self) -> Result<usize, Error> {
+        Ok(self.lengths()?.0)
+    }
+
+    /// Unexpected messages at one moment.
+    ///
+    /// # Cost
+    /// Takes all locks of the context.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn unexpected_len(&self) -> Result<usize, Error> {
+        Ok(self.lengths()?.1)
+    }
+
+    fn lengths(&self) -> Result<(usize, usize), Error> {
+        let all = self.context.lock_all();
+        all.whole
+            .standing
+            .check_alive(self.context.id, Some(self.life))?;
+        Ok((all.posted_len(), all.unexpected_len()))
+    }
+
+    /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library that
+    /// knows that threads are coming. Nothing happens if it is divided.
+    ///
+    /// # Cost
+    /// Takes all locks of the context; allocates the shards. Entries stay where they are.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn divide(&self) -> Result<(), Error> {
+        self.shards()?;
+        self.context.divide();
+        Ok(())
+    }
+
+    /// Into how many shards the context is divided at the moment; `None` while it is whole.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn shards(&self) -> Result<Option<usize>, Error> {
+        let all = self.context.lock_all();
+        let standing = &all.whole.standing;
+        standing.check_alive(self.context.id, Some(self.life))?;
+        Ok(standing.mode.is_divided().then_some(all.shards.len()))
+    }
+}

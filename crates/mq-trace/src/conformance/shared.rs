@@ -1,0 +1,220 @@
+//! The shared engine as a taker of steps, used by one thread.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use mq_core::shared::{Divide, Sharding, SharedEngine};
+use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source};
+
+use super::family::Family;
+use super::step::{Step, Wanted};
+use super::subject::{
+    Numbers, Outcome, Subject, arrived, chosen, engine_options, found, show_entry, show_removed,
+};
+use super::{CONTEXTS, Setup};
+
+/// A shared engine, one context for each number.
+pub(super) struct Shared<Q: MatchQueues> {
+    engine: SharedEngine<Q>,
+    numbers: Numbers,
+    size: Option<u32>,
+    /// Whether entries of a context are in several places, so that order between them shows only in
+    /// what is matched.
+    divided: bool,
+    crossings: Arc<Mutex<Vec<usize>>>,
+}
+
+impl<Q: MatchQueues<Message = u32>> Shared<Q> {
+    pub(super) fn new(setup: &Setup, divide: Divide) -> Self {
+        let sharding = Sharding::new().shards(4).divide(divide);
+        let crossings = Arc::<Mutex<Vec<usize>>>::default();
+        let shared = Self {
+            engine: SharedEngine::with_options(engine_options(setup, &crossings), sharding),
+            numbers: Numbers::default(),
+            size: setup.size,
+            divided: divide == Divide::AtOnce,
+            crossings,
+        };
+        (0..CONTEXTS).for_each(|comm| shared.create_context(comm));
+        shared
+    }
+
+    fn create_context(&self, comm: u32) {
+        let mut options = ContextOptions::new();
+        if let Some(size) = self.size {
+            options = options.size(size);
+        }
+        let created = self.engine.create_context(comm, options);
+        created.expect("it was never made, or freed");
+    }
+}
+
+impl<Q: MatchQueues<Receive = u32, Message = u32>> Shared<Q> {
+    fn purge(&self, comm: u32, source: Option<u32>) -> Outcome {
+        let mut purged = Vec::new();
+        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
+        match source {
+            None => {
+                let freed = self.engine.free_context(comm, &mut back);
+                freed.expect("it exists");
+                self.create_context(comm);
+            }
+            Some(_) => {
+                let mut select = |entry: &EntryOf<'_, Q>| chosen(entry, comm, source);
+                self.engine.purge(&mut select, &mut back);
+            }
+        }
+        if self.divided {
+            purged.sort();
+        }
+        Outcome::Purged(purged)
+    }
+}
+
+impl<P, Q> Subject<P> for Shared<Q>
+where
+    P: Pattern,
+    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+{
+    fn crossings(&self) -> Vec<usize> {
+        self.crossings.lock().expect("no panic").clone()
+    }
+
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let Self {
+            engine, numbers, ..
+        } = self;
+        match step {
+            Step::Post(wanted) | Step::PostHalves(wanted) => {
+                let receive = numbers.next_receive();
+                match engine.post(F::pattern(wanted), receive) {
+                    Ok(post) => numbers.posted(receive, post),
+                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                }
+            }
+            Step::Arrive(carried) | Step::ArriveHalves(carried) => {
+                let message = numbers.next_message();
+                match engine.arrive(F::envelope(carried), message) {
+                    Ok(arrival) => arrived(message, arrival),
+                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                }
+            }
+            Step::Probe(wanted) => {
+                let pattern = F::pattern(wanted);
+                let seen = engine.probe_with(&pattern, |envelope, &message| (envelope, message));
+                found(seen.expect("valid"))
+            }
+            Step::Extract(wanted) | Step::Take(wanted) => {
+                found(engine.extract(&F::pattern(wanted)).expect("valid"))
+            }
+            Step::Deliver(carried) => found(engine.deliver(&F::envelope(carried)).expect("valid")),
+            Step::Cancel(receive) => {
+                let handle = numbers.handle(*receive);
+                let cancelled = handle.and_then(|handle| engine.cancel(handle));
+                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+            }
+            Step::PurgeContext(comm) => self.purge(*comm, None),
+            Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
+            Step::Announce(..) => Outcome::Nothing,
+            Step::Clear => {
+                engine.purge(&mut |_| true, &mut |_| {});
+                Outcome::Nothing
+            }
+        }
+    }
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.engine.posted_len(), self.engine.unexpected_len())
+    }
+
+    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
+        let mut contents = BTreeMap::<u32, Vec<String>>::new();
+        self.engine.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            contents.entry(context).or_default().push(text);
+        });
+        if self.divided {
+            contents.values_mut().for_each(|entries| entries.sort());
+        }
+        contents
+    }
+}
+
+/// A model that follows a divided context: an operation for any source may choose the sender, and the
+/// model then does the same operation for that sender.
+pub(super) struct Following<M> {
+    model: M,
+    /// Who sent each message.
+    senders: Vec<u32>,
+}
+
+impl<M> Following<M> {
+    pub(super) fn new(model: M) -> Self {
+        Self {
+            model,
+            senders: Vec::new(),
+        }
+    }
+
+    /// The right answer, if the sender that `got` chose is right.
+    pub(super) fn perform<F: Family>(&mut self, step: &Step, got: &Outcome) -> Outcome
+    where
+        M: Subject<F::Pattern>,
+    {
+        if let Step::Arrive(carried) | Step::ArriveHalves(carried) = step {
+            self.senders.push(carried.source);
+        }
+        let step = match (step, got) {
+            (Step::Post(wanted), Outcome::Matched(n, _)) => Step::Post(self.narrowed(wanted, *n)),
+            (Step::Probe(wanted), Outcome::Matched(n, _)) => Step::Probe(self.narrowed(wanted, *n)),
+            (Step::Extract(wanted), Outcome::Matched(n, _)) => {
+                Step::Extract(self.narrowed(wanted, *n))
+            }
+            (step, _) => *step,
+        };
+        match self.model.perform::<F>(&step) {
+            Outcome::Purged(mut purged) => {
+                purged.sort();
+                Outcome::Purged(purged)
+            }
+            other => other,
+        }
+    }
+
+    fn narrowed(&self, wanted: &Wanted, message: u32) -> Wanted {
+        match wanted.source {
+            Source::Rank(_) => *wanted,
+            Source::Any => Wanted {
+                source: Source::from(self.senders[message as usize]),
+                ..*wanted
+            },
+        }
+    }
+
+    pub(super) fn lengths<P: Pattern>(&self) -> (usize, usize)
+    where
+        M: Subject<P>,
+    {
+        self.model.lengths()
+    }
+
+    pub(super) fn contents<P: Pattern>(&self) -> BTreeMap<u32, Vec<String>>
+    where
+        M: Subject<P>,
+    {
+        let mut contents = self.model.contents();
+        contents.values_mut().for_each(|entries| entries.sort());
+        contents
+    }
+}
+
+/// The steps that a shared engine has: whole ones, since nothing can be held between halves.
+pub(super) fn whole_steps(steps: &[Step]) -> Vec<Step> {
+    let whole = |step: &Step| match step {
+        Step::PostHalves(wanted) => Step::Post(*wanted),
+        Step::ArriveHalves(carried) => Step::Arrive(*carried),
+        Step::Take(wanted) => Step::Extract(*wanted),
+        other => *other,
+    };
+    steps.iter().map(whole).collect()
+}
