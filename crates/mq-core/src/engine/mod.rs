@@ -316,24 +316,30 @@ impl<Q: MatchQueues> Engine<Q> {
                 });
             }
         };
-        let post = self.objects[object].post_metered(pattern, receive, meter);
-        if self.ledger.is_some() {
-            self.note_posted(&post);
+        let queues = &mut self.objects[object];
+        if let Some(ledger) = &mut self.ledger {
+            return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
         }
-        Ok(post)
+        Ok(queues.post_metered(pattern, receive, meter))
     }
 
     #[cold]
-    fn note_posted(&mut self, post: &PostOf<Q>) {
-        if let (
-            Some(ledger),
-            Post::Matched {
-                envelope, message, ..
-            },
-        ) = (&mut self.ledger, post)
+    #[inline(never)]
+    fn post_limited(
+        queues: &mut Q,
+        ledger: &mut Ledger<Q::Message>,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+        meter: &mut impl Meter,
+    ) -> PostOf<Q> {
+        let post = queues.post_metered(pattern, receive, meter);
+        if let Post::Matched {
+            envelope, message, ..
+        } = &post
         {
             ledger.release(envelope, message);
         }
+        post
     }
 
     /// Delivers a message: see [`MatchQueues::arrive`].
@@ -378,6 +384,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     #[cold]
+    #[inline(never)]
     fn arrive_limited(
         queues: &mut Q,
         ledger: &mut Ledger<Q::Message>,
