@@ -149,6 +149,30 @@ pub trait Arrangement: Sized {
     ) -> Arrive<Self::Pattern, Self::Receive, Self::Message> {
         arrive_by_parts(self, envelope, message, meter)
     }
+
+    /// [`MatchQueues::extract`], put together from the parts above; see
+    /// [`post_step`](Self::post_step).
+    #[inline]
+    fn extract_step(
+        &mut self,
+        pattern: &Self::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeIn<Self>, Self::Message)> {
+        let slot = self.peek_unexpected(pattern, meter)?;
+        Some(take_unexpected(self, slot))
+    }
+
+    /// [`MatchQueues::deliver`], put together from the parts above; see
+    /// [`post_step`](Self::post_step).
+    #[inline]
+    fn deliver_step(
+        &mut self,
+        envelope: &EnvelopeIn<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<(Self::Pattern, Self::Receive)> {
+        let slot = self.peek_posted(envelope, meter)?;
+        Some(take_posted(self, slot))
+    }
 }
 
 #[inline]
@@ -270,22 +294,22 @@ impl<A: Arrangement> MatchQueues for A {
         self.arrive_step(envelope, message, meter)
     }
 
+    #[inline]
     fn extract_metered(
         &mut self,
         pattern: &A::Pattern,
         meter: &mut impl Meter,
     ) -> Option<(EnvelopeOf<Self>, A::Message)> {
-        let slot = self.peek_unexpected(pattern, meter)?;
-        Some(take_unexpected(self, slot))
+        self.extract_step(pattern, meter)
     }
 
+    #[inline]
     fn deliver_metered(
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
     ) -> Option<(A::Pattern, A::Receive)> {
-        let slot = self.peek_posted(envelope, meter)?;
-        Some(take_posted(self, slot))
+        self.deliver_step(envelope, meter)
     }
 
     fn probe_metered(

@@ -346,6 +346,28 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         Arrive::Unexpected
     }
 
+    #[inline(always)]
+    fn extract_step(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
+        let slot = self.unlink_message_for(*pattern, meter);
+        if slot == NIL {
+            return None;
+        }
+        let taken = self.slabs.unexpected.remove(slot);
+        self.after_removal();
+        Some(taken)
+    }
+
+    #[inline(always)]
+    fn deliver_step(&mut self, envelope: &P::Envelope, meter: &mut impl Meter) -> Option<(P, R)> {
+        let slot = self.unlink_receive_for(*envelope, meter);
+        if slot == NIL {
+            return None;
+        }
+        let taken = self.slabs.posted.remove(slot);
+        self.after_removal();
+        Some(taken)
+    }
+
     fn reset(&mut self) {
         self.posted = Fifo::EMPTY;
         self.unexpected = Fifo::EMPTY;
