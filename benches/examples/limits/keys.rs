@@ -52,8 +52,7 @@ fn row(name: &str, key: impl Fn(u32) -> Key, repeat: u32, random: Option<&[f64]>
     for (i, depth) in DEPTHS.into_iter().enumerate() {
         let keys: Vec<Key> = (0..depth).map(&key).collect();
         let stream = fill_and_drain(Queue::Posted, &keys, Order::Random);
-        let cost = measure(&stream, &[Kind::Indexed], repeat)[0];
-        let median = cost.map_or(f64::NAN, |cost| cost.median);
+        let median = measure(&stream, &[Kind::Indexed], repeat)[0].median;
         medians.push(median);
         match random {
             None => print!(" {} |", digits(median)),
@@ -78,8 +77,7 @@ fn new_tags(repeat: u32) {
         steps,
         rounds: 1,
     };
-    let cost = measure(&stream, &[Kind::Indexed], repeat.min(5))[0];
-    let median = cost.map_or(f64::NAN, |cost| cost.median);
+    let median = measure(&stream, &[Kind::Indexed], repeat.min(5))[0].median;
     println!(
         "| 2^20 tags, each once, 4096 at a time | {} | |",
         digits(median)

@@ -38,7 +38,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Table {
-    /// Time by depth, order and key, beside the best engines known.
+    /// Time by depth, order and key.
     Rows,
     /// Time by class and share of wildcards, at three depths.
     Wildcards,

@@ -1,4 +1,4 @@
-//! Time by depth, order and key, beside what the best engines known take.
+//! Time by depth, order and key.
 
 use mq_core::structures::Kind;
 

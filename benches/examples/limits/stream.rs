@@ -118,17 +118,17 @@ pub(crate) enum Wild {
     Both,
 }
 
-/// The receive, of a class of wildcards, that takes the message with this key and that of no other
-/// class-mate: the class tells them apart by what it says. One that says nothing takes any message.
+/// The receive, of a class of wildcards, that takes the message with this key.
 fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
     Step::Post(match wild {
         Wild::Source => MpiPattern::new(0, Source::Any, tag),
         Wild::Tag => MpiPattern::new(0, source, TagSelector::Any),
         Wild::Both => {
-            // What says neither source nor tag would all be one key: two bits of the tag are said.
+            // What says neither source nor tag would take everything: three bits of the tag are said, and
+            // one of them only by wildcards.
             let tag_bits = TagSelector::Masked {
                 wanted: Tag(tag & 3),
-                ignore: !0x8000_0003,
+                ignore: !0x8000_0007,
             };
             MpiPattern::new(0, Source::Any, tag_bits)
         }
@@ -138,14 +138,20 @@ fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
 /// A queue that stays as long as it is: each step takes an entry, chosen at random, and puts it back,
 /// as the latest. `percent` of the entries belong to wildcard receives.
 ///
-/// Every entry has a source and a tag of its own, so that the receive that takes it is the one that was
-/// meant for it; those of `Wild::Both` are told apart by arrival.
+/// Every entry has a source and a tag of its own, so that the receive that takes a message is the one that was
+/// meant for it; or, with `Wild::Both`, one of a quarter of the wildcards, all alike.
 pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stream {
     let mut random = random(2);
-    let keys: Vec<Key> = (0..depth).map(|i| (i, i.cast_signed())).collect();
-    let is_wild: Vec<bool> = keys
-        .iter()
+    let is_wild: Vec<bool> = (0..depth)
         .map(|_| random.random_range(0..100) < percent)
+        .collect();
+    let keys: Vec<Key> = (0..)
+        .zip(&is_wild)
+        .map(|(i, &wild)| {
+            // Bit 2 of the tag is clear in messages for wildcards; see `wild_receive`.
+            let tag = (i >> 2) << 3 | u32::from(!wild) << 2 | (i & 3);
+            (i, tag.cast_signed())
+        })
         .collect();
     let post = |i: usize| match is_wild[i] {
         true => wild_receive(wild, keys[i]),

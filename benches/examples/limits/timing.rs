@@ -12,7 +12,8 @@ use crate::stream::{Step, Stream};
 /// Ranks of the communicator.
 pub(crate) const RANKS: u32 = 1 << 20;
 
-/// A structure that is not measured again if one measurement took this long.
+/// A structure is not measured again if one measurement took this long: what it had done by then is its
+/// only sample.
 const TOO_LONG: Duration = Duration::from_millis(1500);
 
 /// An engine of one structure, to be told steps.
@@ -90,9 +91,8 @@ pub(crate) struct Cost {
     pub(crate) best: f64,
 }
 
-/// The cost of a stream in each structure, which take turns; `None` where one measurement would take too
-/// long.
-pub(crate) fn measure(stream: &Stream, kinds: &[Kind], repeat: u32) -> Vec<Option<Cost>> {
+/// The cost of a stream in each structure, which take turns.
+pub(crate) fn measure(stream: &Stream, kinds: &[Kind], repeat: u32) -> Vec<Cost> {
     let mut subjects: Vec<_> = kinds.iter().map(|&kind| subject(kind)).collect();
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
     let mut too_long = vec![false; kinds.len()];
@@ -123,18 +123,15 @@ pub(crate) fn measure(stream: &Stream, kinds: &[Kind], repeat: u32) -> Vec<Optio
     times.into_iter().map(cost).collect()
 }
 
-fn cost(mut times: Vec<f64>) -> Option<Cost> {
+fn cost(mut times: Vec<f64>) -> Cost {
     times.sort_unstable_by(f64::total_cmp);
-    let (best, median) = (*times.first()?, times[times.len() / 2]);
-    Some(Cost { median, best })
+    let (best, median) = (times[0], times[times.len() / 2]);
+    Cost { median, best }
 }
 
 /// A cost, as a table shows it: the median, and the best in brackets.
-pub(crate) fn show(cost: Option<Cost>) -> String {
-    cost.map_or_else(
-        || "-".to_owned(),
-        |Cost { median, best }| format!("{} ({})", digits(median), digits(best)),
-    )
+pub(crate) fn show(Cost { median, best }: Cost) -> String {
+    format!("{} ({})", digits(median), digits(best))
 }
 
 pub(crate) fn digits(nanoseconds: f64) -> String {

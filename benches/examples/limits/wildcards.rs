@@ -40,8 +40,7 @@ fn row(queue: Queue, queue_name: &str, wild: Wild, name: &str, percent: u32, rep
     let mut medians = Vec::new();
     for depth in DEPTHS {
         let stream = steady(queue, depth, wild, percent);
-        let cost = measure(&stream, &[Kind::Indexed], repeat)[0];
-        let median = cost.map_or(f64::NAN, |cost| cost.median);
+        let median = measure(&stream, &[Kind::Indexed], repeat)[0].median;
         medians.push(median);
         let mut filled = subject(Kind::Indexed);
         filled.run(&stream.fill);

@@ -33,6 +33,12 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
         }
     }
 
+    /// Whether entries of either queue are far.
+    #[inline(always)]
+    pub(crate) fn has_far(&self) -> bool {
+        self.posted.has_far() || self.unexpected.has_far()
+    }
+
     /// Heap bytes of both slabs.
     pub fn bytes(&self) -> usize {
         self.posted.bytes() + self.unexpected.bytes()

@@ -52,16 +52,6 @@ impl Fifo {
         self.head == NIL
     }
 
-    /// The slot of the earliest entry.
-    #[inline(always)]
-    pub const fn head(&self) -> Option<u32> {
-        if self.head == NIL {
-            None
-        } else {
-            Some(self.head)
-        }
-    }
-
     /// Links the entry in `slot` behind all others.
     #[inline(always)]
     pub fn push_back<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32) {
@@ -168,8 +158,27 @@ impl Fifo {
 
     /// [`find`](Self::find), wherever the keys are.
     #[inline(always)]
-    pub(crate) fn find_by<K>(&self, keys: &impl Keys<K>, wanted: impl FnMut(&K) -> bool) -> Search {
-        find_from(self.head, 0, keys, wanted)
+    pub(crate) fn find_by<K>(
+        &self,
+        keys: &impl Keys<K>,
+        mut wanted: impl FnMut(&K) -> bool,
+    ) -> Search {
+        let mut slot = self.head;
+        let mut visited = 0;
+        while slot != NIL {
+            visited += 1;
+            if wanted(keys.key(slot)) {
+                return Search {
+                    found: Some(slot),
+                    visited,
+                };
+            }
+            slot = keys.next(slot);
+        }
+        Search {
+            found: None,
+            visited,
+        }
     }
 
     /// The slot of the earliest entry, or [`NIL`].
@@ -182,30 +191,6 @@ impl Fifo {
     pub fn slots<'a, K: Copy, T>(&self, slab: &'a Slab<K, T>) -> impl Iterator<Item = u32> + 'a {
         let next = |slot: u32| (slot != NIL).then_some(slot);
         core::iter::successors(next(self.head), move |&slot| next(Links::next(slab, slot)))
-    }
-}
-
-/// Finds the earliest entry whose key is `wanted` from `slot` on, after `visited` others.
-#[inline(always)]
-pub(crate) fn find_from<K>(
-    mut slot: u32,
-    mut visited: u32,
-    keys: &impl Keys<K>,
-    mut wanted: impl FnMut(&K) -> bool,
-) -> Search {
-    while slot != NIL {
-        visited += 1;
-        if wanted(keys.key(slot)) {
-            return Search {
-                found: Some(slot),
-                visited,
-            };
-        }
-        slot = keys.next(slot);
-    }
-    Search {
-        found: None,
-        visited,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! While everything that is queued fits here, the inline calls of `mq_inline.h` answer on the spot, in
 //! the time that a caller's own list would take. Any other call moves the entries into the queues
-//! first ([`settle`]), so that only the header and this file know of them. The front opens again when
+//! first ([`settle`]), but for those that only count. The front opens again when
 //! the queues are empty ([`reopen`]).
 
 use core::ffi::c_void;

@@ -6,7 +6,8 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::shared::sync::Mutex;
 
-/// A ledger under a lock, which is the innermost: whoever holds it asks for no other.
+/// A ledger under a lock, which is the innermost: whoever holds it asks for no other. A function that is
+/// called at a high mark runs under it and must not use the engine.
 pub(crate) struct CommonBudget<M>(Mutex<Box<Ledger<M>>>);
 
 impl<M> CommonBudget<M> {
@@ -19,15 +20,20 @@ impl<M> CommonBudget<M> {
         Some(Self(Mutex::new(ledger)))
     }
 
-    /// Counts a message that is to be queued.
+    /// Counts a message that is to be queued; [`ring`](Self::ring) follows when it has been.
     ///
     /// # Errors
     /// There is no room for it, and nothing was counted.
     pub(crate) fn take<E: Envelope>(&self, envelope: &E, message: &M) -> Result<(), Error> {
         let mut ledger = self.0.lock();
         let weight = ledger.room_for(envelope, message)?;
-        ledger.take(envelope, weight);
+        ledger.count(envelope, weight);
         Ok(())
+    }
+
+    /// Calls if a high mark has been reached. No lock but this one may be held: it is a caller's function.
+    pub(crate) fn ring(&self) {
+        self.0.lock().ring();
     }
 
     /// A message has left.

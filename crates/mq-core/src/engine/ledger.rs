@@ -106,10 +106,20 @@ impl<M> Ledger<M> {
 
     /// A message that there was room for was queued.
     pub(super) fn take<E: Envelope>(&mut self, envelope: &E, weight: u64) {
+        self.count(envelope, weight);
+        self.ring();
+    }
+
+    /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows.
+    pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) {
         self.used.add(weight);
         if self.budget.limits_sources() {
             self.sources.entry(key(envelope)).or_default().add(weight);
         }
+    }
+
+    /// Calls if a high mark has been reached.
+    pub(super) fn ring(&mut self) {
         if let Some(alarm) = &mut self.alarm
             && alarm.armed
             && alarm.marks.is_reached(self.used)

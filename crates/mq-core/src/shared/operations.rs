@@ -158,6 +158,10 @@ impl<Q: MatchQueues> Context<Q> {
             });
         }
         place.queues.queue_message(envelope, message);
+        drop(place);
+        if let Some(budget) = &self.budget {
+            budget.ring();
+        }
         Ok(Arrive::Unexpected)
     }
 

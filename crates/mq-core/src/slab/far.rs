@@ -1,6 +1,8 @@
 //! The slots of a long queue: chunks that come one at a time and go as soon as they are empty.
 
+use core::cmp::Reverse;
 use core::mem::size_of;
+use std::collections::BinaryHeap;
 
 use super::{Entry, NEAR, NIL};
 use crate::memory::vec_bytes;
@@ -15,10 +17,12 @@ const CHUNK: usize = 256;
 /// is kept, for a queue whose length swings about a chunk's end.
 pub(super) struct Far<K, T> {
     chunks: Vec<Chunk<K, T>>,
-    /// The chunks with a free slot, allocated or not; entries go to the last.
-    with_room: Vec<u32>,
+    /// The chunks with a free slot, allocated or not. Entries go to the one that comes first, so that those
+    /// that stay after a burst gather there.
+    with_room: BinaryHeap<Reverse<u32>>,
     /// An allocated chunk without entries.
     spare: Option<u32>,
+    len: usize,
 }
 
 /// `CHUNK` slots, or none.
@@ -57,9 +61,14 @@ impl<K, T> Far<K, T> {
     pub(super) const fn new() -> Self {
         Self {
             chunks: Vec::new(),
-            with_room: Vec::new(),
+            with_room: BinaryHeap::new(),
             spare: None,
+            len: 0,
         }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     #[inline(always)]
@@ -85,7 +94,7 @@ impl<K, T> Far<K, T> {
         reason = "chunks and their slots are fewer than slots"
     )]
     pub(super) fn reuse(&mut self) -> Option<u32> {
-        let chunk = *self.with_room.last()? as usize;
+        let chunk = self.with_room.peek()?.0 as usize;
         let place = &mut self.chunks[chunk];
         let i = place.free as usize;
         place.free = place.entries.get(i)?.next;
@@ -95,8 +104,8 @@ impl<K, T> Far<K, T> {
 
     /// Stores an entry when there is no slot to [`reuse`](Self::reuse).
     pub(super) fn push(&mut self, entry: Entry<K, T>) -> u32 {
-        let chunk = match self.with_room.last() {
-            Some(&chunk) => chunk,
+        let chunk = match self.with_room.peek() {
+            Some(&Reverse(chunk)) => chunk,
             None => self.add_chunk(),
         };
         let entries = &mut self.chunks[chunk as usize].entries;
@@ -109,8 +118,9 @@ impl<K, T> Far<K, T> {
         slot
     }
 
-    /// One more slot of the chunk is in use.
+    /// One more slot of the chunk is in use, which is the first with room.
     fn use_one(&mut self, chunk: u32) {
+        self.len += 1;
         let place = &mut self.chunks[chunk as usize];
         place.used += 1;
         if place.is_full() {
@@ -127,10 +137,10 @@ impl<K, T> Far<K, T> {
         let chunk = self.chunks.len();
         assert!(
             join(chunk + 1, 0) < super::SLOTS,
-            "a match queue holds at most 2^31 - 1 entries"
+            "a match queue holds at most 2^31 - 256 entries"
         );
         self.chunks.push(Chunk::UNALLOCATED);
-        self.with_room.push(chunk as u32);
+        self.with_room.push(Reverse(chunk as u32));
         chunk as u32
     }
 
@@ -143,8 +153,9 @@ impl<K, T> Far<K, T> {
         let (chunk, i) = split(slot);
         let place = &mut self.chunks[chunk];
         if place.is_full() {
-            self.with_room.push(chunk as u32);
+            self.with_room.push(Reverse(chunk as u32));
         }
+        self.len -= 1;
         place.entries[i].next = place.free;
         place.free = i as u32;
         place.used -= 1;
@@ -155,11 +166,11 @@ impl<K, T> Far<K, T> {
 
     #[cold]
     fn emptied(&mut self, chunk: u32) {
-        match self.spare {
-            Some(spare) if spare != chunk => {
-                self.chunks[chunk as usize] = Chunk::UNALLOCATED;
-            }
-            _ => self.spare = Some(chunk),
+        // The one that has just emptied is the one that is needed again if the length swings.
+        if let Some(before) = self.spare.replace(chunk)
+            && before != chunk
+        {
+            self.chunks[before as usize] = Chunk::UNALLOCATED;
         }
     }
 
@@ -172,12 +183,9 @@ impl<K, T> Far<K, T> {
         })
     }
 
-    pub(super) fn slots(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.entries.len()).sum()
-    }
-
     pub(super) fn bytes(&self) -> usize {
         let entries: usize = self.chunks.iter().map(|c| vec_bytes(&c.entries)).sum();
-        size_of::<Self>() + vec_bytes(&self.chunks) + vec_bytes(&self.with_room) + entries
+        let with_room = self.with_room.capacity() * size_of::<u32>();
+        size_of::<Self>() + vec_bytes(&self.chunks) + with_room + entries
     }
 }

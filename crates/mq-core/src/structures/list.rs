@@ -6,13 +6,14 @@
 //! Search: linear in the entries queued before the match, of all contexts. Insertion, removal and
 //! cancel: constant. Memory: the entries.
 
-use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf, arrive_by_parts, post_by_parts};
 use crate::config::Config;
 use crate::fifo::{Fifo, Search};
+use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{Pattern, matches};
-use crate::queues::Scope;
+use crate::queues::{Arrive, Post, Scope};
 
 /// The `list` structure; see the [module](self).
 #[derive(Debug)]
@@ -118,6 +119,63 @@ impl<P: Pattern, R, M> Arrangement for List<P, R, M> {
     #[inline]
     fn unlink_unexpected(&mut self, slot: u32) {
         self.unexpected.unlink(&mut self.slabs.unexpected, slot);
+    }
+
+    // A queue of which no entry is far is asked for that once and not at every link.
+
+    #[inline(always)]
+    fn post_step(
+        &mut self,
+        pattern: P,
+        receive: R,
+        meter: &mut impl Meter,
+    ) -> Post<P::Envelope, R, M> {
+        if self.slabs.has_far() {
+            return post_by_parts(self, pattern, receive, meter);
+        }
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        let keys = unexpected.near_keys();
+        let search = self.unexpected.find_by(&keys, |e| matches(&pattern, e));
+        meter.visited(Queue::Unexpected, search.visited);
+        if let Some(slot) = search.found {
+            self.unexpected.unlink_from(&mut unexpected.near(), slot);
+            let (envelope, message) = unexpected.remove(slot);
+            return Post::Matched {
+                envelope,
+                message,
+                receive,
+            };
+        }
+        let sequence = posted.next_sequence();
+        let slot = self.posted.insert_back(posted, pattern, receive);
+        Post::Queued(Handle::new(pattern.context(), slot, sequence))
+    }
+
+    #[inline(always)]
+    fn arrive_step(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+        meter: &mut impl Meter,
+    ) -> Arrive<P, R, M> {
+        if self.slabs.has_far() {
+            return arrive_by_parts(self, envelope, message, meter);
+        }
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        let keys = posted.near_keys();
+        let search = self.posted.find_by(&keys, |p| matches(p, &envelope));
+        meter.visited(Queue::Posted, search.visited);
+        if let Some(slot) = search.found {
+            self.posted.unlink_from(&mut posted.near(), slot);
+            let (pattern, receive) = posted.remove(slot);
+            return Arrive::Matched {
+                pattern,
+                receive,
+                message,
+            };
+        }
+        self.unexpected.insert_back(unexpected, envelope, message);
+        Arrive::Unexpected
     }
 
     fn reset(&mut self) {

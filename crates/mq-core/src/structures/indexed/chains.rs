@@ -5,7 +5,7 @@
 //! one word a bucket and nothing is allocated for a key.
 //!
 //! The table grows and shrinks by one bucket at a time (linear hashing, Litwin 1980): what one
-//! operation moves is one chain, whatever the size.
+//! operation moves is a few chains, whatever the size.
 
 use super::paged::Paged;
 use crate::slab::NIL;
@@ -36,7 +36,7 @@ pub(super) trait Nodes {
 /// Where a search ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    pub(super) bucket: u32,
+    bucket: u32,
     /// The key before the one found in the chain, or [`NIL`].
     before: u32,
     /// The first node with the key, or [`NIL`].

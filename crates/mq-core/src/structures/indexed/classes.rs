@@ -79,9 +79,9 @@ impl<B: MatchBits> Classes<B> {
             self.classes.push(fresh);
             return Some(self.classes.len() - 1);
         }
-        // One that has no receives posted has nothing but its view.
-        let i = self.classes.iter().position(|class| class.posted == 0)?;
-        self.views -= u32::from(self.classes[i].view.is_some());
+        // Not one with a view: masks that take turns would make theirs anew each time.
+        let unused = |class: &Class<B>| class.posted == 0 && class.view.is_none();
+        let i = self.classes.iter().position(unused)?;
         self.classes[i] = fresh;
         Some(i)
     }

@@ -27,7 +27,7 @@ pub(super) struct Index<B> {
     classes: Classes<B>,
     /// Receives whose mask found no class, by slot.
     unindexed: Fifo,
-    /// Where the last search that found nothing has ended.
+    /// Where the last search of a step for an exact key has ended, if it found nothing.
     place: Probe,
     /// Removals that have left few entries.
     few: usize,
@@ -71,7 +71,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// The message that a receive takes, unlinked; or [`NIL`], and
-    /// [`queue_receive`](Self::queue_receive) may follow. `NEAR` if no entry is far.
+    /// [`link_exact_receive`](Self::link_exact_receive) or [`link_posted`](Self::link_posted) may follow. `NEAR` if no entry is far.
     #[inline(always)]
     pub(super) fn unlink_message_for<const NEAR: bool, P, R, M>(
         &mut self,
@@ -119,7 +119,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// The receive that takes a message, unlinked; or [`NIL`], and
-    /// [`queue_message`](Self::queue_message) may follow. `NEAR` if no entry is far.
+    /// [`link_message`](Self::link_message) may follow. `NEAR` if no entry is far.
     #[inline(always)]
     pub(super) fn unlink_receive_for<const NEAR: bool, P, R, M>(
         &mut self,

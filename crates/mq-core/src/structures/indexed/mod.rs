@@ -13,13 +13,14 @@
 //! by sequence number. When the queues are short again, the short form returns.
 //!
 //! Search: at most the limit, or one probe for each class of wildcards in use. Changing the form
-//! moves at most a short queue; the table and the storage grow and shrink piece by piece. The one
-//! step that takes longer is the first search by a class of wildcards while many messages wait: it
-//! indexes them.
+//! moves at most a short queue, and looks at up to 4,096 slots of each when it becomes short with a few
+//! entries left, which as many removals have paid for; the table and the storage grow and shrink piece by
+//! piece. The one step that takes as long as the queue is the first search by a class of wildcards while many
+//! messages wait: it indexes them.
 //!
-//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key, and 12 more for each
-//! message and class of wildcards that is searched. A context that was never deep has no index; one
-//! that was keeps at most 36 KiB of it.
+//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key (up to 16 while a long
+//! queue drains), and for each class of wildcards that is searched a table of its own and 12 bytes for each
+//! slot. A context that was never deep has no index; one that was keeps at most 36 KiB of it.
 
 mod chains;
 mod classes;
@@ -114,11 +115,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn shorten(&mut self, left: u32, leaving_posted: u32, leaving_unexpected: u32) {
         let Some(index) = &mut self.index else { return };
-        let Slabs { posted, unexpected } = &self.slabs;
-        let paid = index.has_paid_for(posted.slots() + unexpected.slots());
-        // The short form expects its entries near.
-        if left > 0 && (!paid || posted.has_far() || unexpected.has_far()) {
-            return;
+        if left > 0 {
+            // The short form expects its entries near.
+            let Slabs { posted, unexpected } = &self.slabs;
+            let far = self.slabs.has_far();
+            if far || !index.has_paid_for(posted.near_slots() + unexpected.near_slots()) {
+                return;
+            }
         }
         self.deep = false;
         if left > 0 {
@@ -139,7 +142,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         index.rest();
     }
 
-    /// A receive was queued in the short form.
+    /// An entry was queued in the short form.
     #[inline(always)]
     fn after_queueing(&mut self, len: u32) {
         if len > u32::from(self.short_limit) {
@@ -474,7 +477,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care,
         };
-        let far = self.has_far();
+        let far = self.slabs.has_far();
         let index = deep(&mut self.index);
         if far {
             index.unlink_message_for::<false, _, _, _>(&mut self.slabs, key, meter)
@@ -485,7 +488,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     #[inline(never)]
     fn unlink_receive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
-        let far = self.has_far();
+        let far = self.slabs.has_far();
         let index = deep(&mut self.index);
         if far {
             index.unlink_receive_for::<false, _, _, _>(&mut self.slabs, &envelope, meter)
@@ -509,12 +512,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn link_message_deep(&mut self, slot: u32) {
         deep(&mut self.index).link_message(&mut self.slabs, slot);
-    }
-
-    /// Whether entries of either queue may be far.
-    #[inline(always)]
-    const fn has_far(&self) -> bool {
-        self.slabs.posted.has_far() || self.slabs.unexpected.has_far()
     }
 }
 
@@ -577,18 +574,21 @@ mod tests {
 
     #[test]
     fn a_few_entries_that_stay_are_scanned_again() {
-        let mut queues = unexpected(1000);
-        for rank in 3..1000 {
-            let _ = queues.extract(&MpiPattern::new(0, rank, 7));
-        }
-        for round in 0..1000 {
-            let _ = queues.arrive(MpiEnvelope::new(0, 9, 9), round);
-            let _ = queues.post(MpiPattern::new(0, 9, 9), round);
-        }
-        assert!(!queues.is_deep());
-        for rank in 0..3 {
-            let post = queues.post(MpiPattern::new(0, Source::Any, 7), 0);
-            assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        // The second burst reaches beyond the near slots.
+        for burst in [1000, 10_000] {
+            let mut queues = unexpected(burst);
+            for rank in 3..burst {
+                let _ = queues.extract(&MpiPattern::new(0, rank, 7));
+            }
+            for round in 0..2000 {
+                let _ = queues.arrive(MpiEnvelope::new(0, 9, 9), round);
+                let _ = queues.post(MpiPattern::new(0, 9, 9), round);
+            }
+            assert!(!queues.is_deep());
+            for rank in 0..3 {
+                let post = queues.post(MpiPattern::new(0, Source::Any, 7), 0);
+                assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+            }
         }
     }
 

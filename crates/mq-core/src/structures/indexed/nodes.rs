@@ -5,10 +5,10 @@ use super::hash::{Key, Seed};
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
-use crate::slab::{Entry, NIL};
+use crate::slab::{Entry, NIL, SLOTS};
 
 /// Marks the nodes of unexpected messages; slots are smaller.
-const UNEXPECTED: u32 = 1 << 31;
+const UNEXPECTED: u32 = SLOTS;
 
 /// The node of the posted receive in a slot.
 #[inline(always)]

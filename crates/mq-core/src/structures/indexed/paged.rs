@@ -5,7 +5,7 @@ use crate::memory::vec_bytes;
 /// Elements of a page.
 const PAGE: usize = 1024;
 
-/// A growable array of words in pages of 1,024.
+/// A growable array in pages of 1,024 elements.
 #[derive(Debug)]
 pub(super) struct Paged<T> {
     pages: Vec<Box<[T; PAGE]>>,
