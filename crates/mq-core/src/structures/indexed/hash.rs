@@ -53,3 +53,66 @@ impl<B: MatchBits> Key<B> {
         envelope.context() == self.context && (envelope.bits() ^ self.bits) & self.care == B::ZERO
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most of 65,536 keys in one of 256 buckets, by the low bits: those that the table uses.
+    fn fullest(seed: Seed, bits: impl Fn(u64) -> u64) -> usize {
+        let mut buckets = [0; 256];
+        for i in 0..65_536 {
+            let key = Key {
+                context: ContextId(3),
+                bits: bits(i),
+                care: u64::ALL,
+            };
+            buckets[(seed.hash(key) & 255) as usize] += 1;
+        }
+        *buckets.iter().max().unwrap_or(&0)
+    }
+
+    #[test]
+    fn regular_keys_spread_like_random_ones() {
+        // 256 on average; a random function stays below 340 but once in 10^6.
+        for seed in [1, 2, 0xdead_beef].map(Seed::new) {
+            for shift in 0..48 {
+                assert!(fullest(seed, |i| i << shift) < 360, "shift {shift}");
+            }
+            for stride in [3, 12, 1000, 4096, 65_535, 65_537] {
+                let by_rank = fullest(seed, |i| ((i * stride) << 32) | 7);
+                assert!(by_rank < 360, "stride {stride} of ranks");
+                let by_tag = fullest(seed, |i| 5 << 32 | (i * stride) & 0xffff_ffff);
+                assert!(by_tag < 360, "stride {stride} of tags");
+            }
+            assert!(fullest(seed, u64::reverse_bits) < 360);
+            let grid = fullest(seed, |i| (i / 256) << 32 | (i % 256) << 16);
+            assert!(grid < 360, "a grid of ranks and tags");
+        }
+    }
+
+    #[test]
+    fn contexts_and_masks_tell_keys_apart() {
+        let seed = Seed::new(1);
+        let key = |context, care| Key {
+            context: ContextId(context),
+            bits: 7_u64,
+            care,
+        };
+        let exact = seed.hash(key(0, u64::ALL));
+        assert_ne!(exact, seed.hash(key(1, u64::ALL)));
+        assert_ne!(exact, seed.hash(key(0, 0xffff_ffff)));
+    }
+
+    #[test]
+    fn without_a_seed_every_table_has_a_secret_of_its_own() {
+        let key = Key {
+            context: ContextId(0),
+            bits: 1_u64,
+            care: u64::ALL,
+        };
+        let hashes: Vec<u32> = (0..8).map(|_| Seed::new(0).hash(key)).collect();
+        assert!(hashes.windows(2).any(|pair| pair[0] != pair[1]));
+        assert_eq!(Seed::new(5).hash(key), Seed::new(5).hash(key));
+    }
+}

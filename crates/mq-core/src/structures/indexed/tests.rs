@@ -1,0 +1,135 @@
+use super::*;
+use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use crate::{MatchQueues, Source, Visits};
+
+type Queues = Indexed<MpiPattern, u32, u32>;
+
+fn unexpected(depth: u32) -> Queues {
+    let mut queues = Queues::with_config(&Config::default());
+    for rank in 0..depth {
+        let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+        assert_eq!(arrival, Arrive::Unexpected);
+    }
+    queues
+}
+
+#[test]
+fn a_long_search_makes_the_queues_deep_and_draining_makes_them_short() {
+    let mut queues = unexpected(20);
+    assert!(!queues.is_deep(), "nothing was searched yet");
+    for rank in (0..20).rev() {
+        let post = queues.post(MpiPattern::new(0, rank, 7), 0);
+        assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        assert_eq!(queues.is_deep(), rank > 0);
+    }
+}
+
+#[test]
+fn a_long_queue_is_deep_although_nothing_was_searched() {
+    assert!(!unexpected(24).is_deep());
+    assert!(unexpected(25).is_deep());
+}
+
+#[test]
+fn a_few_entries_that_stay_are_scanned_again() {
+    // The second burst reaches beyond the near slots.
+    for burst in [1000, 10_000] {
+        let mut queues = unexpected(burst);
+        for rank in 3..burst {
+            let _ = queues.extract(&MpiPattern::new(0, rank, 7));
+        }
+        for round in 0..2000 {
+            let _ = queues.arrive(MpiEnvelope::new(0, 9, 9), round);
+            let _ = queues.post(MpiPattern::new(0, 9, 9), round);
+        }
+        assert!(!queues.is_deep());
+        for rank in 0..3 {
+            let post = queues.post(MpiPattern::new(0, Source::Any, 7), 0);
+            assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        }
+    }
+}
+
+#[test]
+fn deep_searches_visit_one_entry_in_every_wildcard_class() {
+    let mut queues = unexpected(1000);
+    let _ = queues.probe(&MpiPattern::new(0, 999, 7));
+    assert!(queues.is_deep());
+    for (source, tag) in [
+        (Source::from(500), TagSelector::from(7)),
+        (Source::Any, TagSelector::from(7)),
+        (Source::from(501), TagSelector::Any),
+        (Source::Any, TagSelector::Any),
+    ] {
+        let mut visits = Visits::default();
+        let found = queues.extract_metered(&MpiPattern::new(0, source, tag), &mut visits);
+        assert!(found.is_some());
+        assert_eq!(visits.unexpected, 1, "{source} {tag:?}");
+    }
+}
+
+#[test]
+fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
+    let mut queues = deep(100);
+    let any = MpiPattern::new(0, Source::Any, 7);
+    assert!(queues.probe(&any).is_some());
+    assert!(
+        queues
+            .index
+            .as_ref()
+            .is_some_and(|index| index.views() == 1)
+    );
+    for round in 0..2_000 {
+        let _ = queues.arrive(MpiEnvelope::new(0, round, 8), round);
+        let _ = queues.post(MpiPattern::new(0, round, 8), round);
+    }
+    assert!(queues.is_deep());
+    assert!(
+        queues
+            .index
+            .as_ref()
+            .is_some_and(|index| index.views() == 0)
+    );
+    assert!(
+        matches!(queues.probe(&any), Some((_, 0))),
+        "made again when asked for"
+    );
+}
+
+fn deep(depth: u32) -> Queues {
+    let mut queues = unexpected(depth);
+    assert!(queues.probe(&MpiPattern::new(0, depth - 1, 7)).is_some());
+    assert!(queues.is_deep());
+    queues
+}
+
+fn masked(ignore: u32) -> TagSelector {
+    TagSelector::Masked {
+        wanted: crate::Tag(7),
+        ignore: ignore << 8,
+    }
+}
+
+#[test]
+fn more_masks_than_classes_are_still_matched_in_order() {
+    let mut queues = deep(100);
+    for round in 0..3 {
+        for ignore in 0..20 {
+            let seen = queues.probe(&MpiPattern::new(0, Source::Any, masked(ignore)));
+            assert!(matches!(seen, Some((_, 0))), "round {round}, mask {ignore}");
+        }
+    }
+    for ignore in 0..20 {
+        let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
+        assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
+    }
+    for rank in 0..20 {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 1000 + rank, 7), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+    }
+}
+
+#[test]
+fn an_idle_context_is_small() {
+    assert!(size_of::<Queues>() <= 128, "{} bytes", size_of::<Queues>());
+}
