@@ -156,7 +156,7 @@ self, queues => match queues.extract(&self.wanted.read()?) {
 ///
 /// # Safety
 /// The outputs are null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn extract(
     engine: &mut Engine<Queues>,
     wanted: &mq_pattern,
@@ -182,7 +182,7 @@ self, queues => match queues.find(&self.wanted.read()?) {
 ///
 /// # Safety
 /// The outputs are null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn find(
     engine: &mut Engine<Queues>,
     wanted: &mq_pattern,
@@ -212,7 +212,7 @@ self, queues => match queues.deliver(&self.carried.read()?) {
 ///
 /// # Safety
 /// `receive` is null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn deliver(
     engine: &mut Engine<Queues>,
     carried: &mq_envelope,
@@ -238,7 +238,7 @@ self, queues => {
 ///
 /// # Safety
 /// `handle` is null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn queue_receive(
     engine: &mut Engine<Queues>,
     wanted: &mq_pattern,
@@ -266,7 +266,7 @@ self, queues => {
 ///
 /// # Safety
 /// `queued` is null or valid for a write.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn queue_message(
     engine: &mut Engine<Queues>,
     carried: &mq_envelope,
