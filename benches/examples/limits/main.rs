@@ -10,7 +10,7 @@ mod tail;
 mod timing;
 mod wildcards;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use clap::{Parser, ValueEnum};
 use mq_core::structures::Kind;
@@ -52,6 +52,7 @@ enum Table {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    println!("{}\n", heading());
     for table in &arguments.tables {
         match table {
             Table::Rows => rows::print(&arguments.structures, arguments.repeat),
@@ -63,4 +64,27 @@ fn main() -> ExitCode {
         println!();
     }
     ExitCode::SUCCESS
+}
+
+/// Where and when, as far as this system tells: processor, commit, compiler, day.
+fn heading() -> String {
+    let told = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        let line = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| line.trim().to_owned())
+    };
+    let processor = std::fs::read_to_string("/proc/cpuinfo").ok();
+    let processor = processor.and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    let commit = told("git", &["rev-parse", "--short", "HEAD"]);
+    [
+        processor,
+        commit.map(|commit| format!("commit {commit}")),
+        told("rustc", &["--version"]),
+        told("date", &["+%Y-%m-%d"]),
+    ]
+    .map(|known| known.unwrap_or_else(|| "unknown".to_owned()))
+    .join(", ")
 }
