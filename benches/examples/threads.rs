@@ -24,13 +24,13 @@ type Queues = Indexed<MpiPattern, u32, u32>;
 #[derive(Parser)]
 struct Arguments {
     /// Numbers of threads.
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8], value_parser = clap::value_parser!(u32).range(1..))]
     threads: Vec<u32>,
     /// Pairs that each thread does in a round.
-    #[arg(long, default_value_t = 200_000)]
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
     /// Rounds, of which the median is printed.
-    #[arg(long, default_value_t = 11)]
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Shards of a divided context; twice the processors unless set.
     #[arg(long)]

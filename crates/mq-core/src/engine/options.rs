@@ -54,8 +54,8 @@ impl<M> EngineOptions<M> {
     /// again only after they have come down to the low marks.
     ///
     /// The call comes when the message that reaches the mark has been queued, before the operation
-    /// returns. The engine is borrowed meanwhile: a call that wants something done, flow control say,
-    /// leaves a note.
+    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile, and a call that used a `SharedEngine`
+    /// would wait for ever: one that wants something done, flow control say, leaves a note.
     ///
     /// ```
     /// use std::sync::mpsc::channel;
