@@ -1,0 +1,32 @@
+//! The high-water call of a shared engine comes when the message is queued.
+
+#![cfg(all(feature = "shared", not(loom)))]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::shared::{Sharding, SharedEngine};
+use mq_core::structures::Indexed;
+use mq_core::{Budget, ContextOptions, EngineOptions, HighWater, Post};
+
+type Queues = Indexed<MpiPattern, u32, u32>;
+
+#[test]
+fn a_call_that_panics_loses_neither_the_message_nor_its_room() {
+    let budget = Budget::UNLIMITED.entries(2);
+    let marks = HighWater::share_of(&budget, 50, 0);
+    let options = EngineOptions::new()
+        .budget(budget)
+        .high_water(marks, |_| panic!("told"));
+    let engine: SharedEngine<Queues> = SharedEngine::with_options(options, Sharding::new());
+    engine
+        .create_context(0, ContextOptions::new())
+        .expect("the first context");
+
+    let arrival = AssertUnwindSafe(|| engine.arrive(MpiEnvelope::new(0, 1, 7), 5));
+    assert!(catch_unwind(arrival).is_err(), "the mark is reached");
+    assert_eq!(engine.unexpected_len(), 1);
+    let post = engine.post(MpiPattern::new(0, 1, 7), 6);
+    assert!(matches!(post, Ok(Post::Matched { message: 5, .. })));
+    assert_eq!(engine.unexpected_len(), 0);
+}
