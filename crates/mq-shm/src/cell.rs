@@ -1,0 +1,71 @@
+//! A cell: one message, or one part of a longer one, on its way through a receive queue.
+//!
+//! A cell belongs to one process for ever and is touched by one process at a time:
+//!
+//! | where it is | who may touch it | until |
+//! | --- | --- | --- |
+//! | owner's pool | owner | it is pushed on a receiver's queue |
+//! | receiver's queue | nobody | the receiver takes the chain |
+//! | receiver | receiver | it is pushed on the owner's returns |
+//! | owner's returns | nobody | the owner takes the chain |
+//!
+//! A cell that was in a queue or with a receiver when that receiver died goes back to the owner, who
+//! knows where each of its cells went.
+
+use crate::sync::{AtomicU32, Guarded};
+
+/// Bytes of message in a cell.
+#[cfg(not(loom))]
+pub const CELL_PAYLOAD: usize = 16 * 1024 - CELL_HEADER;
+#[cfg(loom)]
+pub const CELL_PAYLOAD: usize = 64;
+#[cfg(not(loom))]
+const CELL_HEADER: usize = 64;
+
+/// What a cell says of its content.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CellHead {
+    /// Number of this message between the two processes, over all paths.
+    pub(crate) sequence: u64,
+    pub(crate) header: [u64; 2],
+    /// Bytes of the whole message.
+    pub(crate) total: u64,
+    /// Bytes of it in earlier cells.
+    pub(crate) offset: u64,
+    /// Bytes here.
+    pub(crate) len: u32,
+    /// [`OPENS_BOX`] or 0.
+    pub(crate) flags: u32,
+    /// Puts the payload on a line of its own.
+    reserved: u64,
+}
+
+/// The pair's next messages may be in its fastbox.
+pub(crate) const OPENS_BOX: u32 = 1;
+
+/// The bytes that follow it.
+#[repr(C, align(8))]
+pub(crate) struct CellBody {
+    pub(crate) head: CellHead,
+    pub(crate) payload: [u8; CELL_PAYLOAD],
+}
+
+/// A link of a [`Chain`](crate::chain::Chain) and a message.
+#[repr(C, align(64))]
+pub(crate) struct Cell {
+    pub(crate) link: AtomicU32,
+    pub(crate) body: Guarded<CellBody>,
+}
+
+impl Default for Cell {
+    fn default() -> Self {
+        Self {
+            link: AtomicU32::new(0),
+            body: Guarded::new(CellBody {
+                head: CellHead::default(),
+                payload: [0; CELL_PAYLOAD],
+            }),
+        }
+    }
+}

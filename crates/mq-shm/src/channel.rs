@@ -1,0 +1,220 @@
+//! Which buffers an eager message uses: the channels of the MVAPICH memory study (Sur, Koop, Panda, SC 2006)
+//! in shared memory.
+//!
+//! The study compares receive buffers a pair (send and receive), rings a pair that are made once the pair has
+//! exchanged some messages (RDMA), and one pool for all (shared receive queue) that is refilled when it falls
+//! under a low-water mark. Here buffers belong to the sender, as in Nemesis, so that none is lost with a dead
+//! receiver; it is the sender's pool that is divided or shared, and that grows under the mark.
+//!
+//! | policy | cells | fastbox of a pair |
+//! | --- | --- | --- |
+//! | [`Policy::PerPeer`] | a fixed number for each peer talked to | with the first message |
+//! | [`Policy::AdaptivePerPeer`] | a fixed number for each peer talked to | after some messages |
+//! | [`Policy::AdaptiveShared`] | one pool | after some messages |
+//! | [`Policy::Shared`] | one pool | never |
+
+use core::fmt;
+use core::str::FromStr;
+
+/// Which buffers an eager message uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// Every pair has cells and a fastbox of its own: fastest at first contact, memory for each pair.
+    PerPeer,
+    /// Every pair has cells of its own, a busy pair also a fastbox.
+    AdaptivePerPeer,
+    /// One pool of cells, and a fastbox for each busy pair.
+    #[default]
+    AdaptiveShared,
+    /// One pool of cells: the same memory for any number of peers.
+    Shared,
+}
+
+impl Policy {
+    /// Every policy.
+    pub const ALL: [Self; 4] = [
+        Self::PerPeer,
+        Self::AdaptivePerPeer,
+        Self::AdaptiveShared,
+        Self::Shared,
+    ];
+
+    /// Its name, as [`FromStr`] reads it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PerPeer => "per-peer",
+            Self::AdaptivePerPeer => "adaptive+per-peer",
+            Self::AdaptiveShared => "adaptive+shared",
+            Self::Shared => "shared",
+        }
+    }
+
+    /// Whether the cells of a pair are counted against it.
+    pub(crate) const fn divides_cells(self) -> bool {
+        matches!(self, Self::PerPeer | Self::AdaptivePerPeer)
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// There is no policy of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no policy {0:?}; there are per-peer, adaptive+per-peer, adaptive+shared and shared"
+)]
+pub struct NoSuchPolicy(String);
+
+impl FromStr for Policy {
+    type Err = NoSuchPolicy;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|policy| policy.name() == name)
+            .ok_or_else(|| NoSuchPolicy(name.to_owned()))
+    }
+}
+
+/// The numbers that the policies go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuning {
+    /// Messages to a peer before it gets a fastbox, under an adaptive policy.
+    pub box_after: u32,
+    /// Cells of a pair, under a policy that divides them.
+    pub credits: u32,
+    /// Cells by which a pool grows.
+    pub grow: u32,
+    /// A shared pool with fewer free cells than this grows.
+    pub low_water: u32,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            box_after: 16,
+            credits: 4,
+            grow: 8,
+            low_water: 2,
+        }
+    }
+}
+
+/// How much memory a process used when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// Messages it had sent.
+    pub messages: u64,
+    /// Cells it had.
+    pub cells: u32,
+    /// Fastboxes it had made.
+    pub boxes: u32,
+}
+
+/// Size classes of [`Counters::by_size`]: class `c` is for messages of less than 2^c bytes that are in no
+/// class before.
+pub const CLASSES: usize = 65;
+
+/// What an endpoint has sent, and by which buffers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages that went through the queue.
+    pub by_queue: u64,
+    /// Cells that they filled.
+    pub cells_sent: u64,
+    /// Messages of each size class.
+    pub by_size: [u64; CLASSES],
+    /// Bytes in messages of each size class.
+    pub bytes_by_size: [u64; CLASSES],
+    /// Cells of the pool at present.
+    pub cells: u32,
+    /// Pairs with a fastbox from here.
+    pub boxes: u32,
+    /// Times that the pool fell under its low-water mark.
+    pub low_water: u64,
+    /// Times that a message had to wait for a cell.
+    pub full: u64,
+    /// How the memory grew.
+    pub growth: Vec<Growth>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            by_queue: 0,
+            cells_sent: 0,
+            by_size: [0; CLASSES],
+            bytes_by_size: [0; CLASSES],
+            cells: 0,
+            boxes: 0,
+            low_water: 0,
+            full: 0,
+            growth: Vec::new(),
+        }
+    }
+}
+
+impl Counters {
+    /// A message of this length is on its way.
+    #[inline]
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        let class = (usize::BITS - bytes.leading_zeros()) as usize % CLASSES;
+        self.by_size[class] += 1;
+        self.bytes_by_size[class] += bytes as u64;
+    }
+
+    /// Messages sent.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.by_size.iter().sum()
+    }
+
+    /// Messages that went through a fastbox.
+    #[must_use]
+    pub fn by_box(&self) -> u64 {
+        self.messages() - self.by_queue
+    }
+
+    #[cold]
+    pub(crate) fn grown(&mut self) {
+        let growth = Growth {
+            messages: self.messages(),
+            cells: self.cells,
+            boxes: self.boxes,
+        };
+        self.growth.push(growth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for policy in Policy::ALL {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        let error = "srq".parse::<Policy>().unwrap_err().to_string();
+        assert!(
+            error.contains("srq") && error.contains("adaptive+shared"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn classes_are_powers_of_two() {
+        let mut counters = Counters::default();
+        for bytes in [0, 1, 2, 3, 4, 7, 8, usize::MAX] {
+            counters.sent(bytes);
+        }
+        assert_eq!(counters.by_size[..5], [1, 1, 2, 2, 1]);
+        assert_eq!(counters.by_size[64], 1);
+        assert_eq!(counters.bytes_by_size[3], 11);
+        assert_eq!(counters.messages(), 8);
+    }
+}

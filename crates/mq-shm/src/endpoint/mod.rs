@@ -1,0 +1,326 @@
+//! One process's way to send to the others and to receive from them.
+//!
+//! ```
+//! use mq_shm::{Arrival, Endpoint, Geometry, Heap, Options, Process};
+//!
+//! let segment = Heap::new(Geometry::new(2)?);
+//! let mut alice = Endpoint::join(segment.clone(), Process(0), Options::default())?;
+//! let mut bob = Endpoint::join(segment, Process(1), Options::default())?;
+//!
+//! alice.try_send(Process(1), [7, 0], b"hello", 0)?;
+//! if let Some(Arrival::Message(message)) = bob.poll()? {
+//!     let mut text = [0; 5];
+//!     message.copy_to(&mut text);
+//!     assert_eq!((message.source(), message.header()[0], &text), (Process(0), 7, b"hello"));
+//! }
+//! # Ok::<(), mq_shm::ShmError>(())
+//! ```
+//!
+//! # Order
+//! What one process sends to another arrives in the order in which it was sent, whichever way it took. Between
+//! senders there is no order.
+
+#![allow(unsafe_code, reason = "remembers addresses of the segment")]
+
+mod large;
+mod peer;
+mod receive;
+mod send;
+
+pub use receive::{Arrival, Incoming};
+pub use send::Sent;
+
+use crate::cell::CellHead;
+use crate::channel::{Counters, Policy, Tuning};
+use crate::error::ShmError;
+use crate::index::{CellId, Process};
+use crate::layout::Geometry;
+use crate::liveness::{self, Gone, Watch};
+use crate::part::Found;
+use crate::place::Place;
+use crate::pool::Pool;
+use crate::segment::{Mapped, Memory, Part};
+use crate::steps::{Step, step};
+use crate::sync::Ordering;
+use crate::wait::{self, Fences, Idle, Patience, Rest};
+use peer::Peer;
+
+/// How an endpoint goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Which buffers eager messages use.
+    pub policy: Policy,
+    /// The numbers that the policy goes by.
+    pub tuning: Tuning,
+    /// Fastboxes, if the policy has them.
+    pub fastbox: bool,
+    /// Reading large messages from the sender's memory, if the kernel lets it.
+    pub single_copy: bool,
+    /// What to do while nothing arrives; by the number of processes and cores unless given.
+    pub patience: Option<Patience>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            tuning: Tuning::default(),
+            fastbox: true,
+            single_copy: true,
+            patience: None,
+        }
+    }
+}
+
+/// A process's place in a segment, from which it sends and receives.
+///
+/// It is for one thread at a time. When it is dropped, the process has left: what it has sent still arrives.
+#[derive(Debug)]
+pub struct Endpoint<M: Memory = Mapped> {
+    me: Process,
+    options: Options,
+    fences: Fences,
+    patience: Patience,
+    /// The own entry.
+    place: Found<Place>,
+    peers: Vec<Peer>,
+    pool: Pool,
+    counters: Counters,
+    /// Cells taken off the queue, the oldest last: the shadow of the queue's head.
+    shadow: Vec<CellId>,
+    /// What the next of them says of its message, once it was looked at.
+    head: CellHead,
+    /// Peers with a fastbox to here.
+    open: Vec<Process>,
+    /// Those of them from which a message is wanted.
+    wanted: Vec<Process>,
+    /// Times that a message from anyone is wanted.
+    wanted_from_any: u32,
+    /// Where among `open` to look next without being asked.
+    turn: usize,
+    watch: Watch,
+    /// Peers that have ended, until what they sent has been received.
+    ending: Vec<(Process, Gone)>,
+    rings: large::Rings,
+    /// A word for others to try whether they can read this process's memory.
+    _token: Box<u64>,
+    /// Last, as all the rest may be in it.
+    memory: M,
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// Joins a segment as one of its processes.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if somebody has or
+    /// had it.
+    pub fn join(memory: M, me: Process, options: Options) -> Result<Self, ShmError> {
+        let geometry = *memory.geometry();
+        geometry.check(me)?;
+        let processes = geometry.processes();
+        let token = Box::new(large::token());
+        let place = memory.place(me);
+        liveness::join(place, me, memory.pid())?;
+        step(Step::Joining);
+        place.token.store(*token, Ordering::Relaxed);
+        place
+            .token_at
+            .store(core::ptr::from_ref(&*token) as u64, Ordering::Relaxed);
+        liveness::joined(place);
+        step(Step::Joined);
+        Ok(Self {
+            me,
+            options,
+            fences: Fences::agree(),
+            patience: options
+                .patience
+                .unwrap_or_else(|| Patience::for_processes(processes)),
+            peers: (0..processes)
+                .map(|number| Peer::new(place_of(&memory, Process(number))))
+                .collect(),
+            place: place_of(&memory, me),
+            pool: Pool::new(me, processes),
+            counters: Counters::default(),
+            shadow: Vec::new(),
+            head: CellHead::default(),
+            open: Vec::new(),
+            wanted: Vec::new(),
+            wanted_from_any: 0,
+            turn: 0,
+            watch: Watch::new(processes),
+            ending: Vec::new(),
+            rings: large::Rings::default(),
+            _token: token,
+            memory,
+        })
+    }
+
+    /// Which process this is.
+    #[inline]
+    #[must_use]
+    pub fn me(&self) -> Process {
+        self.me
+    }
+
+    /// The sizes of the segment.
+    #[inline]
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        self.memory.geometry()
+    }
+
+    /// The segment.
+    #[must_use]
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    /// What has been sent from here, and how.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// A message from `process` is wanted, or from anyone: its fastbox is looked into at every
+    /// [`poll`](Self::poll), others only in turn. To be taken back by [`unwant`](Self::unwant).
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`].
+    #[inline]
+    pub fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
+        let Some(process) = process else {
+            self.wanted_from_any += 1;
+            return Ok(());
+        };
+        self.geometry().check(process)?;
+        let peer = &mut self.peers[process.index()];
+        peer.wanted += 1;
+        peer.met = true;
+        if peer.wanted == 1 && peer.inlet.is_some() {
+            self.wanted.push(process);
+        }
+        Ok(())
+    }
+
+    /// Takes one [`want`](Self::want) back; one more than there were is ignored.
+    #[inline]
+    pub fn unwant(&mut self, process: Option<Process>) {
+        let Some(process) = process else {
+            self.wanted_from_any = self.wanted_from_any.saturating_sub(1);
+            return;
+        };
+        let Some(peer) = self.peers.get_mut(process.index()) else {
+            return;
+        };
+        peer.wanted = peer.wanted.saturating_sub(1);
+        let at = self.wanted.iter().position(|&wanted| wanted == process);
+        if let (0, Some(at)) = (peer.wanted, at) {
+            self.wanted.swap_remove(at);
+        }
+    }
+
+    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks at once, lets others run, or sleeps
+    /// until somebody sends or brings a cell back, by how long it has been idle.
+    ///
+    /// # Errors
+    /// As [`check_peers`](Self::check_peers), which it calls before it sleeps.
+    #[inline]
+    pub fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        if idle.rest(&self.patience) == Rest::Sleep {
+            self.sleep()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn sleep(&mut self) -> Result<(), ShmError> {
+        if self.check_peers()? > 0 {
+            return Ok(());
+        }
+        wait::lie_down(&self.place, self.fences);
+        step(Step::Sleeping);
+        if self.anything_new() || self.rings.busy() {
+            wait::stay_awake(&self.place);
+        } else {
+            wait::sleep(&self.place, self.fences, self.patience.sleep);
+        }
+        Ok(())
+    }
+
+    /// Whether a poll would find something, or cells have come back.
+    fn anything_new(&self) -> bool {
+        !self.shadow.is_empty()
+            || !self.place.queue.0.is_empty()
+            || !self.place.returns.0.is_empty()
+            || self.open.iter().any(|&from| self.in_box(from).is_some())
+    }
+
+    /// Looks for processes that have ended, among those that this one has to do with; how many were found.
+    /// Each is reported by [`poll`](Self::poll) once everything that it sent has been received.
+    ///
+    /// # Cost
+    /// One system call for each process that is looked at.
+    ///
+    /// # Errors
+    /// [`ShmError::Corrupt`] if the segment is damaged.
+    pub fn check_peers(&mut self) -> Result<usize, ShmError> {
+        let mut found = 0;
+        for number in 0..self.peers.len() {
+            let process = Process(number as u32);
+            let peer = &self.peers[number];
+            let concerns = peer.met || self.wanted_from_any > 0;
+            if process == self.me || peer.gone.is_some() || !concerns {
+                continue;
+            }
+            if let Some(how) = self.watch.gone(process, &peer.place) {
+                self.peers[number].gone = Some(how);
+                self.ending.push((process, how));
+                found += 1;
+            }
+        }
+        Ok(found)
+    }
+
+    /// How a process has ended, as far as is known here.
+    #[must_use]
+    pub fn gone(&self, process: Process) -> Option<Gone> {
+        self.peers.get(process.index())?.gone
+    }
+
+    /// Takes back what was on its way to a process that has ended, and gives up the memory shared with it.
+    fn bury(&mut self, process: Process) -> Result<(), ShmError> {
+        self.pool.reclaim(&self.memory, process)?;
+        self.rings.abandon(&self.memory, self.me, process);
+        let peer = &mut self.peers[process.index()];
+        if peer.outlet.take().is_some() {
+            self.memory.discard(Part::FastBox(self.me, process));
+            self.counters.boxes -= 1;
+        }
+        if peer.inlet.take().is_some() {
+            self.memory.discard(Part::FastBox(process, self.me));
+            self.open.retain(|&open| open != process);
+            self.wanted.retain(|&wanted| wanted != process);
+        }
+        Ok(())
+    }
+}
+
+impl<M: Memory> Drop for Endpoint<M> {
+    fn drop(&mut self) {
+        let how = if std::thread::panicking() {
+            Gone::Died
+        } else {
+            Gone::Left
+        };
+        liveness::left(&self.place, how);
+        step(Step::Left);
+        for peer in self.peers.iter().filter(|peer| peer.met) {
+            wait::wake(&peer.place, self.fences);
+        }
+    }
+}
+
+fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {
+    // SAFETY: the segment lives as long as the endpoint that remembers this, and does not move.
+    unsafe { Found::at(memory.place(process)) }
+}

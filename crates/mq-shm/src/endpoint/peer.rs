@@ -1,0 +1,56 @@
+//! What an endpoint knows of another process.
+
+use crate::fastbox::{Inlet, Outlet};
+use crate::liveness::Gone;
+use crate::part::Found;
+use crate::place::Place;
+
+/// Whether this process can read a peer's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Reading {
+    #[default]
+    Untried,
+    Works,
+    Refused,
+}
+
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) place: Found<Place>,
+    /// Number of the next message to it, over all ways. The first is 1, as fresh memory is 0.
+    pub(super) sequence: u64,
+    /// Number of the next message from it.
+    pub(super) due: u64,
+    /// The fastbox to it, if there is one.
+    pub(super) outlet: Option<Outlet>,
+    /// The fastbox from it, if there is one.
+    pub(super) inlet: Option<Inlet>,
+    /// Messages to it before it got a fastbox.
+    pub(super) before_box: u32,
+    /// Times that a message from it is wanted.
+    pub(super) wanted: u32,
+    /// There is no memory for a fastbox to it.
+    pub(super) no_box: bool,
+    /// There has been, or is to be, a message between the two.
+    pub(super) met: bool,
+    pub(super) reading: Reading,
+    pub(super) gone: Option<Gone>,
+}
+
+impl Peer {
+    pub(super) fn new(place: Found<Place>) -> Self {
+        Self {
+            place,
+            sequence: 1,
+            due: 1,
+            outlet: None,
+            inlet: None,
+            before_box: 0,
+            wanted: 0,
+            no_box: false,
+            met: false,
+            reading: Reading::default(),
+            gone: None,
+        }
+    }
+}

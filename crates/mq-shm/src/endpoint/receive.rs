@@ -1,0 +1,351 @@
+//! Receiving: what came through fastboxes and queue, in the order in which each sender sent it.
+#![allow(unsafe_code, reason = "reads messages from shared memory")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one proof covers the accesses of a block"
+)]
+
+use core::fmt;
+use core::ptr;
+
+use crate::cell::{CELL_PAYLOAD, CellHead, OPENS_BOX};
+use crate::copy::copy;
+use crate::endpoint::Endpoint;
+use crate::error::ShmError;
+use crate::fastbox::{BOX_PAYLOAD, Inlet, SlotBody};
+use crate::index::{Link, Process};
+use crate::liveness::Gone;
+use crate::part::Found;
+use crate::segment::{Mapped, Memory};
+use crate::steps::{Step, step};
+use crate::sync::Ordering;
+use crate::wait;
+
+/// What a poll has found.
+#[derive(Debug)]
+pub enum Arrival<'a, M: Memory = Mapped> {
+    /// A message, or a part of one that is longer than a cell.
+    Message(Incoming<'a, M>),
+    /// A process has ended, and everything that it had sent has been received: of a message in parts
+    /// perhaps only the first.
+    Gone(Process, Gone),
+}
+
+/// A message in shared memory. Dropping it gives the memory back to the sender.
+pub struct Incoming<'a, M: Memory = Mapped> {
+    endpoint: &'a mut Endpoint<M>,
+    from: Process,
+    held: Held,
+}
+
+/// A message that is next from its sender: in the slot of its fastbox, with so many bytes, or in the cell that is
+/// next in the shadow of the queue, as [`Endpoint::head`] says.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Held {
+    Slot(u32),
+    Cell,
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// The next message, or the next process that has ended, if there is one.
+    ///
+    /// Looks into the fastboxes of the processes that are [wanted](Self::want), into the queue, and into one other
+    /// fastbox.
+    ///
+    /// # Cost
+    /// One load for each process wanted that has a fastbox, and two more. Nothing is locked, allocated or asked of
+    /// the kernel.
+    ///
+    /// # Errors
+    /// [`ShmError::Corrupt`] if the shared memory holds what no process of this crate puts there.
+    #[inline]
+    pub fn poll(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        if let Some((from, len)) = self.in_wanted_boxes() {
+            let held = Held::Slot(len);
+            return Ok(Some(Arrival::Message(Incoming {
+                endpoint: self,
+                from,
+                held,
+            })));
+        }
+        let quiet = self.shadow.is_empty() && self.place.queue.0.is_empty();
+        if quiet && self.open.len() == self.wanted.len() && self.ending.is_empty() {
+            return Ok(None);
+        }
+        self.poll_elsewhere()
+    }
+
+    #[inline]
+    fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
+        let all = self.wanted_from_any > 0 || !self.ending.is_empty();
+        let boxes = if all { &self.open } else { &self.wanted };
+        boxes
+            .iter()
+            .find_map(|&from| Some((from, self.in_box(from)?)))
+    }
+
+    /// The length of the message due from a process, if that is in its fastbox.
+    #[inline]
+    pub(super) fn in_box(&self, from: Process) -> Option<u32> {
+        let peer = &self.peers[from.index()];
+        let stamp = peer.inlet.as_ref()?.slot().stamp();
+        // A length that no sender writes is cut to what a slot holds.
+        stamp
+            .is(peer.due)
+            .then(|| stamp.len().min(BOX_PAYLOAD) as u32)
+    }
+
+    #[inline(never)]
+    fn poll_elsewhere(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        let found = match self.in_queue()? {
+            Some(found) => Some(found),
+            None => self.in_one_other_box(),
+        };
+        match found {
+            Some((from, held)) => Ok(Some(Arrival::Message(Incoming {
+                endpoint: self,
+                from,
+                held,
+            }))),
+            None if self.ending.is_empty() => Ok(None),
+            None => self.ended(),
+        }
+    }
+
+    fn in_one_other_box(&mut self) -> Option<(Process, Held)> {
+        self.turn = if self.turn + 1 < self.open.len() {
+            self.turn + 1
+        } else {
+            0
+        };
+        let from = *self.open.get(self.turn)?;
+        Some((from, Held::Slot(self.in_box(from)?)))
+    }
+
+    fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
+        if self.shadow.is_empty() {
+            self.take_chain()?;
+        }
+        let Some(&cell) = self.shadow.last() else {
+            return Ok(None);
+        };
+        let from = cell.owner(self.memory.geometry());
+        let corrupt = |what| ShmError::Corrupt {
+            what,
+            process: from.0,
+        };
+        // SAFETY: the cell was in this process's queue, so that its sender does not touch it; read once, so
+        // that what is checked is what is used.
+        let head: CellHead = self
+            .memory
+            .cell(cell)
+            .body
+            .with(|body| unsafe { ptr::read_volatile(&raw const (*body).head) });
+        let due = self.peers[from.index()].due;
+        if head.sequence != due {
+            // What was sent before went through the fastbox, and is there.
+            let late = if head.sequence > due {
+                self.in_box(from)
+            } else {
+                None
+            };
+            let late = late.ok_or_else(|| corrupt("a message's number"))?;
+            return Ok(Some((from, Held::Slot(late))));
+        }
+        let end = head.offset.checked_add(u64::from(head.len));
+        if head.len as usize > CELL_PAYLOAD || end.is_none_or(|end| end > head.total) {
+            return Err(corrupt("a message's length"));
+        }
+        self.head = head;
+        Ok(Some((from, Held::Cell)))
+    }
+
+    /// Takes everything off the queue and turns it round.
+    fn take_chain(&mut self) -> Result<(), ShmError> {
+        let geometry = *self.memory.geometry();
+        let mut link = self.place.queue.0.take();
+        step(Step::ChainTaken);
+        while let Some(cell) = link.cell(&geometry) {
+            if self.shadow.len() >= geometry.all_cells() as usize {
+                return Err(ShmError::Corrupt {
+                    what: "the queue",
+                    process: self.me.0,
+                });
+            }
+            self.shadow.push(cell);
+            // Relaxed: ordered by CHAIN.
+            link = Link(self.memory.cell(cell).link.load(Ordering::Relaxed));
+        }
+        if link == Link::NONE {
+            Ok(())
+        } else {
+            Err(ShmError::Corrupt {
+                what: "the queue",
+                process: self.me.0,
+            })
+        }
+    }
+
+    /// Reports a process that has ended and from which nothing is left.
+    #[cold]
+    fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        let Some((process, how)) = self.ending.pop() else {
+            return Ok(None);
+        };
+        self.bury(process)?;
+        Ok(Some(Arrival::Gone(process, how)))
+    }
+
+    /// A message has been read, or is not wanted.
+    #[inline]
+    fn release(&mut self, from: Process, held: Held) {
+        let peer = &mut self.peers[from.index()];
+        peer.due += 1;
+        match held {
+            Held::Slot(_) => {
+                if let Some(inlet) = &mut peer.inlet {
+                    inlet.emptied();
+                }
+                step(Step::SlotEmptied);
+            }
+            Held::Cell => self.release_cell(from),
+        }
+    }
+
+    fn release_cell(&mut self, from: Process) {
+        let Some(cell) = self.shadow.pop() else {
+            return;
+        };
+        let peer = &mut self.peers[from.index()];
+        peer.met = true;
+        if self.head.flags & OPENS_BOX != 0 && peer.inlet.is_none() {
+            // SAFETY: the segment lives as long as the endpoint, and does not move.
+            let fastbox = unsafe { Found::at(self.memory.fastbox(from, self.me)) };
+            peer.inlet = Some(Inlet::new(fastbox));
+            self.open.push(from);
+            if peer.wanted > 0 {
+                self.wanted.push(from);
+            }
+        }
+        step(Step::CellRead);
+        peer.place.returns.0.push(cell, self.memory.cell(cell));
+        step(Step::CellReturned);
+        wait::wake(&peer.place, self.fences);
+    }
+}
+
+impl<M: Memory> Incoming<'_, M> {
+    /// Who sent it.
+    #[inline]
+    #[must_use]
+    pub fn source(&self) -> Process {
+        self.from
+    }
+
+    /// What the sender gave with it.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> [u64; 2] {
+        match self.held {
+            // SAFETY: the slot is published and not yet given back: the sender does not touch it.
+            Held::Slot(_) => self
+                .slot(|body| unsafe { (*body).header })
+                .unwrap_or_default(),
+            Held::Cell => self.endpoint.head.header,
+        }
+    }
+
+    /// Bytes of the whole message.
+    #[inline]
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        match self.held {
+            Held::Slot(len) => u64::from(len),
+            Held::Cell => self.endpoint.head.total,
+        }
+    }
+
+    /// Bytes of the message in parts that came before this one.
+    #[inline]
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match self.held {
+            Held::Slot(_) => 0,
+            Held::Cell => self.endpoint.head.offset,
+        }
+    }
+
+    /// Bytes here.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
+    pub fn len(&self) -> usize {
+        match self.held {
+            Held::Slot(len) => len as usize,
+            Held::Cell => self.endpoint.head.len as usize,
+        }
+    }
+
+    /// Whether all of the message is here.
+    #[inline]
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.len() as u64 == self.total()
+    }
+
+    /// Copies the bytes here into a buffer, as many as it has room for; how many.
+    #[inline]
+    pub fn copy_to(&self, into: &mut [u8]) -> usize {
+        let count = into.len().min(self.len());
+        let to = into.as_mut_ptr();
+        match self.held {
+            Held::Slot(_) => {
+                step(Step::SlotHeld);
+                // SAFETY: the slot is this process's until it is given back, when `self` is dropped; its
+                // payload is at least `len` long; the buffer is the caller's own.
+                self.slot(|body| unsafe { copy((&raw const (*body).payload).cast(), to, count) });
+            }
+            Held::Cell => {
+                step(Step::CellHeld);
+                if let Some(&cell) = self.endpoint.shadow.last() {
+                    // SAFETY: as above, for a cell.
+                    self.endpoint.memory.cell(cell).body.with(|body| unsafe {
+                        copy((&raw const (*body).payload).cast(), to, count);
+                    });
+                }
+            }
+        }
+        count
+    }
+
+    /// Appends the bytes here to a vector.
+    pub fn append_to(&self, to: &mut Vec<u8>) {
+        let before = to.len();
+        to.resize(before + self.len(), 0);
+        self.copy_to(&mut to[before..]);
+    }
+
+    #[inline]
+    fn slot<R>(&self, read: impl FnOnce(*const SlotBody) -> R) -> Option<R> {
+        let peer = &self.endpoint.peers[self.from.index()];
+        Some(peer.inlet.as_ref()?.slot().body.with(read))
+    }
+}
+
+impl<M: Memory> Drop for Incoming<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.endpoint.release(self.from, self.held);
+    }
+}
+
+impl<M: Memory> fmt::Debug for Incoming<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming")
+            .field("source", &self.from)
+            .field("total", &self.total())
+            .field("offset", &self.offset())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,187 @@
+//! Sending: through the fastbox if the pair has one with room, otherwise through cells.
+#![allow(unsafe_code, reason = "writes messages into shared memory")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one proof covers the accesses of a block"
+)]
+
+use crate::cell::{CELL_PAYLOAD, OPENS_BOX};
+use crate::channel::Policy;
+use crate::copy::copy;
+use crate::endpoint::Endpoint;
+use crate::error::ShmError;
+use crate::fastbox::{BOX_PAYLOAD, Outlet, Stamp};
+use crate::index::{CellId, Process};
+use crate::part::Found;
+use crate::segment::{Memory, Part};
+use crate::steps::{Step, step};
+use crate::wait;
+
+/// How much of a message has been sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "the rest of the message may have to be sent"]
+pub enum Sent {
+    /// All of it: the caller's buffer is free.
+    Whole,
+    /// Its first bytes, none perhaps; there is no cell for more at present. The rest is to be sent before
+    /// anything else to that process.
+    Upto(usize),
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// Sends a message, or what is left of one of which `done` bytes have been sent. `header` is the
+    /// caller's, and arrives with each part.
+    ///
+    /// # Cost
+    /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
+    /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Through the queue: one
+    /// compare-and-swap for each [`CELL_PAYLOAD`] bytes.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if there is no
+    /// memory for the first cell. Nothing more has been sent then.
+    #[inline]
+    pub fn try_send(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        done: usize,
+    ) -> Result<Sent, ShmError> {
+        let Some(peer) = self.peers.get_mut(to.index()) else {
+            return Err(self.geometry().check(to).expect_err("it is out of range"));
+        };
+        if let Some(outlet) = &mut peer.outlet
+            && message.len() <= BOX_PAYLOAD
+            && done == 0
+            && let Some(slot) = outlet.slot()
+        {
+            // SAFETY: the slot was empty, so that only the sender touches its body until it is
+            // published; the message is no longer than the body's payload.
+            slot.body.with_mut(|body| unsafe {
+                (*body).header = header;
+                copy(
+                    message.as_ptr(),
+                    (&raw mut (*body).payload).cast(),
+                    message.len(),
+                );
+            });
+            step(Step::SlotFilled);
+            slot.publish(Stamp::new(peer.sequence, message.len()));
+            step(Step::SlotShown);
+            outlet.filled();
+            peer.sequence += 1;
+            self.counters.sent(message.len());
+            wait::wake(&peer.place, self.fences);
+            return Ok(Sent::Whole);
+        }
+        self.send_by_queue(to, header, message, done)
+    }
+
+    #[inline(never)]
+    fn send_by_queue(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        mut done: usize,
+    ) -> Result<Sent, ShmError> {
+        if let Some(how) = self.peers[to.index()].gone {
+            return Err(ShmError::Gone { process: to.0, how });
+        }
+        self.peers[to.index()].met = true;
+        loop {
+            let Some(cell) = self.cell_for(to)? else {
+                self.counters.full += 1;
+                return Ok(Sent::Upto(done));
+            };
+            step(Step::CellTaken);
+            if done == 0 {
+                self.counters.sent(message.len());
+                self.counters.by_queue += 1;
+            }
+            let opens_box = self.makes_box_for(to);
+            self.fill(cell, to, header, message, done, opens_box);
+            step(Step::CellFilled);
+            let peer = &mut self.peers[to.index()];
+            peer.place.queue.0.push(cell, self.memory.cell(cell));
+            step(Step::CellPushed);
+            wait::wake(&peer.place, self.fences);
+            peer.sequence += 1;
+            if opens_box {
+                // SAFETY: the segment lives as long as the endpoint, and does not move.
+                let fastbox = unsafe { Found::at(self.memory.fastbox(self.me, to)) };
+                peer.outlet = Some(Outlet::new(fastbox));
+            }
+            self.counters.cells_sent += 1;
+            done += CELL_PAYLOAD.min(message.len() - done);
+            if done == message.len() {
+                return Ok(Sent::Whole);
+            }
+        }
+    }
+
+    /// A cell for a message to `to`, if its share allows one.
+    fn cell_for(&mut self, to: Process) -> Result<Option<CellId>, ShmError> {
+        let tuning = &self.options.tuning;
+        if self.options.policy.divides_cells() && self.pool.out_to(to) >= tuning.credits {
+            self.pool.collect(&self.memory)?;
+            if self.pool.out_to(to) >= tuning.credits {
+                return Ok(None);
+            }
+        }
+        self.pool.take(&self.memory, to, tuning, &mut self.counters)
+    }
+
+    /// Whether the next cell to `to` announces a fastbox, which is there then.
+    fn makes_box_for(&mut self, to: Process) -> bool {
+        let peer = &mut self.peers[to.index()];
+        let threshold = match self.options.policy {
+            Policy::PerPeer => 0,
+            Policy::AdaptivePerPeer | Policy::AdaptiveShared => self.options.tuning.box_after,
+            Policy::Shared => return false,
+        };
+        if peer.outlet.is_some() || peer.no_box || !self.options.fastbox || to == self.me {
+            return false;
+        }
+        if peer.before_box < threshold {
+            peer.before_box += 1;
+            return false;
+        }
+        if self.memory.commit(Part::FastBox(self.me, to)).is_err() {
+            // The queue serves as well, only slower.
+            peer.no_box = true;
+            return false;
+        }
+        step(Step::BoxMade);
+        self.counters.boxes += 1;
+        self.counters.grown();
+        true
+    }
+
+    fn fill(
+        &self,
+        cell: CellId,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        done: usize,
+        opens_box: bool,
+    ) {
+        let part = &message[done..];
+        let part = &part[..part.len().min(CELL_PAYLOAD)];
+        let sequence = self.peers[to.index()].sequence;
+        // SAFETY: the cell is out of the pool and not yet in the queue, so that only this process
+        // touches it; the part is no longer than a cell's payload.
+        self.memory.cell(cell).body.with_mut(|body| unsafe {
+            let head = &raw mut (*body).head;
+            (*head).sequence = sequence;
+            (*head).header = header;
+            (*head).total = message.len() as u64;
+            (*head).offset = done as u64;
+            (*head).len = part.len() as u32;
+            (*head).flags = if opens_box { OPENS_BOX } else { 0 };
+            copy(part.as_ptr(), (&raw mut (*body).payload).cast(), part.len());
+        });
+    }
+}

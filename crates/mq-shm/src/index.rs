@@ -1,0 +1,73 @@
+//! Names of things in a segment. None of them is an address, and each is checked where it is read.
+
+use core::fmt;
+
+use crate::layout::Geometry;
+
+/// A process of the segment: 0 to the number of processes less one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Process(pub u32);
+
+impl Process {
+    /// The place of this process in a list of all.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A cell of the segment; those of one process follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CellId(u32);
+
+impl CellId {
+    /// Cell `number` of `owner`.
+    #[inline]
+    pub(crate) const fn of(geometry: &Geometry, owner: Process, number: u32) -> Self {
+        Self(owner.0 * geometry.cells() + number)
+    }
+
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The process whose cell this is.
+    #[inline]
+    pub(crate) const fn owner(self, geometry: &Geometry) -> Process {
+        Process(self.0 / geometry.cells())
+    }
+}
+
+/// A [`CellId`] or none, as it stands in shared memory: 0 for none, so that fresh memory links to
+/// nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link(pub(crate) u32);
+
+impl Link {
+    pub(crate) const NONE: Self = Self(0);
+
+    #[inline]
+    pub(crate) const fn to(cell: CellId) -> Self {
+        Self(cell.0 + 1)
+    }
+
+    /// The cell, if the segment has one of that number.
+    #[inline]
+    pub(crate) const fn cell(self, geometry: &Geometry) -> Option<CellId> {
+        // Zero wraps round to a number that no segment has.
+        let number = self.0.wrapping_sub(1);
+        if number < geometry.all_cells() {
+            Some(CellId(number))
+        } else {
+            None
+        }
+    }
+}

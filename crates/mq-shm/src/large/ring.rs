@@ -1,0 +1,107 @@
+//! A ring of buffers between two processes, for one large message at a time.
+//!
+//! The sender fills buffers while the receiver empties others: the double buffering of Nemesis's large
+//! message transfer, with more than two. A ring belongs to the sender, who gives it to one transfer
+//! and takes it back when the receiver has counted the last buffer, or has died.
+
+use crate::place::Line;
+use crate::sync::{AtomicU64, Guarded, Ordering};
+
+/// Buffers of a ring.
+pub(crate) const BUFFERS: u32 = 8;
+/// Bytes of a buffer.
+#[cfg(not(loom))]
+pub(crate) const BUFFER_BYTES: usize = 32 * 1024;
+#[cfg(loom)]
+pub(crate) const BUFFER_BYTES: usize = 8;
+
+/// One of a process's rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingId(pub u32);
+
+/// What [`Endpoint::push`](crate::Endpoint::push) did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// All bytes are in the ring or beyond.
+    All,
+    /// So many bytes have gone in so far.
+    Upto(usize),
+}
+
+/// What [`Endpoint::pull`](crate::Endpoint::pull) did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulled {
+    /// All bytes are out.
+    All,
+    /// So many bytes have come out so far.
+    Upto(usize),
+}
+
+type Buffer = Guarded<[u8; BUFFER_BYTES]>;
+
+/// Buffers and two counts, each written by one side. The counts go on from one transfer to the next.
+#[repr(C, align(4096))]
+pub(crate) struct Ring {
+    /// Buffers that the sender has filled.
+    filled: Line<AtomicU64>,
+    /// Buffers that the receiver has emptied.
+    emptied: Line<AtomicU64>,
+    buffers: [Buffer; BUFFERS as usize],
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self {
+            filled: Line::default(),
+            emptied: Line::default(),
+            buffers: core::array::from_fn(|_| Guarded::new([0; BUFFER_BYTES])),
+        }
+    }
+}
+
+impl Ring {
+    /// The buffer that comes after `count` others, if it is for the sender to fill.
+    #[inline]
+    pub(crate) fn to_fill(&self, count: u64) -> Option<&Buffer> {
+        // RING-EMPTY (acquire): the receiver is done with the buffers it counts.
+        let emptied = self.emptied.0.load(Ordering::Acquire);
+        (count.wrapping_sub(emptied) < u64::from(BUFFERS)).then(|| self.buffer(count))
+    }
+
+    /// Shows the receiver the buffer after `count` others.
+    #[inline]
+    pub(crate) fn filled(&self, count: u64) {
+        // RING-FILL (release): the buffer's bytes, to the receiver that counts it.
+        self.filled.0.store(count + 1, Ordering::Release);
+    }
+
+    /// The buffer that comes after `count` others, if it is for the receiver to empty.
+    #[inline]
+    pub(crate) fn to_empty(&self, count: u64) -> Option<&Buffer> {
+        // RING-FILL (acquire).
+        let filled = self.filled.0.load(Ordering::Acquire);
+        let ahead = filled.wrapping_sub(count);
+        (ahead > 0 && ahead <= u64::from(BUFFERS)).then(|| self.buffer(count))
+    }
+
+    /// Gives the buffer after `count` others back to the sender.
+    #[inline]
+    pub(crate) fn emptied(&self, count: u64) {
+        // RING-EMPTY (release): the reads of the buffer come before the sender's next writes.
+        self.emptied.0.store(count + 1, Ordering::Release);
+    }
+
+    /// Whether all of `count` buffers have been emptied.
+    pub(crate) fn is_empty(&self, count: u64) -> bool {
+        self.emptied.0.load(Ordering::Acquire) == count
+    }
+
+    /// The receiver is dead: nothing that it was to empty counts.
+    pub(crate) fn abandon(&self, count: u64) {
+        self.emptied.0.store(count, Ordering::Release);
+    }
+
+    fn buffer(&self, count: u64) -> &Buffer {
+        &self.buffers[(count % u64::from(BUFFERS)) as usize]
+    }
+}

@@ -1,0 +1,162 @@
+//! What lies where in a segment.
+//!
+//! ```text
+//! header     one page: magic, version, the sizes below
+//! places     one a process: who it is, whether it sleeps, its receive queue, its returned cells
+//! cells      each process's own, side by side
+//! fastboxes  one an ordered pair, at a place that its two numbers give
+//! rings      some a process, for large messages
+//! ```
+//!
+//! Everything has its place from the start, so that nothing has to be allocated, recorded or found
+//! again after a death; the memory behind a place is committed when it is first wanted and costs
+//! nothing before. Offsets are computed, never read from the segment.
+
+use crate::cell::Cell;
+use crate::error::ShmError;
+use crate::fastbox::FastBox;
+use crate::index::{CellId, Process};
+use crate::large::ring::Ring;
+use crate::place::Place;
+
+/// Bytes of a page, and the alignment of every part of a segment.
+pub const PAGE: usize = 4096;
+/// The most processes of one segment.
+pub const MAX_PROCESSES: u32 = 4096;
+/// Rings for large messages that a process has.
+pub const RINGS: u32 = 4;
+
+/// The sizes of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    processes: u32,
+    cells: u32,
+}
+
+impl Geometry {
+    /// Cells of a process, at most, unless told otherwise: half a MiB.
+    pub const CELLS: u32 = 32;
+
+    /// A segment for so many processes.
+    ///
+    /// # Errors
+    /// [`ShmError::Processes`] for none or more than [`MAX_PROCESSES`].
+    pub const fn new(processes: u32) -> Result<Self, ShmError> {
+        Self::with_cells(processes, Self::CELLS)
+    }
+
+    /// A segment in which each process has at most so many cells of its own.
+    ///
+    /// # Errors
+    /// [`ShmError::Processes`] for no process or more than [`MAX_PROCESSES`];
+    /// [`ShmError::Cells`] for fewer than 2 cells or more than 65,536.
+    pub const fn with_cells(processes: u32, cells: u32) -> Result<Self, ShmError> {
+        if processes == 0 || processes > MAX_PROCESSES {
+            return Err(ShmError::Processes { processes });
+        }
+        if cells < 2 || cells > 1 << 16 {
+            return Err(ShmError::Cells { cells });
+        }
+        Ok(Self { processes, cells })
+    }
+
+    /// Processes.
+    #[inline]
+    #[must_use]
+    pub const fn processes(&self) -> u32 {
+        self.processes
+    }
+
+    /// Cells of each process.
+    #[inline]
+    #[must_use]
+    pub const fn cells(&self) -> u32 {
+        self.cells
+    }
+
+    /// Cells of all processes.
+    #[inline]
+    #[must_use]
+    pub const fn all_cells(&self) -> u32 {
+        self.processes * self.cells
+    }
+
+    /// Checks that there is such a process.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`].
+    #[inline]
+    pub const fn check(&self, process: Process) -> Result<Process, ShmError> {
+        if process.0 < self.processes {
+            Ok(process)
+        } else {
+            Err(ShmError::NoSuchProcess {
+                process: process.0,
+                processes: self.processes,
+            })
+        }
+    }
+
+    /// Bytes of the whole segment, committed or not.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.rings() + (self.processes * RINGS) as usize * size_of::<Ring>()
+    }
+
+    #[inline]
+    const fn places(&self) -> usize {
+        PAGE
+    }
+
+    #[inline]
+    const fn cells_at(&self) -> usize {
+        let places = self.places() + self.processes as usize * size_of::<Place>();
+        places.next_multiple_of(PAGE)
+    }
+
+    #[inline]
+    const fn boxes(&self) -> usize {
+        self.cells_at() + self.all_cells() as usize * size_of::<Cell>()
+    }
+
+    #[inline]
+    const fn rings(&self) -> usize {
+        let pairs = self.processes as usize * self.processes as usize;
+        self.boxes() + pairs * size_of::<FastBox>()
+    }
+
+    /// Where the place of `process` begins.
+    #[inline]
+    pub(crate) const fn place(&self, process: Process) -> usize {
+        self.places() + process.index() * size_of::<Place>()
+    }
+
+    /// Where a cell begins.
+    #[inline]
+    pub(crate) const fn cell(&self, cell: CellId) -> usize {
+        self.cells_at() + cell.index() * size_of::<Cell>()
+    }
+
+    /// Where the fastbox from one process to another begins.
+    #[inline]
+    pub(crate) const fn fastbox(&self, from: Process, to: Process) -> usize {
+        let pair = from.index() * self.processes as usize + to.index();
+        self.boxes() + pair * size_of::<FastBox>()
+    }
+
+    /// Where a ring begins.
+    #[inline]
+    pub(crate) const fn ring(&self, owner: Process, number: u32) -> usize {
+        let ring = owner.index() * RINGS as usize + number as usize;
+        self.rings() + ring * size_of::<Ring>()
+    }
+}
+
+#[cfg(not(loom))]
+const _: () = {
+    // What the parts are made of decides where they lie.
+    assert!(size_of::<Place>().is_multiple_of(128));
+    assert!(size_of::<Cell>().is_multiple_of(PAGE));
+    assert!(size_of::<FastBox>() == PAGE);
+    assert!(size_of::<Ring>().is_multiple_of(PAGE));
+};

@@ -1,0 +1,53 @@
+//! Messages between the processes of one machine, through memory they share.
+//!
+//! Every process has one lock-free receive queue, into which all others put *cells* that they own, as
+//! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
+//! a [fastbox](fastbox), a ring of single cache lines past the queue. Large messages are read by the
+//! receiver straight out of the sender's memory where the kernel lets it, and through a ring of
+//! buffers otherwise. There is no lock in the shared memory: a process may be killed at any
+//! instruction, and the others neither wait for it nor read half a message.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`segment`] | the shared memory: made, opened, checked; a heap form for tests |
+//! | [`layout`] | what lies where in it, and [`Geometry`], which decides |
+//! | [`endpoint`] | [`Endpoint`]: one process's way to send and to receive |
+//! | [`channel`] | [`Policy`]: which buffers an eager message uses, and [`Counters`] |
+//! | [`large`] | messages too long for a cell |
+//! | [`liveness`] | who is alive |
+//! | [`wait`] | what a process does while nothing arrives |
+//!
+//! The protocol between processes, edge by edge, is in `docs/memory-model.md`.
+#![allow(
+    clippy::disallowed_types,
+    reason = "the lint sees through the names of sync.rs; ci/lint.sh looks that they are used"
+)]
+
+mod cell;
+mod chain;
+pub mod channel;
+mod copy;
+pub mod endpoint;
+mod error;
+pub mod fastbox;
+mod index;
+pub mod large;
+pub mod layout;
+pub mod liveness;
+mod part;
+mod place;
+mod pool;
+pub mod segment;
+mod steps;
+mod sync;
+pub mod wait;
+
+pub use cell::CELL_PAYLOAD;
+pub use channel::{Counters, Policy};
+pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent};
+pub use error::ShmError;
+pub use index::Process;
+pub use large::single_copy::{Copied, Remote};
+pub use large::{Pulled, Pushed, RingId};
+pub use layout::Geometry;
+pub use segment::{Heap, Mapped};

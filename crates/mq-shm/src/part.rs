@@ -1,0 +1,48 @@
+//! A remembered address in a segment.
+#![allow(unsafe_code, reason = "remembers addresses")]
+
+use core::fmt;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+/// A part of a segment, where it was found once: computing and checking its place costs more than a short
+/// message.
+pub(crate) struct Found<T>(NonNull<T>);
+
+impl<T> Found<T> {
+    /// Remembers where a part is.
+    ///
+    /// # Safety
+    /// The part outlives what is made here, and does not move.
+    #[inline]
+    pub(crate) unsafe fn at(part: &T) -> Self {
+        Self(NonNull::from(part))
+    }
+}
+
+impl<T> Clone for Found<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Found<T> {}
+
+impl<T> Deref for Found<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the promise given to `at`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> fmt::Debug for Found<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// SAFETY: a shared reference in all but its lifetime; the parts of a segment are for many threads.
+unsafe impl<T> Send for Found<T> {}

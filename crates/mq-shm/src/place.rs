@@ -1,0 +1,31 @@
+//! What a process has in the segment for others to find.
+
+use crate::chain::Chain;
+use crate::sync::{AtomicU32, AtomicU64};
+
+/// A process's entry: read by all, written by itself, but for the two chains.
+///
+/// Three lines, kept apart: the first is read by every sender and hardly ever written, so that it stays in
+/// their caches; each of the others is written by many.
+#[repr(C, align(128))]
+#[derive(Default)]
+pub(crate) struct Place {
+    /// [`State`](crate::liveness::State) of the process.
+    pub(crate) state: AtomicU32,
+    /// 1 while the process sleeps and wants to be woken: a futex.
+    pub(crate) asleep: AtomicU32,
+    /// Its process number, as the kernel has it.
+    pub(crate) pid: AtomicU32,
+    /// Ticks after boot at which it started, which tells it from a later process of the same number.
+    pub(crate) started: AtomicU64,
+    /// A random word of its own memory, for others to try whether they can read that, and where it is.
+    pub(crate) token: AtomicU64,
+    pub(crate) token_at: AtomicU64,
+    pub(crate) queue: Line<Chain>,
+    pub(crate) returns: Line<Chain>,
+}
+
+/// A value on lines of its own: two, since processors fetch them in pairs.
+#[repr(C, align(128))]
+#[derive(Default)]
+pub(crate) struct Line<T>(pub(crate) T);

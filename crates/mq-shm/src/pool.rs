@@ -1,0 +1,155 @@
+//! A process's own cells: those at hand, those that others have brought back, and where the rest is.
+
+use crate::channel::{Counters, Tuning};
+use crate::error::ShmError;
+use crate::index::{CellId, Link, Process};
+use crate::segment::{Memory, Part};
+
+/// The cells of one process, in its own memory.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    me: Process,
+    /// The one used last is used next: it is the one that is still in the caches.
+    free: Vec<CellId>,
+    /// For each cell that there is memory for: the process it was last sent to, if it is out.
+    out: Vec<Option<Process>>,
+    /// Cells that are out, by receiver.
+    out_to: Vec<u32>,
+}
+
+impl Pool {
+    pub(crate) fn new(me: Process, processes: u32) -> Self {
+        Self {
+            me,
+            free: Vec::new(),
+            out: Vec::new(),
+            out_to: vec![0; processes as usize],
+        }
+    }
+
+    /// A free cell, from those at hand, those that came back, or new ones.
+    ///
+    /// # Errors
+    /// [`ShmError::NoMemory`] if there is no cell at all; a pool that has some makes do with them.
+    #[inline]
+    pub(crate) fn take<M: Memory>(
+        &mut self,
+        memory: &M,
+        to: Process,
+        tuning: &Tuning,
+        counters: &mut Counters,
+    ) -> Result<Option<CellId>, ShmError> {
+        if self.free.len() <= tuning.low_water as usize {
+            self.refill(memory, tuning, counters)?;
+        }
+        let cell = self.free.pop();
+        if let Some(cell) = cell {
+            let number = self.number(memory, cell);
+            self.out[number] = Some(to);
+            self.out_to[to.index()] += 1;
+        }
+        Ok(cell)
+    }
+
+    /// Cells that are on their way to `process` or with it.
+    pub(crate) fn out_to(&self, process: Process) -> u32 {
+        self.out_to[process.index()]
+    }
+
+    /// Fetches what others have brought back.
+    pub(crate) fn collect<M: Memory>(&mut self, memory: &M) -> Result<(), ShmError> {
+        let geometry = *memory.geometry();
+        let mut link = memory.place(self.me).returns.0.take();
+        // A chain can not be longer than there are cells.
+        for _ in 0..=self.out.len() {
+            let Some(cell) = link.cell(&geometry) else {
+                break;
+            };
+            let number = self.number(memory, cell);
+            if cell.owner(&geometry) != self.me || self.out.get(number).is_none_or(Option::is_none)
+            {
+                return Err(ShmError::Corrupt {
+                    what: "a returned cell",
+                    process: self.me.0,
+                });
+            }
+            link = Link(memory.cell(cell).link.load(crate::sync::Ordering::Relaxed));
+            self.came_back(memory, cell);
+        }
+        if link == Link::NONE {
+            Ok(())
+        } else {
+            Err(ShmError::Corrupt {
+                what: "the list of returned cells",
+                process: self.me.0,
+            })
+        }
+    }
+
+    /// Takes back the cells that were on their way to a process, or with it, when it died.
+    pub(crate) fn reclaim<M: Memory>(
+        &mut self,
+        memory: &M,
+        from: Process,
+    ) -> Result<u32, ShmError> {
+        // What it had brought back before is in the chain, and must not be counted twice.
+        self.collect(memory)?;
+        let geometry = *memory.geometry();
+        let mut reclaimed = 0;
+        for number in 0..self.out.len() {
+            if self.out[number] == Some(from) {
+                self.came_back(memory, CellId::of(&geometry, self.me, number as u32));
+                reclaimed += 1;
+            }
+        }
+        Ok(reclaimed)
+    }
+
+    #[cold]
+    fn refill<M: Memory>(
+        &mut self,
+        memory: &M,
+        tuning: &Tuning,
+        counters: &mut Counters,
+    ) -> Result<(), ShmError> {
+        self.collect(memory)?;
+        if self.free.len() > tuning.low_water as usize {
+            return Ok(());
+        }
+        let geometry = *memory.geometry();
+        let made = self.out.len() as u32;
+        let more = tuning.grow.min(geometry.cells() - made);
+        if more == 0 {
+            return Ok(());
+        }
+        if made > 0 {
+            counters.low_water += 1;
+        }
+        match memory.commit(Part::Cells(self.me, made, more)) {
+            Ok(()) => {}
+            // The cells there are will come back.
+            Err(_) if made > 0 => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.out.resize((made + more) as usize, None);
+        let new = (made..made + more).rev();
+        self.free
+            .extend(new.map(|number| CellId::of(&geometry, self.me, number)));
+        counters.cells = made + more;
+        counters.grown();
+        Ok(())
+    }
+
+    fn came_back<M: Memory>(&mut self, memory: &M, cell: CellId) {
+        let number = self.number(memory, cell);
+        if let Some(to) = self.out.get_mut(number).and_then(Option::take) {
+            self.out_to[to.index()] -= 1;
+            self.free.push(cell);
+        }
+    }
+
+    fn number<M: Memory>(&self, memory: &M, cell: CellId) -> usize {
+        cell.index()
+            .wrapping_sub(CellId::of(memory.geometry(), self.me, 0).index())
+    }
+}

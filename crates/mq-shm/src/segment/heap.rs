@@ -1,0 +1,89 @@
+//! A segment in the memory of one process, made of ordinary values.
+#![allow(unsafe_code, reason = "is shared between threads")]
+
+use std::sync::Arc;
+
+use crate::cell::Cell;
+use crate::error::ShmError;
+use crate::fastbox::FastBox;
+use crate::index::{CellId, Process};
+use crate::large::ring::Ring;
+use crate::layout::{Geometry, RINGS};
+use crate::place::Place;
+use crate::segment::{Memory, Part};
+
+/// A segment for threads of one process, for tests and for the model checker.
+///
+/// All of it is there from the start.
+pub struct Heap {
+    geometry: Geometry,
+    places: Vec<Place>,
+    cells: Vec<Cell>,
+    boxes: Vec<FastBox>,
+    rings: Vec<Ring>,
+}
+
+impl core::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Heap")
+            .field("geometry", &self.geometry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Heap {
+    /// A fresh segment.
+    #[must_use]
+    pub fn new(geometry: Geometry) -> Arc<Self> {
+        fn many<T: Default>(count: u32) -> Vec<T> {
+            (0..count).map(|_| T::default()).collect()
+        }
+        let processes = geometry.processes();
+        Arc::new(Self {
+            geometry,
+            places: many(processes),
+            cells: many(geometry.all_cells()),
+            boxes: many(processes * processes),
+            rings: many(processes * RINGS),
+        })
+    }
+}
+
+// SAFETY: the parts hold atomics and guarded memory, and the protocol lets one thread at a time touch
+// what is guarded: see `cell`, `fastbox` and `large::ring`.
+unsafe impl Sync for Heap {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl Send for Heap {}
+
+#[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
+impl Memory for Arc<Heap> {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn pid(&self) -> u32 {
+        0
+    }
+
+    fn place(&self, process: Process) -> &Place {
+        &self.places[process.index()]
+    }
+
+    fn cell(&self, cell: CellId) -> &Cell {
+        &self.cells[cell.index()]
+    }
+
+    fn fastbox(&self, from: Process, to: Process) -> &FastBox {
+        &self.boxes[from.index() * self.geometry.processes() as usize + to.index()]
+    }
+
+    fn ring(&self, owner: Process, number: u32) -> &Ring {
+        &self.rings[(owner.0 * RINGS + number) as usize]
+    }
+
+    fn commit(&self, _part: Part) -> Result<(), ShmError> {
+        Ok(())
+    }
+
+    fn discard(&self, _part: Part) {}
+}

@@ -1,0 +1,287 @@
+//! A segment that processes share: a memory file, mapped by each.
+//!
+//! The file of [`Mapped::create`] has no name: those that inherit its descriptor share it, and it is
+//! gone with the last of them however they end. [`Mapped::named`] is for processes with no common parent that
+//! could hand them a descriptor; the name is to be removed as soon as all have opened it.
+#![allow(unsafe_code, reason = "maps memory and lays types over it")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one proof covers the accesses of a block"
+)]
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, Mode, SealFlags, fallocate, fcntl_add_seals, fstat, ftruncate,
+    memfd_create,
+};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::shm;
+
+use crate::cell::Cell;
+use crate::error::ShmError;
+use crate::fastbox::FastBox;
+use crate::index::{CellId, Process};
+use crate::large::ring::Ring;
+use crate::layout::{Geometry, PAGE};
+use crate::place::Place;
+use crate::segment::{Memory, Part, header};
+
+/// A segment in a memory file.
+#[derive(Debug)]
+pub struct Mapped {
+    geometry: Geometry,
+    base: NonNull<u8>,
+    bytes: usize,
+    file: OwnedFd,
+}
+
+// SAFETY: the mapping belongs to no thread; what is in it is made for sharing.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// Makes a segment without a name, for processes that inherit its descriptor. The descriptor is closed
+    /// on `exec` unless that is changed.
+    ///
+    /// # Errors
+    /// [`ShmError::System`] if the kernel has no memory file to give, [`ShmError::NoMemory`] if there is
+    /// no memory for the entries of the processes.
+    pub fn create(geometry: Geometry) -> Result<Self, ShmError> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("mq", flags).map_err(system("making a memory file"))?;
+        Self::fill(&file, &geometry, "a new segment")?;
+        // Nobody can pull memory from under those that have mapped it.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)
+            .map_err(system("sealing a memory file"))?;
+        Self::open(file, "a new segment")
+    }
+
+    /// Opens the segment behind a descriptor; `what` names it in errors.
+    ///
+    /// # Errors
+    /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment of
+    /// this version, [`ShmError::System`] if it can not be read or mapped.
+    pub fn open(file: OwnedFd, what: &str) -> Result<Self, ShmError> {
+        let length = fstat(&file)
+            .map_err(system(&format!("looking at {what}")))?
+            .st_size as u64;
+        let mut head = [0; header::BYTES];
+        let read =
+            rustix::io::pread(&file, &mut head, 0).map_err(system(&format!("reading {what}")))?;
+        if read < header::BYTES {
+            return Err(ShmError::Foreign {
+                what: what.into(),
+                found: length,
+            });
+        }
+        let geometry = header::read(&head, length, what)?;
+        let bytes = geometry.bytes();
+        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
+        let base = unsafe {
+            mmap(
+                ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED | MapFlags::NORESERVE,
+                &file,
+                0,
+            )
+        }
+        .map_err(system(&format!("mapping {what}")))?;
+        let base = NonNull::new(base.cast()).ok_or_else(|| ShmError::System {
+            what: format!("mapping {what}"),
+            source: io::ErrorKind::AddrNotAvailable.into(),
+        })?;
+        Ok(Self {
+            geometry,
+            base,
+            bytes,
+            file,
+        })
+    }
+
+    /// Makes the segment of this name, or opens it if another process was first.
+    ///
+    /// The name is that of a file in `/dev/shm`; [`Mapped::forget`] removes it.
+    ///
+    /// # Errors
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that name is of
+    /// another geometry, or its maker does not finish it within ten seconds.
+    pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
+        match shm::open(name, flags, mode) {
+            Ok(file) => {
+                Self::fill(&file, &geometry, name)?;
+                Self::open(file, name)
+            }
+            Err(rustix::io::Errno::EXIST) => {
+                let opened = Self::wait_for(name, mode)?;
+                if opened.geometry == geometry {
+                    return Ok(opened);
+                }
+                Err(ShmError::Damaged {
+                    what: name.into(),
+                    field: "number of processes",
+                    found: u64::from(opened.geometry.processes()),
+                    wanted: format!("{} expected", geometry.processes()),
+                })
+            }
+            Err(error) => Err(system(&format!("making {name} in /dev/shm"))(error)),
+        }
+    }
+
+    /// Opens a segment that somebody may still be making.
+    fn wait_for(name: &str, mode: Mode) -> Result<Self, ShmError> {
+        let patience = Instant::now() + Duration::from_secs(10);
+        loop {
+            let file = shm::open(name, shm::OFlags::RDWR, mode)
+                .map_err(system(&format!("opening {name} in /dev/shm")))?;
+            match Self::open(file, name) {
+                // The magic word is written last.
+                Err(ShmError::Foreign { found: 0, .. }) if Instant::now() < patience => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Removes the name of a segment; those that have opened it keep it.
+    ///
+    /// # Errors
+    /// [`ShmError::System`] if there is no such name.
+    pub fn forget(name: &str) -> Result<(), ShmError> {
+        shm::unlink(name).map_err(system(&format!("removing {name} from /dev/shm")))
+    }
+
+    /// Gives a file its length, its header and the memory of the entries.
+    fn fill(file: &OwnedFd, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
+        ftruncate(file, geometry.bytes() as u64).map_err(system(&format!("sizing {what}")))?;
+        let (places, _) = Part::Cells(Process(0), 0, 0).extent(geometry);
+        reserve(file, 0, places, "the entries of the processes")?;
+        let write = |bytes: &[u8], at| {
+            rustix::io::pwrite(file, bytes, at).map_err(system(&format!("writing {what}")))
+        };
+        write(&header::write(geometry), 8)?;
+        write(&header::MAGIC.to_le_bytes(), 0)?;
+        Ok(())
+    }
+
+    /// The memory file, to hand it to another process.
+    #[must_use]
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Bytes of memory behind the segment at present, the header's included.
+    ///
+    /// # Errors
+    /// [`ShmError::System`] if the system does not say.
+    pub fn committed(&self) -> Result<u64, ShmError> {
+        let status = fstat(&self.file).map_err(system("looking at the segment"))?;
+        Ok(status.st_blocks as u64 * 512)
+    }
+
+    #[inline]
+    fn at<T>(&self, offset: usize) -> &T {
+        assert!(
+            offset + size_of::<T>() <= self.bytes,
+            "a part lies within its segment"
+        );
+        // SAFETY: the range was checked, the mapping is page aligned and lives as long as `self`, offsets
+        // come from `Geometry`, which aligns its parts; the types are atomics and guarded memory, for
+        // which any bytes are valid, and which others may change at any time.
+        unsafe { self.base.add(offset).cast::<T>().as_ref() }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let base = self.base.as_ptr().cast::<c_void>();
+        // SAFETY: the mapping made in `open`, to which no reference outlives `self`.
+        let unmapped = unsafe { munmap(base, self.bytes) };
+        debug_assert_eq!(unmapped, Ok(()));
+    }
+}
+
+fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
+    let what = what.to_owned();
+    move |error| ShmError::System {
+        what,
+        source: error.into(),
+    }
+}
+
+/// Asks for the memory now, when it can still be refused.
+fn reserve(
+    file: impl AsFd,
+    offset: usize,
+    bytes: usize,
+    what: &'static str,
+) -> Result<(), ShmError> {
+    loop {
+        match fallocate(&file, FallocateFlags::empty(), offset as u64, bytes as u64) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                return Err(ShmError::NoMemory {
+                    what,
+                    bytes,
+                    source: error.into(),
+                });
+            }
+        }
+    }
+}
+
+#[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
+impl Memory for Mapped {
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn pid(&self) -> u32 {
+        std::process::id()
+    }
+
+    #[inline]
+    fn place(&self, process: Process) -> &Place {
+        self.at(self.geometry.place(process))
+    }
+
+    #[inline]
+    fn cell(&self, cell: CellId) -> &Cell {
+        self.at(self.geometry.cell(cell))
+    }
+
+    #[inline]
+    fn fastbox(&self, from: Process, to: Process) -> &FastBox {
+        self.at(self.geometry.fastbox(from, to))
+    }
+
+    #[inline]
+    fn ring(&self, owner: Process, number: u32) -> &Ring {
+        self.at(self.geometry.ring(owner, number))
+    }
+
+    fn commit(&self, part: Part) -> Result<(), ShmError> {
+        let (offset, bytes) = part.extent(&self.geometry);
+        reserve(&self.file, offset, bytes, part.name())
+    }
+
+    fn discard(&self, part: Part) {
+        let (offset, bytes) = part.extent(&self.geometry);
+        debug_assert!(offset.is_multiple_of(PAGE));
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // What can not be given back stays until the segment goes.
+        let _ = fallocate(&self.file, flags, offset as u64, bytes as u64);
+    }
+}

@@ -1,0 +1,83 @@
+//! The shared memory: what a transport needs of it, and the two forms there are.
+//!
+//! [`Mapped`] is memory that processes share; [`Heap`] is memory of one process, for threads, tests and
+//! the model checker. The transport is the same code over both.
+
+mod header;
+mod heap;
+mod mapped;
+
+pub use heap::Heap;
+pub use mapped::Mapped;
+
+use crate::cell::Cell;
+use crate::error::ShmError;
+use crate::fastbox::FastBox;
+use crate::index::{CellId, Process};
+use crate::large::ring::Ring;
+use crate::layout::Geometry;
+use crate::place::Place;
+
+/// Where the parts of a segment are. Implemented by [`Mapped`] and [`Heap`] only.
+#[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
+pub trait Memory: sealed::Sealed {
+    /// The sizes.
+    fn geometry(&self) -> &Geometry;
+    /// The number of this process, as the kernel has it; 0 where the others are threads of it.
+    #[doc(hidden)]
+    fn pid(&self) -> u32;
+    #[doc(hidden)]
+    fn place(&self, process: Process) -> &Place;
+    #[doc(hidden)]
+    fn cell(&self, cell: CellId) -> &Cell;
+    #[doc(hidden)]
+    fn fastbox(&self, from: Process, to: Process) -> &FastBox;
+    #[doc(hidden)]
+    fn ring(&self, owner: Process, number: u32) -> &Ring;
+    /// Makes sure that there is memory behind a part, so that touching it can not fail.
+    #[doc(hidden)]
+    fn commit(&self, part: Part) -> Result<(), ShmError>;
+    /// Gives the memory behind a part back. Its content becomes zero.
+    #[doc(hidden)]
+    fn discard(&self, part: Part);
+}
+
+/// A part of a segment whose memory comes and goes as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// So many cells of a process, from one on.
+    Cells(Process, u32, u32),
+    /// The box of an ordered pair.
+    FastBox(Process, Process),
+    /// A ring of a process.
+    Ring(Process, u32),
+}
+
+impl Part {
+    /// Where the part begins and how long it is.
+    pub(crate) fn extent(self, geometry: &Geometry) -> (usize, usize) {
+        match self {
+            Self::Cells(process, first, count) => (
+                geometry.cell(CellId::of(geometry, process, first)),
+                count as usize * size_of::<Cell>(),
+            ),
+            Self::FastBox(from, to) => (geometry.fastbox(from, to), size_of::<FastBox>()),
+            Self::Ring(owner, number) => (geometry.ring(owner, number), size_of::<Ring>()),
+        }
+    }
+
+    /// What an error calls it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Cells(..) => "message cells",
+            Self::FastBox(..) => "a fastbox",
+            Self::Ring(..) => "a ring for large messages",
+        }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Mapped {}
+    impl Sealed for std::sync::Arc<super::Heap> {}
+}

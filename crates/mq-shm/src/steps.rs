@@ -1,0 +1,100 @@
+//! The steps of sending and receiving between which a process can be killed, and a way to have that happen.
+//!
+//! With the feature `steps` a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills itself with
+//! SIGKILL when it comes to that step for the first or the Nth time. Without the feature a step is nothing.
+
+/// Every step. Their names are what `MQ_DIE` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A process has its number, and nobody knows it yet.
+    Joining,
+    /// A process has joined.
+    Joined,
+    /// A cell is out of the pool, empty.
+    CellTaken,
+    /// A cell is filled and not yet in the queue.
+    CellFilled,
+    /// A cell is in the queue; the receiver has not been woken.
+    CellPushed,
+    /// A chain has been taken off the queue and not yet looked at.
+    ChainTaken,
+    /// A message in a cell is in the receiver's hands.
+    CellHeld,
+    /// A cell is read and not yet returned.
+    CellRead,
+    /// A cell has been returned; the owner has not been woken.
+    CellReturned,
+    /// The memory of a fastbox is there, and the receiver does not know of it.
+    BoxMade,
+    /// A slot is filled and not yet shown.
+    SlotFilled,
+    /// A slot has been shown; the receiver has not been woken.
+    SlotShown,
+    /// A message in a slot is in the receiver's hands.
+    SlotHeld,
+    /// A slot is given back.
+    SlotEmptied,
+    /// A ring belongs to a transfer.
+    RingTaken,
+    /// A buffer of a ring is filled and not yet shown.
+    BufferFilled,
+    /// A buffer has been shown.
+    BufferShown,
+    /// A buffer is read and not yet given back.
+    BufferRead,
+    /// A message is about to be read from its sender's memory.
+    Copying,
+    /// It has been read; the sender does not know.
+    Copied,
+    /// The process has said that it sleeps, and does not sleep yet.
+    Sleeping,
+    /// A process has said that it leaves.
+    Left,
+}
+
+#[cfg(not(feature = "steps"))]
+#[inline(always)]
+pub(crate) fn step(_step: Step) {}
+
+#[cfg(feature = "steps")]
+pub(crate) use counted::step;
+
+#[cfg(feature = "steps")]
+mod counted {
+    use super::Step;
+    use std::sync::OnceLock;
+
+    use crate::sync::{AtomicU32, Ordering};
+
+    struct Death {
+        step: String,
+        times: AtomicU32,
+    }
+
+    static DEATH: OnceLock<Option<Death>> = OnceLock::new();
+
+    fn planned() -> Option<Death> {
+        let plan = std::env::var("MQ_DIE").ok()?;
+        let (step, times) = match plan.split_once(':') {
+            Some((step, times)) => (step, times.parse().expect("MQ_DIE=STEP:N has a number")),
+            None => (plan.as_str(), 1),
+        };
+        Some(Death {
+            step: step.to_owned(),
+            times: AtomicU32::new(times),
+        })
+    }
+
+    pub(crate) fn step(step: Step) {
+        let Some(death) = DEATH.get_or_init(planned) else {
+            return;
+        };
+        if death.step == format!("{step:?}") && death.times.fetch_sub(1, Ordering::Relaxed) == 1 {
+            let me = rustix::process::getpid();
+            rustix::process::kill_process(me, rustix::process::Signal::KILL).expect("to die");
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a process does while nothing arrives: look again, let others run, sleep.
+//!
+//! A sender must know whether to wake the receiver, and looks at a word for it after each message. That the
+//! look comes after the message is in sight takes a fence between the two, some tens of cycles for each
+//! message. As receivers seldom sleep, theirs is the fence: before it sleeps, a receiver has the kernel put one
+//! into every process that takes part (`membarrier`), and looks once more. A sender is left with a load. Where the
+//! kernel has no such call, senders have the fence, and receivers sleep for short times only.
+
+use core::time::Duration;
+
+use rustix::thread::futex;
+#[cfg(not(loom))]
+use rustix::thread::{MembarrierCommand, membarrier};
+
+use crate::place::Place;
+use crate::sync::{AtomicU32, Ordering, compiler_fence, fence, spin_loop};
+
+/// How long to look again before letting others run, and how long that before sleeping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Looks with the processor kept.
+    pub spins: u32,
+    /// Looks after each of which others may run.
+    pub yields: u32,
+    /// Longest sleep at a time. Deaths are looked for at least this often.
+    pub sleep: Duration,
+}
+
+impl Patience {
+    /// For processes that have a core each.
+    pub const SPINNING: Self = Self {
+        spins: 20_000,
+        yields: 200,
+        sleep: Duration::from_millis(20),
+    };
+    /// For more processes than cores.
+    pub const YIELDING: Self = Self {
+        spins: 20,
+        yields: 100,
+        sleep: Duration::from_millis(20),
+    };
+
+    /// What suits so many processes on this machine.
+    #[must_use]
+    pub fn for_processes(processes: u32) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if processes as usize <= cores {
+            Self::SPINNING
+        } else {
+            Self::YIELDING
+        }
+    }
+}
+
+/// For how long nothing has arrived.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Idle {
+    looks: u32,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Again,
+    Sleep,
+}
+
+impl Idle {
+    /// Something has arrived.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.looks = 0;
+    }
+
+    /// Passes the time until the next look, unless it is time to sleep.
+    #[inline]
+    pub(crate) fn rest(&mut self, patience: &Patience) -> Rest {
+        self.looks += 1;
+        if self.looks <= patience.spins {
+            spin_loop();
+            return Rest::Again;
+        }
+        self.rest_longer(patience)
+    }
+
+    #[cold]
+    fn rest_longer(&mut self, patience: &Patience) -> Rest {
+        if self.looks <= patience.spins.saturating_add(patience.yields) {
+            std::thread::yield_now();
+            return Rest::Again;
+        }
+        self.looks = patience.spins;
+        Rest::Sleep
+    }
+}
+
+/// Which of the two has the fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fences {
+    /// The one that sleeps, by way of the kernel.
+    Sleeper,
+    /// Each.
+    Both,
+}
+
+impl Fences {
+    /// Registers this process with the kernel, if that has the call.
+    pub(crate) fn agree() -> Self {
+        #[cfg(not(loom))]
+        if membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
+            && membarrier(MembarrierCommand::GlobalExpedited).is_ok()
+        {
+            return Self::Sleeper;
+        }
+        Self::Both
+    }
+
+    /// Between a message and the look at the receiver's word.
+    #[inline]
+    fn light(self) {
+        match self {
+            Self::Sleeper => compiler_fence(Ordering::SeqCst),
+            Self::Both => fence(Ordering::SeqCst),
+        }
+    }
+
+    /// Between the own word and the last look for messages.
+    fn heavy(self) {
+        fence(Ordering::SeqCst);
+        #[cfg(not(loom))]
+        if self == Self::Sleeper {
+            // It has worked once, and is not taken away.
+            let _ = membarrier(MembarrierCommand::GlobalExpedited);
+        }
+    }
+}
+
+/// Wakes a process, if it sleeps, after something was put where it looks.
+///
+/// # Cost
+/// One load of a line that hardly ever changes.
+#[inline]
+pub(crate) fn wake(place: &Place, fences: Fences) {
+    // SLEEP: the message, then the word; the sleeper does it the other way round.
+    fences.light();
+    if place.asleep.load(Ordering::Relaxed) != 0 {
+        wake_now(&place.asleep);
+    }
+}
+
+#[cold]
+fn wake_now(word: &AtomicU32) {
+    if word.swap(0, Ordering::Relaxed) != 0 {
+        #[cfg(not(loom))]
+        let _ = futex::wake(word, futex::Flags::empty(), 1);
+    }
+}
+
+/// Says that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or
+/// [`stay_awake`].
+pub(crate) fn lie_down(place: &Place, fences: Fences) {
+    place.asleep.store(1, Ordering::Relaxed);
+    // SLEEP: the word, then the last look.
+    fences.heavy();
+}
+
+/// There was something after all.
+pub(crate) fn stay_awake(place: &Place) {
+    place.asleep.store(0, Ordering::Relaxed);
+}
+
+/// Sleeps until woken, for a time at most.
+pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
+    // A sender without the fence of a process that could not register may miss the word.
+    let longest = if fences == Fences::Sleeper {
+        longest
+    } else {
+        longest.min(Duration::from_millis(1))
+    };
+    #[cfg(not(loom))]
+    {
+        let timeout = rustix::thread::Timespec {
+            tv_sec: longest.as_secs() as i64,
+            tv_nsec: i64::from(longest.subsec_nanos()),
+        };
+        // Woken, late, interrupted or too late to sleep: the caller looks again in any case.
+        let _ = futex::wait(&place.asleep, futex::Flags::empty(), 1, Some(&timeout));
+    }
+    #[cfg(loom)]
+    let _ = longest;
+    stay_awake(place);
+}
