@@ -294,11 +294,14 @@ contest() {
     openmpi | mpich | nemesis)
         kind=library
         mapfile -t words < <(launch "$label" "$ranks")
-        # Not every build of MPICH has a yield; this one is outside the library.
-        [ "$ranks" -le 2 ] || args+=" --yield"
+        # Not every build of MPICH has a yield; --yield is outside the library. Open MPI has, and is run both ways.
+        [ "$ranks" -le 2 ] || [ "$label" = openmpi ] || args+=" --yield"
         # Arguments are words apart.
         # shellcheck disable=SC2086
         run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
+        # shellcheck disable=SC2086
+        [ "$ranks" -le 2 ] || [ "$label" != openmpi ] ||
+            run openmpi-testall "$mode" "${words[@]}" "$work/node-$label" "$mode" $args --yield
         return
         ;;
     ours) template=${ours_in[$mode]:-$ours} ;;

@@ -141,6 +141,19 @@ static void pin(int core) {
     }
 }
 
+/* Without the other process this one would wait for ever. */
+static void on_child(int signal) {
+    static const char lost[] = "line: the process on the other core failed\n";
+    siginfo_t info = {0};
+    (void)signal;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid ||
+        (info.si_code == CLD_EXITED && info.si_status == 0))
+        return;
+    if (write(STDERR_FILENO, lost, sizeof lost - 1) < 0)
+        _exit(3);
+    _exit(3);
+}
+
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 
@@ -169,6 +182,7 @@ static pid_t start(const options *options, shared *memory, int lines, void (*wor
     if (child < 0)
         fail(3, "fork", strerror(errno));
     if (child == 0) {
+        signal(SIGCHLD, SIG_DFL);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
             _exit(3);
@@ -181,7 +195,10 @@ static pid_t start(const options *options, shared *memory, int lines, void (*wor
 
 static void finish(pid_t child) {
     int status;
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status))
+    pid_t ended;
+    while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+    }
+    if (ended != child || !WIFEXITED(status) || WEXITSTATUS(status))
         fail(3, "the process on the other core failed", NULL);
 }
 
@@ -302,6 +319,8 @@ int main(int count, char **arguments) {
     char *to;
     parse_options(&options, count, arguments);
     choose_cores(&options);
+    signal(SIGCHLD, on_child);
+    pin(options.cores[1]); /* whether it can be used; the child stays there */
     pin(options.cores[0]);
     shared *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double *samples = calloc((size_t)options.samples, sizeof *samples);
