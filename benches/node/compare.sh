@@ -317,7 +317,7 @@ contest() {
 }
 
 measure() {
-    local round mode ranks count args label said contestants=(bare) turn
+    local round mode ranks count args label said running contestants=(bare) turn
     for label in ${libraries//,/ }; do contestants+=("$label"); done
     [ -z "$ours" ] && [ ${#ours_in[@]} -eq 0 ] || contestants+=(ours)
     for label in "${also[@]}"; do contestants+=("${label%%=*}"); done
@@ -325,6 +325,9 @@ measure() {
         while read -r mode ranks count args; do
             [ "$count" = - ] && said=$mode || said="$mode, senders: $count"
             echo "round $round of $rounds: $said" >&2
+            # This script is one of those that run.
+            read -r _ _ _ running _ </proc/loadavg
+            [ "${running%/*}" -le 1 ] || echo "compare.sh: warning: other processes run on this machine now" >&2
             # Another one begins in each round.
             for ((turn = 0; turn < ${#contestants[@]}; turn++)); do
                 contest "${contestants[(turn + round - 1) % ${#contestants[@]}]}" "$mode" "$ranks" "$count" "$args"
