@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What needs an MPI library: the programs of integrations/ and benches/mpi compile without warnings and run on
-# Debian's Open MPI and MPICH, and integrations/differential finds every structure agreeing with both.
+# What needs an MPI library: the programs of integrations/, benches/mpi and benches/node compile without warnings
+# and run on Debian's Open MPI and MPICH, and integrations/differential finds every structure agreeing with both.
 # Installs the packages if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ for need in mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich; do
         break
     fi
 done
-for script in integrations/*.sh integrations/*/*.sh benches/mpi/*.sh; do
+for script in integrations/*.sh integrations/*/*.sh benches/mpi/*.sh benches/node/*.sh; do
     bash -n "$script"
 done
 made=$(mktemp -d)
@@ -33,6 +33,24 @@ for library in openmpi mpich; do
     echo "== benches/mpi on $library"
     timeout 120 $launch -n 2 "$made/matching" --depths 0,16 --repetitions 2 | tail -n 3
 done
+# Every mode on both libraries and the bare hardware; MPICH once more in the place of ours, by the rows that the
+# README defines.
+echo "== benches/node"
+mpicc.mpich $flags benches/node/node.c benches/node/modes.c -o "$made/node"
+benches/node/compare.sh --quick --libraries openmpi,mpich --senders 1,2 \
+    --ours "mpirun.mpich -n {n} $made/node {mode} {args}" --raw "$made/rows"
+benches/node/tabulate.py "$made/rows" --format json | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["rows"]
+assert {row["mode"] for row in rows} == {"pingpong", "bandwidth", "rate", "halo"}, rows
+for row in rows:
+    assert set(row["contestants"]) - {"openmpi-testall"} == {"openmpi", "mpich", "ours"} and row["to_fastest"]["ours"] > 0, row
+    assert len(row["bare"]) == (2 if row["mode"] in ("pingpong", "bandwidth") else 0), row
+'
+if mpirun.mpich -n 2 "$made/node" pingpong --sizes 8,x 2>/dev/null; then
+    echo "node takes a size that is no number" >&2
+    exit 1
+fi
 # Debian's packages above have libclang, which rsmpi's bindings need.
 ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || apt-get install -y -qq libclang-dev >/dev/null
 integrations/differential/run.sh -- --rounds 12

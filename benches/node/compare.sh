@@ -1,0 +1,357 @@
+#!/usr/bin/env bash
+# Messages inside one node: MPI libraries, ours and the bare hardware, by turns on the same two cores.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+repository=$(cd "$here/../.." && pwd)
+
+usage() {
+    cat <<TEXT
+usage: benches/node/compare.sh [OPTION...]
+
+Runs every job (a mode of node.c; of rate, a number of senders) with each contestant by turns, and all of that
+again in each round; prints a table of the medians over the rounds for each mode. Contestants are the MPI
+libraries, the bare hardware (line.c) and whatever --ours and --also name.
+
+  --libraries NAME,...    openmpi, mpich (Debian's) and nemesis (those that are there)
+  --nemesis PREFIX        MPICH with ch3:nemesis, as integrations/mpich/build.sh makes it
+                          (\$MQ_INTEGRATIONS_DIR, or target/integrations of the repository, and mpich/stock)
+  --ours COMMAND          the command of ours, in all modes; README.md says what it has to print
+  --ours-MODE COMMAND     its command in one mode: --ours-pingpong, --ours-bandwidth, --ours-rate, --ours-halo
+  --also NAME=COMMAND     one more contestant, in all modes; can be given again and again
+                          In a COMMAND, {n} is the number of processes, {mode} the mode, {args} the arguments
+                          that node.c gets for it; {sizes}, {tiles}, {senders}, {window}, {samples} and {cores}
+                          are single ones. It is split into words at blanks, with no other quoting.
+  --only NAME,...         pingpong, bandwidth, rate, halo (all)
+  --sizes BYTES,...       of pingpong (0, and powers of two to 4194304; with --quick 0,8,128)
+  --bandwidth-sizes B,... (16384 to 4194304, powers of two; with --quick 16384,262144)
+  --by NAME,...           of bandwidth: window, pingpong (both)
+  --window N              of bandwidth and rate (64)
+  --rate-sizes BYTES,...  (8)
+  --senders N,...         (1,2,3; with --quick 1)
+  --tiles N,...           (1,2,5,10,20,50,100,200,500,1000; with --quick 1,100)
+  --algorithm NAME        of halo: nonblocking, sendrecv, persistent, best (nonblocking)
+  --cores A,B             (the first two that this script may use)
+  --samples N             of a row in each round (21; with --quick 5)
+  --block MICROS          how long a sample takes, about (5000; with --quick 500)
+  --rounds N              (5; with --quick 1)
+  --quick                 a look, not a result
+  --timeout SECONDS       of one job; one that takes longer counts as failed (120)
+  --format table|json     (table)
+  --raw FILE              every row of every round; tabulate.py FILE prints the tables again
+
+examples:
+  benches/node/compare.sh --quick
+  benches/node/compare.sh --ours 'target/release/mq {mode} --format json' --only pingpong,bandwidth
+TEXT
+}
+
+die() {
+    echo "compare.sh: $*" >&2
+    exit 1
+}
+
+# whole NAME VALUE: dies unless VALUE is a whole number from 1.
+whole() {
+    if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || [ "$2" -lt 1 ]; then
+        die "$1: \`$2\` is not a whole number from 1"
+    fi
+}
+
+# list NAME VALUE: dies unless VALUE is whole numbers between commas.
+list() {
+    [[ $2 =~ ^[0-9]+(,[0-9]+)*$ ]] || die "$1: \`$2\` is not a list of whole numbers"
+}
+
+# known NAME VALUES LIST: dies unless all of VALUES, which commas part, are in LIST.
+known() {
+    local value
+    [ -n "$2" ] || die "$1 is empty; it takes some of: ${3//,/, }"
+    for value in ${2//,/ }; do
+        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is none of: ${3//,/, }"
+    done
+}
+
+parse() {
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        --quick)
+            quick=yes
+            shift
+            continue
+            ;;
+        --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | --also | \
+            --only | --sizes | --bandwidth-sizes | --by | --window | --rate-sizes | --senders | --tiles | \
+            --algorithm | --cores | --samples | --block | --rounds | --timeout | --format | --raw) ;;
+        *) die "\`$1\` is no argument of this script; --help lists them" ;;
+        esac
+        [ $# -ge 2 ] || die "$1 needs a value; --help shows examples"
+        case "$1" in
+        --also)
+            [[ $2 =~ ^[A-Za-z0-9_.+-]+=.+ ]] || die "--also: \`$2\` is not NAME=COMMAND"
+            also+=("$2")
+            ;;
+        --ours-*) [ -n "$2" ] && ours_in[${1#--ours-}]=$2 ;;
+        *)
+            option=${1#--}
+            printf -v "${option//-/_}" %s "$2"
+            ;;
+        esac
+        shift 2
+    done
+}
+
+powers() { # FROM TO
+    local size list=$1
+    for ((size = $1 * 2; size <= $2; size *= 2)); do list+=,$size; done
+    echo "$list"
+}
+
+settle() {
+    if [ -n "$quick" ]; then
+        : "${sizes:=0,8,128}" "${bandwidth_sizes:=16384,262144}" "${senders:=1}" "${tiles:=1,100}"
+        : "${samples:=5}" "${block:=500}" "${rounds:=1}"
+    else
+        : "${sizes:=0,$(powers 1 4194304)}" "${bandwidth_sizes:=$(powers 16384 4194304)}" "${senders:=1,2,3}"
+        : "${tiles:=1,2,5,10,20,50,100,200,500,1000}" "${samples:=21}" "${block:=5000}" "${rounds:=5}"
+    fi
+    : "${nemesis:=${MQ_INTEGRATIONS_DIR:-$repository/target/integrations}/mpich/stock}"
+    known --only "$only" pingpong,bandwidth,rate,halo
+    known --by "$by" window,pingpong
+    known --format "$format" table,json
+    known --algorithm "$algorithm" nonblocking,sendrecv,persistent,best
+    list --sizes "$sizes"
+    list --bandwidth-sizes "$bandwidth_sizes"
+    list --rate-sizes "$rate_sizes"
+    list --senders "$senders"
+    list --tiles "$tiles"
+    for option in samples block rounds window timeout; do
+        whole "--$option" "${!option}"
+    done
+    choose_cores
+}
+
+choose_cores() {
+    local allowed
+    allowed=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+    if [ -z "$cores" ]; then
+        # Words apart.
+        # shellcheck disable=SC2086
+        set -- $allowed
+        [ $# -ge 2 ] || die "two cores are needed, and this script may use $#"
+        cores=$1,$2
+    fi
+    if ! [[ $cores =~ ^[0-9]+,[0-9]+$ ]] || [ "${cores%,*}" = "${cores#*,}" ]; then
+        die "--cores: \`$cores\` is not A,B"
+    fi
+    taskset -c "$cores" true 2>/dev/null || die "--cores: $cores cannot be used; there are: $allowed"
+}
+
+# The tools of a library: mpicc and mpirun.
+tools() {
+    case "$1" in
+    nemesis) echo "$nemesis/bin/mpicc $nemesis/bin/mpirun" ;;
+    *) echo "mpicc.$1 mpirun.$1" ;;
+    esac
+}
+
+# Sets `libraries` to those that are there, or dies where one that was asked for is not.
+find_libraries() {
+    local name found='' asked=$libraries mpicc mpirun
+    for name in $(echo "${asked:-openmpi,mpich,nemesis}" | tr , ' '); do
+        known --libraries "$name" openmpi,mpich,nemesis
+        read -r mpicc mpirun < <(tools "$name")
+        if command -v "$mpicc" >/dev/null && command -v "$mpirun" >/dev/null; then
+            found+=${found:+,}$name
+        elif [ -n "$asked" ]; then
+            die "$name: $mpicc or $mpirun is not there$(hint "$name")"
+        else
+            echo "compare.sh: without $name: $mpicc or $mpirun is not there$(hint "$name")" >&2
+        fi
+    done
+    libraries=$found
+    [ -n "$libraries" ] || [ -n "$ours" ] || [ ${#ours_in[@]} -gt 0 ] || [ ${#also[@]} -gt 0 ] ||
+        die "there is no library to measure"
+}
+
+hint() {
+    case "$1" in
+    openmpi) echo "; apt-get install openmpi-bin libopenmpi-dev" ;;
+    mpich) echo "; apt-get install mpich libmpich-dev" ;;
+    nemesis) echo "; integrations/mpich/build.sh builds it, --nemesis says where it is" ;;
+    esac
+}
+
+# environment NAME COMMAND...: runs a command with the environment of a library.
+environment() (
+    name=$1
+    shift
+    unset MQ_STRUCTURE MQ_TRACE MQ_STATS
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    if [ "$name" = nemesis ]; then
+        export LD_LIBRARY_PATH=$nemesis/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    fi
+    exec "$@"
+)
+
+build() {
+    local name mpicc mpirun flags=(-std=c99 -O2 -Wall -Wextra -Werror)
+    "${CC:-cc}" "${flags[@]}" "$here/line.c" -o "$work/line" || die "line.c does not compile"
+    for name in ${libraries//,/ }; do
+        read -r mpicc mpirun < <(tools "$name")
+        environment "$name" "$mpicc" "${flags[@]}" "$here/node.c" "$here/modes.c" -o "$work/node-$name" ||
+            die "$name: $mpicc does not compile node.c and modes.c"
+    done
+}
+
+# launch NAME RANKS: prints how a library starts RANKS processes on the two cores, one word a line. Two are bound
+# to a core each. More share both, unbound, and Open MPI and MPICH are told to yield the core where they wait.
+launch() {
+    local mpicc mpirun
+    read -r mpicc mpirun < <(tools "$1")
+    printf '%s\n' taskset -c "$cores"
+    case "$1:$(($2 > 2))" in
+    openmpi:0)
+        # Its own options number cores as it likes.
+        printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle 0 \
+            sh -c "exec taskset -c \$((OMPI_COMM_WORLD_RANK ? ${cores#*,} : ${cores%,*})) \"\$@\"" sh
+        ;;
+    openmpi:1) printf '%s\n' "$mpirun" -n "$2" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 ;;
+    *:0) printf '%s\n' "$mpirun" -n "$2" -bind-to "user:$cores" ;;
+    *:1) printf '%s\n' env MPIR_CVAR_POLLS_BEFORE_YIELD=1 "$mpirun" -n "$2" -bind-to none ;;
+    esac
+}
+
+# filled TEMPLATE MODE RANKS ARGS SENDERS: a command of ours.
+filled() {
+    local text=$1
+    text=${text//'{args}'/$4}
+    text=${text//'{mode}'/$2}
+    text=${text//'{n}'/$3}
+    text=${text//'{samples}'/$samples}
+    text=${text//'{window}'/$window}
+    text=${text//'{cores}'/$cores}
+    text=${text//'{tiles}'/$tiles}
+    text=${text//'{senders}'/$5}
+    case "$2" in
+    pingpong) text=${text//'{sizes}'/$sizes} ;;
+    bandwidth) text=${text//'{sizes}'/$bandwidth_sizes} ;;
+    *) text=${text//'{sizes}'/$rate_sizes} ;;
+    esac
+    echo "$text"
+}
+
+# Prints each job as: mode, ranks, senders (- where there are none), arguments.
+jobs_of_a_round() {
+    local mode count common="--samples $samples --block $block --json"
+    for mode in ${only//,/ }; do
+        case "$mode" in
+        pingpong) echo "pingpong 2 - --sizes $sizes $common" ;;
+        bandwidth) echo "bandwidth 2 - --sizes $bandwidth_sizes --by $by --window $window $common" ;;
+        rate)
+            for count in ${senders//,/ }; do
+                echo "rate $((count + 1)) $count --sizes $rate_sizes --senders $count --window $window $common"
+            done
+            ;;
+        halo) echo "halo 4 - --tiles $tiles --algorithm $algorithm $common" ;;
+        esac
+    done
+}
+
+# run LABEL JOB COMMAND...: appends what a contestant prints to the results.
+run() {
+    local label=$1 job=$2 rc=0
+    shift 2
+    environment "$label" timeout --kill-after=10 "$timeout" "$@" </dev/null >"$work/out" 2>"$work/err" || rc=$?
+    if [ "$rc" -ne 0 ] || ! grep -q '^{' "$work/out"; then
+        tail -n 30 "$work/out" "$work/err" >&2
+        [ "$rc" -ne 124 ] || rc="124: it took longer than --timeout $timeout"
+        [ ! -s "$results" ] || echo "compare.sh: results so far: $results" >&2
+        die "$label: \`$job\` failed with status $rc, or printed no row: $*"
+    fi
+    echo "{\"run\":{\"round\":$round,\"label\":\"$label\",\"kind\":\"$kind\"}}" >>"$results"
+    grep '^{' "$work/out" >>"$results"
+}
+
+# contest LABEL MODE RANKS SENDERS ARGS: one contestant does one job.
+contest() {
+    local label=$1 mode=$2 ranks=$3 senders=$4 args=$5 words=() template='' pair
+    # The bare hardware takes no time.
+    local bare_samples=$((samples < 51 ? 51 : samples))
+    kind=ours
+    case "$label" in
+    bare)
+        kind=bare
+        case "$mode" in
+        pingpong) run bare line "$work/line" --only line --cores "$cores" --samples "$bare_samples" --json ;;
+        bandwidth) run bare memcpy "$work/line" --only memcpy --cores "$cores" --samples "$bare_samples" --json ;;
+        esac
+        return
+        ;;
+    openmpi | mpich | nemesis)
+        kind=library
+        mapfile -t words < <(launch "$label" "$ranks")
+        # Not every build of MPICH has a yield; --yield is outside the library. Open MPI has, and is run both ways.
+        [ "$ranks" -le 2 ] || [ "$label" = openmpi ] || args+=" --yield"
+        # Arguments are words apart.
+        # shellcheck disable=SC2086
+        run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
+        # shellcheck disable=SC2086
+        [ "$ranks" -le 2 ] || [ "$label" != openmpi ] ||
+            run openmpi-testall "$mode" "${words[@]}" "$work/node-$label" "$mode" $args --yield
+        return
+        ;;
+    ours) template=${ours_in[$mode]:-$ours} ;;
+    *)
+        for pair in "${also[@]}"; do
+            [ "${pair%%=*}" != "$label" ] || template=${pair#*=}
+        done
+        ;;
+    esac
+    [ -n "$template" ] || return 0
+    read -ra words <<<"$(filled "$template" "$mode" "$ranks" "$args" "$senders")"
+    run "$label" "$mode" taskset -c "$cores" "${words[@]}"
+}
+
+measure() {
+    local round mode ranks count args label said running contestants=(bare) turn
+    for label in ${libraries//,/ }; do contestants+=("$label"); done
+    [ -z "$ours" ] && [ ${#ours_in[@]} -eq 0 ] || contestants+=(ours)
+    for label in "${also[@]}"; do contestants+=("${label%%=*}"); done
+    for ((round = 1; round <= rounds; round++)); do
+        while read -r mode ranks count args; do
+            [ "$count" = - ] && said=$mode || said="$mode, senders: $count"
+            echo "round $round of $rounds: $said" >&2
+            # This script is one of those that run.
+            read -r _ _ _ running _ </proc/loadavg
+            [ "${running%/*}" -le 1 ] || echo "compare.sh: warning: other processes run on this machine now" >&2
+            # Another one begins in each round.
+            for ((turn = 0; turn < ${#contestants[@]}; turn++)); do
+                contest "${contestants[(turn + round - 1) % ${#contestants[@]}]}" "$mode" "$ranks" "$count" "$args"
+            done
+        done < <(jobs_of_a_round)
+    done
+}
+
+libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo sizes='' bandwidth_sizes='' by=window,pingpong
+window=64 rate_sizes=8 senders='' tiles='' algorithm=nonblocking cores='' samples='' block='' rounds='' quick=''
+timeout=120 format=table raw='' also=() kind=''
+declare -A ours_in=()
+parse "$@"
+settle
+for need in python3 timeout taskset; do
+    command -v "$need" >/dev/null || die "$need is not installed"
+done
+[ -z "$raw" ] || : 2>/dev/null >"$raw" || die "--raw: $raw cannot be written"
+find_libraries
+work=$(mktemp -d)
+results=$work/results.jsonl
+# What was measured outlives a failure.
+trap '[ $? -ne 0 ] && [ -s "$results" ] || rm -rf "$work"' EXIT
+build
+measure
+[ -z "$raw" ] || cp "$results" "$raw"
+python3 "$here/tabulate.py" "$results" --format "$format"

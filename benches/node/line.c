@@ -1,0 +1,348 @@
+/* What the hardware allows on one node, without any library: how long a cache line takes from one core to another,
+ * and how fast libc's memcpy is. `line --help`; README.md explains the rows. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* LINE is what one word has for itself: two lines, since some processors fetch lines in pairs. */
+enum { LINE = 128, LEAST_COPY = 16 << 10, MOST_COPY = 4 << 20, MAX_SAMPLES = 10000 };
+enum { LINE_MODE = 1, MEMCPY_MODE = 2 };
+
+typedef struct options {
+    int cores[2];
+    int samples;
+    int rounds;
+    unsigned modes;
+    int json;
+} options;
+
+/* In shared memory. `words[0]` and `words[1]` are on lines of their own. */
+typedef struct shared {
+    struct {
+        uint64_t value;
+        char rest[LINE - sizeof(uint64_t)];
+    } words[2];
+    char buffer[MOST_COPY];
+} shared;
+
+static void help(void) {
+    fputs("usage: line [OPTION...]\n"
+          "\n"
+          "Times the ping-pong of one cache line between two processes on two cores (ns one way; `lines 1`: both\n"
+          "write the same line; `lines 2`: one line for each direction), and memcpy from 16 KiB to 4 MiB (GB/s;\n"
+          "`own`: of a source that is in the caches of the copying core; `other`: that another core just wrote).\n"
+          "\n"
+          "  --only NAME,...  line, memcpy (both)\n"
+          "  --cores A,B      (the first two that this process may use)\n"
+          "  --samples N      samples of each row (51)\n"
+          "  --rounds N       round trips of one sample, 100 or more (10000)\n"
+          "  --json           one JSON object a line\n"
+          "  --help           this text\n"
+          "\n"
+          "exit codes: 0, done; 2, bad usage, or fewer than two cores; 3, the system refuses something\n",
+          stdout);
+}
+
+static void fail(int code, const char *what, const char *why) {
+    fprintf(stderr, "line: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+    exit(code);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int whole(const char *text, const char *end, long low, long high, int *into) {
+    char *stopped;
+    errno = 0;
+    long value = strtol(text, &stopped, 10);
+    if (*text < '0' || *text > '9' || stopped != end || errno || value < low || value > high)
+        return -1;
+    *into = (int)value;
+    return 0;
+}
+
+static void parse_value(options *into, const char *argument, const char *value) {
+    const char *end = value + strlen(value), *comma = strchr(value, ',');
+    int bad = 0;
+    if (!strcmp(argument, "--samples"))
+        bad = whole(value, end, 1, MAX_SAMPLES, &into->samples);
+    else if (!strcmp(argument, "--rounds"))
+        bad = whole(value, end, 100, 100000000, &into->rounds);
+    else if (!strcmp(argument, "--cores"))
+        bad = !comma || whole(value, comma, 0, CPU_SETSIZE - 1, &into->cores[0]) ||
+              whole(comma + 1, end, 0, CPU_SETSIZE - 1, &into->cores[1]) || into->cores[0] == into->cores[1];
+    else if (!strcmp(value, "line"))
+        into->modes = LINE_MODE;
+    else if (!strcmp(value, "memcpy"))
+        into->modes = MEMCPY_MODE;
+    else
+        bad = strcmp(value, "line,memcpy") && strcmp(value, "memcpy,line");
+    if (bad) {
+        fprintf(stderr, "line: %s does not take `%s`; --help says what it takes\n", argument, value);
+        exit(2);
+    }
+}
+
+static void parse_options(options *into, int count, char **arguments) {
+    *into = (options){.cores = {-1, -1}, .samples = 51, .rounds = 10000, .modes = LINE_MODE | MEMCPY_MODE};
+    for (int i = 1; i < count; i++) {
+        const char *argument = arguments[i];
+        if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
+            help();
+            exit(0);
+        } else if (!strcmp(argument, "--json")) {
+            into->json = 1;
+        } else if (strcmp(argument, "--only") && strcmp(argument, "--cores") && strcmp(argument, "--samples") &&
+                   strcmp(argument, "--rounds")) {
+            fprintf(stderr, "line: `%s` is no argument of this program; --help lists them\n", argument);
+            exit(2);
+        } else if (i + 1 == count) {
+            fail(2, argument, "needs a value");
+        } else {
+            parse_value(into, argument, arguments[++i]);
+        }
+    }
+}
+
+static void choose_cores(options *into) {
+    cpu_set_t allowed;
+    int found = 0;
+    if (into->cores[0] >= 0)
+        return;
+    if (sched_getaffinity(0, sizeof allowed, &allowed))
+        fail(3, "sched_getaffinity", strerror(errno));
+    for (int core = 0; core < CPU_SETSIZE && found < 2; core++)
+        if (CPU_ISSET(core, &allowed))
+            into->cores[found++] = core;
+    if (found < 2)
+        fail(2, "two cores are needed, and this process may use one", NULL);
+}
+
+static void pin(int core) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof one, &one)) {
+        fprintf(stderr, "line: core %d cannot be used: %s\n", core, strerror(errno));
+        exit(2);
+    }
+}
+
+/* Without the other process this one would wait for ever. */
+static void on_child(int signal) {
+    static const char lost[] = "line: the process on the other core failed\n";
+    siginfo_t info = {0};
+    (void)signal;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid ||
+        (info.si_code == CLD_EXITED && info.si_status == 0))
+        return;
+    if (write(STDERR_FILENO, lost, sizeof lost - 1) < 0)
+        _exit(3);
+    _exit(3);
+}
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+
+static void await(const uint64_t *word, uint64_t value) {
+    while (load(word) != value) {
+    }
+}
+
+/* `in` is read and `out` written; with one line they are the same word. The first side to write passes 0 in
+ * `first`. Values go up by one from side to side. */
+static void bounce(const uint64_t *in, uint64_t *out, uint64_t first, int rounds) {
+    for (uint64_t turn = 0; turn < (uint64_t)rounds; turn++) {
+        if (first == 0) {
+            store(out, 2 * turn + 1);
+            await(in, 2 * turn + 2);
+        } else {
+            await(in, 2 * turn + 1);
+            store(out, 2 * turn + 2);
+        }
+    }
+}
+
+/* Starts the process of the other core. It never returns from `work`, and does not outlive this one. */
+static pid_t start(const options *options, shared *memory, int lines, void (*work)(const struct options *, shared *, int)) {
+    pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        fail(3, "fork", strerror(errno));
+    if (child == 0) {
+        signal(SIGCHLD, SIG_DFL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(3);
+        pin(options->cores[1]);
+        work(options, memory, lines);
+        _exit(0);
+    }
+    return child;
+}
+
+static void finish(pid_t child) {
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+    }
+    if (ended != child || !WIFEXITED(status) || WEXITSTATUS(status))
+        fail(3, "the process on the other core failed", NULL);
+}
+
+static int ascending(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *samples, int count) {
+    qsort(samples, (size_t)count, sizeof *samples, ascending);
+    return count % 2 ? samples[count / 2] : (samples[count / 2 - 1] + samples[count / 2]) / 2;
+}
+
+/* A sample, with a meeting before it so that neither side is late. */
+static void one_bounce(const options *options, shared *memory, int lines, uint64_t side, double *sample) {
+    uint64_t *mine = &memory->words[lines == 2 ? side : 0].value;
+    uint64_t *other = &memory->words[lines == 2 ? 1 - side : 0].value;
+    uint64_t skip = 64;
+    if (side == 0) {
+        store(mine, 0);
+        bounce(other, mine, 0, (int)skip);
+        double begin = now();
+        /* The words go on from 2 * skip: restart both, this side's turn. */
+        store(mine, 0);
+        bounce(other, mine, 0, options->rounds);
+        *sample = (now() - begin) / (2.0 * options->rounds);
+    } else {
+        bounce(other, mine, 1, (int)skip);
+        bounce(other, mine, 1, options->rounds);
+    }
+}
+
+static void bounce_back(const options *options, shared *memory, int lines) {
+    double ignored;
+    for (int sample = 0; sample <= options->samples; sample++)
+        one_bounce(options, memory, lines, 1, &ignored);
+}
+
+static void measure_line(const options *options, shared *memory, int lines, double *samples) {
+    memset(memory, 0, sizeof memory->words);
+    pid_t child = start(options, memory, lines, bounce_back);
+    for (int sample = 0; sample <= options->samples; sample++) /* the first one warms up */
+        one_bounce(options, memory, lines, 0, &samples[sample ? sample - 1 : 0]);
+    finish(child);
+    double middle = median(samples, options->samples);
+    if (options->json)
+        printf("{\"mode\":\"line\",\"lines\":%d,\"ns\":%.1f,\"best\":%.1f,\"samples\":%d}\n", lines, middle,
+               samples[0], options->samples);
+    else
+        printf("line    lines %d         %10.1f ns   best %10.1f\n", lines, middle, samples[0]);
+}
+
+/* Writes a piece of the buffer when told its size; word 0 orders, word 1 says that it is done. */
+static void write_pieces(const options *options, shared *memory, int unused) {
+    (void)options;
+    (void)unused;
+    for (uint64_t turn = 1;; turn++) {
+        uint64_t order;
+        while ((order = load(&memory->words[0].value)) >> 32 != turn) {
+        }
+        if ((uint32_t)order == 0)
+            return;
+        memset(memory->buffer, (int)turn, (uint32_t)order);
+        store(&memory->words[1].value, turn);
+    }
+}
+
+/* The compiler must neither leave out a copy nor move it over the clock. */
+static void copy(char *to, const char *from, size_t size) {
+    memcpy(to, from, size);
+    __asm__ volatile("" : : "r"(to) : "memory");
+}
+
+static void report_copy(const options *options, const char *source, int size, double *samples) {
+    double middle = median(samples, options->samples);
+    if (options->json)
+        printf("{\"mode\":\"memcpy\",\"source\":\"%s\",\"size\":%d,\"gb_s\":%.3f,\"best\":%.3f,\"samples\":%d}\n", source,
+               size, size / middle, size / samples[0], options->samples);
+    else
+        printf("memcpy  %-6s %8d %10.2f GB/s best %10.2f\n", source, size, size / middle, size / samples[0]);
+}
+
+static void copy_own(const options *options, shared *memory, char *to, double *samples) {
+    for (int size = LEAST_COPY; size <= MOST_COPY; size *= 2) {
+        int rounds = size < MOST_COPY / 4 ? 2 * MOST_COPY / size : 8;
+        for (int sample = -1; sample < options->samples; sample++) {
+            double begin = now();
+            for (int i = 0; i < rounds; i++)
+                copy(to, memory->buffer, (size_t)size);
+            samples[sample < 0 ? 0 : sample] = (now() - begin) / rounds;
+        }
+        report_copy(options, "own", size, samples);
+    }
+}
+
+static void copy_other(const options *options, shared *memory, char *to, double *samples) {
+    uint64_t turn = 0;
+    memset(memory->words, 0, sizeof memory->words);
+    pid_t child = start(options, memory, 0, write_pieces);
+    for (int size = LEAST_COPY; size <= MOST_COPY; size *= 2) {
+        for (int sample = -1; sample < options->samples; sample++) {
+            store(&memory->words[0].value, ++turn << 32 | (uint64_t)size);
+            await(&memory->words[1].value, turn);
+            double begin = now();
+            copy(to, memory->buffer, (size_t)size);
+            samples[sample < 0 ? 0 : sample] = now() - begin;
+            if (to[size - 1] != (char)turn)
+                fail(3, "a copy is not what the other core wrote", NULL);
+        }
+        report_copy(options, "other", size, samples);
+    }
+    store(&memory->words[0].value, ++turn << 32);
+    finish(child);
+}
+
+int main(int count, char **arguments) {
+    options options;
+    char *to;
+    parse_options(&options, count, arguments);
+    choose_cores(&options);
+    signal(SIGCHLD, on_child);
+    pin(options.cores[1]); /* whether it can be used; the child stays there */
+    pin(options.cores[0]);
+    shared *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    double *samples = calloc((size_t)options.samples, sizeof *samples);
+    if (memory == MAP_FAILED || !samples || posix_memalign((void **)&to, 4096, MOST_COPY))
+        fail(3, "no memory", NULL);
+    memset(memory->buffer, 1, sizeof memory->buffer);
+    memset(to, 2, MOST_COPY);
+    if (!options.json)
+        printf("cores %d and %d\n", options.cores[0], options.cores[1]);
+    fflush(stdout); /* or the children print it again */
+    for (int lines = 1; lines <= 2 && (options.modes & LINE_MODE); lines++) {
+        measure_line(&options, memory, lines, samples);
+        fflush(stdout);
+    }
+    if (options.modes & MEMCPY_MODE) {
+        copy_own(&options, memory, to, samples);
+        fflush(stdout);
+        copy_other(&options, memory, to, samples);
+    }
+    if (fflush(stdout) || ferror(stdout))
+        fail(3, "the output cannot be written", NULL);
+    free(samples);
+    free(to);
+    return 0;
+}

@@ -1,0 +1,538 @@
+/* The four measurements. Each is a block of work that all its ranks do together; `sample` says how many rounds of
+ * it make a sample, and repeats it. A block has one round more, before the clock starts: then nobody is late. */
+#define _POSIX_C_SOURCE 200112L
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "node.h"
+
+/* Not written where it is used: MPICH's is the address 1, and compilers warn of an array there. */
+MPI_Status *no_statuses = MPI_STATUSES_IGNORE;
+
+enum { MESSAGE_TAG = 1, ACKNOWLEDGEMENT_TAG, READY_TAG };
+
+/* What a block works with; each mode uses a part of it. */
+typedef struct work {
+    const session *session;
+    MPI_Comm comm; /* the ranks of this measurement, 0 first */
+    int rank;      /* in comm */
+    int ranks;
+    int size; /* bytes of a message */
+    int window;
+    int slots; /* receives that stand at once */
+    char *out;
+    char *in;
+    MPI_Request *requests;
+    int neighbour[4]; /* north, south, west, east */
+    enum algorithm algorithm;
+    int check; /* receive buffers are cleared before, and compared after */
+    unsigned seed;
+} work;
+
+/* Does rounds + 1 rounds; returns the nanoseconds of the last `rounds`. Only what rank 0 returns counts. */
+typedef double block(work *on, int rounds);
+
+static unsigned char expected(unsigned seed, size_t at) {
+    unsigned mixed = (seed * 2654435761u) ^ ((unsigned)at * 2246822519u);
+    mixed ^= mixed >> 15;
+    return (unsigned char)((mixed * 3266489917u) >> 24);
+}
+
+static void fill(char *buffer, int size, unsigned seed) {
+    for (size_t i = 0; i < (size_t)size; i++)
+        buffer[i] = (char)expected(seed, i);
+}
+
+/* So that nothing of an earlier message passes for this one. */
+static void spoil(char *buffer, int size, unsigned seed) {
+    for (size_t i = 0; i < (size_t)size; i++)
+        buffer[i] = (char)~expected(seed, i);
+}
+
+static void compare(const work *on, const char *where, const char *buffer, int size, unsigned seed) {
+    for (size_t i = 0; i < (size_t)size; i++)
+        if ((unsigned char)buffer[i] != expected(seed, i))
+            wrong_data(on->session, where, i);
+}
+
+/* Of a finished receive: its length as well. */
+static void check_length(const work *on, const char *where, MPI_Status *status, int size) {
+    int count;
+    MPI_Get_count(status, MPI_BYTE, &count);
+    if (count != size)
+        wrong_data(on->session, where, (size_t)(count < 0 ? 0 : count));
+}
+
+/* With --yield, other processes get the core after each look. */
+static void wait_for(const work *on, int count, MPI_Request *requests) {
+    int done = 0;
+    if (!on->session->options->yield) {
+        MPI_Waitall(count, requests, no_statuses);
+        return;
+    }
+    for (;;) {
+        MPI_Testall(count, requests, &done, no_statuses);
+        if (done)
+            return;
+        sched_yield();
+    }
+}
+
+/* Rank 0 says to the others how many rounds come next; 0 ends the measurement. */
+static int agree(const work *on, int rounds) {
+    MPI_Request request;
+    MPI_Ibcast(&rounds, 1, MPI_INT, 0, on->comm, &request);
+    wait_for(on, 1, &request);
+    return rounds;
+}
+
+static int ascending(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* A number of rounds that takes about as long as a sample should; what it tries warms up, too. */
+static int calibrate(work *on, block *run) {
+    double wanted = on->session->options->block * 1e3;
+    int rounds = 1;
+    for (;;) {
+        double took = run(on, agree(on, rounds));
+        if (took >= wanted / 2 || rounds >= 1 << 24)
+            return took < 1 || rounds * (wanted / took) < 1 ? 1 : (int)(rounds * (wanted / took));
+        rounds *= took < wanted / 16 ? 8 : 2;
+    }
+}
+
+/* All ranks of on->comm call it: checks the data of one round, then fills `into` on rank 0 with the nanoseconds of
+ * one of `messages` in a round. */
+static void sample(work *on, block *run, double messages, samples *into) {
+    int rounds;
+    on->check = 1;
+    run(on, 1);
+    on->check = 0;
+    if (on->rank != 0) {
+        while ((rounds = agree(on, 0)) != 0)
+            run(on, rounds);
+        return;
+    }
+    rounds = calibrate(on, run);
+    into->count = on->session->options->samples;
+    for (int i = 0; i < into->count; i++)
+        into->ns[i] = run(on, agree(on, rounds)) / (rounds * messages);
+    agree(on, 0);
+    qsort(into->ns, (size_t)into->count, sizeof *into->ns, ascending);
+}
+
+static samples room(const session *of) {
+    samples made = {0, allocate((size_t)of->options->samples * sizeof(double))};
+    return made;
+}
+
+/* ---- ping-pong ---- */
+
+static void ping(work *on, unsigned seed) {
+    MPI_Status status;
+    if (on->check) {
+        fill(on->out, on->size, seed);
+        spoil(on->in, on->size, seed + 1);
+    }
+    MPI_Send(on->out, on->size, MPI_BYTE, 1, MESSAGE_TAG, on->comm);
+    MPI_Recv(on->in, on->size, MPI_BYTE, 1, MESSAGE_TAG, on->comm, &status);
+    if (on->check) {
+        check_length(on, "ping-pong", &status, on->size);
+        compare(on, "ping-pong", on->in, on->size, seed + 1);
+    }
+}
+
+static void pong(work *on, unsigned seed) {
+    MPI_Status status;
+    if (on->check) {
+        fill(on->out, on->size, seed + 1);
+        spoil(on->in, on->size, seed);
+    }
+    MPI_Recv(on->in, on->size, MPI_BYTE, 0, MESSAGE_TAG, on->comm, &status);
+    if (on->check) {
+        check_length(on, "ping-pong", &status, on->size);
+        compare(on, "ping-pong", on->in, on->size, seed);
+    }
+    MPI_Send(on->out, on->size, MPI_BYTE, 0, MESSAGE_TAG, on->comm);
+}
+
+static double pingpong_block(work *on, int rounds) {
+    double begin = 0;
+    for (int i = 0; i <= rounds; i++) {
+        if (i == 1)
+            begin = now();
+        if (on->rank == 0)
+            ping(on, (unsigned)(2 * i));
+        else
+            pong(on, (unsigned)(2 * i));
+    }
+    return now() - begin;
+}
+
+static void pingpong_of(const session *of, int size, samples *into) {
+    work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size};
+    on.out = allocate((size_t)size);
+    on.in = allocate((size_t)size);
+    sample(&on, pingpong_block, 2, into);
+    free(on.in);
+    free(on.out);
+}
+
+void measure_pingpong(const session *of) {
+    samples samples = room(of);
+    for (int i = 0; i < of->options->sizes.count; i++) {
+        pingpong_of(of, of->options->sizes.at[i], &samples);
+        if (of->rank == 0)
+            report_pingpong(of, of->options->sizes.at[i], &samples);
+    }
+    free(samples.ns);
+}
+
+/* ---- bandwidth ---- */
+
+static void stand(work *on, int message) {
+    int slot = message % on->slots;
+    char *to = on->in + (size_t)slot * (size_t)on->size;
+    if (on->check)
+        spoil(to, on->size, on->seed);
+    MPI_Irecv(to, on->size, MPI_BYTE, 0, MESSAGE_TAG, on->comm, &on->requests[slot]);
+}
+
+/* Looking at every byte of many windows would take longer than all else: each slot is used twice. */
+static int messages_of_window(const work *on) {
+    return on->check && 2 * on->slots < on->window ? 2 * on->slots : on->window;
+}
+
+/* The receives that can stand for the next window do before the acknowledgement goes out. */
+static void receive_windows(work *on, int windows) {
+    int messages = messages_of_window(on);
+    MPI_Status status;
+    for (int i = 0; i < on->slots; i++)
+        stand(on, i);
+    for (int window = 0; window < windows; window++) {
+        for (int i = 0; i < messages; i++) {
+            int slot = i % on->slots;
+            MPI_Wait(&on->requests[slot], &status);
+            if (on->check) {
+                check_length(on, "bandwidth", &status, on->size);
+                compare(on, "bandwidth", on->in + (size_t)slot * (size_t)on->size, on->size, on->seed);
+            }
+            if (i + on->slots < messages)
+                stand(on, i + on->slots);
+        }
+        for (int i = 0; i < on->slots && window + 1 < windows; i++)
+            stand(on, i);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, ACKNOWLEDGEMENT_TAG, on->comm);
+    }
+}
+
+static void send_window(work *on) {
+    int messages = messages_of_window(on);
+    for (int i = 0; i < messages; i++)
+        MPI_Isend(on->out, on->size, MPI_BYTE, 1, MESSAGE_TAG, on->comm, &on->requests[i]);
+    MPI_Waitall(messages, on->requests, no_statuses);
+    MPI_Recv(NULL, 0, MPI_BYTE, 1, ACKNOWLEDGEMENT_TAG, on->comm, MPI_STATUS_IGNORE);
+}
+
+static double bandwidth_block(work *on, int rounds) {
+    double begin = 0;
+    if (on->rank == 1) {
+        receive_windows(on, rounds + 1);
+        return 0;
+    }
+    for (int i = 0; i <= rounds; i++) {
+        if (i == 1)
+            begin = now();
+        send_window(on);
+    }
+    return now() - begin;
+}
+
+static void bandwidth_of(const session *of, int size, samples *into) {
+    const options *options = of->options;
+    work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size,
+               .window = options->window, .seed = (unsigned)size};
+    on.slots = size ? options->in_flight / size : options->window;
+    on.slots = on.slots < 2 ? 2 : on.slots;
+    on.slots = on.slots < on.window ? on.slots : on.window;
+    if (of->rank == 0) {
+        on.out = allocate((size_t)size);
+        fill(on.out, size, on.seed);
+    } else {
+        on.in = allocate((size_t)size * (size_t)on.slots);
+    }
+    on.requests = allocate((size_t)on.window * sizeof *on.requests);
+    sample(&on, bandwidth_block, on.window, into);
+    free(on.requests);
+    free(on.in);
+    free(on.out);
+}
+
+void measure_bandwidth(const session *of) {
+    const options *options = of->options;
+    samples samples = room(of);
+    for (int i = 0; i < options->sizes.count; i++) {
+        int size = options->sizes.at[i];
+        if (options->by & BY_WINDOW) {
+            bandwidth_of(of, size, &samples);
+            if (of->rank == 0)
+                report_bandwidth(of, "window", size, &samples);
+        }
+        if (options->by & BY_PINGPONG) {
+            pingpong_of(of, size, &samples);
+            if (of->rank == 0)
+                report_bandwidth(of, "pingpong", size, &samples);
+        }
+    }
+    free(samples.ns);
+}
+
+/* ---- rate ---- */
+
+static unsigned rate_seed(int sender, int message) { return (unsigned)(sender * 65536 + message); }
+
+/* The senders begin a window when its receives stand. */
+static void take_window(work *on) {
+    int senders = on->ranks - 1, total = senders * on->window;
+    MPI_Status status;
+    for (int i = 0; i < total; i++) {
+        char *to = on->in + (size_t)i * (size_t)on->size;
+        if (on->check)
+            spoil(to, on->size, rate_seed(1 + i % senders, i / senders));
+        MPI_Irecv(to, on->size, MPI_BYTE, 1 + i % senders, MESSAGE_TAG, on->comm, &on->requests[i]);
+    }
+    for (int sender = 1; sender <= senders; sender++)
+        MPI_Send(NULL, 0, MPI_BYTE, sender, READY_TAG, on->comm);
+    if (!on->check) {
+        wait_for(on, total, on->requests);
+        return;
+    }
+    for (int i = 0; i < total; i++) {
+        MPI_Wait(&on->requests[i], &status);
+        check_length(on, "rate", &status, on->size);
+        compare(on, "rate", on->in + (size_t)i * (size_t)on->size, on->size, rate_seed(1 + i % senders, i / senders));
+    }
+}
+
+static void give_window(work *on) {
+    MPI_Request ready;
+    MPI_Irecv(NULL, 0, MPI_BYTE, 0, READY_TAG, on->comm, &ready);
+    wait_for(on, 1, &ready);
+    for (int i = 0; i < on->window; i++)
+        MPI_Isend(on->out + (size_t)i * (size_t)on->size, on->size, MPI_BYTE, 0, MESSAGE_TAG, on->comm, &on->requests[i]);
+    wait_for(on, on->window, on->requests);
+}
+
+static double rate_block(work *on, int rounds) {
+    double begin = 0;
+    for (int i = 0; i <= rounds; i++) {
+        if (i == 1)
+            begin = now();
+        if (on->rank == 0)
+            take_window(on);
+        else
+            give_window(on);
+    }
+    return now() - begin;
+}
+
+static void rate_of(const session *of, MPI_Comm comm, int size, samples *into) {
+    work on = {.session = of, .comm = comm, .size = size, .window = of->options->window};
+    MPI_Comm_rank(comm, &on.rank);
+    MPI_Comm_size(comm, &on.ranks);
+    size_t messages = (size_t)on.window * (size_t)(on.rank == 0 ? on.ranks - 1 : 1);
+    on.in = allocate(messages * (size_t)size);
+    on.out = on.in;
+    on.requests = allocate(messages * sizeof *on.requests);
+    for (int i = 0; i < on.window && on.rank != 0; i++)
+        fill(on.out + (size_t)i * (size_t)size, size, rate_seed(on.rank, i));
+    sample(&on, rate_block, on.window * (on.ranks - 1), into);
+    free(on.requests);
+    free(on.in);
+}
+
+/* Ranks without work wait here, and sleep: they take no core from the others. */
+static void meet_asleep(void) {
+    const struct timespec pause = {0, 200000};
+    MPI_Request request;
+    int done = 0;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    while (!done) {
+        nanosleep(&pause, NULL);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
+static void rate_with(const session *of, int senders, samples *samples) {
+    const options *options = of->options;
+    MPI_Comm comm;
+    MPI_Comm_split(MPI_COMM_WORLD, of->rank <= senders ? 0 : MPI_UNDEFINED, of->rank, &comm);
+    if (comm != MPI_COMM_NULL) {
+        for (int i = 0; i < options->sizes.count; i++) {
+            rate_of(of, comm, options->sizes.at[i], samples);
+            if (of->rank == 0)
+                report_rate(of, senders, options->sizes.at[i], samples);
+        }
+        MPI_Comm_free(&comm);
+    }
+    meet_asleep();
+}
+
+void measure_rate(const session *of) {
+    const number_list *asked = &of->options->senders;
+    samples samples = room(of);
+    for (int i = 0; i < asked->count; i++)
+        rate_with(of, asked->at[i], &samples);
+    for (int senders = 1; asked->count == 0 && senders < of->ranks; senders++)
+        rate_with(of, senders, &samples);
+    free(samples.ns);
+}
+
+/* ---- halo ---- */
+
+/* Directions are north, south, west, east; what goes one way has its number as tag, and comes in from the other. */
+static int opposite(int direction) { return direction ^ 1; }
+
+static char *border(const work *on, char *of, int direction) { return of + (size_t)direction * (size_t)on->size; }
+
+static unsigned halo_seed(int from, int direction) { return (unsigned)(from * 4 + direction); }
+
+static void exchange_nonblocking(work *on) {
+    for (int to = 0; to < 4; to++)
+        MPI_Irecv(border(on, on->in, to), on->size, MPI_BYTE, on->neighbour[opposite(to)], to, on->comm,
+                  &on->requests[to]);
+    for (int to = 0; to < 4; to++)
+        MPI_Isend(border(on, on->out, to), on->size, MPI_BYTE, on->neighbour[to], to, on->comm, &on->requests[4 + to]);
+    wait_for(on, 8, on->requests);
+}
+
+static void exchange_yielding_pairs(work *on) {
+    for (int to = 0; to < 4; to++) {
+        MPI_Irecv(border(on, on->in, to), on->size, MPI_BYTE, on->neighbour[opposite(to)], to, on->comm,
+                  &on->requests[0]);
+        MPI_Isend(border(on, on->out, to), on->size, MPI_BYTE, on->neighbour[to], to, on->comm, &on->requests[1]);
+        wait_for(on, 2, on->requests);
+    }
+}
+
+/* MPI_Sendrecv cannot be told to yield. */
+static void exchange_sendrecv(work *on) {
+    if (on->session->options->yield) {
+        exchange_yielding_pairs(on);
+        return;
+    }
+    for (int to = 0; to < 4; to++)
+        MPI_Sendrecv(border(on, on->out, to), on->size, MPI_BYTE, on->neighbour[to], to, border(on, on->in, to), on->size,
+                     MPI_BYTE, on->neighbour[opposite(to)], to, on->comm, MPI_STATUS_IGNORE);
+}
+
+static void exchange_persistent(work *on) {
+    MPI_Startall(8, on->requests);
+    wait_for(on, 8, on->requests);
+}
+
+static void exchange(work *on) {
+    switch (on->algorithm) {
+    case SENDRECV: exchange_sendrecv(on); break;
+    case PERSISTENT: exchange_persistent(on); break;
+    default: exchange_nonblocking(on);
+    }
+}
+
+static void make_persistent(work *on) {
+    for (int to = 0; to < 4; to++) {
+        MPI_Recv_init(border(on, on->in, to), on->size, MPI_BYTE, on->neighbour[opposite(to)], to, on->comm,
+                      &on->requests[to]);
+        MPI_Send_init(border(on, on->out, to), on->size, MPI_BYTE, on->neighbour[to], to, on->comm,
+                      &on->requests[4 + to]);
+    }
+}
+
+static void check_exchange(work *on) {
+    for (int to = 0; to < 4; to++) {
+        fill(border(on, on->out, to), on->size, halo_seed(on->rank, to));
+        spoil(border(on, on->in, to), on->size, halo_seed(on->neighbour[opposite(to)], to));
+    }
+    exchange(on);
+    for (int to = 0; to < 4; to++)
+        if (on->neighbour[opposite(to)] != MPI_PROC_NULL)
+            compare(on, "halo", border(on, on->in, to), on->size, halo_seed(on->neighbour[opposite(to)], to));
+}
+
+/* The time is that of the slowest rank. */
+static double halo_block(work *on, int rounds) {
+    double begin = 0, took, slowest = 0;
+    MPI_Request request;
+    if (on->check) {
+        check_exchange(on);
+        return 0;
+    }
+    MPI_Ibarrier(on->comm, &request);
+    wait_for(on, 1, &request);
+    for (int i = 0; i <= rounds; i++) {
+        if (i == 1)
+            begin = now();
+        exchange(on);
+    }
+    took = now() - begin;
+    MPI_Ireduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, on->comm, &request);
+    wait_for(on, 1, &request);
+    return slowest;
+}
+
+static void halo_of(const session *of, MPI_Comm grid, int tile, enum algorithm algorithm, samples *into) {
+    work on = {.session = of, .comm = grid, .algorithm = algorithm, .size = tile * 8 * of->options->width};
+    MPI_Comm_rank(grid, &on.rank);
+    MPI_Comm_size(grid, &on.ranks);
+    MPI_Cart_shift(grid, 0, 1, &on.neighbour[0], &on.neighbour[1]);
+    MPI_Cart_shift(grid, 1, 1, &on.neighbour[2], &on.neighbour[3]);
+    on.out = allocate(4 * (size_t)on.size);
+    on.in = allocate(4 * (size_t)on.size);
+    on.requests = allocate(8 * sizeof *on.requests);
+    if (algorithm == PERSISTENT)
+        make_persistent(&on);
+    sample(&on, halo_block, 1, into);
+    for (int i = 0; i < 8 && algorithm == PERSISTENT; i++)
+        MPI_Request_free(&on.requests[i]);
+    free(on.requests);
+    free(on.in);
+    free(on.out);
+}
+
+static void halo_row(const session *of, MPI_Comm grid, int tile, samples *samples, struct samples *least) {
+    enum algorithm chosen = of->options->algorithm, quickest = chosen;
+    if (chosen != BEST) {
+        halo_of(of, grid, tile, chosen, least);
+    } else {
+        for (enum algorithm algorithm = NONBLOCKING; algorithm < ALGORITHMS; algorithm++) {
+            halo_of(of, grid, tile, algorithm, samples);
+            if (of->rank == 0 && (algorithm == NONBLOCKING || median(samples) < median(least))) {
+                struct samples other = *least;
+                *least = *samples;
+                *samples = other;
+                quickest = algorithm;
+            }
+        }
+    }
+    if (of->rank == 0)
+        report_halo(of, tile, ALGORITHM_NAMES[quickest], least);
+}
+
+void measure_halo(const session *of) {
+    const options *options = of->options;
+    int extents[2] = {0, 0}, periods[2] = {!options->open, !options->open};
+    samples samples = room(of), least = room(of);
+    MPI_Comm grid;
+    MPI_Dims_create(of->ranks, 2, extents);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, extents, periods, 0, &grid);
+    for (int i = 0; i < options->tiles.count; i++)
+        halo_row(of, grid, options->tiles.at[i], &samples, &least);
+    MPI_Comm_free(&grid);
+    free(least.ns);
+    free(samples.ns);
+}

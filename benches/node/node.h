@@ -1,0 +1,81 @@
+/* Messages inside one node through MPI: what node.c and modes.c share. */
+#ifndef NODE_H
+#define NODE_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+enum { MAX_LIST = 64 };
+
+/* Exit codes, also of MPI_Abort. */
+enum { WRONG_DATA = 1, BAD_USAGE = 2, REFUSED = 3 };
+
+enum mode { PINGPONG, BANDWIDTH, RATE, HALO };
+/* Bits of options.by. */
+enum way { BY_WINDOW = 1, BY_PINGPONG = 2 };
+enum algorithm { NONBLOCKING, SENDRECV, PERSISTENT, ALGORITHMS, BEST = ALGORITHMS };
+
+/* A list of numbers from the command line. */
+typedef struct number_list {
+    int count;
+    int at[MAX_LIST];
+} number_list;
+
+typedef struct options {
+    enum mode mode;
+    number_list sizes;   /* bytes */
+    number_list tiles;   /* elements of 8 bytes along a side */
+    number_list senders; /* empty: all of them, from 1 */
+    int samples;
+    int block;    /* microseconds that a sample is to take */
+    int window;   /* messages between two acknowledgements */
+    int in_flight; /* bytes of all receives that stand at once in `bandwidth` */
+    int width;    /* rows and columns of a halo */
+    int open;     /* the grid ends at its edges */
+    enum algorithm algorithm;
+    int yield; /* whoever waits gives the core away after each look */
+    unsigned by;
+    int json;
+    int help;
+} options;
+
+typedef struct session {
+    int rank;
+    int ranks;
+    const options *options;
+} session;
+
+/* Sorted samples of a row, in nanoseconds of one message, or of one exchange. */
+typedef struct samples {
+    int count;
+    double *ns;
+} samples;
+
+extern const char *const ALGORITHM_NAMES[];
+
+/* node.c */
+
+/* Memory, page-aligned and touched, or an aborted job. */
+void *allocate(size_t size);
+/* Nanoseconds of a clock that only runs forward. */
+double now(void);
+/* Says what a message should have been, and aborts the job. */
+void wrong_data(const session *of, const char *where, size_t at);
+double best(const samples *of);
+double median(const samples *of);
+/* The rows of each mode; rank 0 calls them. */
+void report_pingpong(const session *of, int size, const samples *samples);
+void report_bandwidth(const session *of, const char *by, int size, const samples *samples);
+void report_rate(const session *of, int senders, int size, const samples *samples);
+void report_halo(const session *of, int tile, const char *algorithm, const samples *samples);
+
+/* modes.c: all ranks call them. */
+
+extern MPI_Status *no_statuses;
+
+void measure_pingpong(const session *of);
+void measure_bandwidth(const session *of);
+void measure_rate(const session *of);
+void measure_halo(const session *of);
+
+#endif
