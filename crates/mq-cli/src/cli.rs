@@ -2,6 +2,8 @@
 
 mod advise;
 mod record;
+#[cfg(target_os = "linux")]
+mod run;
 
 use std::path::PathBuf;
 
@@ -12,13 +14,16 @@ use mq_trace::generate::{Filled, KeyedBy, Order};
 
 pub(crate) use self::advise::AdviseOptions;
 pub(crate) use self::record::RecordOptions;
+#[cfg(target_os = "linux")]
+pub(crate) use self::run::{Label, RunOptions, StartRankOptions};
 
 /// The whole command line.
 #[derive(Parser, Debug)]
 #[command(
     name = "mq",
     version,
-    about = "MPI message matching: record, replay, time, describe and generate match traces",
+    about = "MPI message matching: record, replay, time, describe and generate match traces; start \
+             processes that pass messages",
     arg_required_else_help = true,
     subcommand_required = true,
     max_term_width = 100,
@@ -30,9 +35,10 @@ Examples:
   mq advise mq-traces                   which structure that application would gain from
   mq generate depth --depth 4096 -o deep.mqt.gz
   mq structures                         which structures there are, when to choose each
+  mq run -n 4 -- ./program              four processes that find each other in shared memory
 
 Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input; record
-passes on the exit code of what it runs."
+and run pass on the exit code of what they run."
 )]
 pub(crate) struct Cli {
     /// What to do.
@@ -49,6 +55,13 @@ pub(crate) enum Command {
     Stats(StatsOptions),
     /// Run an application with a patched MPI library and collect its traces
     Record(RecordOptions),
+    /// Start the processes of a program on this machine
+    #[cfg(target_os = "linux")]
+    Run(RunOptions),
+    /// What `mq run` starts first in each process
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    StartRank(StartRankOptions),
     /// Tell which structure an application would gain from, by how much, and why
     Advise(AdviseOptions),
     /// Generate a trace

@@ -1,9 +1,9 @@
 //! `mq`: records match traces of applications, replays them through every structure, times them,
-//! describes and generates traces.
+//! describes and generates traces, and starts the processes of a program on this machine.
 //!
 //! `mq help` lists the commands; `mq help replay` and its like show examples. Exit codes: 0, done;
 //! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read;
-//! `mq record` passes on the exit code of what it runs.
+//! `mq record` and `mq run` pass on the exit code of what they run.
 
 mod advise;
 mod cli;
@@ -15,6 +15,8 @@ mod progress;
 mod record;
 mod replay;
 mod report;
+#[cfg(target_os = "linux")]
+mod run;
 mod stats;
 mod structures;
 mod timing;
@@ -49,6 +51,10 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
     match command {
         Command::Replay(options) => return replay::run(options).map(exit_code),
         Command::Record(options) => return record::run(options),
+        #[cfg(target_os = "linux")]
+        Command::Run(options) => return run::run(options),
+        #[cfg(target_os = "linux")]
+        Command::StartRank(options) => return Ok(run::start_rank(options)),
         Command::Advise(options) => return advise::run(options).map(exit_code),
         Command::Stats(options) => stats::run(options)?,
         Command::Generate(generate) => match &generate.command {

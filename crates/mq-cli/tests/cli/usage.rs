@@ -80,6 +80,8 @@ fn every_command_has_help_with_examples() {
         &["generate", "--help"],
         &["generate", "depth", "--help"],
         &["structures", "--help"],
+        #[cfg(target_os = "linux")]
+        &["run", "--help"],
     ] {
         let run = mq(args);
         assert_eq!(run.code, 0, "{args:?}");

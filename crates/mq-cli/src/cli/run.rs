@@ -1,0 +1,101 @@
+//! `mq run` on the command line.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// The most processes of one run: beyond this it is a slip of the keyboard.
+const MOST: u32 = 4096;
+
+/// Options of `mq run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Each process finds MQ_RANK (0 to N-1), MQ_SIZE (N) and MQ_SEGMENT (`fd:` and the number of the inherited
+descriptor of the shared segment) in its environment. Standard input goes to rank 0, the others read
+/dev/null. Output comes line by line; a line longer than 64 KiB is broken, a last line without its
+end gets one. A single process without label is passed on byte by byte.
+
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on. Each process has
+its own process group: what it starts there gets the signals too and is killed when all ranks have
+ended. If mq itself is killed, the ranks are as well (but not what they started, nor programs that
+change their user when they start).
+
+Examples:
+  mq run -n 4 -- ./program --its --options
+  mq run -n 2 --label always -- sh -c 'echo rank $MQ_RANK of $MQ_SIZE'
+  mq run -n 8 --timeout 60 --grace 5 -- ./test
+  mq run -n 64 --keep-going -- ./independent < input
+
+Exit codes: that of the rank which failed first (128 and the signal's number if it was killed), 0 if
+none failed, 124 after --timeout, 126 if the program cannot be executed, 127 if it is not there, 2 on
+bad usage.")]
+pub(crate) struct RunOptions {
+    #[arg(short = 'n', long, value_name = "N", value_parser = processes,
+        help = format!("Processes to start, 1 to {MOST}"))]
+    pub(crate) processes: u32,
+    /// Put the rank, as `[3] `, before each line; auto: if there is more than one process
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) label: Label,
+    /// Let the others go on when one fails
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// How long a process may take to end after SIGTERM, before SIGKILL
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub(crate) grace: Duration,
+    /// End all processes after this time
+    #[arg(long, value_name = "SECONDS", value_parser = some_seconds)]
+    pub(crate) timeout: Option<Duration>,
+    /// What to run, with its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// When lines are labelled with their rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Label {
+    /// If there is more than one process
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Options of `mq start-rank`, which nobody but `mq run` calls.
+#[derive(Args, Debug)]
+pub(crate) struct StartRankOptions {
+    /// Process that has to be the parent
+    #[arg(long)]
+    pub(crate) launcher: i32,
+    /// Descriptor in the launcher that learns why the program could not be started
+    #[arg(long)]
+    pub(crate) refusals: i32,
+    /// Soft limit of open files that the program gets
+    #[arg(long)]
+    pub(crate) open_files: Option<u64>,
+    /// What to run, with its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) program: Vec<OsString>,
+}
+
+fn processes(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        _ => Err(format!("give a number of processes from 1 to {MOST}")),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok();
+    number
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "give a number of seconds, as 2 or 0.5".into())
+}
+
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        Duration::ZERO => Err("give a number of seconds above 0".into()),
+        some => Ok(some),
+    }
+}

@@ -1,0 +1,73 @@
+//! `mq run`: the processes of a program on this machine, watched over by one thread that sleeps until
+//! one of them writes or ends, a signal comes, or it is time.
+
+mod lines;
+mod output;
+mod ranks;
+mod refusals;
+mod segment;
+mod signals;
+mod source;
+mod start;
+mod terminal;
+mod verdict;
+mod watch;
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use self::output::Output;
+use self::refusals::Refusals;
+use self::signals::Signals;
+use self::source::Source;
+use self::start::Started;
+pub(crate) use self::start::start_rank;
+use self::terminal::Terminal;
+use self::verdict::Verdict;
+use self::watch::Watch;
+use crate::cli::RunOptions;
+use crate::error::Error;
+
+/// Runs the processes to their end.
+pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Error> {
+    launch(options).map(ExitCode::from).map_err(|source| {
+        let name = options.program[0].to_string_lossy().into_owned();
+        Error::Start { name, source }
+    })
+}
+
+fn launch(options: &RunOptions) -> io::Result<u8> {
+    let time_limit = options
+        .timeout
+        .and_then(|limit| Instant::now().checked_add(limit));
+    // Before the first rank starts, so that no end and no signal is missed.
+    let signals = Signals::held()?;
+    let refusals = Refusals::new()?;
+    let segment = segment::segment_for(options.processes)?;
+    let Started {
+        ranks,
+        pipes,
+        input,
+    } = start::all(options, terminal::input(), &segment, &refusals)?;
+    let terminal = input.map(Terminal::new).transpose()?;
+    if terminal.is_none() {
+        start::give_away_input()?;
+    }
+    let watch = Watch {
+        options,
+        ranks,
+        sources: pipes
+            .into_iter()
+            .map(|pipe| Source::new(pipe, options))
+            .collect(),
+        terminal,
+        signals,
+        refusals,
+        output: Output::default(),
+        verdict: Verdict::default(),
+        time_limit,
+        kill_at: None,
+    };
+    Ok(watch.finish())
+}

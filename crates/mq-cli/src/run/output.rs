@@ -1,0 +1,135 @@
+//! What the launcher writes.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+/// The bytes that may wait to be written before no more output is read from the ranks.
+const ENOUGH: usize = 256 * 1024;
+/// What a pipe that is ready for writing takes without blocking, in bytes: a page.
+const PORTION: usize = 4096;
+
+/// Where output comes from and goes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    Out,
+    Err,
+}
+
+impl Stream {
+    fn fd(self) -> BorrowedFd<'static> {
+        match self {
+            Self::Out => rustix::stdio::stdout(),
+            Self::Err => rustix::stdio::stderr(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Out => "standard output",
+            Self::Err => "standard error",
+        }
+    }
+}
+
+/// Lines on their way to standard output and standard error, in one queue: both may be the same
+/// terminal, where a line of one must not end up in a line of the other. Writing never blocks, so that
+/// signals and time limits are seen to whatever the reader does.
+#[derive(Default)]
+pub(super) struct Output {
+    queue: VecDeque<(Stream, Vec<u8>)>,
+    /// Bytes in the queue.
+    waiting: usize,
+    /// Bytes of the first entry that are written.
+    written: usize,
+    closed: Vec<Stream>,
+    failed: bool,
+}
+
+impl Output {
+    /// Adds whole lines. If nobody reads the stream any more they are forgotten.
+    pub(super) fn push(&mut self, stream: Stream, lines: Vec<u8>) {
+        if !lines.is_empty() && !self.closed(stream) {
+            self.waiting += lines.len();
+            self.queue.push_back((stream, lines));
+        }
+    }
+
+    /// Adds a sentence of the launcher's own.
+    pub(super) fn say(&mut self, sentence: &str) {
+        self.push(Stream::Err, format!("mq: {sentence}\n").into_bytes());
+    }
+
+    /// Whether so much waits that the ranks have to.
+    pub(super) fn full(&self) -> bool {
+        self.waiting >= ENOUGH
+    }
+
+    /// Whether a stream takes no more.
+    pub(super) fn closed(&self, stream: Stream) -> bool {
+        self.closed.contains(&stream)
+    }
+
+    /// Whether something could not be written, for another reason than that nobody reads it.
+    pub(super) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What has to become ready for more to be written.
+    pub(super) fn awaited(&self) -> Option<BorrowedFd<'static>> {
+        self.queue.front().map(|(stream, _)| stream.fd())
+    }
+
+    /// Writes what can be written now.
+    pub(super) fn flush(&mut self) {
+        while let Some((stream, lines)) = self.queue.front() {
+            let stream = *stream;
+            if !ready(stream) {
+                return;
+            }
+            let rest = &lines[self.written..];
+            match rustix::io::write(stream.fd(), &rest[..rest.len().min(PORTION)]) {
+                Ok(count) => self.advance(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(error) => self.close(stream, error),
+            }
+        }
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.written += count;
+        self.waiting -= count;
+        if self
+            .queue
+            .front()
+            .is_some_and(|(_, lines)| lines.len() == self.written)
+        {
+            self.queue.pop_front();
+            self.written = 0;
+        }
+    }
+
+    fn close(&mut self, stream: Stream, error: Errno) {
+        self.closed.push(stream);
+        self.queue.retain(|(other, _)| *other != stream);
+        self.waiting = self.queue.iter().map(|(_, lines)| lines.len()).sum();
+        self.written = 0;
+        if error != Errno::PIPE {
+            self.failed = true;
+            let error = io::Error::from(error);
+            self.say(&format!("{}: cannot write: {error}", stream.name()));
+        }
+    }
+}
+
+fn ready(stream: Stream) -> bool {
+    let fd = stream.fd();
+    let mut fds = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::OUT)];
+    let now = Duration::ZERO.try_into().ok();
+    poll(&mut fds, now.as_ref()).is_ok_and(|ready| ready > 0)
+}

@@ -1,0 +1,131 @@
+//! The processes of a run, from their start until nothing of them is left.
+
+use std::fmt;
+use std::process::Child;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::signals;
+
+/// What shells add to the number of the signal that killed a command.
+const KILLED: i32 = 128;
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Exited(i32),
+    Killed(i32),
+}
+
+impl End {
+    /// The exit code as a shell would give it.
+    pub(super) fn code(self) -> u8 {
+        let code = match self {
+            Self::Exited(status) => status,
+            Self::Killed(signal) => KILLED + signal,
+        };
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(status) => write!(f, "exited with status {status}"),
+            Self::Killed(signal) => write!(f, "was killed by {}", signals::describe(*signal)),
+        }
+    }
+}
+
+struct Member {
+    process: Child,
+    ended: bool,
+}
+
+impl Member {
+    /// The process, and the process group that it leads.
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+}
+
+/// The processes, by rank. Those that have ended are not taken notice of by the kernel's measure until
+/// the last one has ended (they stay zombies): so a process group that is sent a signal is always the
+/// rank's, never another that got its number. Dropping kills what is left.
+#[derive(Default)]
+pub(super) struct Ranks {
+    members: Vec<Member>,
+}
+
+impl Ranks {
+    /// Adds the next rank: a process that leads its own process group.
+    pub(super) fn add(&mut self, process: Child) {
+        let ended = false;
+        self.members.push(Member { process, ended });
+    }
+
+    /// How many have not ended, as far as was looked.
+    pub(super) fn running(&self) -> usize {
+        self.members.iter().filter(|member| !member.ended).count()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The process number of a rank.
+    pub(super) fn pid(&self, rank: usize) -> u32 {
+        self.members[rank].process.id()
+    }
+
+    /// Looks which ranks have ended since the last look, in the order of the ranks.
+    pub(super) fn look(&mut self) -> Vec<(usize, End)> {
+        let mut ends = Vec::new();
+        for (rank, member) in self.members.iter_mut().enumerate() {
+            if !member.ended
+                && let Some(end) = end_of(member.pid())
+            {
+                member.ended = true;
+                ends.push((rank, end));
+            }
+        }
+        ends
+    }
+
+    /// Sends a signal to every rank and to what it has started in its process group.
+    pub(super) fn send(&self, signal: Signal) {
+        for member in &self.members {
+            // A group of zombies takes the signal without a word; that is all that can be amiss.
+            let _ = kill_process_group(member.pid(), signal);
+        }
+    }
+
+    /// Kills all that is left of the ranks and what they have started, and waits for the ranks' end.
+    pub(super) fn clear(&mut self) {
+        self.send(Signal::KILL);
+        for mut member in self.members.drain(..) {
+            let _ = member.process.wait();
+        }
+    }
+}
+
+impl Drop for Ranks {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// How a process ended, if it has; it stays a zombie.
+fn end_of(pid: Pid) -> Option<End> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Err(Errno::INTR) => {}
+            status => break status.ok()??,
+        }
+    };
+    let killed = || status.terminating_signal().map(End::Killed);
+    status.exit_status().map(End::Exited).or_else(killed)
+}

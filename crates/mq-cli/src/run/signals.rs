@@ -1,0 +1,73 @@
+//! Signals that the launcher gets.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::process::Signal;
+use signal_hook::consts::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2,
+};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+use signal_hook::low_level::{emulate_default_handler, signal_name};
+
+/// The signals that are passed on to the ranks.
+const PASSED_ON: [i32; 8] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP,
+];
+
+/// Signals, held until they are asked for.
+pub(super) struct Signals {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+}
+
+impl Signals {
+    /// Holds signals from now on. Those that are ignored, as `nohup` has it, stay ignored here and, by
+    /// inheritance, in the ranks.
+    pub(super) fn held() -> io::Result<Self> {
+        let ignored = ignored();
+        let wanted = PASSED_ON.into_iter().filter(|signal| !ignored(*signal));
+        let (read, write) = UnixStream::pair()?;
+        // A child's end is looked for even if someone ignored it: its status would be lost otherwise.
+        let signals = wanted.chain([SIGCHLD]);
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
+        Ok(Self { delivery })
+    }
+
+    /// What becomes readable when a signal has come.
+    pub(super) fn awaited(&self) -> BorrowedFd<'_> {
+        self.delivery.get_read().as_fd()
+    }
+
+    /// The signals that have come.
+    pub(super) fn come(&mut self) -> Vec<i32> {
+        self.delivery.pending().collect()
+    }
+}
+
+/// Which signals this process was told to ignore.
+fn ignored() -> impl Fn(i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    move |signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1
+}
+
+/// Stops the launcher, as SIGTSTP does a process that does not handle it, until SIGCONT.
+pub(super) fn stop() {
+    let _ = emulate_default_handler(SIGTSTP);
+}
+
+/// A signal in the form that it is sent in.
+pub(super) fn sendable(signal: i32) -> Option<Signal> {
+    Signal::from_named_raw(signal)
+}
+
+/// A signal's number, and its name if it has one.
+pub(super) fn describe(signal: i32) -> String {
+    match signal_name(signal) {
+        Some(name) => format!("signal {signal} ({name})"),
+        None => format!("signal {signal}"),
+    }
+}

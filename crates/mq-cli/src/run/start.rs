@@ -1,0 +1,160 @@
+//! Starting the ranks.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, ExitCode, Stdio};
+
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
+};
+
+use super::output::Stream;
+use super::ranks::Ranks;
+use super::refusals::{self, Refusals};
+use super::segment::Segment;
+use crate::cli::{RunOptions, StartRankOptions};
+use crate::say;
+
+/// This program, also if its file has been replaced since it was started.
+const THIS: &str = "/proc/self/exe";
+/// Descriptors that the launcher needs beside those of the ranks.
+const OWN_FILES: u64 = 32;
+
+/// A rank's output as it comes.
+pub(super) struct Pipe {
+    pub(super) rank: usize,
+    pub(super) stream: Stream,
+    pub(super) fd: OwnedFd,
+}
+
+/// The ranks, running, and what leads to them.
+pub(super) struct Started {
+    pub(super) ranks: Ranks,
+    pub(super) pipes: Vec<Pipe>,
+    /// Rank 0's standard input, if it is not the launcher's.
+    pub(super) input: Option<ChildStdin>,
+}
+
+/// Starts all ranks; if one cannot be started, the others are killed again. Rank 0 reads `input`.
+pub(super) fn all(
+    options: &RunOptions,
+    input: Stdio,
+    segment: &Segment,
+    refusals: &Refusals,
+) -> io::Result<Started> {
+    let open_files = raise_open_files(options.processes)?;
+    let mut input = Some(input);
+    let mut started = Started {
+        ranks: Ranks::default(),
+        pipes: Vec::new(),
+        input: None,
+    };
+    for rank in 0..options.processes {
+        let mut command = Command::new(THIS);
+        command.arg0("mq").arg("start-rank");
+        command.arg(format!("--launcher={}", std::process::id()));
+        command.arg(format!("--refusals={}", refusals.number()));
+        if let Some(limit) = open_files {
+            command.arg(format!("--open-files={limit}"));
+        }
+        command.arg("--").args(&options.program);
+        command.env("MQ_RANK", rank.to_string());
+        command.env("MQ_SIZE", options.processes.to_string());
+        command.env("MQ_SEGMENT", segment.variable());
+        command.stdin(input.take().unwrap_or_else(Stdio::null));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own: a terminal's Ctrl-C comes to the launcher alone, which passes it on, and
+        // what a rank starts can be found.
+        command.process_group(0);
+        started.add(&mut command)?;
+    }
+    Ok(started)
+}
+
+impl Started {
+    fn add(&mut self, command: &mut Command) -> io::Result<()> {
+        let rank = self.ranks.len();
+        let mut process = command.spawn()?;
+        let stdin = process.stdin.take();
+        let stdout = process.stdout.take().map(OwnedFd::from);
+        let stderr = process.stderr.take().map(OwnedFd::from);
+        self.ranks.add(process);
+        self.input = self.input.take().or(stdin);
+        for (stream, fd) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
+            if let Some(fd) = fd {
+                rustix::io::ioctl_fionbio(&fd, true)?;
+                self.pipes.push(Pipe { rank, stream, fd });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Leaves rank 0 alone with the launcher's standard input, so that whoever writes it learns that rank 0
+/// has ended.
+pub(super) fn give_away_input() -> io::Result<()> {
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    Ok(())
+}
+
+/// Allows the launcher two pipes for each rank. Returns the limit that programs are to keep, if it was
+/// changed.
+fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
+    let needed = 2 * u64::from(processes) + OWN_FILES;
+    let limit = getrlimit(Resource::Nofile);
+    let Some(soft) = limit.current.filter(|&soft| soft < needed) else {
+        return Ok(None);
+    };
+    if limit.maximum.is_some_and(|hard| hard < needed) {
+        return Err(io::Error::other(format!(
+            "{processes} processes need {needed} open files; `ulimit -n` allows too few"
+        )));
+    }
+    let current = Some(needed);
+    let maximum = limit.maximum;
+    setrlimit(Resource::Nofile, Rlimit { current, maximum })?;
+    Ok(Some(soft))
+}
+
+/// What runs first in each process: binds its life to the launcher's and becomes the program.
+pub(crate) fn start_rank(options: &StartRankOptions) -> ExitCode {
+    let error = become_program(options);
+    if refusals::tell(options.launcher, options.refusals, &error).is_err() {
+        let program = options.program[0].to_string_lossy();
+        say(&refusals::sentence(&program, &error));
+    }
+    ExitCode::from(refusals::code(&error))
+}
+
+/// Returns only if that fails.
+fn become_program(options: &StartRankOptions) -> io::Error {
+    if let Err(error) = bound_to(options.launcher) {
+        return error;
+    }
+    if let Some(soft) = options.open_files
+        && let Err(error) = keep_open_files(soft)
+    {
+        return error;
+    }
+    Command::new(&options.program[0])
+        .args(&options.program[1..])
+        .exec()
+}
+
+/// This process is killed when the launcher dies, at whatever moment.
+fn bound_to(launcher: i32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have died before: then this process has another parent by now.
+    if getppid() != Pid::from_raw(launcher) {
+        return Err(io::Error::other("what started it is gone"));
+    }
+    Ok(())
+}
+
+fn keep_open_files(soft: u64) -> io::Result<()> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = Some(soft);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current, maximum })?)
+}

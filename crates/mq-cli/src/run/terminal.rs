@@ -1,0 +1,64 @@
+//! A terminal as standard input.
+
+use std::io::{self, IsTerminal};
+use std::process::{ChildStdin, Stdio};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::getpgrp;
+use rustix::stdio::stdin;
+use rustix::termios::tcgetpgrp;
+
+/// What rank 0 gets as its standard input. A terminal is read by the launcher: whoever is not in the
+/// foreground group would be stopped for reading it, and that group is the launcher's, so that Ctrl-C
+/// and Ctrl-Z come to it.
+pub(super) fn input() -> Stdio {
+    if io::stdin().is_terminal() {
+        Stdio::piped()
+    } else {
+        Stdio::inherit()
+    }
+}
+
+/// What is typed, on its way to rank 0.
+pub(super) struct Terminal {
+    to: ChildStdin,
+    typed: Vec<u8>,
+}
+
+impl Terminal {
+    pub(super) fn new(to: ChildStdin) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&to, true)?;
+        let typed = Vec::new();
+        Ok(Self { to, typed })
+    }
+
+    /// What has to become ready before the next step: rank 0's pipe, or the terminal if the launcher
+    /// may read it now.
+    pub(super) fn awaited(&self) -> Option<PollFd<'_>> {
+        if !self.typed.is_empty() {
+            Some(PollFd::new(&self.to, PollFlags::OUT))
+        } else if tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp()) {
+            Some(PollFd::from_borrowed_fd(stdin(), PollFlags::IN))
+        } else {
+            None
+        }
+    }
+
+    /// Hands on what was typed before, else reads what is typed now; whether there can be more.
+    pub(super) fn step(&mut self) -> bool {
+        if self.typed.is_empty() {
+            let mut typed = [0; 4096];
+            match rustix::io::read(stdin(), &mut typed) {
+                Ok(0) => return false,
+                Ok(count) => self.typed.extend_from_slice(&typed[..count]),
+                Err(error) => return error == Errno::INTR || error == Errno::AGAIN,
+            }
+        }
+        match rustix::io::write(&self.to, &self.typed) {
+            Ok(count) => drop(self.typed.drain(..count)),
+            Err(error) => return error == Errno::INTR || error == Errno::AGAIN,
+        }
+        true
+    }
+}

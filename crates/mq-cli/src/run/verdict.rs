@@ -1,0 +1,67 @@
+//! What a run is judged by: its exit code, and the sentences about ranks that failed.
+
+use signal_hook::consts::SIGPIPE;
+
+use super::ranks::End;
+use super::signals;
+
+/// The exit code after a time limit, as `timeout` gives it.
+const OUT_OF_TIME: u8 = 124;
+
+/// What is known so far.
+#[derive(Default)]
+pub(super) struct Verdict {
+    /// The exit code of the rank that failed first.
+    failure: Option<u8>,
+    /// Signals that were passed on to the ranks.
+    passed_on: Vec<i32>,
+    /// The one of these that was the first to end a rank.
+    interrupted: Option<i32>,
+    /// Whether the program could not be started, which is told once for all ranks.
+    pub(super) refused: bool,
+    /// Whether the time limit has ended the run.
+    pub(super) out_of_time: bool,
+    /// Whether what the ranks do now is their answer to being told to end.
+    pub(super) ending: bool,
+    /// Whether nobody reads standard output any more.
+    pub(super) unread: bool,
+}
+
+impl Verdict {
+    /// A signal was passed on.
+    pub(super) fn passed_on(&mut self, signal: i32) {
+        self.passed_on.push(signal);
+    }
+
+    /// A rank has failed. Returns what is to be said about it, if anything.
+    pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
+        self.failure.get_or_insert(end.code());
+        if self.refused || self.ending {
+            return None;
+        }
+        match end {
+            // Whoever read the output has seen enough, as `head` does.
+            end if self.unread && end.code() == End::Killed(SIGPIPE).code() => None,
+            End::Killed(signal) if self.passed_on.contains(&signal) => {
+                self.interrupted.get_or_insert(signal);
+                None
+            }
+            _ => Some(format!("rank {rank} (pid {pid}) {end}")),
+        }
+    }
+
+    /// What is to be said at the end, if anything.
+    pub(super) fn last_word(&self) -> Option<String> {
+        let signal = signals::describe(self.interrupted?);
+        Some(format!("{signal}, which was passed on, ended the run"))
+    }
+
+    /// The exit code; `otherwise` if no rank has failed.
+    pub(super) fn code(&self, otherwise: u8) -> u8 {
+        if self.out_of_time {
+            OUT_OF_TIME
+        } else {
+            self.failure.unwrap_or(otherwise)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The loop that watches over a run.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Signal;
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+
+use super::output::{Output, Stream};
+use super::ranks::{End, Ranks};
+use super::refusals::{self, Refusals};
+use super::signals::{self, Signals};
+use super::source::{Source, Took};
+use super::terminal::Terminal;
+use super::verdict::Verdict;
+use crate::FAILED;
+use crate::cli::RunOptions;
+
+/// How often a launcher in the background looks whether it may read the terminal now.
+const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
+
+/// A run, and what there is to watch.
+pub(super) struct Watch<'a> {
+    pub(super) options: &'a RunOptions,
+    pub(super) ranks: Ranks,
+    pub(super) sources: Vec<Source>,
+    pub(super) terminal: Option<Terminal>,
+    pub(super) signals: Signals,
+    pub(super) refusals: Refusals,
+    pub(super) output: Output,
+    pub(super) verdict: Verdict,
+    /// When `--timeout` is over.
+    pub(super) time_limit: Option<Instant>,
+    /// When ranks that were asked to end are killed.
+    pub(super) kill_at: Option<Instant>,
+}
+
+/// What has become ready.
+#[derive(Default)]
+struct Ready {
+    signals: bool,
+    terminal: bool,
+    /// Positions in the list of sources, ascending.
+    sources: Vec<usize>,
+}
+
+impl Watch<'_> {
+    /// Watches until nothing is left of the run; its exit code.
+    pub(super) fn finish(mut self) -> u8 {
+        while self.ranks.running() > 0 {
+            let ready = self.wait(self.next_deadline());
+            self.read(&ready.sources);
+            if ready.terminal && !self.terminal.as_mut().is_some_and(Terminal::step) {
+                self.terminal = None;
+            }
+            if ready.signals {
+                self.heed_signals();
+            }
+            self.heed_time();
+        }
+        // What the ranks left behind would hold the pipes open.
+        self.ranks.clear();
+        if let Some(sentence) = self.verdict.last_word() {
+            self.output.say(&sentence);
+        }
+        if let Some(signal) = self.hand_over_the_rest() {
+            return End::Killed(signal).code();
+        }
+        let otherwise = if self.output.failed() { FAILED } else { 0 };
+        self.verdict.code(otherwise)
+    }
+
+    /// Writes what can be written and waits until something is ready or it is time.
+    fn wait(&mut self, deadline: Option<Instant>) -> Ready {
+        self.output.flush();
+        let mut fds = vec![PollFd::from_borrowed_fd(
+            self.signals.awaited(),
+            PollFlags::IN,
+        )];
+        let output = self.output.awaited();
+        fds.extend(output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
+        let terminal = fds.len();
+        fds.extend(self.terminal.as_ref().and_then(Terminal::awaited));
+        let sources = fds.len();
+        if !self.output.full() {
+            let pipes = self.sources.iter().map(Source::awaited);
+            fds.extend(pipes.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| left.try_into().ok());
+        if poll(&mut fds, left.as_ref()).is_err() {
+            // Interrupted by a signal, which the next look finds.
+            return Ready::default();
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let pipes = fds[sources..].iter().enumerate();
+        Ready {
+            signals: is_ready(&fds[0]),
+            terminal: fds[terminal..sources].iter().any(is_ready),
+            sources: pipes
+                .filter(|(_, fd)| is_ready(fd))
+                .map(|(i, _)| i)
+                .collect(),
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let waits = self
+            .terminal
+            .as_ref()
+            .is_some_and(|terminal| terminal.awaited().is_none());
+        let check = waits.then(|| Instant::now() + FOREGROUND_CHECK);
+        [self.kill_at, self.time_limit, check]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Passes on what ranks have written, and forgets streams that have ended.
+    fn read(&mut self, ready: &[usize]) {
+        for &i in ready.iter().rev() {
+            if self.sources[i].take(&mut self.output) == Took::Ended {
+                self.sources.swap_remove(i);
+            }
+        }
+    }
+
+    fn heed_signals(&mut self) {
+        for signal in self.signals.come() {
+            match signal {
+                SIGCHLD => self.heed_ends(),
+                SIGTSTP => {
+                    self.pass_on(SIGTSTP);
+                    signals::stop();
+                    self.pass_on(SIGCONT);
+                }
+                other => self.pass_on(other),
+            }
+        }
+    }
+
+    fn pass_on(&mut self, signal: i32) {
+        self.verdict.passed_on(signal);
+        if let Some(signal) = signals::sendable(signal) {
+            self.ranks.send(signal);
+        }
+    }
+
+    fn heed_ends(&mut self) {
+        let mut failed = self.ranks.look();
+        failed.retain(|(_, end)| *end != End::Exited(0));
+        if failed.is_empty() {
+            return;
+        }
+        let mut sentences = Vec::new();
+        if let Some(error) = self.refusals.told()
+            && !self.verdict.refused
+        {
+            self.verdict.refused = true;
+            let program = self.options.program[0].to_string_lossy();
+            sentences.push(refusals::sentence(&program, &error));
+        }
+        self.verdict.unread = self.output.closed(Stream::Out);
+        for (rank, end) in failed {
+            sentences.extend(self.verdict.failed(rank, self.ranks.pid(rank), end));
+        }
+        let running = self.ranks.running();
+        if !self.options.keep_going && !self.verdict.ending {
+            if let (Some(last), 1.., false) = (sentences.last_mut(), running, self.verdict.refused)
+            {
+                *last += &format!("; ending the {running} still running");
+            }
+            self.end_all();
+        }
+        sentences
+            .iter()
+            .for_each(|sentence| self.output.say(sentence));
+    }
+
+    fn heed_time(&mut self) {
+        let now = Instant::now();
+        if self.time_limit.is_some_and(|limit| limit <= now) {
+            self.time_limit = None;
+            self.heed_time_limit();
+        }
+        if self.kill_at.is_some_and(|deadline| deadline <= now) {
+            self.kill_at = None;
+            self.ranks.send(Signal::KILL);
+        }
+    }
+
+    fn heed_time_limit(&mut self) {
+        let running = self.ranks.running();
+        if running == 0 || self.verdict.ending {
+            return;
+        }
+        self.verdict.out_of_time = true;
+        let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
+        let all = self.options.processes;
+        self.output.say(&format!(
+            "the {seconds} s of --timeout are over; ending the {running} of {all} still running"
+        ));
+        self.end_all();
+    }
+
+    /// Asks all ranks to end; those that do not are killed when the grace is over.
+    fn end_all(&mut self) {
+        self.verdict.ending = true;
+        self.ranks.send(Signal::TERM);
+        // Who is stopped ends only when it goes on.
+        self.ranks.send(Signal::CONT);
+        self.kill_at = Instant::now().checked_add(self.options.grace);
+    }
+
+    /// Writes what is left when the ranks have ended, however long the reader takes, unless there is a
+    /// time limit or a signal says that it has been long enough. Returns that signal.
+    fn hand_over_the_rest(&mut self) -> Option<i32> {
+        self.terminal = None;
+        let deadline = if self.verdict.out_of_time {
+            Instant::now().checked_add(self.options.grace)
+        } else {
+            self.time_limit
+        };
+        loop {
+            self.sources
+                .retain_mut(|source| !source.empty(&mut self.output));
+            self.output.flush();
+            if self.sources.is_empty() && self.output.awaited().is_none() {
+                return None;
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                self.verdict.out_of_time = true;
+                return None;
+            }
+            if self.wait(deadline).signals {
+                for signal in self.signals.come() {
+                    match signal {
+                        SIGINT | SIGTERM | SIGHUP | SIGQUIT => return Some(signal),
+                        SIGTSTP => signals::stop(),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How runs end, and that nothing is left of them.
+
+use std::process::Stdio;
+
+use crate::support::{Launcher, command, launcher, shell, until_gone};
+
+#[test]
+fn the_first_failure_ends_the_others_and_gives_the_exit_code() {
+    let script = "echo $$; test $MQ_RANK = 0 || exec sleep 1000; read -r go; exit 3";
+    let mut command = command(&["-n", "4", "--label", "never", "--", "sh", "-c", script]);
+    let mut launcher = Launcher::start(command.stdin(Stdio::piped()));
+    let pids = launcher.pids(4);
+    launcher.write("go\n");
+    let run = launcher.finish();
+    assert_eq!(run.code(), 3);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.starts_with("mq: rank 0 (pid "), "{}", run.stderr);
+    let end = ") exited with status 3; ending the 3 still running\n";
+    assert!(run.stderr.ends_with(end), "{}", run.stderr);
+    assert!(
+        pids.iter()
+            .any(|pid| run.stderr.contains(&format!("(pid {pid})")))
+    );
+    until_gone(&pids);
+}
+
+#[test]
+fn a_rank_killed_by_a_signal_is_named_with_it() {
+    let script = "test $MQ_RANK = 2 && kill -KILL $$; exec sleep 1000";
+    let run = shell(&["-n", "3"], script).finish();
+    assert_eq!(run.code(), 128 + 9);
+    assert!(run.stderr.starts_with("mq: rank 2 (pid "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("was killed by signal 9 (SIGKILL)"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_real_time_signal_is_a_signal_too() {
+    let run = shell(&["-n", "2", "--keep-going"], "kill -40 $$").finish();
+    assert_eq!(run.code(), 128 + 40);
+    assert!(
+        run.stderr.contains("was killed by signal 40\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn whoever_does_not_end_when_asked_is_killed() {
+    let script = "trap '' TERM; echo $$; test $MQ_RANK = 0 && read -r go && exit 5
+                  while :; do sleep 1000; done";
+    let mut command = command(&[
+        "-n", "3", "--label", "never", "--grace", "0.1", "--", "sh", "-c", script,
+    ]);
+    let command = command.stdin(Stdio::piped());
+    let mut launcher = Launcher::start(command);
+    let pids = launcher.pids(3);
+    launcher.write("go\n");
+    assert_eq!(launcher.finish().code(), 5);
+    until_gone(&pids);
+}
+
+#[test]
+fn ranks_may_clean_up_when_they_are_asked_to_end() {
+    let script = "trap 'echo cleaned; exit 0' TERM; echo ready
+                  test $MQ_RANK = 0 && read -r go && exit 5; while :; do sleep 0.01; done";
+    let mut command = command(&["-n", "2", "--grace", "1000", "--", "sh", "-c", script]);
+    let command = command.stdin(Stdio::piped());
+    let mut launcher = Launcher::start(command);
+    assert_eq!(launcher.lines(2), ["[0] ready", "[1] ready"]);
+    launcher.write("go\n");
+    let run = launcher.finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (5, "[1] cleaned\n"));
+}
+
+#[test]
+fn with_keep_going_the_others_finish_and_every_failure_is_told() {
+    // The others go on only when rank 0 has failed.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let failed = folder.path().join("failed");
+    let script = format!(
+        "test $MQ_RANK = 0 && echo $$ > {0}.new && mv {0}.new {0} && exit 7
+         until test -e {0}; do sleep 0.01; done
+         while kill -0 $(cat {0}) && ! grep -q '^State:.Z' /proc/$(cat {0})/status; do sleep 0.01; done
+         echo done; exit $((MQ_RANK - 1))",
+        failed.display()
+    );
+    let run = shell(&["-n", "3", "--keep-going"], &script).finish();
+    assert_eq!(run.code(), 7, "that of the first failure: {run:?}");
+    assert_eq!(run.sorted(), ["[1] done", "[2] done"]);
+    let mut told: Vec<&str> = run.stderr.lines().collect();
+    told.sort_unstable();
+    assert_eq!(told.len(), 2, "{}", run.stderr);
+    assert!(told[0].starts_with("mq: rank 0 (pid ") && told[0].ends_with("exited with status 7"));
+    assert!(told[1].starts_with("mq: rank 2 (pid ") && told[1].ends_with("exited with status 1"));
+}
+
+#[test]
+fn a_time_limit_ends_all_with_124() {
+    let options = ["-n", "3", "--label", "never", "--timeout", "0.5"];
+    let launcher = shell(&options, "echo $$; exec sleep 1000");
+    let pids = launcher.pids(3);
+    let run = launcher.finish();
+    assert_eq!(run.code(), 124);
+    let sentence = "mq: the 0.5 s of --timeout are over; ending the 3 of 3 still running\n";
+    assert_eq!(run.stderr, sentence);
+    until_gone(&pids);
+}
+
+#[test]
+fn a_time_limit_that_is_not_reached_changes_nothing() {
+    let run = launcher(&["-n", "2", "--timeout", "1e9", "--", "true"]).finish();
+    assert_eq!(
+        (run.code(), run.stdout.as_str(), run.stderr.as_str()),
+        (0, "", "")
+    );
+}
+
+#[test]
+fn what_ranks_have_started_goes_with_them() {
+    // It also holds the pipes open: the run ends nevertheless.
+    for (script, code) in [("exit 0", 0), ("exit 4", 4)] {
+        let script = format!(
+            "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done' &
+                              read -r go; {script}"
+        );
+        let mut command = command(&[
+            "-n", "1", "--label", "never", "--grace", "0.1", "--", "sh", "-c", &script,
+        ]);
+        let command = command.stdin(Stdio::piped());
+        let mut launcher = Launcher::start(command);
+        let pids = launcher.pids(1);
+        launcher.write("go\n");
+        assert_eq!(launcher.finish().code(), code);
+        until_gone(&pids);
+    }
+}

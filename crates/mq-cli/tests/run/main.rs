@@ -1,0 +1,8 @@
+//! `mq run` as a person uses it: the real binary starts small shell programs.
+#![cfg(target_os = "linux")]
+
+mod ends;
+mod output;
+mod signals;
+mod start;
+mod support;

@@ -1,0 +1,144 @@
+//! Labels, lines, and readers that are slow or gone.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::support::{Launcher, command, shell, until};
+
+#[test]
+fn lines_are_labelled_when_there_is_more_than_one_process() {
+    for (options, expected) in [
+        (&["-n", "2"][..], &["[0] line", "[1] line"][..]),
+        (&["-n", "1"], &["line"]),
+        (&["-n", "1", "--label", "always"], &["[0] line"]),
+        (&["-n", "2", "--label", "never"], &["line", "line"]),
+        (&["-n", "2", "--label", "auto"], &["[0] line", "[1] line"]),
+    ] {
+        let run = shell(options, "echo line").finish();
+        assert_eq!(run.sorted(), expected, "{options:?}");
+    }
+}
+
+#[test]
+fn standard_output_and_standard_error_stay_apart() {
+    let run = shell(&["-n", "2"], "echo out; echo err >&2").finish();
+    assert_eq!(run.sorted(), ["[0] out", "[1] out"]);
+    let mut errors: Vec<&str> = run.stderr.lines().collect();
+    errors.sort_unstable();
+    assert_eq!(errors, ["[0] err", "[1] err"]);
+}
+
+#[test]
+fn a_last_line_without_end_is_printed_with_one() {
+    let run = shell(&["-n", "3"], "printf 'a\\nlast'").finish();
+    assert!(run.stdout.ends_with('\n'));
+    let expected = [
+        "[0] a", "[0] last", "[1] a", "[1] last", "[2] a", "[2] last",
+    ];
+    assert_eq!(run.sorted(), expected);
+}
+
+#[test]
+fn a_single_process_is_passed_on_byte_by_byte() {
+    // A prompt comes although its line has no end: the process goes on only when it was seen.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let seen = folder.path().join("seen");
+    let script = format!(
+        "printf 'prompt: '; until test -e {}; do sleep 0.01; done; printf 'a\\0b'",
+        seen.display()
+    );
+    let mut launcher = command(&["-n", "1", "--", "sh", "-c", &script]);
+    let mut launcher = launcher.stdout(Stdio::piped()).spawn().expect("mq starts");
+    let mut stdout = launcher.stdout.take().expect("piped");
+    let mut prompt = [0; 8];
+    stdout.read_exact(&mut prompt).expect("the prompt");
+    assert_eq!(&prompt, b"prompt: ");
+    std::fs::write(&seen, "").expect("written");
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).expect("the rest");
+    assert_eq!(rest, b"a\0b");
+    assert!(launcher.wait().expect("a child").success());
+}
+
+#[test]
+fn no_line_is_cut_by_another_rank_or_the_other_stream() {
+    // Both streams of eight ranks end up in one pipe; lines are written in pieces, some longer than
+    // what a pipe takes at once.
+    let script = format!(
+        "exec 2>&1; exec {} run -n 8 -- sh -c '
+            x=0123456789012345678901234567890123456789; y=$x$x$x$x$x; z=$y$y$y$y$y$y$y$y$y$y$y$y$y$y$y
+            i=0; while test $i -lt 150; do
+                printf \"out-%s-$x\" $i; printf \"$y-end\\n\"
+                printf \"err-%s-$x$z\" $i >&2; printf \"$y-end\\n\" >&2
+                i=$((i + 1))
+            done'",
+        env!("CARGO_BIN_EXE_mq")
+    );
+    let mut shell = Command::new("sh");
+    let run = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null())).finish();
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let mut next = [[0; 2]; 8];
+    for line in run.stdout.lines() {
+        let (label, text) = line.split_once(' ').expect("a label");
+        let rank: usize = label.trim_matches(['[', ']']).parse().expect("a rank");
+        let parts: Vec<&str> = text.split('-').collect();
+        let [stream, number, digits, end] = parts[..] else {
+            panic!("cut: {line}");
+        };
+        let (stream, length) = if stream == "out" { (0, 240) } else { (1, 3240) };
+        assert_eq!(number.parse(), Ok(next[rank][stream]), "in order");
+        assert_eq!((digits.len(), end), (length, "end"), "{line}");
+        next[rank][stream] += 1;
+    }
+    assert_eq!(next, [[150; 2]; 8]);
+}
+
+#[test]
+fn a_line_without_measure_is_broken_into_labelled_lines() {
+    let script = "head -c 200000 /dev/zero | tr '\\0' x; echo";
+    let run = shell(&["-n", "2"], script).finish();
+    for rank in ["[0] ", "[1] "] {
+        let pieces = run
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix(rank));
+        let lengths: Vec<usize> = pieces.map(str::len).collect();
+        assert_eq!(lengths, [65_536, 65_536, 65_536, 200_000 - 3 * 65_536]);
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_run_without_a_word() {
+    let mut launcher = command(&["-n", "2", "--", "yes"]);
+    let launcher = launcher.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut launcher = launcher.spawn().expect("mq starts");
+    drop(launcher.stdout.take());
+    let output = launcher.wait_with_output().expect("a child");
+    assert_eq!(output.status.code(), Some(141));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_up_no_time_limit() {
+    let mut launcher = command(&["-n", "2", "--timeout", "0.2", "--grace", "0.2", "--", "yes"]);
+    let mut launcher = launcher.stdout(Stdio::piped()).spawn().expect("mq starts");
+    let mut status = None;
+    until("the launcher's end", || {
+        status = launcher.try_wait().expect("a child");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(124));
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let full = std::fs::File::create("/dev/full").expect("opened");
+    let mut launcher = command(&["-n", "1", "--", "echo", "line"]);
+    let output = launcher.stdout(full).output().expect("mq starts");
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.starts_with("mq: standard output: cannot write: "),
+        "{stderr}"
+    );
+}

@@ -1,0 +1,138 @@
+//! Signals that the launcher gets.
+
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::support::{Launcher, command, shell, state, until, until_gone};
+
+/// A program that says when it is ready, names the signals it gets, and ends with SIGTERM.
+const TALKATIVE: &str =
+    "for name in INT HUP QUIT USR1 USR2 CONT; do trap \"echo $name\" $name; done
+    trap 'echo TERM; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
+
+#[test]
+fn signals_are_passed_on() {
+    let launcher = shell(&["-n", "2"], TALKATIVE);
+    assert_eq!(launcher.lines(2), ["[0] ready", "[1] ready"]);
+    for (signal, name) in [
+        (Signal::INT, "INT"),
+        (Signal::HUP, "HUP"),
+        (Signal::QUIT, "QUIT"),
+        (Signal::USR1, "USR1"),
+        (Signal::USR2, "USR2"),
+        (Signal::CONT, "CONT"),
+        (Signal::TERM, "TERM"),
+    ] {
+        launcher.signal(signal);
+        assert_eq!(
+            launcher.lines(2),
+            [format!("[0] {name}"), format!("[1] {name}")]
+        );
+    }
+    // (On standard error the shell tells of the ends of its `sleep`.)
+    let run = launcher.finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn a_signal_that_ends_the_ranks_ends_the_run_with_one_sentence() {
+    for (signal, name, number) in [
+        (Signal::INT, "SIGINT", 2),
+        (Signal::TERM, "SIGTERM", 15),
+        (Signal::HUP, "SIGHUP", 1),
+        (Signal::USR1, "SIGUSR1", 10),
+    ] {
+        let launcher = shell(&["-n", "4", "--label", "never"], "echo $$; exec sleep 1000");
+        let pids = launcher.pids(4);
+        launcher.signal(signal);
+        let run = launcher.finish();
+        assert_eq!(run.code(), 128 + number);
+        let sentence =
+            format!("mq: signal {number} ({name}), which was passed on, ended the run\n");
+        assert_eq!(run.stderr, sentence);
+        until_gone(&pids);
+    }
+}
+
+#[test]
+fn ranks_stop_and_go_on_with_the_launcher() {
+    let script = "echo $$; trap 'echo over; exit 0' USR1; while :; do sleep 0.01; done";
+    let launcher = shell(&["-n", "2", "--label", "never"], script);
+    let pids = launcher.pids(2);
+    launcher.signal(Signal::TSTP);
+    until("the launcher's stop", || state(launcher.pid()) == Some('T'));
+    for &pid in &pids {
+        until("a rank's stop", || state(pid) == Some('T'));
+    }
+    launcher.signal(Signal::CONT);
+    for &pid in &pids {
+        until("a rank's going on", || state(pid) != Some('T'));
+    }
+    launcher.signal(Signal::USR1);
+    let run = launcher.finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (0, "over\nover\n"));
+}
+
+#[test]
+fn a_stopped_rank_is_ended_too() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = format!(
+        "cd {}; test $MQ_RANK = 0 && echo $$ > new && mv new stopped && kill -STOP $$
+         until test -e stopped; do sleep 0.01; done
+         until grep -q '^State:.T' /proc/$(cat stopped)/status; do sleep 0.01; done; exit 3",
+        folder.path().display()
+    );
+    let run = shell(&["-n", "2", "--grace", "1000"], &script).finish();
+    assert_eq!(run.code(), 3);
+}
+
+#[test]
+fn ignored_signals_stay_ignored() {
+    let script = format!(
+        "trap '' HUP; exec {} run -n 2 -- sh -c 'echo ready; while :; do sleep 0.01; done'",
+        env!("CARGO_BIN_EXE_mq")
+    );
+    let mut shell = Command::new("sh");
+    let launcher = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null()));
+    assert_eq!(launcher.lines(2), ["[0] ready", "[1] ready"]);
+    launcher.signal(Signal::HUP);
+    launcher.signal(Signal::TERM);
+    assert_eq!(launcher.finish().code(), 128 + 15);
+}
+
+#[test]
+fn ranks_die_with_a_launcher_that_is_killed() {
+    let launcher = shell(&["-n", "8", "--label", "never"], "echo $$; exec sleep 1000");
+    let pids = launcher.pids(8);
+    launcher.signal(Signal::KILL);
+    until_gone(&pids);
+    assert!(launcher.finish().status.code().is_none());
+}
+
+#[test]
+fn ranks_die_with_a_launcher_that_is_killed_while_it_starts_them() {
+    // Each round kills it a little later. Ranks have a folder of their own as working directory, by
+    // which they are found.
+    for round in 0..40 {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut command = command(&["-n", "8", "--", "sleep", "1000"]);
+        let launcher = Launcher::start(command.current_dir(folder.path()));
+        std::thread::sleep(std::time::Duration::from_micros(500 * round));
+        launcher.signal(Signal::KILL);
+        assert!(launcher.finish().status.code().is_none());
+        until("the end of all in the folder", || {
+            working_in(folder.path()).is_empty()
+        });
+    }
+}
+
+/// The processes that work in a directory.
+fn working_in(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir("/proc").expect("listed").flatten();
+    let processes = entries.map(|entry| entry.path());
+    let here = processes.filter(|process| {
+        std::fs::read_link(process.join("cwd")).is_ok_and(|directory| directory == folder)
+    });
+    here.collect()
+}

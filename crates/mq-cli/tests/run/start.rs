@@ -1,0 +1,202 @@
+//! What ranks find when they start, and programs that cannot be started.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use crate::support::{Launcher, command, launcher, shell};
+
+#[test]
+fn every_rank_finds_its_number_and_how_many_there_are() {
+    let run = shell(
+        &["-n", "3", "--label", "never"],
+        "echo $MQ_RANK of $MQ_SIZE",
+    )
+    .finish();
+    assert_eq!(run.sorted(), ["0 of 3", "1 of 3", "2 of 3"]);
+    assert_eq!((run.code(), run.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn sixty_four_ranks_start_and_end() {
+    let run = shell(&["-n", "64"], "echo $MQ_RANK").finish();
+    let expected: BTreeSet<String> = (0..64).map(|rank| format!("[{rank}] {rank}")).collect();
+    let found: BTreeSet<String> = run.stdout.lines().map(str::to_owned).collect();
+    assert_eq!(found, expected);
+    assert_eq!((run.code(), run.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn all_ranks_inherit_one_segment_without_a_name() {
+    let before = names_in_shared_memory();
+    let script = "case $MQ_SEGMENT in fd:*) ;; *) exit 9; esac
+                  stat -L -c %d:%i /proc/$$/fd/${MQ_SEGMENT#fd:}; readlink /proc/$$/fd/${MQ_SEGMENT#fd:}";
+    let run = shell(&["-n", "3", "--label", "never"], script).finish();
+    assert_eq!(run.code(), 0, "{run:?}");
+    let found: BTreeSet<&str> = run.stdout.lines().collect();
+    assert_eq!(found.len(), 2, "{run:?}");
+    assert!(
+        found.iter().any(|line| line.starts_with("/memfd:mq-")),
+        "{run:?}"
+    );
+    assert_eq!(names_in_shared_memory(), before);
+}
+
+/// The names there that could be ours.
+fn names_in_shared_memory() -> Vec<String> {
+    let entries = std::fs::read_dir("/dev/shm")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("mq")).collect()
+}
+
+#[test]
+fn ranks_inherit_no_other_descriptor_of_the_launcher() {
+    // 255 and what the test itself was given are of no interest: only what is new counts.
+    let list = "for fd in /proc/$$/fd/*; do echo ${fd##*/}; done";
+    let alone = Command::new("sh")
+        .args(["-c", list])
+        .output()
+        .expect("sh starts");
+    let alone = String::from_utf8(alone.stdout).expect("numbers");
+    let run = shell(&["-n", "1"], &format!("echo ${{MQ_SEGMENT#fd:}}; {list}")).finish();
+    let mut lines = run.stdout.lines();
+    let segment = lines.next().expect("the segment's descriptor");
+    let new: Vec<&str> = lines
+        .filter(|fd| !alone.lines().any(|known| known == *fd))
+        .collect();
+    assert_eq!(new, [segment]);
+}
+
+#[test]
+fn only_rank_0_reads_standard_input() {
+    let script = "while read -r line; do echo \"$line\"; done; echo end";
+    let mut command = command(&["-n", "3", "--", "sh", "-c", script]);
+    let mut launcher = Launcher::start(command.stdin(Stdio::piped()));
+    launcher.write("one\ntwo\n");
+    let run = launcher.finish();
+    assert_eq!(
+        run.sorted(),
+        ["[0] end", "[0] one", "[0] two", "[1] end", "[2] end"]
+    );
+}
+
+#[test]
+fn whoever_feeds_rank_0_learns_that_it_has_ended() {
+    // `yes` ends only when nobody has the other end of its pipe any more, and rank 1 only then.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = format!(
+        "(yes; touch ended) | {} run -n 2 -- sh -c \
+         'test $MQ_RANK = 0 || until test -e ended; do sleep 0.01; done'",
+        env!("CARGO_BIN_EXE_mq")
+    );
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", &script]).current_dir(folder.path());
+    let run = Launcher::start(shell.stdin(Stdio::null())).finish();
+    assert_eq!(run.code(), 0, "{run:?}");
+}
+
+#[test]
+fn a_program_that_is_not_there_gives_127_and_one_sentence() {
+    for program in ["./no-such-program", "no-such-program"] {
+        let run = launcher(&["-n", "4", "--", program]).finish();
+        assert_eq!((run.code(), run.stdout.as_str()), (127, ""));
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        assert!(
+            run.stderr
+                .starts_with(&format!("mq: {program}: there is no such program"))
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_not_executable_gives_126_and_one_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "#!/bin/sh\n").expect("written");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("set");
+    for program in [file.to_str().expect("UTF-8"), "/"] {
+        let run = launcher(&["-n", "4", "--keep-going", "--", program]).finish();
+        assert_eq!((run.code(), run.stdout.as_str()), (126, ""));
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("is not an executable file"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_program_may_itself_exit_with_127() {
+    let run = shell(&["-n", "2", "--keep-going"], "exit $((127 * MQ_RANK))").finish();
+    assert_eq!(run.code(), 127);
+    assert!(run.stderr.contains("mq: rank 1 (pid "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("exited with status 127"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn wrong_use_exits_2_and_says_what_to_give() {
+    for (arguments, sentence) in [
+        (&["-n", "0", "--", "true"][..], "from 1 to 4096"),
+        (&["-n", "4097", "--", "true"], "from 1 to 4096"),
+        (
+            &["-n", "99999999999999999999", "--", "true"],
+            "from 1 to 4096",
+        ),
+        (&["-n", "-1", "--", "true"], "-1"),
+        (&["-n", "two", "--", "true"], "from 1 to 4096"),
+        (&["--", "true"], "--processes"),
+        (&["-n", "2"], "PROGRAM"),
+        (&["-n", "2", "--"], "PROGRAM"),
+        (&["-n", "2", "true"], "true"),
+        (&["-n", "2", "--timeout", "0", "--", "true"], "above 0"),
+        (&["-n", "2", "--timeout", "NaN", "--", "true"], "seconds"),
+        (&["-n", "2", "--grace", "soon", "--", "true"], "seconds"),
+        (&["-n", "2", "--label", "no", "--", "true"], "auto"),
+    ] {
+        let run = launcher(arguments).finish();
+        assert_eq!((run.code(), run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(
+            run.stderr.contains(sentence),
+            "{arguments:?}: {}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
+    let mq = env!("CARGO_BIN_EXE_mq");
+    let limited = |limits: &str, processes: u32| {
+        let script =
+            format!("{limits}; exec {mq} run -n {processes} --label never -- sh -c 'ulimit -S -n'");
+        let mut shell = Command::new("sh");
+        Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null())).finish()
+    };
+    let run = limited("ulimit -S -n 40", 30);
+    assert_eq!(
+        (run.code(), run.sorted()),
+        (0, vec!["40"; 30]),
+        "{}",
+        run.stderr
+    );
+    let run = limited("ulimit -n 40", 30);
+    assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("ulimit -n"), "{}", run.stderr);
+}
+
+#[test]
+fn the_ranks_first_step_is_no_command_for_people() {
+    let mut help = Command::new(env!("CARGO_BIN_EXE_mq"));
+    let help = help.arg("--help").output().expect("mq starts");
+    let help = String::from_utf8(help.stdout).expect("UTF-8");
+    assert!(help.contains("mq run -n 4"), "{help}");
+    assert!(!help.contains("start-rank"), "{help}");
+}

@@ -1,0 +1,180 @@
+//! A launcher under test, and a watchdog for each thing that is waited for.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// After this something hangs.
+const WATCHDOG: Duration = Duration::from_secs(90);
+
+/// Waits for something to come true; panics if it does not.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < WATCHDOG, "{what} did not happen");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) status: ExitStatus,
+    /// What was printed and not looked at before.
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// The exit code.
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| panic!("{self:?}"))
+    }
+
+    /// The lines of standard output, sorted.
+    pub(crate) fn sorted(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.stdout.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+}
+
+/// A launcher that runs.
+pub(crate) struct Launcher {
+    child: Child,
+    lines: Receiver<String>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+/// `mq run options... -- sh -c script`.
+pub(crate) fn shell(options: &[&str], script: &str) -> Launcher {
+    launcher(&[options, &["--", "sh", "-c", script]].concat())
+}
+
+/// `mq run arguments...`.
+pub(crate) fn launcher(arguments: &[&str]) -> Launcher {
+    Launcher::start(&mut command(arguments))
+}
+
+/// `mq run arguments...`, yet to be started.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+    command.arg("run").args(arguments).stdin(Stdio::null());
+    command
+}
+
+impl Launcher {
+    /// Starts it and reads what it prints.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("mq starts");
+        let stdout = child.stdout.take().expect("piped");
+        let mut stderr = child.stderr.take().expect("piped");
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            let mut line = Vec::new();
+            while stdout
+                .read_until(b'\n', &mut line)
+                .is_ok_and(|count| count > 0)
+            {
+                let text = String::from_utf8_lossy(&std::mem::take(&mut line)).into_owned();
+                if sender.send(text).is_err() {
+                    break;
+                }
+            }
+        });
+        let stderr = Some(thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).expect("UTF-8");
+            text
+        }));
+        Self {
+            child,
+            lines,
+            stderr,
+        }
+    }
+
+    /// The next line of standard output.
+    pub(crate) fn line(&self) -> String {
+        let line = self.lines.recv_timeout(WATCHDOG);
+        line.expect("a line comes").trim_end().to_owned()
+    }
+
+    /// The next lines of standard output, sorted.
+    pub(crate) fn lines(&self, count: usize) -> Vec<String> {
+        let mut lines: Vec<String> = (0..count).map(|_| self.line()).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// The processes whose numbers the ranks print without label.
+    pub(crate) fn pids(&self, count: usize) -> Vec<i32> {
+        let lines = self.lines(count);
+        lines
+            .iter()
+            .map(|line| line.parse().expect("a number"))
+            .collect()
+    }
+
+    /// Sends the launcher a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// The launcher's process number.
+    pub(crate) fn pid(&self) -> i32 {
+        Pid::from_child(&self.child).as_raw_nonzero().get()
+    }
+
+    /// Writes the launcher's standard input and closes it.
+    pub(crate) fn write(&mut self, text: &str) {
+        let mut stdin = self.child.stdin.take().expect("piped");
+        stdin.write_all(text.as_bytes()).expect("it is read");
+    }
+
+    /// Waits for its end.
+    pub(crate) fn finish(mut self) -> Run {
+        let mut status = None;
+        until("the launcher's end", || {
+            status = self.child.try_wait().expect("a child");
+            status.is_some()
+        });
+        let stdout = self.lines.iter().collect();
+        let stderr = self.stderr.take().expect("once").join().expect("read");
+        let status = status.expect("it has ended");
+        Run {
+            status,
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        // A test that fails leaves nothing behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The state letter of a process, if there is such a process.
+pub(crate) fn state(pid: i32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// Waits until processes are gone; their parent may have yet to take notice.
+pub(crate) fn until_gone(pids: &[i32]) {
+    for &pid in pids {
+        until("the end of a process", || {
+            matches!(state(pid), None | Some('Z' | 'X'))
+        });
+    }
+}
