@@ -62,6 +62,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     StartRank(StartRankOptions),
+    /// What outlives `mq run` if that is killed
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    GuardRanks,
     /// Tell which structure an application would gain from, by how much, and why
     Advise(AdviseOptions),
     /// Generate a trace

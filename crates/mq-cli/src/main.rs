@@ -55,6 +55,8 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         Command::Run(options) => return run::run(options),
         #[cfg(target_os = "linux")]
         Command::StartRank(options) => return Ok(run::start_rank(options)),
+        #[cfg(target_os = "linux")]
+        Command::GuardRanks => return Ok(run::guard_ranks()),
         Command::Advise(options) => return advise::run(options).map(exit_code),
         Command::Stats(options) => stats::run(options)?,
         Command::Generate(generate) => match &generate.command {

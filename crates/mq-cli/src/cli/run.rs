@@ -18,8 +18,8 @@ end gets one. A single process without label is passed on byte by byte.
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on. Each process has
 its own process group: what it starts there gets the signals too and is killed when all ranks have
-ended. If mq itself is killed, the ranks are as well (but not what they started, nor programs that
-change their user when they start).
+ended. If mq itself is killed, all of these are as well (but not programs that change their user when
+they start).
 
 Examples:
   mq run -n 4 -- ./program --its --options

@@ -1,6 +1,7 @@
 //! `mq run`: the processes of a program on this machine, watched over by one thread that sleeps until
 //! one of them writes or ends, a signal comes, or it is time.
 
+mod guard;
 mod lines;
 mod output;
 mod ranks;
@@ -17,6 +18,8 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use self::guard::Guard;
+pub(crate) use self::guard::guard_ranks;
 use self::output::Output;
 use self::refusals::Refusals;
 use self::signals::Signals;
@@ -44,12 +47,14 @@ fn launch(options: &RunOptions) -> io::Result<u8> {
     // Before the first rank starts, so that no end and no signal is missed.
     let signals = Signals::held()?;
     let refusals = Refusals::new()?;
+    // Before the segment, which is the ranks' alone.
+    let guard = Guard::start()?;
     let segment = segment::segment_for(options.processes)?;
     let Started {
         ranks,
         pipes,
         input,
-    } = start::all(options, terminal::input(), &segment, &refusals)?;
+    } = start::all(options, guard, terminal::input(), &segment, &refusals)?;
     let terminal = input.map(Terminal::new).transpose()?;
     if terminal.is_none() {
         start::give_away_input()?;

@@ -6,6 +6,7 @@ use std::process::Child;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::guard::Guard;
 use super::signals;
 
 /// What shells add to the number of the signal that killed a command.
@@ -50,17 +51,26 @@ impl Member {
     }
 }
 
-/// The processes, by rank. Those that have ended are not taken notice of by the kernel's measure until
-/// the last one has ended (they stay zombies): so a process group that is sent a signal is always the
+/// The processes, by rank. Those that have ended stay zombies until the last one has ended: so a process group that is sent a signal is always the
 /// rank's, never another that got its number. Dropping kills what is left.
-#[derive(Default)]
 pub(super) struct Ranks {
     members: Vec<Member>,
+    guard: Option<Guard>,
 }
 
 impl Ranks {
+    /// No ranks yet.
+    pub(super) fn new(guard: Guard) -> Self {
+        let members = Vec::new();
+        let guard = Some(guard);
+        Self { members, guard }
+    }
+
     /// Adds the next rank: a process that leads its own process group.
     pub(super) fn add(&mut self, process: Child) {
+        if let Some(guard) = &mut self.guard {
+            guard.add(process.id());
+        }
         let ended = false;
         self.members.push(Member { process, ended });
     }
@@ -105,6 +115,8 @@ impl Ranks {
     /// Kills all that is left of the ranks and what they have started, and waits for the ranks' end.
     pub(super) fn clear(&mut self) {
         self.send(Signal::KILL);
+        // Before the groups' numbers can be another's.
+        self.guard = None;
         for mut member in self.members.drain(..) {
             let _ = member.process.wait();
         }

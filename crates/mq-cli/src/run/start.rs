@@ -10,6 +10,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
 };
 
+use super::guard::Guard;
 use super::output::Stream;
 use super::ranks::Ranks;
 use super::refusals::{self, Refusals};
@@ -18,7 +19,7 @@ use crate::cli::{RunOptions, StartRankOptions};
 use crate::say;
 
 /// This program, also if its file has been replaced since it was started.
-const THIS: &str = "/proc/self/exe";
+pub(super) const THIS: &str = "/proc/self/exe";
 /// Descriptors that the launcher needs beside those of the ranks.
 const OWN_FILES: u64 = 32;
 
@@ -40,6 +41,7 @@ pub(super) struct Started {
 /// Starts all ranks; if one cannot be started, the others are killed again. Rank 0 reads `input`.
 pub(super) fn all(
     options: &RunOptions,
+    guard: Guard,
     input: Stdio,
     segment: &Segment,
     refusals: &Refusals,
@@ -47,7 +49,7 @@ pub(super) fn all(
     let open_files = raise_open_files(options.processes)?;
     let mut input = Some(input);
     let mut started = Started {
-        ranks: Ranks::default(),
+        ranks: Ranks::new(guard),
         pipes: Vec::new(),
         input: None,
     };

@@ -1,5 +1,6 @@
 //! Signals that the launcher gets.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -57,8 +58,7 @@ fn a_signal_that_ends_the_ranks_ends_the_run_with_one_sentence() {
 
 #[test]
 fn ranks_stop_and_go_on_with_the_launcher() {
-    let script = "echo $$; trap 'echo over; exit 0' USR1; while :; do sleep 0.01; done";
-    let launcher = shell(&["-n", "2", "--label", "never"], script);
+    let launcher = shell(&["-n", "2", "--label", "never"], "echo $$; exec sleep 1000");
     let pids = launcher.pids(2);
     launcher.signal(Signal::TSTP);
     until("the launcher's stop", || state(launcher.pid()) == Some('T'));
@@ -69,9 +69,8 @@ fn ranks_stop_and_go_on_with_the_launcher() {
     for &pid in &pids {
         until("a rank's going on", || state(pid) != Some('T'));
     }
-    launcher.signal(Signal::USR1);
-    let run = launcher.finish();
-    assert_eq!((run.code(), run.stdout.as_str()), (0, "over\nover\n"));
+    launcher.signal(Signal::TERM);
+    assert_eq!(launcher.finish().code(), 128 + 15);
 }
 
 #[test]
@@ -85,6 +84,38 @@ fn a_stopped_rank_is_ended_too() {
     );
     let run = shell(&["-n", "2", "--grace", "1000"], &script).finish();
     assert_eq!(run.code(), 3);
+}
+
+#[test]
+fn at_a_terminal_rank_0_reads_what_is_typed_and_ctrl_c_ends_all() {
+    let script = "test $MQ_RANK = 1 || read -r line; echo \"got $line\"; exec sleep 1000";
+    let mq = format!("{} run -n 2 -- sh -c '{script}'", env!("CARGO_BIN_EXE_mq"));
+    // `script` gives it a terminal, and types.
+    let mut terminal = Command::new("script");
+    let terminal = terminal.args(["-qec", &mq, "/dev/null"]);
+    let mut terminal = terminal
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut keyboard = terminal.stdin.take().expect("piped");
+    let mut screen = BufReader::new(terminal.stdout.take().expect("piped"));
+    keyboard.write_all(b"hello\n").expect("typed");
+    let mut left = vec!["[0] got hello", "[1] got "];
+    for line in screen.by_ref().lines() {
+        let line = line.expect("UTF-8");
+        left.retain(|expected| line.trim_end_matches('\r') != *expected);
+        if left.is_empty() {
+            keyboard.write_all(b"\x03").expect("typed");
+            break;
+        }
+    }
+    let mut status = None;
+    until("the end", || {
+        status = terminal.try_wait().expect("a child");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(128 + 2));
 }
 
 #[test]
@@ -108,6 +139,15 @@ fn ranks_die_with_a_launcher_that_is_killed() {
     launcher.signal(Signal::KILL);
     until_gone(&pids);
     assert!(launcher.finish().status.code().is_none());
+}
+
+#[test]
+fn what_ranks_have_started_dies_with_a_launcher_that_is_killed() {
+    let script = "sh -c 'echo $$; while :; do sleep 1000; done' & echo $$; wait";
+    let launcher = shell(&["-n", "3", "--label", "never"], script);
+    let pids = launcher.pids(6);
+    launcher.signal(Signal::KILL);
+    until_gone(&pids);
 }
 
 #[test]

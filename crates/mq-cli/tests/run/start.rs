@@ -193,10 +193,10 @@ fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
 }
 
 #[test]
-fn the_ranks_first_step_is_no_command_for_people() {
+fn what_the_launcher_calls_itself_with_is_not_in_the_help() {
     let mut help = Command::new(env!("CARGO_BIN_EXE_mq"));
     let help = help.arg("--help").output().expect("mq starts");
     let help = String::from_utf8(help.stdout).expect("UTF-8");
     assert!(help.contains("mq run -n 4"), "{help}");
-    assert!(!help.contains("start-rank"), "{help}");
+    assert!(!help.contains("-rank"), "{help}");
 }
