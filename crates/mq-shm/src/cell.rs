@@ -14,13 +14,8 @@
 
 use crate::sync::{AtomicU32, Guarded};
 
-/// Bytes of message in a cell.
-#[cfg(not(loom))]
-pub const CELL_PAYLOAD: usize = 16 * 1024 - CELL_HEADER;
-#[cfg(loom)]
-pub const CELL_PAYLOAD: usize = 64;
-#[cfg(not(loom))]
-const CELL_HEADER: usize = 64;
+/// Bytes of message in a cell, which has 16 KiB.
+pub const CELL_PAYLOAD: usize = if cfg!(loom) { 64 } else { 16 * 1024 - 64 };
 
 /// What a cell says of its content.
 #[repr(C)]

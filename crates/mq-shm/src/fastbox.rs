@@ -16,16 +16,10 @@ use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 
 /// Slots of a box.
-#[cfg(not(loom))]
-pub(crate) const SLOTS: u32 = 15;
-#[cfg(loom)]
-pub(crate) const SLOTS: u32 = 2;
+pub(crate) const SLOTS: u32 = if cfg!(loom) { 2 } else { 15 };
 
-/// Bytes of message in a slot.
-#[cfg(not(loom))]
-pub const BOX_PAYLOAD: usize = 232;
-#[cfg(loom)]
-pub const BOX_PAYLOAD: usize = 8;
+/// Bytes of message in a slot, which has 256.
+pub const BOX_PAYLOAD: usize = if cfg!(loom) { 8 } else { 232 };
 
 /// Bytes of message that share the first line of a slot with its header.
 pub const LINE_PAYLOAD: usize = 40;

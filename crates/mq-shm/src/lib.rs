@@ -34,6 +34,8 @@ mod index;
 pub mod large;
 pub mod layout;
 pub mod liveness;
+#[cfg(all(loom, test))]
+mod models;
 mod part;
 mod place;
 mod pool;
@@ -51,3 +53,5 @@ pub use large::single_copy::{Copied, Remote};
 pub use large::{Pulled, Pushed, RingId};
 pub use layout::Geometry;
 pub use segment::{Heap, Mapped};
+#[cfg(feature = "steps")]
+pub use steps::STEPS;

@@ -102,6 +102,13 @@ pub(crate) fn left(place: &Place, how: Gone) {
     place.state.store(state as u32, Ordering::Release);
 }
 
+/// Says that a process has died, unless it has left.
+pub(crate) fn ended(place: &Place) {
+    if State::of(place) != State::Left {
+        left(place, Gone::Died);
+    }
+}
+
 /// What one process knows of the lives of the others.
 #[derive(Debug)]
 pub(crate) struct Watch {

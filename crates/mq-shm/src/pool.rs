@@ -56,6 +56,16 @@ impl Pool {
         self.out_to[process.index()]
     }
 
+    #[cfg(all(loom, test))]
+    pub(crate) fn free_cells(&self) -> Vec<usize> {
+        self.free.iter().map(|cell| cell.index()).collect()
+    }
+
+    /// Cells that are on their way to anyone, or with someone.
+    pub(crate) fn out(&self) -> u32 {
+        self.out_to.iter().sum()
+    }
+
     /// Fetches what others have brought back.
     pub(crate) fn collect<M: Memory>(&mut self, memory: &M) -> Result<(), ShmError> {
         let geometry = *memory.geometry();

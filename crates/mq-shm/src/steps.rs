@@ -3,9 +3,21 @@
 //! With the feature `steps` a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills itself with
 //! SIGKILL when it comes to that step for the first or the Nth time. Without the feature a step is nothing.
 
-/// Every step. Their names are what `MQ_DIE` takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+macro_rules! steps {
+    ($($(#[$meaning:meta])* $step:ident,)*) => {
+        /// Every step. Their names are what `MQ_DIE` takes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Step {
+            $($(#[$meaning])* $step,)*
+        }
+
+        /// The names of all steps.
+        #[cfg(feature = "steps")]
+        pub const STEPS: &[&str] = &[$(stringify!($step)),*];
+    };
+}
+
+steps! {
     /// A process has its number, and nobody knows it yet.
     Joining,
     /// A process has joined.

@@ -8,9 +8,8 @@
 
 use core::time::Duration;
 
-use rustix::thread::futex;
 #[cfg(not(loom))]
-use rustix::thread::{MembarrierCommand, membarrier};
+use rustix::thread::{MembarrierCommand, futex, membarrier};
 
 use crate::place::Place;
 use crate::sync::{AtomicU32, Ordering, compiler_fence, fence, spin_loop};

@@ -248,7 +248,7 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Whether a poll would find something, or cells have come back.
-    fn anything_new(&self) -> bool {
+    pub(crate) fn anything_new(&self) -> bool {
         !self.shadow.is_empty()
             || !self.place.queue.0.is_empty()
             || !self.place.returns.0.is_empty()
@@ -279,6 +279,21 @@ impl<M: Memory> Endpoint<M> {
             }
         }
         Ok(found)
+    }
+
+    /// Cells of this process that are on their way, or with a receiver.
+    ///
+    /// # Errors
+    /// [`ShmError::Corrupt`] if the segment is damaged.
+    pub fn cells_out(&mut self) -> Result<u32, ShmError> {
+        self.pool.collect(&self.memory)?;
+        Ok(self.pool.out())
+    }
+
+    /// The cells at hand.
+    #[cfg(all(loom, test))]
+    pub(crate) fn free_cells(&self) -> Vec<usize> {
+        self.pool.free_cells()
     }
 
     /// How a process has ended, as far as is known here.

@@ -8,12 +8,9 @@ use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 
 /// Buffers of a ring.
-pub(crate) const BUFFERS: u32 = 8;
+pub(crate) const BUFFERS: u32 = if cfg!(loom) { 2 } else { 8 };
 /// Bytes of a buffer.
-#[cfg(not(loom))]
-pub(crate) const BUFFER_BYTES: usize = 32 * 1024;
-#[cfg(loom)]
-pub(crate) const BUFFER_BYTES: usize = 8;
+pub(crate) const BUFFER_BYTES: usize = if cfg!(loom) { 8 } else { 32 * 1024 };
 
 /// One of a process's rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,6 +28,7 @@ use crate::fastbox::FastBox;
 use crate::index::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, PAGE};
+use crate::liveness;
 use crate::place::Place;
 use crate::segment::{Memory, Part, header};
 
@@ -178,6 +179,17 @@ impl Mapped {
     #[must_use]
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
+    }
+
+    /// Says that a process has ended, for the one that has started it and waited for it. The others find out by
+    /// themselves unless it ended before it joined.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`].
+    pub fn ended(&self, process: Process) -> Result<(), ShmError> {
+        self.geometry.check(process)?;
+        liveness::ended(self.place(process));
+        Ok(())
     }
 
     /// Bytes of memory behind the segment at present, the header's included.

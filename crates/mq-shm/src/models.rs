@@ -1,0 +1,298 @@
+//! The edges between processes, each with two or three threads in every interleaving and with every value
+//! that a weak memory allows: `ci/loom.sh`. The labels are those of `docs/memory-model.md`.
+//!
+//! A [`Guarded`](crate::sync::Guarded) that two threads touch without an edge between them fails a model by
+//! itself; so do a message that is lost, doubled or changed, and an order that is not the sender's.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use crate::channel::Tuning;
+use crate::index::Process;
+use crate::large::ring::BUFFER_BYTES;
+use crate::liveness::{self, Gone};
+use crate::segment::{Heap, Memory};
+use crate::wait::{self, Fences};
+use crate::{Arrival, Endpoint, Geometry, Options, Policy, Pulled, Pushed, Sent};
+
+type Member = Endpoint<Arc<Heap>>;
+
+const ALICE: Process = Process(0);
+const BOB: Process = Process(1);
+
+fn segment(processes: u32, cells: u32) -> Arc<Heap> {
+    Heap::new(Geometry::with_cells(processes, cells).unwrap())
+}
+
+fn member(segment: &Arc<Heap>, process: Process, policy: Policy) -> Member {
+    let tuning = Tuning {
+        box_after: 0,
+        low_water: 0,
+        ..Tuning::default()
+    };
+    let options = Options {
+        policy,
+        tuning,
+        ..Options::default()
+    };
+    Endpoint::join(Arc::clone(segment), process, options).unwrap()
+}
+
+/// Sends a message that says its number, until there is room for it.
+fn send(from: &mut Member, to: Process, number: u64) {
+    while from
+        .try_send(to, [number, 0], &number.to_ne_bytes(), 0)
+        .unwrap()
+        != Sent::Whole
+    {
+        thread::yield_now();
+    }
+}
+
+/// The sender and number of the next message, if there is one; its content has to be right.
+fn take(at: &mut Member) -> Option<(Process, u64)> {
+    let Arrival::Message(message) = at.poll().unwrap()? else {
+        panic!("nobody has ended")
+    };
+    let mut content = [0; 8];
+    assert_eq!(message.copy_to(&mut content), 8);
+    assert_eq!(u64::from_ne_bytes(content), message.header()[0]);
+    Some((message.source(), message.header()[0]))
+}
+
+fn await_message(at: &mut Member) -> (Process, u64) {
+    loop {
+        match take(at) {
+            Some(message) => return message,
+            None => thread::yield_now(),
+        }
+    }
+}
+
+/// CHAIN: two senders at one queue. Each one's messages come in its order, whole, once.
+#[test]
+fn two_senders_meet_at_a_queue() {
+    loom::model(|| {
+        let segment = segment(3, 2);
+        let mut receiver = member(&segment, Process(2), Policy::Shared);
+        let senders: Vec<_> = [ALICE, BOB]
+            .into_iter()
+            .map(|me| {
+                let mut sender = member(&segment, me, Policy::Shared);
+                let count = if me == ALICE { 2 } else { 1 };
+                thread::spawn(move || {
+                    for number in 0..count {
+                        send(&mut sender, Process(2), number);
+                    }
+                    sender
+                })
+            })
+            .collect();
+        let mut next = [0; 2];
+        for _ in 0..3 {
+            let (from, number) = await_message(&mut receiver);
+            assert_eq!(number, next[from.index()]);
+            next[from.index()] += 1;
+        }
+        assert_eq!(take(&mut receiver), None);
+        for sender in senders {
+            drop(sender.join().unwrap());
+        }
+    });
+}
+
+/// CHAIN, the other way: a cell that comes back is written again only when it was read.
+#[test]
+fn a_cell_comes_back_and_is_used_again() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut receiver = member(&segment, BOB, Policy::Shared);
+        let mut sender = member(&segment, ALICE, Policy::Shared);
+        let sender = thread::spawn(move || {
+            for number in 0..4 {
+                send(&mut sender, BOB, number);
+            }
+            sender
+        });
+        for number in 0..4 {
+            assert_eq!(await_message(&mut receiver), (ALICE, number));
+        }
+        drop(sender.join().unwrap());
+    });
+}
+
+/// SLOT and CREDIT: a box of two slots, gone through more than once, and the queue when it is full.
+#[test]
+fn a_box_goes_round() {
+    loom::model(|| {
+        let segment = segment(2, 4);
+        let mut receiver = member(&segment, BOB, Policy::AdaptiveShared);
+        let mut sender = member(&segment, ALICE, Policy::AdaptiveShared);
+        // The first message announces the box.
+        send(&mut sender, BOB, 0);
+        assert_eq!(take(&mut receiver), Some((ALICE, 0)));
+        receiver.want(Some(ALICE)).unwrap();
+        let sender = thread::spawn(move || {
+            for number in 1..5 {
+                send(&mut sender, BOB, number);
+            }
+            sender
+        });
+        for number in 1..5 {
+            assert_eq!(await_message(&mut receiver), (ALICE, number));
+        }
+        drop(sender.join().unwrap());
+    });
+}
+
+/// SLEEP: either the receiver sees the message before it sleeps, or the sender sees that it sleeps.
+fn nobody_sleeps_through_a_message(policy: Policy) {
+    loom::model(move || {
+        let segment = segment(2, 2);
+        let mut receiver = member(&segment, BOB, policy);
+        let mut sender = member(&segment, ALICE, policy);
+        send(&mut sender, BOB, 0);
+        assert_eq!(take(&mut receiver), Some((ALICE, 0)));
+        let sender = thread::spawn(move || {
+            send(&mut sender, BOB, 1);
+            sender
+        });
+        let place = segment.place(BOB);
+        wait::lie_down(place, Fences::Both);
+        let seen = receiver.anything_new();
+        drop(sender.join().unwrap());
+        let woken = place.asleep.load(crate::sync::Ordering::Relaxed) == 0;
+        assert!(seen || woken);
+    });
+}
+
+#[test]
+fn nobody_sleeps_through_a_message_in_the_queue() {
+    nobody_sleeps_through_a_message(Policy::Shared);
+}
+
+#[test]
+fn nobody_sleeps_through_a_message_in_a_box() {
+    nobody_sleeps_through_a_message(Policy::AdaptiveShared);
+}
+
+/// SLEEP, the other way: a sender without a cell does not sleep through one that comes back.
+#[test]
+fn nobody_sleeps_through_a_cell_that_comes_back() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut receiver = member(&segment, BOB, Policy::Shared);
+        let mut sender = member(&segment, ALICE, Policy::Shared);
+        for number in 0..2 {
+            send(&mut sender, BOB, number);
+        }
+        let receiver = thread::spawn(move || {
+            assert_eq!(take(&mut receiver), Some((ALICE, 0)));
+            receiver
+        });
+        let place = segment.place(ALICE);
+        wait::lie_down(place, Fences::Both);
+        let seen = sender.anything_new();
+        drop(receiver.join().unwrap());
+        let woken = place.asleep.load(crate::sync::Ordering::Relaxed) == 0;
+        assert!(seen || woken);
+    });
+}
+
+/// JOIN and CHAIN: a receiver ends somewhere between taking and returning cells. The owner gets each back once.
+#[test]
+fn cells_of_an_owner_outlive_their_receiver() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut receiver = member(&segment, BOB, Policy::Shared);
+        let mut sender = member(&segment, ALICE, Policy::Shared);
+        for number in 0..2 {
+            send(&mut sender, BOB, number);
+        }
+        let shared = Arc::clone(&segment);
+        let receiver = thread::spawn(move || {
+            // One is returned, the other is in its hands.
+            assert_eq!(take(&mut receiver), Some((ALICE, 0)));
+            liveness::left(shared.place(BOB), Gone::Died);
+            receiver
+        });
+        while sender.check_peers().unwrap() == 0 {
+            thread::yield_now();
+        }
+        let Some(Arrival::Gone(BOB, Gone::Died)) = sender.poll().unwrap() else {
+            panic!()
+        };
+        let mut free = sender.free_cells();
+        free.sort_unstable();
+        assert_eq!(free, [0, 1]);
+        drop(receiver.join().unwrap());
+    });
+}
+
+/// JOIN: whoever is seen to have left has sent all that it sent.
+#[test]
+fn the_last_words_of_a_process_arrive() {
+    for policy in [Policy::Shared, Policy::AdaptiveShared] {
+        loom::model(move || {
+            let segment = segment(2, 2);
+            let mut receiver = member(&segment, BOB, policy);
+            let mut sender = member(&segment, ALICE, policy);
+            send(&mut sender, BOB, 0);
+            assert_eq!(take(&mut receiver), Some((ALICE, 0)));
+            let sender = thread::spawn(move || {
+                send(&mut sender, BOB, 1);
+                drop(sender);
+            });
+            let mut heard = 1;
+            loop {
+                receiver.check_peers().unwrap();
+                match receiver.poll().unwrap() {
+                    Some(Arrival::Message(message)) => {
+                        assert_eq!(message.header()[0], heard);
+                        heard += 1;
+                    }
+                    Some(Arrival::Gone(..)) => break,
+                    None => thread::yield_now(),
+                }
+            }
+            assert_eq!(heard, 2);
+            sender.join().unwrap();
+        });
+    }
+}
+
+/// RING-FILL and RING-EMPTY: more buffers than the ring has.
+#[test]
+fn a_ring_goes_round() {
+    const BYTES: usize = BUFFER_BYTES * 3 + 1;
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut receiver = member(&segment, BOB, Policy::Shared);
+        let mut sender = member(&segment, ALICE, Policy::Shared);
+        let message: Vec<u8> = (0..BYTES as u8).collect();
+        let (ring, first) = sender.take_ring(BOB).unwrap().unwrap();
+        let sender = thread::spawn({
+            let message = message.clone();
+            move || {
+                let mut done = 0;
+                while let Pushed::Upto(now) = sender.push(ring, &message, done).unwrap() {
+                    done = now;
+                    thread::yield_now();
+                }
+                sender
+            }
+        });
+        let (mut done, mut received) = (0, vec![0; BYTES]);
+        while let Pulled::Upto(now) = receiver
+            .pull(ALICE, ring, first, 0, &mut received, done)
+            .unwrap()
+        {
+            done = now;
+            thread::yield_now();
+        }
+        assert_eq!(received, message);
+        let mut sender = sender.join().unwrap();
+        assert!(sender.free_ring(ring));
+    });
+}

@@ -1,0 +1,328 @@
+//! A program for several processes that talk to each other by every way there is, and check what they hear.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::env;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mq_shm::channel::Tuning;
+use mq_shm::liveness::Gone;
+use mq_shm::wait::{Idle, Patience};
+use mq_shm::{
+    Arrival, Copied, Endpoint, Mapped, Options, Policy, Process, Pulled, Pushed, Remote, RingId,
+    Sent,
+};
+
+/// Ends the test if it hangs.
+pub(crate) fn watchdog(seconds: u64) {
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(seconds));
+        eprintln!("{} hangs", env::args().collect::<Vec<_>>().join(" "));
+        std::process::abort();
+    });
+}
+
+/// Starts this program again as process `me` of a segment, to run the test `test`.
+pub(crate) fn spawn(segment: &Mapped, test: &str, me: u32, settings: &[(&str, &str)]) -> Child {
+    let file = rustix::io::dup(segment.file()).unwrap();
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .args([test, "--exact", "--nocapture"])
+        .env("MQ_TEST_FILE", file.as_raw_fd().to_string())
+        .env("MQ_TEST_PROCESS", me.to_string())
+        .env_remove("MQ_DIE")
+        .envs(settings.iter().copied())
+        .stdout(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// The endpoint of a process that was started by [`spawn`]; nothing in the test itself.
+pub(crate) fn spawned(options: Options) -> Option<Endpoint> {
+    let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
+    let (file, me) = (number("MQ_TEST_FILE")?, number("MQ_TEST_PROCESS")?);
+    // SAFETY: it was inherited for this, and nothing else in this program knows of it.
+    #[allow(unsafe_code)]
+    let file = unsafe { OwnedFd::from_raw_fd(file as i32) };
+    let memory = Mapped::open(file, "the test's segment").unwrap();
+    Some(Endpoint::join(memory, Process(me), options).unwrap())
+}
+
+/// Fastboxes after three messages, and sleep at the first occasion.
+pub(crate) fn options(policy: Policy, single_copy: bool) -> Options {
+    let tuning = Tuning {
+        box_after: 3,
+        ..Tuning::default()
+    };
+    let patience = Patience {
+        spins: 2,
+        yields: 2,
+        sleep: Duration::from_millis(20),
+    };
+    Options {
+        policy,
+        tuning,
+        single_copy,
+        patience: Some(patience),
+        ..Options::default()
+    }
+}
+
+/// Kinds of messages, in the second word of the header.
+const PLAIN: u64 = 0;
+const LARGE: u64 = 1;
+const NO_COPY: u64 = 2;
+const RING: u64 = 3;
+const FINISHED: u64 = 4;
+
+const LARGE_BYTES: usize = 700_000;
+
+fn bytes(number: u64) -> Vec<u8> {
+    let len = match number % 7 {
+        0 => 0,
+        1 => 8,
+        2 => 33,
+        3 => 200,
+        4 => 5_000,
+        5 => 40_000,
+        _ => return vec![number as u8; LARGE_BYTES],
+    };
+    vec![number as u8; len]
+}
+
+/// What is under way with another process.
+#[derive(Default)]
+struct Peer {
+    gone: Option<Gone>,
+    /// Answers that are due to it, before anything else.
+    answers: Vec<([u64; 2], Vec<u8>)>,
+    sent: u64,
+    /// What is being sent, as far as it has been.
+    message: Option<(Vec<u8>, usize)>,
+    /// What it is to read, until it has.
+    large: Option<Vec<u8>>,
+    pushing: Option<(Option<RingId>, usize)>,
+    received: u64,
+    part: Vec<u8>,
+    pulling: Option<Pull>,
+    bulk: Vec<u8>,
+}
+
+/// A large message that comes through a ring, but for its first bytes.
+struct Pull {
+    /// The ring and the number of its first buffer, once they are known.
+    ring: Option<(RingId, u64)>,
+    skipped: usize,
+    done: usize,
+}
+
+/// What a process has heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) messages: u64,
+    pub(crate) gone: Option<Gone>,
+}
+
+/// Sends `count` messages to each other process and receives as many, as long as they live.
+pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
+    let processes = endpoint.geometry().processes();
+    let me = endpoint.me();
+    let mut peers: Vec<Peer> = (0..processes).map(|_| Peer::default()).collect();
+    endpoint.want(None).unwrap();
+    let mut idle = Idle::default();
+    let mut looked = Instant::now();
+    loop {
+        let mut moved = hear(endpoint, &mut peers);
+        let mut done = true;
+        for number in (0..processes).filter(|&number| number != me.0) {
+            let peer = &mut peers[number as usize];
+            if peer.gone.is_none() {
+                moved |= go_on(endpoint, Process(number), peer, count);
+            }
+            let spoken = peer.sent == count && peer.message.is_none() && peer.answers.is_empty();
+            let settled = peer.large.is_none() && peer.pushing.is_none();
+            done &= peer.gone.is_some() || (spoken && settled && peer.received == count);
+        }
+        if done {
+            return peers
+                .into_iter()
+                .map(|peer| Heard {
+                    messages: peer.received,
+                    gone: peer.gone,
+                })
+                .collect();
+        }
+        if moved {
+            idle.reset();
+        } else {
+            endpoint.rest(&mut idle).unwrap();
+        }
+        if looked.elapsed() > Duration::from_millis(5) {
+            endpoint.check_peers().unwrap();
+            looked = Instant::now();
+        }
+    }
+}
+
+fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
+    let (from, kind) = match endpoint.poll().unwrap() {
+        None => return false,
+        Some(Arrival::Gone(process, how)) => {
+            let peer = &mut peers[process.index()];
+            *peer = Peer {
+                received: peer.received,
+                gone: Some(how),
+                ..Peer::default()
+            };
+            return true;
+        }
+        Some(Arrival::Message(message)) => {
+            let peer = &mut peers[message.source().index()];
+            assert_eq!(message.offset(), peer.part.len() as u64);
+            message.append_to(&mut peer.part);
+            if (peer.part.len() as u64) < message.total() {
+                return true;
+            }
+            (message.source(), message.header())
+        }
+    };
+    let peer = &mut peers[from.index()];
+    let content = std::mem::take(&mut peer.part);
+    let word = |at: usize| u64::from_ne_bytes(content[at * 8..at * 8 + 8].try_into().unwrap());
+    match kind[1] {
+        PLAIN => {
+            assert_eq!(kind[0], peer.received, "from {from}");
+            assert_eq!(content, bytes(peer.received), "from {from}");
+            peer.received += 1;
+        }
+        LARGE => {
+            assert_eq!(kind[0], peer.received, "from {from}");
+            peer.bulk = vec![0; word(1) as usize];
+            let remote = Remote {
+                address: word(0),
+                bytes: word(1),
+            };
+            match endpoint.read(from, remote, &mut peer.bulk).unwrap() {
+                Copied::All => received_large(peer),
+                Copied::Refused(done) => {
+                    peer.answers.push(([done as u64, NO_COPY], Vec::new()));
+                    peer.pulling = Some(Pull {
+                        ring: None,
+                        skipped: done,
+                        done,
+                    });
+                }
+            }
+        }
+        NO_COPY => peer.pushing = Some((None, kind[0] as usize)),
+        RING => {
+            let pull = peer.pulling.as_mut().expect("it was asked for");
+            pull.ring = Some((RingId(word(0) as u32), word(1)));
+        }
+        FINISHED => {
+            peer.large = None;
+            if let Some((Some(ring), _)) = peer.pushing.take() {
+                assert!(endpoint.free_ring(ring), "it was emptied");
+            }
+        }
+        other => panic!("a message of kind {other}"),
+    }
+    true
+}
+
+fn received_large(peer: &mut Peer) {
+    assert_eq!(peer.bulk, bytes(peer.received));
+    peer.received += 1;
+    peer.bulk.clear();
+    peer.answers.push(([0, FINISHED], Vec::new()));
+}
+
+/// Does what can be done with a process at present.
+fn go_on(endpoint: &mut Endpoint, to: Process, peer: &mut Peer, count: u64) -> bool {
+    move_large(endpoint, to, peer);
+    if peer.message.is_none() && !peer.answers.is_empty() {
+        let (header, content) = peer.answers[0].clone();
+        // An answer fits a cell.
+        if send(endpoint, to, header, &content, 0) == Some(content.len()) {
+            peer.answers.remove(0);
+            return true;
+        }
+        return false;
+    }
+    if peer.large.is_some() || peer.sent == count {
+        return false;
+    }
+    let (message, done) = peer.message.get_or_insert_with(|| (bytes(peer.sent), 0));
+    if message.len() == LARGE_BYTES {
+        let remote = endpoint.expose(message);
+        let content = [remote.address.to_ne_bytes(), remote.bytes.to_ne_bytes()].concat();
+        if send(endpoint, to, [peer.sent, LARGE], &content, 0) != Some(content.len()) {
+            return false;
+        }
+        peer.large = peer.message.take().map(|(message, _)| message);
+        peer.sent += 1;
+        return true;
+    }
+    let before = *done;
+    match send(endpoint, to, [peer.sent, PLAIN], message, *done) {
+        Some(now) if now == message.len() => {
+            peer.message = None;
+            peer.sent += 1;
+            true
+        }
+        Some(now) => {
+            *done = now;
+            now > before
+        }
+        None => false,
+    }
+}
+
+fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
+    if let Some((ring, done)) = peer.pushing {
+        let message = peer.large.as_ref().expect("it is not finished");
+        if let Some(ring) = ring {
+            peer.pushing = match endpoint.push(ring, message, done) {
+                Ok(Pushed::Upto(done)) => Some((Some(ring), done)),
+                Ok(Pushed::All) => Some((Some(ring), message.len())),
+                Err(_) => None,
+            };
+        } else if let Ok(Some((ring, first))) = endpoint.take_ring(to) {
+            let content = [u64::from(ring.0).to_ne_bytes(), first.to_ne_bytes()].concat();
+            peer.answers.push(([0, RING], content));
+            peer.pushing = Some((Some(ring), done));
+        }
+    }
+    if let Some(pull) = &mut peer.pulling
+        && let Some((ring, first)) = pull.ring
+    {
+        let into = &mut peer.bulk;
+        match endpoint
+            .pull(to, ring, first, pull.skipped, into, pull.done)
+            .unwrap()
+        {
+            Pulled::All => {
+                peer.pulling = None;
+                received_large(peer);
+            }
+            Pulled::Upto(done) => pull.done = done,
+        }
+    }
+}
+
+/// How much of a message has been sent; nothing to one that has ended, which will be heard of.
+fn send(
+    endpoint: &mut Endpoint,
+    to: Process,
+    header: [u64; 2],
+    content: &[u8],
+    done: usize,
+) -> Option<usize> {
+    match endpoint.try_send(to, header, content, done) {
+        Ok(Sent::Whole) => Some(content.len()),
+        Ok(Sent::Upto(sent)) if content.is_empty() => (sent > 0).then_some(0),
+        Ok(Sent::Upto(sent)) => Some(sent),
+        Err(mq_shm::ShmError::Gone { .. }) => None,
+        Err(error) => panic!("to {to}: {error}"),
+    }
+}
