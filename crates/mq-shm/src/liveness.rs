@@ -159,7 +159,7 @@ impl Watch {
 
     fn dead(&mut self, process: Process, pid: u32, started: u64) -> bool {
         // Threads of one process have no number of their own, and die together.
-        let Some(pid) = Pid::from_raw(pid as i32) else {
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
             return false;
         };
         let descriptor = &mut self.descriptors[process.index()];

@@ -1,0 +1,170 @@
+//! Segments that are not what they should be, before they are opened and while they are used.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+
+use mq_shm::{
+    Arrival, Copied, Endpoint, Geometry, Mapped, Options, Policy, Process, Remote, ShmError,
+};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+
+fn opened(file: &File) -> Result<Mapped, ShmError> {
+    Mapped::open(OwnedFd::from(file.try_clone().unwrap()), "the file")
+}
+
+#[test]
+fn what_is_not_a_segment_is_refused() {
+    let mut file = tempfile::tempfile().unwrap();
+    assert!(matches!(opened(&file), Err(ShmError::Foreign { .. })));
+    file.write_all(&[b'x'; 8192]).unwrap();
+    let error = opened(&file).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the file is not a segment of mq: it begins with 0x7878787878787878"
+    );
+    let directory = File::open("/").unwrap();
+    assert!(opened(&directory).is_err());
+}
+
+#[test]
+fn a_segment_of_another_version_or_length_is_refused() {
+    let whole = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let mut head = [0; 256];
+    let original = File::from(whole.file().try_clone_to_owned().unwrap());
+    original.read_exact_at(&mut head, 0).unwrap();
+
+    let mut short = tempfile::tempfile().unwrap();
+    short.write_all(&head).unwrap();
+    let error = opened(&short).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the file is damaged: its length is 256"),
+        "{error}"
+    );
+
+    head[8] += 1;
+    short.rewind().unwrap();
+    short.write_all(&head).unwrap();
+    let error = opened(&short).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the file has layout version 2, this program has 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nobody_shortens_a_segment_that_others_use() {
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = File::from(segment.file().try_clone_to_owned().unwrap());
+    assert!(file.set_len(4096).is_err());
+}
+
+#[test]
+fn a_name_is_made_once_opened_often_and_forgotten() {
+    let name = format!("/mq-test-{}", std::process::id());
+    let geometry = Geometry::new(2).unwrap();
+    let first = Mapped::named(&name, geometry).unwrap();
+    let second = Mapped::named(&name, geometry).unwrap();
+    let error = Mapped::named(&name, Geometry::new(3).unwrap())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("number of processes is 2"), "{error}");
+    Mapped::forget(&name).unwrap();
+    assert!(!std::path::Path::new("/dev/shm").join(&name[1..]).exists());
+    let mut alice = Endpoint::join(first, Process(0), Options::default()).unwrap();
+    let mut bob = Endpoint::join(second, Process(1), Options::default()).unwrap();
+    let _ = alice.try_send(Process(1), [1, 2], b"x", 0).unwrap();
+    assert!(matches!(bob.poll().unwrap(), Some(Arrival::Message(_))));
+}
+
+#[test]
+fn memory_that_can_not_be_read_is_an_answer() {
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let other = Mapped::open(segment.file().try_clone_to_owned().unwrap(), "a copy").unwrap();
+    let bytes = *b"in this very process";
+    let alice = Endpoint::join(segment, Process(0), Options::default()).unwrap();
+    let mut bob = Endpoint::join(other, Process(1), Options::default()).unwrap();
+    let mut into = [0; 20];
+    let there = alice.expose(&bytes);
+    assert_eq!(bob.read(Process(0), there, &mut into).unwrap(), Copied::All);
+    assert_eq!(into, bytes);
+    let nowhere = Remote {
+        address: 16,
+        bytes: 20,
+    };
+    assert_eq!(
+        bob.read(Process(0), nowhere, &mut into).unwrap(),
+        Copied::Refused(0)
+    );
+    // From then on the pair uses the ring.
+    assert_eq!(
+        bob.read(Process(0), there, &mut into).unwrap(),
+        Copied::Refused(0)
+    );
+    assert!(bob.read(Process(9), there, &mut into).is_err());
+}
+
+/// Writes random words, mostly where a process looks, under two endpoints that go on sending and receiving. They
+/// may get wrong messages and errors; nothing else.
+#[test]
+fn bytes_that_nobody_should_have_written_do_no_harm() {
+    for seed in 0..60 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let geometry = Geometry::with_cells(3, 4).unwrap();
+        let segment = Mapped::create(geometry).unwrap();
+        let file = File::from(segment.file().try_clone_to_owned().unwrap());
+        let policy = Policy::ALL[seed as usize % 4];
+        let options = Options {
+            policy,
+            ..Options::default()
+        };
+        let mut members: Vec<_> = (0..2)
+            .map(|me| {
+                let copy = segment.file().try_clone_to_owned().unwrap();
+                let memory = Mapped::open(copy, "a copy").unwrap();
+                Endpoint::join(memory, Process(me), options).unwrap()
+            })
+            .collect();
+        let mut into = vec![0; 40_000];
+        for _ in 0..400 {
+            if random.random_ratio(1, 4) {
+                scribble(&file, geometry.bytes() as u64, &mut random);
+            }
+            let from = random.random_range(0..2);
+            let len = random.random_range(0..20_000);
+            let to = Process(random.random_range(0..3));
+            let _ = members[from].try_send(to, [1, 2], &into[..len], 0);
+            let receiver = &mut members[1 - from];
+            for _ in 0..random.random_range(0..4) {
+                if let Ok(Some(Arrival::Message(message))) = receiver.poll() {
+                    message.copy_to(&mut into);
+                }
+            }
+            let _ = receiver.check_peers();
+            let ring = mq_shm::RingId(random.random_range(0..6));
+            let first = random.random();
+            let _ = receiver.pull(Process(0), ring, first, 0, &mut into, 0);
+            let _ = receiver.cells_out();
+        }
+    }
+}
+
+fn scribble(file: &File, bytes: u64, random: &mut StdRng) {
+    // The entries and the first cells are where most of what is believed stands.
+    let end = if random.random_ratio(3, 4) {
+        4096 * 20
+    } else {
+        bytes
+    };
+    let at = random.random_range(4096..end) & !7;
+    let mut word = [0; 8];
+    match random.random_range(0..3_u32) {
+        0 => random.fill_bytes(&mut word),
+        1 => word[0] = random.random_range(0..16),
+        _ => word = [0xff; 8],
+    }
+    file.write_all_at(&word[..random.random_range(1..=8)], at)
+        .unwrap();
+}
