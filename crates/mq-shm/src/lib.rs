@@ -17,7 +17,10 @@
 //! | [`liveness`] | who is alive |
 //! | [`wait`] | what a process does while nothing arrives |
 //!
+//! It rests on what Linux has: memory files, futexes, descriptors of processes. Elsewhere the crate is empty.
+//!
 //! The protocol between processes, edge by edge, is in `docs/memory-model.md`.
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::disallowed_types,
     reason = "the lint sees through the names of sync.rs; ci/lint.sh looks that they are used"

@@ -62,6 +62,7 @@ fn launch(options: &RunOptions) -> io::Result<u8> {
     let watch = Watch {
         options,
         ranks,
+        segment,
         sources: pipes
             .into_iter()
             .map(|pipe| Source::new(pipe, options))

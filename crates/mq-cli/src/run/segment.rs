@@ -3,11 +3,14 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use mq_shm::{Geometry, Mapped, Process};
+use rustix::io::{FdFlags, fcntl_setfd};
 
 /// Memory that all processes of a run inherit, and that is gone with the last of them: it has no name
 /// that could stay behind.
 pub(super) struct Segment {
+    memory: Mapped,
+    /// The descriptor that the ranks inherit.
     file: OwnedFd,
 }
 
@@ -16,11 +19,21 @@ impl Segment {
     pub(super) fn variable(&self) -> String {
         format!("fd:{}", self.file.as_raw_fd())
     }
+
+    /// Tells the other ranks of one that has ended. They would find out by themselves, but for one that
+    /// ended before it had joined.
+    pub(super) fn ended(&self, rank: usize) {
+        // There is such a rank: the segment is for all of them.
+        let _ = self.memory.ended(Process(rank as u32));
+    }
 }
 
-/// The segment of a run of that many processes, empty as yet. Every child that is started from now on
+/// The segment of a run of that many processes. Every child that is started from now on
 /// inherits it; this process runs no other program than the ranks'.
-pub(super) fn segment_for(_processes: u32) -> io::Result<Segment> {
-    let file = memfd_create("mq-segment", MemfdFlags::empty())?;
-    Ok(Segment { file })
+pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
+    let geometry = Geometry::new(processes).map_err(io::Error::other)?;
+    let memory = Mapped::create(geometry).map_err(io::Error::other)?;
+    let file = memory.file().try_clone_to_owned()?;
+    fcntl_setfd(&file, FdFlags::empty())?;
+    Ok(Segment { memory, file })
 }

@@ -9,6 +9,7 @@ use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SI
 use super::output::{Output, Stream};
 use super::ranks::{End, Ranks};
 use super::refusals::{self, Refusals};
+use super::segment::Segment;
 use super::signals::{self, Signals};
 use super::source::{Source, Took};
 use super::terminal::Terminal;
@@ -23,6 +24,7 @@ const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 pub(super) struct Watch<'a> {
     pub(super) options: &'a RunOptions,
     pub(super) ranks: Ranks,
+    pub(super) segment: Segment,
     pub(super) sources: Vec<Source>,
     pub(super) terminal: Option<Terminal>,
     pub(super) signals: Signals,
@@ -148,6 +150,9 @@ impl Watch<'_> {
 
     fn heed_ends(&mut self) {
         let mut failed = self.ranks.look();
+        for (rank, _) in &failed {
+            self.segment.ended(*rank);
+        }
         failed.retain(|(_, end)| *end != End::Exited(0));
         if failed.is_empty() {
             return;

@@ -55,7 +55,7 @@ impl Mapped {
     /// no memory for the entries of the processes.
     pub fn create(geometry: Geometry) -> Result<Self, ShmError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("mq", flags).map_err(system("making a memory file"))?;
+        let file = memfd_create("mq-segment", flags).map_err(system("making a memory file"))?;
         Self::fill(&file, &geometry, "a new segment")?;
         // Nobody can pull memory from under those that have mapped it.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)
