@@ -13,14 +13,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
-quick=no parts=()
-for argument; do
-    case $argument in
-    --quick) quick=yes ;;
-    programs | suite | mpi4py | structures | switches) parts+=("$argument") ;;
-    *) die "unknown argument $argument; see the head of $0" ;;
-    esac
-done
+parse quick "programs suite mpi4py structures switches" "$@"
 folders=(pt2pt coll comm topo datatype errors threads)
 [ $quick = no ] || folders=(topo)
 if [ ${#parts[@]} -eq 0 ]; then

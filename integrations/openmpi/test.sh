@@ -10,14 +10,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
-quick=no parts=()
-for argument; do
-    case $argument in
-    --quick) quick=yes ;;
-    programs | mpi4py | structures | switches | applications) parts+=("$argument") ;;
-    *) die "unknown argument $argument; see the head of $0" ;;
-    esac
-done
+parse quick "programs mpi4py structures switches applications" "$@"
 if [ ${#parts[@]} -eq 0 ]; then
     parts=(programs mpi4py structures switches)
     [ $quick = yes ] || parts+=(applications)
