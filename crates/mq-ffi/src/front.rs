@@ -35,6 +35,11 @@ pub const MQ_FRONT_SLOT: u32 = u32::MAX - 1;
 const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 128;
 
+/// How many overflows an array bears after a search that went too far in it, before it gets more room: twice
+/// as many each time, between these.
+const LEAST_PATIENCE: u32 = 8;
+const MOST_PATIENCE: u32 = 1024;
+
 /// An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -116,11 +121,6 @@ impl mq_front_queue {
         (self.end.addr() - self.first.addr()) / size_of::<mq_parked>()
     }
 
-    /// How many entries there can be.
-    fn room(&self) -> usize {
-        (self.limit.addr() - self.start.addr()) / size_of::<mq_parked>()
-    }
-
     /// The entries, earliest first.
     fn entries(self) -> impl Iterator<Item = mq_parked> {
         (0..self.len()).map(move |i| {
@@ -191,57 +191,93 @@ const fn not_known(place: usize) -> mq_known {
     }
 }
 
-/// The memory of one kind of entries in a front.
+/// The memory of one kind of entries in a front, and how much of it is used.
+///
+/// Entries that leave in about the order in which they came are never looked for far, and a long array saves all
+/// calls for them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`] moves all of them, at
+/// the worst of times. So a full array gets more room, but one in which that happened is made as short as searches
+/// are, and is given more room only after it has overflowed many times.
 #[derive(Debug, Default)]
-pub(crate) struct Memory(Vec<UnsafeCell<mq_parked>>);
+pub(crate) struct Memory {
+    places: Vec<UnsafeCell<mq_parked>>,
+    room: usize,
+    /// How many overflows more change nothing.
+    patience: u32,
+    /// What `patience` was last.
+    longest: u32,
+}
 
 impl Memory {
-    fn with_room(room: usize) -> Self {
-        let nothing = mq_parked {
-            source: 0,
-            tag: 0,
-            traffic_class: 0,
-            context: 0,
-            sequence: 0,
-            bytes: 0,
-            cookie: ptr::null_mut(),
-        };
-        let places = 0..room + MQ_FRONT_SCAN;
-        Self(places.map(|_| UnsafeCell::new(nothing)).collect())
+    fn new() -> Self {
+        Self {
+            places: places(LEAST_ROOM),
+            room: LEAST_ROOM,
+            patience: 0,
+            longest: LEAST_PATIENCE / 2,
+        }
     }
 
     /// The array, with nothing in it.
     fn empty(&self) -> mq_front_queue {
-        let start: *mut mq_parked = self.0.as_ptr().cast_mut().cast();
+        let start: *mut mq_parked = self.places.as_ptr().cast_mut().cast();
         mq_front_queue {
             start,
             first: start,
             end: start,
-            limit: start.wrapping_add(self.0.len().saturating_sub(MQ_FRONT_SCAN)),
+            limit: start.wrapping_add(self.room),
         }
     }
 
-    /// Empties the array whose memory this is. One that was about full gets more, if that is to be had.
-    fn empty_or_grow(&mut self, array: &mut mq_front_queue) {
-        let room = array.room();
-        if 2 * array.len() >= room && room < MOST_ROOM {
-            let more = Self::with_room(MOST_ROOM.min(4 * room));
-            if !allocator::has_refused() {
-                *self = more;
+    /// Empties the array whose memory this is, and makes it longer or shorter by what it held.
+    fn renew(&mut self, array: &mut mq_front_queue) {
+        if 2 * array.len() > self.room && array.end == array.limit {
+            match self.patience.checked_sub(1) {
+                Some(less) => self.patience = less,
+                None => self.grow(),
             }
+        } else if array.len() > MQ_FRONT_SCAN {
+            self.room = MQ_FRONT_SCAN;
+            self.longest = MOST_PATIENCE.min(2 * self.longest);
+            self.patience = self.longest;
         }
         *array = self.empty();
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.0.len() * size_of::<mq_parked>()
+    fn grow(&mut self) {
+        let room = MOST_ROOM.min(4 * self.room);
+        if room + MQ_FRONT_SCAN > self.places.len() {
+            let more = places(room);
+            if allocator::has_refused() {
+                return;
+            }
+            self.places = more;
+        }
+        self.room = room;
     }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.places.len() * size_of::<mq_parked>()
+    }
+}
+
+fn places(room: usize) -> Vec<UnsafeCell<mq_parked>> {
+    let nothing = mq_parked {
+        source: 0,
+        tag: 0,
+        traffic_class: 0,
+        context: 0,
+        sequence: 0,
+        bytes: 0,
+        cookie: ptr::null_mut(),
+    };
+    let places = 0..room + MQ_FRONT_SCAN;
+    places.map(|_| UnsafeCell::new(nothing)).collect()
 }
 
 /// Gives the front of a new engine its memory.
 pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() {
-        matching.front_memory = [0, 1].map(|_| Memory::with_room(LEAST_ROOM));
+        matching.front_memory = [Memory::new(), Memory::new()];
         front.receives = matching.front_memory[0].empty();
         front.messages = matching.front_memory[1].empty();
     }
@@ -296,8 +332,8 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
     // What was refused until here came from the system; the operation in progress asks for its own.
     allocator::has_refused();
     let [receives, messages] = &mut matching.front_memory;
-    receives.empty_or_grow(&mut front.receives);
-    messages.empty_or_grow(&mut front.messages);
+    receives.renew(&mut front.receives);
+    messages.renew(&mut front.messages);
     (front.posted, front.unexpected) = matching.lengths();
 }
 
