@@ -114,7 +114,8 @@ built() {
     [ "$again" = no ] && [ -x "$work/$1/bin/mpiexec" ]
 }
 
-# build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH.
+# build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH. MQ_CONFIGURE may hold
+# further options for both, words apart.
 build() {
     local which=$1
     shift
@@ -122,7 +123,8 @@ build() {
     cd "$work/build-$which"
     local start=$SECONDS
     say "configuring $which"
-    logged configure.log "../source-$which/configure" --prefix="$work/$which" "$@"
+    # shellcheck disable=SC2086
+    logged configure.log "../source-$which/configure" --prefix="$work/$which" "$@" ${MQ_CONFIGURE:-}
     say "building $which"
     logged make.log make -j"$jobs"
     logged install.log make install
@@ -251,6 +253,17 @@ check_variables() {
         "$(counted "match operations in $1" MQ_STATS=1) tables" "3 tables"
     ours_only "MQ_BUDGET_ENTRIES: said once a rank" \
         "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
+}
+
+# check_lengths VARIABLE...: what the performance variables say of queues of known lengths.
+check_lengths() {
+    local variable
+    value_of() { sed -n "s/^$2: //p" "$1-lengths.log"; }
+    run stock lengths >/dev/null
+    run ours lengths >/dev/null
+    for variable; do
+        row "variable $variable" "$(value_of stock "$variable")" "$(value_of ours "$variable")"
+    done
 }
 
 # below PROCESS: the processes that it started, and those that they started.

@@ -54,12 +54,7 @@ programs() {
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
     row "revoke (fault tolerance)" "$(run stock revoke --with-ft ulfm)" "$(run ours revoke --with-ft ulfm)"
-    run stock lengths >/dev/null
-    run ours lengths >/dev/null
-    values() { sed -n "s/^pml_ob1_$2_length: //p" "$1-lengths.log"; }
-    for variable in posted_recvq unexpected_msgq; do
-        row "variable ${variable}_length" "$(values stock $variable)" "$(values ours $variable)"
-    done
+    check_lengths pml_ob1_posted_recvq_length pml_ob1_unexpected_msgq_length
 }
 
 mpi4py() {
