@@ -7,12 +7,13 @@ usage() {
 usage: ci/abi-instructions.sh [STRUCTURE]
 
 Counts the machine instructions that one post and one arrive of a matching pair take with STRUCTURE
-(indexed if none is named) and 0, 1, 3, 4 or 64 entries standing in the queue that is searched:
+(indexed if none is named) and 0, 1, 4, 7, 8 or 64 entries standing in the queue that is searched:
 
   Rust     the engine over that structure alone, from Rust
   call     mq_post and mq_arrive of libmq.so
   inline   mq_inline_post and mq_inline_arrive of mq_inline.h
   halves   mq_inline.h in the steps of an MPI library: search, then queue
+  turns    the same with the pairs on two communicators by turns, the standing entries on the first
 
 Counted as ci/instructions.sh counts. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
 TEXT
@@ -73,12 +74,12 @@ per_pair() {
     echo $(((more - fewer + 500) / 1000))
 }
 
-echo "| $structure | entries | Rust | call | inline | halves |"
-echo "| --- | ---: | ---: | ---: | ---: | ---: |"
+echo "| $structure | entries | Rust | call | inline | halves | turns |"
+echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 for mode in expected unexpected; do
-    for depth in 0 1 3 4 64; do
+    for depth in 0 1 4 7 8 64; do
         row="| $mode | $depth |"
-        for form in Rust call inline halves; do
+        for form in Rust call inline halves turns; do
             pair=$(per_pair $mode $depth $form) || exit 1
             row="$row $pair |"
         done

@@ -12,6 +12,30 @@ die() {
     exit 1
 }
 
+# parse FLAGS WORDS ARGUMENT...: for each --FLAG the variable of its name is yes, for the others no; words go
+# to `parts`. The head of the script is its help.
+parse() {
+    local flags=$1 words=$2 flag argument
+    shift 2
+    parts=()
+    for flag in $flags; do
+        printf -v "$flag" no
+    done
+    for argument; do
+        case " --${flags// / --} $words " in
+        *" $argument "*) ;;
+        *)
+            [ "$argument" != --help ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit; }
+            die "unknown argument $argument; --help lists them"
+            ;;
+        esac
+        case $argument in
+        --*) printf -v "${argument#--}" yes ;;
+        *) parts+=("$argument") ;;
+        esac
+    done
+}
+
 # need COMMAND PACKAGE...: all that is missing is named at once, by check_needs.
 missing=()
 need() {
@@ -30,25 +54,26 @@ mirror() {
         awk '$2 !~ /security/ && $1 ~ /debian/ { print $1; exit }'
 }
 
-# fetch SOURCE VERSION SUITE: the orig archive of a Debian source package, in $work. apt works in folders of
+# fetch ARCHIVE: the orig archive of Debian's source package $name, $release of $suite. apt works in folders of
 # its own, so that the machine's configuration stays as it is; it checks the archive against the suite's
 # signature.
 fetch() {
-    local orig=$work/$1_${2%-*}.orig.tar.xz from
+    local orig=$1 from
     [ -f "$orig" ] && return
     from=$(mirror)
     [ -n "$from" ] || die "apt knows no Debian mirror; put $(basename "$orig") into $work by hand"
-    say "fetching $1 $2 from Debian $3"
+    say "fetching $name $release from Debian $suite"
     local apt=$work/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
     printf 'deb-src [signed-by=%s] %s %s main\n' \
-        /usr/share/keyrings/debian-archive-keyring.gpg "$from" "$3" >"$apt/sources.list"
+        /usr/share/keyrings/debian-archive-keyring.gpg "$from" "$suite" >"$apt/sources.list"
     local options=(-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
         -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=)
-    apt-get "${options[@]}" update -qq || die "apt cannot read the sources of Debian $3"
-    (cd "$work" && apt-get "${options[@]}" source -qq --download-only "$1=$2") ||
-        die "apt cannot fetch the source of $1 $2"
-    [ -f "$orig" ] || die "the source of $1 $2 came without $(basename "$orig")"
+    apt-get "${options[@]}" update -qq ||
+        die "apt cannot read the sources of Debian $suite"
+    (cd "$work" && apt-get "${options[@]}" source -qq --download-only "$name=$release") ||
+        die "apt cannot fetch the source of $name $release"
+    [ -f "$orig" ] || die "the source of $name $release came without $(basename "$orig")"
 }
 
 # unpack ARCHIVE FOLDER
@@ -56,6 +81,15 @@ unpack() {
     rm -rf "$2"
     mkdir -p "$2"
     tar -xf "$1" -C "$2" --strip-components=1
+}
+
+# prepare WHICH: the source, unpacked as source-WHICH, if it is not there or --again was given.
+prepare() {
+    local orig=$work/${name}_${release%-*}.orig.tar.xz
+    [ "$again" = no ] && [ -d "$work/source-$1" ] && return
+    fetch "$orig"
+    say "unpacking $1"
+    unpack "$orig" "$work/source-$1"
 }
 
 # logged FILE COMMAND...: output into a log, whose end is shown if the command fails.
@@ -75,7 +109,13 @@ install_libmq() {
         TARGET="${CARGO_TARGET_DIR:-$root/target}"
 }
 
-# build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH, once.
+# built WHICH: whether it is there and may stay.
+built() {
+    [ "$again" = no ] && [ -x "$work/$1/bin/mpiexec" ]
+}
+
+# build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH. MQ_CONFIGURE may hold
+# further options for both, words apart.
 build() {
     local which=$1
     shift
@@ -83,7 +123,8 @@ build() {
     cd "$work/build-$which"
     local start=$SECONDS
     say "configuring $which"
-    logged configure.log "../source-$which/configure" --prefix="$work/$which" "$@"
+    # shellcheck disable=SC2086
+    logged configure.log "../source-$which/configure" --prefix="$work/$which" "$@" ${MQ_CONFIGURE:-}
     say "building $which"
     logged make.log make -j"$jobs"
     logged install.log make install
@@ -214,14 +255,36 @@ check_variables() {
         "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
 }
 
+# check_lengths VARIABLE...: what the performance variables say of queues of known lengths.
+check_lengths() {
+    local variable
+    value_of() { sed -n "s/^$2: //p" "$1-lengths.log"; }
+    run stock lengths >/dev/null
+    run ours lengths >/dev/null
+    for variable; do
+        row "variable $variable" "$(value_of stock "$variable")" "$(value_of ours "$variable")"
+    done
+}
+
+# below PROCESS: the processes that it started, and those that they started.
+below() {
+    local child
+    for child in $(pgrep -P "$1"); do
+        echo "$child"
+        below "$child"
+    done
+}
+
 # check_killed SECONDS: whether the traces of processes that are killed after so long can be read and replay.
 check_killed() {
-    local launched
+    local launched rank
     export MQ_TRACE=$scratch/trace-killed
     with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
     launched=$!
     sleep "$1"
-    pkill -KILL -f programs-ours/ring || true
+    for rank in $(below $launched); do
+        [ "$(readlink "/proc/$rank/exe")" != "$work/programs-ours/ring" ] || kill -KILL "$rank"
+    done
     wait $launched || true
     ours_only "MQ_TRACE: after SIGKILL" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
     unset MQ_TRACE

@@ -1,10 +1,11 @@
 /* Pairs of post and arrive through libmq, without a clock, for an instruction counter: the C side of
  * benches/examples/instructions.rs, with the same queues.
  *
- * usage: instructions STRUCTURE DEPTH expected|unexpected PAIRS call|inline|halves
+ * usage: instructions STRUCTURE DEPTH expected|unexpected PAIRS call|inline|halves|turns
  *
  * `call` calls mq_post and mq_arrive, `inline` uses mq_inline.h, `halves` uses mq_inline.h in the steps of an
- * MPI library: search, then queue. ci/abi-instructions.sh makes a table. */
+ * MPI library: search, then queue; `turns` is `halves` with pairs on two contexts by turns.
+ * ci/abi-instructions.sh makes a table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,16 +39,18 @@ static int arrive_halves(mq_engine *engine, const mq_envelope *envelope, void *m
 int main(int argc, char **argv)
 {
     if (argc != 6) {
-        fprintf(stderr, "usage: %s STRUCTURE DEPTH expected|unexpected PAIRS call|inline|halves\n", argv[0]);
+        fprintf(stderr, "usage: %s STRUCTURE DEPTH expected|unexpected PAIRS call|inline|halves|turns\n", argv[0]);
         return 2;
     }
     int depth = atoi(argv[2]), expected = strcmp(argv[3], "expected") == 0, pairs = atoi(argv[4]);
     int form = strcmp(argv[5], "call") == 0 ? 0 : strcmp(argv[5], "inline") == 0 ? 1 : 2;
+    uint32_t contexts = strcmp(argv[5], "turns") == 0 ? 2 : 1;
     mq_engine_options options = {.structure = argv[1]};
     mq_context_options context = {.size = 256};
     mq_engine *engine;
     must(mq_engine_new(&options, &engine), MQ_NONE);
-    must(mq_context_create(engine, 0, &context), MQ_NONE);
+    for (uint32_t i = 0; i < contexts; i++)
+        must(mq_context_create(engine, i, &context), MQ_NONE);
     for (int i = 1; i <= depth; i++) {
         mq_pattern pattern = {.source = sender, .tag = i};
         mq_envelope envelope = {.source = sender, .tag = i};
@@ -56,8 +59,8 @@ int main(int argc, char **argv)
              MQ_NONE);
     }
     for (int i = 0; i < pairs; i++) {
-        mq_pattern pattern = {.source = sender, .tag = pair_tag};
-        mq_envelope envelope = {.source = pattern.source, .tag = pattern.tag};
+        mq_pattern pattern = {.context = (uint32_t) i % contexts, .source = sender, .tag = pair_tag};
+        mq_envelope envelope = {.context = pattern.context, .source = pattern.source, .tag = pattern.tag};
         mq_handle handle;
         void *taken;
         for (int half = 0; half < 2; half++) {

@@ -12,8 +12,9 @@
 
 enum { LEAST_REPETITIONS = 5, LONGEST_ROW = 10, CLOCK_EVERY = 8 };
 
-/* A command: SEND, how many tags follow, the tags; a sender answers DONE to REPORT, and leaves at LEAVE. */
-enum { SEND, REPORT, LEAVE };
+/* A command: SEND or KEEP, how many tags follow, the tags. BURST sends what was kept, in the same order. A sender
+ * answers DONE to REPORT, and leaves at LEAVE. */
+enum { SEND, KEEP, BURST, REPORT, LEAVE };
 enum { COMMAND_WORDS = 2 + BATCH };
 
 /* The entries of one depth and order, as rank 0 sees them. */
@@ -31,24 +32,57 @@ typedef struct queue {
     MPI_Request *requests;
 } queue;
 
-static void serve(const session *of) {
-    int command[COMMAND_WORDS];
-    for (;;) {
-        MPI_Recv(command, COMMAND_WORDS, MPI_INT, 0, COMMAND_TAG, of->control, MPI_STATUS_IGNORE);
-        if (command[0] == LEAVE)
-            return;
-        if (command[0] == REPORT)
-            MPI_Send(NULL, 0, MPI_INT, 0, DONE_TAG, of->control);
-        else
-            for (int i = 0; i < command[1]; i++) {
-                int payload[2] = {command[2 + i], of->rank};
-                MPI_Send(payload, 2, MPI_INT, 0, payload[0], of->measured);
-            }
+/* Tags that a sender keeps for a burst. */
+typedef struct kept {
+    int *tags;
+    int count;
+} kept;
+
+static void keep(kept *kept, const int *tags, int count) {
+    int *all = allocate((size_t)(kept->count + count), sizeof *all);
+    if (kept->count)
+        memcpy(all, kept->tags, (size_t)kept->count * sizeof *all);
+    memcpy(all + kept->count, tags, (size_t)count * sizeof *all);
+    free(kept->tags);
+    kept->tags = all;
+    kept->count += count;
+}
+
+static void send_all(const session *of, const int *tags, int count) {
+    for (int i = 0; i < count; i++) {
+        int payload[2] = {tags[i], of->rank};
+        MPI_Send(payload, 2, MPI_INT, 0, payload[0], of->measured);
     }
 }
 
-static void tell_to_send(const session *of, int sender, const int *tags, int count) {
-    int words[COMMAND_WORDS] = {SEND, count};
+static void serve(const session *of) {
+    int command[COMMAND_WORDS];
+    kept kept = {NULL, 0};
+    for (;;) {
+        MPI_Recv(command, COMMAND_WORDS, MPI_INT, 0, COMMAND_TAG, of->control, MPI_STATUS_IGNORE);
+        switch (command[0]) {
+        case SEND:
+            send_all(of, command + 2, command[1]);
+            break;
+        case KEEP:
+            keep(&kept, command + 2, command[1]);
+            break;
+        case BURST:
+            send_all(of, kept.tags, kept.count);
+            kept.count = 0;
+            break;
+        case REPORT:
+            MPI_Send(NULL, 0, MPI_INT, 0, DONE_TAG, of->control);
+            break;
+        default:
+            free(kept.tags);
+            return;
+        }
+    }
+}
+
+static void tell_tags(const session *of, int sender, int what, const int *tags, int count) {
+    int words[COMMAND_WORDS] = {what, count};
     memcpy(words + 2, tags, (size_t)count * sizeof *tags);
     MPI_Send(words, 2 + count, MPI_INT, sender, COMMAND_TAG, of->control);
 }
@@ -56,6 +90,12 @@ static void tell_to_send(const session *of, int sender, const int *tags, int cou
 static void tell(const session *of, int sender, int what) {
     int words[2] = {what, 0};
     MPI_Send(words, 2, MPI_INT, sender, COMMAND_TAG, of->control);
+}
+
+/* Until a sender has done all that it was told. */
+static void wait_for(const session *of, int sender) {
+    tell(of, sender, REPORT);
+    MPI_Recv(NULL, 0, MPI_INT, sender, DONE_TAG, of->control, MPI_STATUS_IGNORE);
 }
 
 /* Entries stand in blocks, one for each sender, each with tags from 0. */
@@ -123,7 +163,7 @@ static void send_batch(queue *q, const int *entries, int count) {
     int tags[BATCH];
     for (int i = 0; i < count; i++)
         tags[i] = tag_of(q, entries[i]);
-    tell_to_send(q->session, sender_of(q, entries[0]), tags, count);
+    tell_tags(q->session, sender_of(q, entries[0]), SEND, tags, count);
 }
 
 /* Sends and waits: the matches are at the head of what is left. */
@@ -150,8 +190,7 @@ static void finish_unexpected(queue *q, const int *entries, int count) {
 static void fill_unexpected(queue *q, const int *entries, int count) {
     int sender = sender_of(q, entries[0]);
     send_batch(q, entries, count);
-    tell(q->session, sender, REPORT);
-    MPI_Recv(NULL, 0, MPI_INT, sender, DONE_TAG, q->session->control, MPI_STATUS_IGNORE);
+    wait_for(q->session, sender);
 }
 
 static void fill(queue *q) {
@@ -170,7 +209,7 @@ static void take(queue *q, int entry) {
         receive(q, entry);
     } else {
         int tag = tag_of(q, entry);
-        tell_to_send(q->session, sender_of(q, entry), &tag, 1);
+        tell_tags(q->session, sender_of(q, entry), SEND, &tag, 1);
         MPI_Wait(&q->requests[entry], MPI_STATUS_IGNORE);
     }
     q->taken[entry] = 1;
@@ -191,6 +230,24 @@ static int drain(queue *q, double budget, double *elapsed) {
     return taken;
 }
 
+/* Fills the queue and has all of it taken in one burst of its only sender. Returns how long that took. */
+static double burst(queue *q) {
+    int sender = sender_of(q, 0), tags[BATCH], count = 0;
+    for (int i = 0; i < q->length; i++) {
+        tags[count++] = tag_of(q, q->sequence[i]);
+        if (count == BATCH || i + 1 == q->length) {
+            tell_tags(q->session, sender, KEEP, tags, count);
+            count = 0;
+        }
+    }
+    wait_for(q->session, sender);
+    fill(q);
+    double start = now();
+    tell(q->session, sender, BURST);
+    wait_all(q->length, q->requests);
+    return now() - start;
+}
+
 static void verify(const queue *q) {
     for (int i = 0; i < q->length; i++)
         if (q->payloads[i][0] != tag_of(q, i) || q->payloads[i][1] != sender_of(q, i)) {
@@ -209,6 +266,9 @@ typedef struct samples {
     int drained; /* messages of the shortest drain, the first one included */
     double left; /* nanoseconds for further drains */
     double last; /* what the last one took */
+    double *burst;
+    int bursts;
+    double burst_left; /* nanoseconds for further bursts */
 } samples;
 
 static void repeat(queue *q, samples *into, int warm) {
@@ -232,13 +292,27 @@ static void repeat(queue *q, samples *into, int warm) {
     verify(q);
 }
 
+/* Messages of several senders would come in no certain order. */
+static void repeat_burst(queue *q, samples *into, int warm) {
+    if (q->which == UNEXPECTED || q->senders > 1 || q->length == 1 || into->burst_left <= 0)
+        return;
+    double elapsed = burst(q);
+    verify(q);
+    if (warm) {
+        into->burst_left -= elapsed;
+        into->burst[into->bursts++] = elapsed / q->length;
+    }
+}
+
 static void steer_queue(queue *q, const char *name, int depth) {
     const options *options = q->session->options;
     size_t most = (size_t)options->repetitions;
     samples got = {.first = allocate(most, sizeof(double)),
                    .drain = allocate(most, sizeof(double)),
                    .drained = depth + 1,
-                   .left = options->budget * 1e9};
+                   .left = options->budget * 1e9,
+                   .burst = allocate(most, sizeof(double)),
+                   .burst_left = options->budget * 1e9};
     row row = {.measurement = q->which == POSTED ? "posted" : "unexpected",
                .variant = name,
                .depth = depth,
@@ -249,6 +323,7 @@ static void steer_queue(queue *q, const char *name, int depth) {
     queue_make(q);
     for (int i = -options->warmup; i < options->repetitions; i++) {
         repeat(q, &got, i >= 0);
+        repeat_burst(q, &got, i >= 0);
         if (now() > end && got.firsts >= LEAST_REPETITIONS)
             break;
     }
@@ -258,7 +333,12 @@ static void steer_queue(queue *q, const char *name, int depth) {
     row.messages = got.drained, row.complete = got.drained == q->length;
     if (row.count)
         report_row(q->session, &row);
+    row.what = "burst", row.count = got.bursts, row.samples = got.burst;
+    row.messages = q->length, row.complete = 1;
+    if (row.count)
+        report_row(q->session, &row);
     queue_free(q);
+    free(got.burst);
     free(got.drain);
     free(got.first);
 }

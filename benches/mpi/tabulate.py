@@ -12,6 +12,7 @@ TITLES = {
     ("rate", "per message"): "Message rate, time for each message",
     ("posted", "first"): "Posted receives, first message",
     ("posted", "drain"): "Posted receives, mean over the drain",
+    ("posted", "burst"): "Posted receives, all messages in one burst, time for each",
     ("unexpected", "first"): "Unexpected messages, first receive",
     ("unexpected", "drain"): "Unexpected messages, mean over the drain",
 }

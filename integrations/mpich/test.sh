@@ -13,14 +13,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
-quick=no parts=()
-for argument; do
-    case $argument in
-    --quick) quick=yes ;;
-    programs | suite | mpi4py | structures | switches) parts+=("$argument") ;;
-    *) die "unknown argument $argument; see the head of $0" ;;
-    esac
-done
+parse quick "programs suite mpi4py structures switches" "$@"
 folders=(pt2pt coll comm topo datatype errors threads)
 [ $quick = no ] || folders=(topo)
 if [ ${#parts[@]} -eq 0 ]; then
@@ -42,7 +35,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-for program in ring wildcards revoke; do
+for program in ring wildcards lengths revoke; do
     compile stock $program
     compile ours $program
 done
@@ -62,6 +55,9 @@ programs() {
     # Stock ends in an assertion of its own when a large message is being sent.
     row "revoke (fault tolerance)" "$(run stock revoke -disable-auto-cleanup)" \
         "$(run ours revoke -disable-auto-cleanup)"
+    # Only where they were built in: MQ_CONFIGURE=--enable-mpit-pvars=recvq
+    ! "$work/stock/bin/mpichversion" | grep -q enable-mpit-pvars ||
+        check_lengths posted_recvq_length unexpected_recvq_length
 }
 
 # MPICH's own tests, compiled once with stock; which library they load is decided at run time.

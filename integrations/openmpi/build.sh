@@ -5,26 +5,19 @@
 # usage: integrations/openmpi/build.sh [--again] [--ours]
 #   --again  build both anew, even if they are there
 #   --ours   build libmq and the matching component of ours anew, and nothing else
+# What is there already stays, but for libmq and what uses it.
 #
 # Everything goes under target/integrations/openmpi, or $MQ_INTEGRATIONS_DIR/openmpi: stock/ and ours/ are
 # the two installations, mq/ is libmq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
+parse "again ours" "" "$@"
 
-version=5.0.7
+release=5.0.7-1 suite=trixie
 options=(--disable-mpi-fortran --disable-oshmem --disable-io-romio --without-ucx --without-ofi
     --with-pmix=internal --with-prrte=internal --with-libevent=external --with-hwloc=external
     --disable-sphinx --enable-mca-dso=pml-ob1)
-
-again=no ours=no
-for argument; do
-    case $argument in
-    --again) again=yes ;;
-    --ours) ours=yes ;;
-    *) die "unknown argument $argument; see the head of $0" ;;
-    esac
-done
 
 need cargo "cargo (see rustup)"
 need flex flex
@@ -35,13 +28,6 @@ need_header event.h libevent-dev
 need_header zlib.h zlib1g-dev
 check_needs
 mkdir -p "$work"
-
-prepare() { # WHICH
-    [ $again = no ] && [ -d "$work/source-$1" ] && return
-    fetch openmpi $version-1 trixie
-    say "unpacking $1"
-    unpack "$work/openmpi_$version.orig.tar.xz" "$work/source-$1"
-}
 
 patch_ours() {
     local source=$work/source-ours
@@ -61,22 +47,22 @@ patch_ours() {
 prepare ours
 install_libmq
 patch_ours
-if [ $ours = yes ]; then
-    component=$work/build-ours/ompi/mca/pml/ob1
-    [ -d "$component" ] || die "ours was not built yet; run $0 without --ours first"
-    say "the matching component of ours"
-    logged "$work/component.log" make -C "$component" clean
-    logged "$work/component.log" make -C "$component" -j"$jobs" install
-    exit
-fi
-if [ $again = yes ] || [ ! -x "$work/stock/bin/mpirun" ]; then
+if [ "$ours" = no ] && ! built stock; then
     prepare stock
     build stock "${options[@]}"
 fi
-if [ $again = yes ] || [ ! -x "$work/ours/bin/mpirun" ]; then
+if built ours; then
+    component=$work/build-ours/ompi/mca/pml/ob1
+    say "the matching component of ours"
+    logged "$work/component.log" make -C "$component" clean
+    logged "$work/component.log" make -C "$component" -j"$jobs" install
+elif [ "$ours" = yes ]; then
+    die "ours was not built yet; run $0 without --ours first"
+else
     build ours "${options[@]}" --with-pml-ob1-matching=mq CPPFLAGS="-I$work/mq/include" \
         LDFLAGS="-L$work/mq/lib -Wl,-rpath,$work/mq/lib"
 fi
+[ "$ours" = no ] || exit 0
 "$work/stock/bin/ompi_info" --version | head -1
 ldd "$work/ours/lib/openmpi/mca_pml_ob1.so" | grep libmq >/dev/null || die "ours does not use libmq"
 say "stock: $work/stock; ours: $work/ours"

@@ -10,14 +10,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
-quick=no parts=()
-for argument; do
-    case $argument in
-    --quick) quick=yes ;;
-    programs | mpi4py | structures | switches | applications) parts+=("$argument") ;;
-    *) die "unknown argument $argument; see the head of $0" ;;
-    esac
-done
+parse quick "programs mpi4py structures switches applications" "$@"
 if [ ${#parts[@]} -eq 0 ]; then
     parts=(programs mpi4py structures switches)
     [ $quick = yes ] || parts+=(applications)
@@ -61,12 +54,7 @@ programs() {
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
     row "revoke (fault tolerance)" "$(run stock revoke --with-ft ulfm)" "$(run ours revoke --with-ft ulfm)"
-    run stock lengths >/dev/null
-    run ours lengths >/dev/null
-    values() { sed -n "s/^pml_ob1_$2_length: //p" "$1-lengths.log"; }
-    for variable in posted_recvq unexpected_msgq; do
-        row "variable ${variable}_length" "$(values stock $variable)" "$(values ours $variable)"
-    done
+    check_lengths pml_ob1_posted_recvq_length pml_ob1_unexpected_msgq_length
 }
 
 mpi4py() {

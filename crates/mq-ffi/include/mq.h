@@ -68,8 +68,11 @@
 // A pattern that may match several classes.
 #define MQ_CLASS_UNKNOWN 19
 
-// How many receives, and how many messages, the front of an engine holds.
-#define MQ_FRONT_SIZE 4
+// How many receives, or messages, an inline call looks at before it calls.
+#define MQ_FRONT_SCAN 8
+
+// Of how many contexts the front of an engine knows what inline calls check.
+#define MQ_FRONT_CONTEXTS 16
 
 // `mq_handle.slot` and `mq_message.slot` of an entry that was queued in the front.
 #define MQ_FRONT_SLOT (UINT32_MAX - 1)
@@ -366,8 +369,8 @@ typedef struct mq_parked {
   int32_t tag;
   // As in `mq_pattern`.
   uint32_t traffic_class;
-  // Unused.
-  uint32_t reserved;
+  // As in `mq_pattern`.
+  uint32_t context;
   // What the entry's handle holds.
   uint64_t sequence;
   // Of a message: what `mq_arrive` was told.
@@ -376,34 +379,46 @@ typedef struct mq_parked {
   void *cookie;
 } mq_parked;
 
-// The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
-typedef struct mq_front {
-  // 1 if nothing is queued but here, and inline calls for `context` may be answered here.
-  uint32_t open;
-  // The context that the entries are of, and for which empty queues can be told without a call.
+// The receives, or the messages, in the front of an engine. Not for callers: `mq_inline.h` uses it.
+typedef struct mq_front_queue {
+  // The array.
+  struct mq_parked *start;
+  // The earliest entry; `start` if there is none.
+  struct mq_parked *first;
+  // Behind the latest entry.
+  struct mq_parked *end;
+  // Behind the room for entries. `MQ_FRONT_SCAN` more belong to the array and stay unused.
+  struct mq_parked *limit;
+} mq_front_queue;
+
+// What the front of an engine knows of a context. Not for callers: `mq_inline.h` uses it.
+typedef struct mq_known {
+  // The context; in a place that knows none, one that belongs elsewhere.
   uint32_t context;
   // The last rank of the context.
   uint32_t last_rank;
   // The promises of the context, as in `mq_context_options`.
   uint32_t promises;
-  // How many receives are here.
-  uint32_t receives;
-  // How many messages are here.
-  uint32_t messages;
-  // Whether `last_rank` and `promises` are those of `context`.
-  uint32_t known;
-  // How many receives are in the queues behind the front, of all contexts, if `known`.
+} mq_known;
+
+// The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
+typedef struct mq_front {
+  // 1 if nothing is queued but here, and inline calls for known contexts may be answered here.
+  uint32_t open;
+  // How many receives are in the queues behind the front, if any context is known.
   uint32_t posted;
-  // How many messages are in the queues behind the front, of all contexts, if `known`.
+  // How many messages are in the queues behind the front, if any context is known.
   uint32_t unexpected;
   // Unused.
   uint32_t reserved;
   // The sequence number of the next entry.
   uint64_t sequence;
-  // The receives, earliest first.
-  struct mq_parked receive[MQ_FRONT_SIZE];
-  // The messages, earliest first.
-  struct mq_parked message[MQ_FRONT_SIZE];
+  // The receives.
+  struct mq_front_queue receives;
+  // The messages.
+  struct mq_front_queue messages;
+  // What is known of contexts; context `c` at `(c ^ c >> 4) % MQ_FRONT_CONTEXTS`.
+  struct mq_known known[MQ_FRONT_CONTEXTS];
 } mq_front;
 
 #ifdef __cplusplus

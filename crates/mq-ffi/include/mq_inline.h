@@ -1,10 +1,10 @@
 /* mq_inline.h: the calls of mq.h, answered without a call while little is queued.
  *
  * mq_inline_post and its like are mq_post and its like, with the same arguments, outcomes and errors. While
- * everything that is queued in an engine fits in its front (MQ_FRONT_SIZE receives and as many messages, of
- * one context), they work on the front in place; otherwise they call. Both kinds may be mixed. What is
- * unusual (a null pointer, a masked tag, a rank that is out of range, another context) always calls, so
- * that it is judged in one place. See docs/abi.md for what this gains. */
+ * everything that is queued in an engine fits in its front, and an answer is found among the earliest
+ * MQ_FRONT_SCAN entries there, they work on the front in place; otherwise they call. Both kinds may be
+ * mixed. What is unusual (a null pointer, a masked tag, a rank that is out of range, a context that has not
+ * been used for long) always calls, so that it is judged in one place. See docs/abi.md for what this gains. */
 
 #ifndef MQ_INLINE_H
 #define MQ_INLINE_H
@@ -17,36 +17,108 @@
 extern "C" {
 #endif
 
-/* The front of the engine, if it knows this context; null otherwise. While it is open, everything that is
- * queued is in it; else it tells how much is in the queues behind it. */
-static inline mq_front *mq_front_for(mq_engine *engine, uint32_t context)
+/* Of a function that is called so seldom that its code is better elsewhere. */
+#ifdef __GNUC__
+#define MQ_SELDOM __attribute__((cold, noinline, unused))
+#else
+#define MQ_SELDOM inline
+#endif
+
+/* What the front of the engine knows of a context; null if nothing. */
+static inline const mq_known *mq_front_known(const mq_front *front, uint32_t context)
 {
-    mq_front *front = (mq_front *) engine;
-    return engine != NULL && front->known && front->context == context ? front : NULL;
+    const mq_known *known = &front->known[(context ^ context >> 4) % MQ_FRONT_CONTEXTS];
+    return known->context == context ? known : NULL;
 }
 
-static inline mq_front *mq_front_for_pattern(mq_engine *engine, const mq_pattern *pattern)
+/* Whether the front can judge the pattern: an ordinary one, of a context that it knows. */
+static inline int mq_front_reads_pattern(const mq_front *front, const mq_pattern *pattern)
 {
-    mq_front *front;
-    if (pattern == NULL || (front = mq_front_for(engine, pattern->context)) == NULL)
-        return NULL;
+    const mq_known *known;
+    if (pattern == NULL || (known = mq_front_known(front, pattern->context)) == NULL)
+        return 0;
     if (pattern->source < 0
-            ? pattern->source != MQ_ANY_SOURCE || (front->promises & MQ_NO_ANY_SOURCE)
-            : (uint32_t) pattern->source > front->last_rank)
-        return NULL;
-    if (pattern->tag == MQ_ANY_TAG && (front->promises & MQ_NO_ANY_TAG))
-        return NULL;
-    return pattern->ignore == 0 && pattern->traffic_class <= MQ_CLASS_UNKNOWN ? front : NULL;
+            ? pattern->source != MQ_ANY_SOURCE || (known->promises & MQ_NO_ANY_SOURCE)
+            : (uint32_t) pattern->source > known->last_rank)
+        return 0;
+    if (pattern->tag == MQ_ANY_TAG && (known->promises & MQ_NO_ANY_TAG))
+        return 0;
+    return pattern->ignore == 0 && pattern->traffic_class <= MQ_CLASS_UNKNOWN;
 }
 
-static inline mq_front *mq_front_for_envelope(mq_engine *engine, const mq_envelope *envelope)
+static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelope *envelope)
 {
-    mq_front *front;
-    if (envelope == NULL || (front = mq_front_for(engine, envelope->context)) == NULL)
+    const mq_known *known;
+    if (envelope == NULL || (known = mq_front_known(front, envelope->context)) == NULL)
+        return 0;
+    if (envelope->source < 0 || (uint32_t) envelope->source > known->last_rank)
+        return 0;
+    return envelope->tag != MQ_ANY_TAG && envelope->traffic_class <= MQ_CLASS_UNKNOWN;
+}
+
+/* Up to where a search looks. If that is not the end, one that finds nothing there has to call. */
+static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
+{
+    mq_parked *stop = queue->first + MQ_FRONT_SCAN;
+    return stop < queue->end ? stop : queue->end;
+}
+
+/* Writes what is matched, field by field (volatile keeps compilers from doing otherwise): the caller has just
+ * written a pattern, in pieces, and a processor that loads two of them as one word waits until both are in its
+ * cache, longer than the search takes. */
+static inline void mq_front_write(volatile mq_parked *to, uint32_t context, int32_t source, int32_t tag,
+                                  uint32_t traffic_class)
+{
+    to->source = source;
+    to->tag = tag;
+    to->traffic_class = traffic_class;
+    to->context = context;
+}
+
+static inline void mq_front_move(mq_parked *to, const mq_parked *from)
+{
+    mq_front_write(to, from->context, from->source, from->tag, from->traffic_class);
+    to->sequence = from->sequence;
+    to->bytes = from->bytes;
+    to->cookie = from->cookie;
+}
+
+/* Takes an entry out; those before it move up, unless it is the last one. */
+static inline void mq_front_remove(mq_front_queue *queue, mq_parked *gap)
+{
+    if (gap + 1 == queue->end) {
+        queue->end = gap;
+    } else {
+        for (; gap != queue->first; gap--)
+            mq_front_move(gap, gap - 1);
+        queue->first++;
+    }
+    if (queue->first == queue->end)
+        queue->first = queue->end = queue->start;
+}
+
+/* Moves the entries back to the start, if they are not too many for that; 0 if they are. */
+static MQ_SELDOM int mq_front_slide(mq_front_queue *queue)
+{
+    mq_parked *from = queue->first, *to = queue->start;
+    if (from - to < queue->limit - from)
+        return 0;
+    while (from != queue->end)
+        mq_front_move(to++, from++);
+    queue->first = queue->start;
+    queue->end = to;
+    return 1;
+}
+
+/* A place for one more entry, with its number; null if there is no room. */
+static inline mq_parked *mq_front_add(mq_front *front, mq_front_queue *queue)
+{
+    mq_parked *added;
+    if (queue->end == queue->limit && !mq_front_slide(queue))
         return NULL;
-    if (envelope->source < 0 || (uint32_t) envelope->source > front->last_rank)
-        return NULL;
-    return envelope->tag != MQ_ANY_TAG && envelope->traffic_class <= MQ_CLASS_UNKNOWN ? front : NULL;
+    added = queue->end++;
+    added->sequence = front->sequence++;
+    return added;
 }
 
 static inline int mq_front_matches(int32_t source, int32_t tag, int32_t from, int32_t with)
@@ -55,107 +127,106 @@ static inline int mq_front_matches(int32_t source, int32_t tag, int32_t from, in
         && (tag == with || (tag == MQ_ANY_TAG && with >= 0));
 }
 
-/* The first message that the pattern matches; front->messages if there is none. */
-static inline uint32_t mq_front_message(const mq_front *front, const mq_pattern *pattern)
+/* The first message before `stop` that the pattern matches; `stop` if there is none. */
+static inline mq_parked *mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern,
+                                          mq_parked *stop)
 {
-    uint32_t i = 0;
-    while (i < front->messages
-           && !mq_front_matches(pattern->source, pattern->tag, front->message[i].source,
-                                front->message[i].tag))
-        i++;
-    return i;
+    mq_parked *at;
+    for (at = queue->first; at != stop; at++)
+        if (at->context == pattern->context
+            && mq_front_matches(pattern->source, pattern->tag, at->source, at->tag))
+            break;
+    return at;
 }
 
-static inline void mq_front_show(const mq_front *front, const mq_parked *parked, void **message,
-                                 mq_envelope *envelope)
+/* The first receive before `stop` that matches the message; `stop` if there is none. */
+static inline mq_parked *mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope,
+                                          mq_parked *stop)
+{
+    mq_parked *at;
+    for (at = queue->first; at != stop; at++)
+        if (at->context == envelope->context
+            && mq_front_matches(at->source, at->tag, envelope->source, envelope->tag))
+            break;
+    return at;
+}
+
+static inline void mq_front_show(const mq_parked *parked, void **message, mq_envelope *envelope)
 {
     if (message != NULL)
         *message = parked->cookie;
     if (envelope != NULL) {
-        envelope->context = front->context;
+        envelope->context = parked->context;
         envelope->source = parked->source;
         envelope->tag = parked->tag;
         envelope->traffic_class = parked->traffic_class;
     }
 }
 
-static inline void mq_front_close_gap(mq_parked *parked, uint32_t *count, uint32_t gap)
+/* Shows a message and takes it out. */
+static inline int mq_front_take(mq_front_queue *queue, mq_parked *at, void **message, mq_envelope *envelope)
 {
-    uint32_t last = --*count;
-    for (; gap < last; gap++)
-        parked[gap] = parked[gap + 1];
+    mq_front_show(at, message, envelope);
+    mq_front_remove(queue, at);
+    return MQ_MATCHED;
 }
 
-static inline mq_parked *mq_front_add(mq_front *front, mq_parked *parked, uint32_t *count)
+/* Takes a receive out. */
+static inline int mq_front_complete(mq_front_queue *queue, mq_parked *at, void **receive)
 {
-    mq_parked *added = &parked[(*count)++];
-    added->sequence = front->sequence++;
-    return added;
+    if (receive != NULL)
+        *receive = at->cookie;
+    mq_front_remove(queue, at);
+    return MQ_MATCHED;
 }
 
-static inline void mq_front_add_receive(mq_front *front, const mq_pattern *pattern, void *receive,
-                                        mq_handle *handle)
+/* Queues a receive; 0 if there is no room. */
+static inline int mq_front_add_receive(mq_front *front, const mq_pattern *pattern, void *receive,
+                                       mq_handle *handle)
 {
-    mq_parked *added = mq_front_add(front, front->receive, &front->receives);
-    added->source = pattern->source;
-    added->tag = pattern->tag;
-    added->traffic_class = pattern->traffic_class;
+    mq_parked *added = mq_front_add(front, &front->receives);
+    if (added == NULL)
+        return 0;
+    mq_front_write(added, pattern->context, pattern->source, pattern->tag, pattern->traffic_class);
     added->cookie = receive;
     if (handle != NULL) {
         handle->sequence = added->sequence;
         handle->slot = MQ_FRONT_SLOT;
-        handle->context = front->context;
+        handle->context = pattern->context;
     }
+    return 1;
 }
 
-static inline void mq_front_add_message(mq_front *front, const mq_envelope *envelope, uint64_t bytes,
-                                        void *message, mq_message_handle *queued)
+/* Queues a message; 0 if there is no room. */
+static inline int mq_front_add_message(mq_front *front, const mq_envelope *envelope, uint64_t bytes,
+                                       void *message, mq_message_handle *queued)
 {
-    mq_parked *added = mq_front_add(front, front->message, &front->messages);
-    added->source = envelope->source;
-    added->tag = envelope->tag;
-    added->traffic_class = envelope->traffic_class;
+    mq_parked *added = mq_front_add(front, &front->messages);
+    if (added == NULL)
+        return 0;
+    mq_front_write(added, envelope->context, envelope->source, envelope->tag, envelope->traffic_class);
     added->bytes = bytes;
     added->cookie = message;
     if (queued != NULL) {
         queued->sequence = added->sequence;
         queued->slot = MQ_FRONT_SLOT;
-        queued->context = front->context;
+        queued->context = envelope->context;
     }
-}
-
-/* Takes the first receive that matches; 0 if there is none. */
-static inline int mq_front_deliver(mq_front *front, const mq_envelope *envelope, void **receive)
-{
-    uint32_t i;
-    for (i = 0; i < front->receives; i++) {
-        if (mq_front_matches(front->receive[i].source, front->receive[i].tag, envelope->source,
-                             envelope->tag)) {
-            if (receive != NULL)
-                *receive = front->receive[i].cookie;
-            mq_front_close_gap(front->receive, &front->receives, i);
-            return 1;
-        }
-    }
-    return 0;
+    return 1;
 }
 
 /* mq_post, in place where it can be. */
 static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, void *receive,
                                  mq_handle *handle, void **message, mq_envelope *envelope)
 {
-    mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL && front->open) {
-        uint32_t i = mq_front_message(front, pattern);
-        if (i < front->messages) {
-            mq_front_show(front, &front->message[i], message, envelope);
-            mq_front_close_gap(front->message, &front->messages, i);
-            return MQ_MATCHED;
-        }
-        if (front->receives < MQ_FRONT_SIZE) {
-            mq_front_add_receive(front, pattern, receive, handle);
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->open && mq_front_reads_pattern(front, pattern)) {
+        mq_front_queue *queue = &front->messages;
+        mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
+        if (at != stop)
+            return mq_front_take(queue, at, message, envelope);
+        if (stop == queue->end && mq_front_add_receive(front, pattern, receive, handle))
             return MQ_NONE;
-        }
     }
     return mq_post(engine, pattern, receive, handle, message, envelope);
 }
@@ -164,14 +235,14 @@ static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, v
 static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelope, uint64_t bytes,
                                    void *message, void **receive)
 {
-    mq_front *front = mq_front_for_envelope(engine, envelope);
-    if (front != NULL && front->open) {
-        if (mq_front_deliver(front, envelope, receive))
-            return MQ_MATCHED;
-        if (front->messages < MQ_FRONT_SIZE) {
-            mq_front_add_message(front, envelope, bytes, message, NULL);
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->open && mq_front_reads_envelope(front, envelope)) {
+        mq_front_queue *queue = &front->receives;
+        mq_parked *stop = mq_front_stop(queue), *at = mq_front_receive(queue, envelope, stop);
+        if (at != stop)
+            return mq_front_complete(queue, at, receive);
+        if (stop == queue->end && mq_front_add_message(front, envelope, bytes, message, NULL))
             return MQ_NONE;
-        }
     }
     return mq_arrive(engine, envelope, bytes, message, receive);
 }
@@ -180,17 +251,15 @@ static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelop
 static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern, void **message,
                                     mq_envelope *envelope)
 {
-    mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL && front->open) {
-        uint32_t i = mq_front_message(front, pattern);
-        if (i == front->messages)
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->unexpected == 0 && mq_front_reads_pattern(front, pattern)) {
+        mq_front_queue *queue = &front->messages;
+        mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
+        if (at != stop)
+            return mq_front_take(queue, at, message, envelope);
+        if (stop == queue->end)
             return MQ_NONE;
-        mq_front_show(front, &front->message[i], message, envelope);
-        mq_front_close_gap(front->message, &front->messages, i);
-        return MQ_MATCHED;
     }
-    if (front != NULL && front->unexpected == 0)
-        return MQ_NONE;
     return mq_extract(engine, pattern, message, envelope);
 }
 
@@ -198,21 +267,22 @@ static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern
 static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
                                  mq_message_handle *found, void **message, mq_envelope *envelope)
 {
-    mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL && front->open) {
-        uint32_t i = mq_front_message(front, pattern);
-        if (i == front->messages)
-            return MQ_NONE;
-        mq_front_show(front, &front->message[i], message, envelope);
-        if (found != NULL) {
-            found->sequence = front->message[i].sequence;
-            found->slot = MQ_FRONT_SLOT;
-            found->context = front->context;
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->unexpected == 0 && mq_front_reads_pattern(front, pattern)) {
+        mq_front_queue *queue = &front->messages;
+        mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
+        if (at != stop) {
+            mq_front_show(at, message, envelope);
+            if (found != NULL) {
+                found->sequence = at->sequence;
+                found->slot = MQ_FRONT_SLOT;
+                found->context = at->context;
+            }
+            return MQ_MATCHED;
         }
-        return MQ_MATCHED;
+        if (stop == queue->end)
+            return MQ_NONE;
     }
-    if (front != NULL && front->unexpected == 0)
-        return MQ_NONE;
     return mq_find(engine, pattern, found, message, envelope);
 }
 
@@ -227,17 +297,15 @@ static inline int mq_inline_probe(mq_engine *engine, const mq_pattern *pattern, 
 static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, void **message,
                                  mq_envelope *envelope)
 {
-    mq_front *front = mq_front_for(engine, found.context);
+    mq_front *front = (mq_front *) engine;
     if (front != NULL && front->open && found.slot == MQ_FRONT_SLOT) {
-        uint32_t i;
-        for (i = 0; i < front->messages; i++) {
-            if (front->message[i].sequence == found.sequence) {
-                mq_front_show(front, &front->message[i], message, envelope);
-                mq_front_close_gap(front->message, &front->messages, i);
-                return MQ_MATCHED;
-            }
-        }
-        return MQ_NONE;
+        mq_front_queue *queue = &front->messages;
+        mq_parked *stop = mq_front_stop(queue), *at;
+        for (at = queue->first; at != stop; at++)
+            if (at->sequence == found.sequence && at->context == found.context)
+                return mq_front_take(queue, at, message, envelope);
+        if (stop == queue->end)
+            return MQ_NONE;
     }
     return mq_take(engine, found, message, envelope);
 }
@@ -245,11 +313,15 @@ static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, voi
 /* mq_deliver, in place where it can be. */
 static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelope, void **receive)
 {
-    mq_front *front = mq_front_for_envelope(engine, envelope);
-    if (front != NULL && front->open)
-        return mq_front_deliver(front, envelope, receive) ? MQ_MATCHED : MQ_NONE;
-    if (front != NULL && front->posted == 0)
-        return MQ_NONE;
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->posted == 0 && mq_front_reads_envelope(front, envelope)) {
+        mq_front_queue *queue = &front->receives;
+        mq_parked *stop = mq_front_stop(queue), *at = mq_front_receive(queue, envelope, stop);
+        if (at != stop)
+            return mq_front_complete(queue, at, receive);
+        if (stop == queue->end)
+            return MQ_NONE;
+    }
     return mq_deliver(engine, envelope, receive);
 }
 
@@ -257,11 +329,10 @@ static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelo
 static inline int mq_inline_queue_receive(mq_engine *engine, const mq_pattern *pattern, void *receive,
                                           mq_handle *handle)
 {
-    mq_front *front = mq_front_for_pattern(engine, pattern);
-    if (front != NULL && front->open && front->receives < MQ_FRONT_SIZE) {
-        mq_front_add_receive(front, pattern, receive, handle);
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->open && mq_front_reads_pattern(front, pattern)
+        && mq_front_add_receive(front, pattern, receive, handle))
         return MQ_NONE;
-    }
     return mq_queue_receive(engine, pattern, receive, handle);
 }
 
@@ -269,11 +340,10 @@ static inline int mq_inline_queue_receive(mq_engine *engine, const mq_pattern *p
 static inline int mq_inline_queue_message(mq_engine *engine, const mq_envelope *envelope,
                                           uint64_t bytes, void *message, mq_message_handle *queued)
 {
-    mq_front *front = mq_front_for_envelope(engine, envelope);
-    if (front != NULL && front->open && front->messages < MQ_FRONT_SIZE) {
-        mq_front_add_message(front, envelope, bytes, message, queued);
+    mq_front *front = (mq_front *) engine;
+    if (front != NULL && front->open && mq_front_reads_envelope(front, envelope)
+        && mq_front_add_message(front, envelope, bytes, message, queued))
         return MQ_NONE;
-    }
     return mq_queue_message(engine, envelope, bytes, message, queued);
 }
 

@@ -287,7 +287,6 @@ pub unsafe extern "C" fn mq_context_create(
             }
         }
         settle(entered.front, entered.matching);
-        forget(entered.front);
         let engine = entered.matching.engine_mut();
         engine.create_context(context, made).map_err(of)?;
         if allocator::has_refused() {
@@ -336,8 +335,8 @@ pub unsafe extern "C" fn mq_context_free(
 ) -> c_int {
     let body = |entered: &mut crate::gate::Entered<'_>| {
         settle(entered.front, entered.matching);
-        forget(entered.front);
-        let freed = entered.with_callbacks(|matching, _| {
+        forget(entered.front, context);
+        let freed = entered.with_callbacks(|matching| {
             matching.free_context(context, &mut |removed| give_back(removed, back, user))
         });
         freed.map(|()| MQ_NONE)

@@ -11,7 +11,7 @@ use parking_lot::lock_api::RawMutex as _;
 use parking_lot::{Mutex, RawMutex};
 
 use crate::allocator;
-use crate::front::{mq_front, numbered_from};
+use crate::front::{self, mq_front};
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL, MQ_ERR_REENTRANT, MQ_NONE};
 
@@ -60,25 +60,22 @@ pub(crate) fn install(
     locked: bool,
     sequence: u64,
 ) -> *mut mq_engine {
-    let front = numbered_from(sequence);
     let reused = FREED.lock().pop();
-    let Some(Block(block)) = reused else {
+    let Block(block) = reused.unwrap_or_else(|| {
         let shell = Shell {
-            front: UnsafeCell::new(front),
+            front: UnsafeCell::new(mq_front::CLOSED),
             mutex: RawMutex::INIT,
-            locked: AtomicBool::new(locked),
+            locked: AtomicBool::new(false),
             in_callback: AtomicUsize::new(0),
             matching: UnsafeCell::new(None),
         };
-        let block: &'static mq_engine = Box::leak(Box::new(mq_engine { shell }));
-        let matching = make(InCallback(&block.shell.in_callback));
-        // SAFETY: nobody else has this block yet.
-        unsafe { *block.shell.matching.get() = Some(matching) };
-        return core::ptr::from_ref(block).cast_mut();
-    };
+        Block(NonNull::from(Box::leak(Box::new(mq_engine { shell }))))
+    });
     // SAFETY: blocks live for ever.
     let shell: &'static Shell = unsafe { &block.as_ref().shell };
-    let matching = make(InCallback(&shell.in_callback));
+    let mut matching = make(InCallback(&shell.in_callback));
+    let mut front = mq_front::numbered_from(sequence);
+    front::furnish(&mut front, &mut matching);
     shell.locked.store(locked, Ordering::Relaxed);
     // SAFETY: nobody else has this block.
     unsafe { *shell.front.get() = front };
@@ -161,13 +158,13 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Entered<'_> {
-    /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused.
-    pub(crate) fn with_callbacks<T>(
-        &mut self,
-        body: impl FnOnce(&mut Matching, &mut mq_front) -> T,
-    ) -> T {
-        let in_callback = self.in_callback;
-        in_callback.during(|| body(self.matching, self.front))
+    /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused. All
+    /// entries are in the queues meanwhile.
+    pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
+        front::hide(self.front, self.matching);
+        let done = self.in_callback.during(|| body(self.matching));
+        front::show(self.front, self.matching);
+        done
     }
 }
 
@@ -264,6 +261,6 @@ mod tests {
     #[test]
     fn an_engine_is_as_small_as_the_documentation_says() {
         let bytes = size_of::<mq_engine>() + size_of::<Matching>();
-        assert_eq!((size_of::<mq_front>(), bytes), (368, 888));
+        assert_eq!((size_of::<mq_front>(), bytes), (280, 672));
     }
 }

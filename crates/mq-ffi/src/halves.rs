@@ -5,9 +5,9 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::gate::{borrow, mq_engine, write};
+use crate::gate::{mq_engine, write};
 use crate::matching::{Matching, Message};
-use crate::operations::{operate, show_message};
+use crate::operations::{operate, operate_with, show_message};
 use crate::plain::{self, Outputs};
 use crate::status::{MQ_MATCHED, MQ_NONE};
 use crate::types::{mq_envelope, mq_handle, mq_message_handle, mq_pattern};
@@ -26,24 +26,22 @@ pub unsafe extern "C" fn mq_extract(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let pattern = || unsafe { borrow(pattern) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, wanted: &mq_pattern| {
         if let Some(engine) = matching.plain() {
             let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
-            let status = unsafe { plain::extract(engine, pattern()?, out) }?;
+            let status = unsafe { plain::extract(engine, wanted, out) }?;
             matching.extracted(status);
             return Ok(status);
         }
-        let Some(taken) = matching.extract(&pattern()?.read()?)? else {
+        let Some(taken) = matching.extract(&wanted.read()?)? else {
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
         Ok(unsafe { show_message(message, envelope, &taken) })
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(pattern()?.context), body) }
+    unsafe { operate_with(engine, pattern, body) }
 }
 
 /// Shows the earliest unexpected message that `pattern` matches and names it, for `mq_take`.
@@ -61,15 +59,13 @@ pub unsafe extern "C" fn mq_find(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let pattern = || unsafe { borrow(pattern) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, wanted: &mq_pattern| {
         if let Some(engine) = matching.plain() {
             let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
-            return unsafe { plain::find(engine, pattern()?, found, out) };
+            return unsafe { plain::find(engine, wanted, found, out) };
         }
-        let Some((name, seen)) = matching.find(&pattern()?.read()?)? else {
+        let Some((name, seen)) = matching.find(&wanted.read()?)? else {
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
@@ -78,7 +74,7 @@ pub unsafe extern "C" fn mq_find(
         Ok(unsafe { show_message(message, envelope, &seen) })
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(pattern()?.context), body) }
+    unsafe { operate_with(engine, pattern, body) }
 }
 
 /// Takes out the message that `mq_find` named, without a search.
@@ -103,7 +99,7 @@ pub unsafe extern "C" fn mq_take(
         Ok(unsafe { show_message(message, envelope, &taken) })
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(found.context), body) }
+    unsafe { operate(engine, found.context, body) }
 }
 
 /// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first half of
@@ -120,16 +116,14 @@ pub unsafe extern "C" fn mq_deliver(
     envelope: *const mq_envelope,
     receive: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let envelope = || unsafe { borrow(envelope) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, carried: &mq_envelope| {
         if let Some(engine) = matching.plain() {
             // SAFETY: as required of the caller.
-            let status = unsafe { plain::deliver(engine, envelope()?, receive) }?;
+            let status = unsafe { plain::deliver(engine, carried, receive) }?;
             matching.delivered(status);
             return Ok(status);
         }
-        let Some(taken) = matching.deliver(&envelope()?.read()?)? else {
+        let Some(taken) = matching.deliver(&carried.read()?)? else {
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
@@ -137,7 +131,7 @@ pub unsafe extern "C" fn mq_deliver(
         Ok(MQ_MATCHED)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(envelope()?.context), body) }
+    unsafe { operate_with(engine, envelope, body) }
 }
 
 /// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was the
@@ -186,22 +180,20 @@ unsafe fn queue_receive(
     handle: *mut mq_handle,
     probes: bool,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let pattern = || unsafe { borrow(pattern) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, wanted: &mq_pattern| {
         if let Some(engine) = matching.plain() {
             // SAFETY: as required of the caller.
-            let status = unsafe { plain::queue_receive(engine, pattern()?, receive, handle) }?;
+            let status = unsafe { plain::queue_receive(engine, wanted, receive, handle) }?;
             matching.posted(status);
             return Ok(status);
         }
-        let queued = matching.queue_receive(pattern()?.read()?, receive, probes)?;
+        let queued = matching.queue_receive(wanted.read()?, receive, probes)?;
         // SAFETY: as required of the caller.
         unsafe { write(handle, mq_handle::of(queued)) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(pattern()?.context), body) }
+    unsafe { operate_with(engine, pattern, body) }
 }
 
 /// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope was
@@ -219,22 +211,20 @@ pub unsafe extern "C" fn mq_queue_message(
     message: *mut c_void,
     queued: *mut mq_message_handle,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let envelope = || unsafe { borrow(envelope) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, carried: &mq_envelope| {
         if let Some(engine) = matching.plain() {
             let cookie = message;
             let message = Message { cookie, bytes };
             // SAFETY: as required of the caller.
-            let status = unsafe { plain::queue_message(engine, envelope()?, message, queued) }?;
+            let status = unsafe { plain::queue_message(engine, carried, message, queued) }?;
             matching.arrived(status);
             return Ok(status);
         }
-        let name = matching.queue_message(envelope()?.read()?, bytes, message)?;
+        let name = matching.queue_message(carried.read()?, bytes, message)?;
         // SAFETY: as required of the caller.
         unsafe { write(queued, mq_message_handle::of(name)) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(envelope()?.context), body) }
+    unsafe { operate_with(engine, envelope, body) }
 }

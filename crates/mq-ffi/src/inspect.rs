@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{Entry, Envelope, Pattern, Removed, Source};
 
-use crate::front::{forget, settle};
+use crate::front::settle;
 use crate::gate::{Entered, enter, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
@@ -63,15 +63,13 @@ pub unsafe extern "C" fn mq_purge(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let select = select.ok_or(MQ_ERR_NULL)?;
-        settle(entered.front, entered.matching);
         let mut chosen = |entry: &EntryOf<'_>| {
             let entry = show(entry);
             // SAFETY: a function of this type, from the caller, with the caller's own pointer.
             unsafe { select(user, &raw const entry) != 0 }
         };
         let mut removed = |removed: &RemovedOf| give_back(removed, back, user);
-        forget(entered.front);
-        entered.with_callbacks(|matching, _| matching.purge(&mut chosen, &mut removed));
+        entered.with_callbacks(|matching| matching.purge(&mut chosen, &mut removed));
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
@@ -93,8 +91,7 @@ pub unsafe extern "C" fn mq_visit(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let visitor = visitor.ok_or(MQ_ERR_NULL)?;
-        settle(entered.front, entered.matching);
-        entered.with_callbacks(|matching, _| {
+        entered.with_callbacks(|matching| {
             matching.visit(&mut |entry| {
                 let entry = show(&entry);
                 // SAFETY: a function of this type, from the caller, with the caller's own pointer.
@@ -121,9 +118,8 @@ pub unsafe extern "C" fn mq_lengths(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let engine = entered.matching.engine();
-        let in_front = if entered.front.open == 0 { 0 } else { 1 };
-        let receives = in_front * u64::from(entered.front.receives);
-        let messages = in_front * u64::from(entered.front.messages);
+        let receives = entered.front.receives.len() as u64;
+        let messages = entered.front.messages.len() as u64;
         // SAFETY: as required of the caller.
         unsafe { write(posted, engine.posted_len() as u64 + receives) };
         // SAFETY: as required of the caller.

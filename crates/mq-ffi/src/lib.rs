@@ -17,6 +17,7 @@
     reason = "single flags and counters: nothing between threads that a model could explore"
 )]
 
+mod aliases;
 mod allocator;
 mod class;
 mod engine;
@@ -38,7 +39,9 @@ pub use engine::{
     mq_context_create, mq_context_free, mq_engine_free, mq_engine_new, mq_structure_name,
     mq_version,
 };
-pub use front::{MQ_FRONT_SIZE, MQ_FRONT_SLOT, mq_front, mq_parked};
+pub use front::{
+    MQ_FRONT_CONTEXTS, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue, mq_known, mq_parked,
+};
 pub use gate::mq_engine;
 pub use halves::{
     mq_deliver, mq_extract, mq_find, mq_queue_message, mq_queue_probe, mq_queue_receive, mq_take,

@@ -6,7 +6,8 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::AnyQueues;
 use mq_core::{Arrive, Engine, Entry, Footprint, Handle, MessageHandle, Post, Removed};
 
-use crate::front::Aliases;
+use crate::aliases::Aliases;
+use crate::front;
 use crate::status::{MQ_ERR_MEMORY, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
@@ -45,6 +46,8 @@ pub(crate) struct Matching {
     /// Whether it has neither watch nor budget.
     plain: bool,
     pub(crate) aliases: Aliases,
+    /// Of the receives and the messages in the front.
+    pub(crate) front_memory: [front::Memory; 2],
 }
 
 impl Matching {
@@ -63,6 +66,7 @@ impl Matching {
             posted: 0,
             unexpected: 0,
             aliases: Aliases::default(),
+            front_memory: Default::default(),
         }
     }
 
@@ -145,7 +149,8 @@ impl Matching {
 
     pub(crate) fn bytes(&self) -> u64 {
         let watch = self.watch.as_ref().map_or(0, |watch| watch.bytes());
-        (self.engine.memory().total() + watch) as u64
+        let front: usize = self.front_memory.iter().map(front::Memory::bytes).sum();
+        (self.engine.memory().total() + watch + front) as u64
     }
 }
 

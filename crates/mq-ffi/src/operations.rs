@@ -12,6 +12,25 @@ use crate::plain::{self, Outputs};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
 
+/// What says which context an operation is on.
+pub(crate) trait InContext {
+    fn context(&self) -> u32;
+}
+
+impl InContext for mq_pattern {
+    #[inline(always)]
+    fn context(&self) -> u32 {
+        self.context
+    }
+}
+
+impl InContext for mq_envelope {
+    #[inline(always)]
+    fn context(&self) -> u32 {
+        self.context
+    }
+}
+
 /// Runs an operation on `context`, with the front out of its way before and open again after.
 ///
 /// # Safety
@@ -19,22 +38,46 @@ use crate::types::{mq_envelope, mq_handle, mq_pattern};
 #[inline]
 pub(crate) unsafe fn operate(
     engine: *mut mq_engine,
-    context: impl FnOnce() -> Result<u32, c_int>,
+    context: u32,
     body: impl FnOnce(&mut Matching) -> Result<c_int, c_int>,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, |entered| step(entered, context, body)) }
+}
+
+/// [`operate`] with what the caller points at, a pattern or an envelope, on its context.
+///
+/// # Safety
+/// As for [`enter`]; `what` is null or valid.
+#[inline]
+pub(crate) unsafe fn operate_with<T: InContext>(
+    engine: *mut mq_engine,
+    what: *const T,
+    body: impl FnOnce(&mut Matching, &T) -> Result<c_int, c_int>,
+) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        let context = context()?;
-        let ready = prepare(entered.front, entered.matching, context);
-        let status = body(entered.matching);
-        if ready {
-            tell(entered.front, entered.matching);
-        } else {
-            reopen(entered.front, entered.matching, context);
-        }
-        status
+        // SAFETY: as required of the caller.
+        let what = unsafe { borrow(what) }?;
+        step(entered, what.context(), |matching| body(matching, what))
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) }
+}
+
+#[inline(always)]
+fn step(
+    entered: &mut Entered<'_>,
+    context: u32,
+    body: impl FnOnce(&mut Matching) -> Result<c_int, c_int>,
+) -> Result<c_int, c_int> {
+    let ready = prepare(entered.front, entered.matching, context);
+    let status = body(entered.matching);
+    if ready {
+        tell(entered.front, entered.matching);
+    } else {
+        reopen(entered.front, entered.matching, context);
+    }
+    status
 }
 
 /// Writes a message that was found.
@@ -72,17 +115,15 @@ pub unsafe extern "C" fn mq_post(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let pattern = || unsafe { borrow(pattern) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, wanted: &mq_pattern| {
         if let Some(engine) = matching.plain() {
             let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
-            let status = unsafe { plain::post(engine, pattern()?, receive, handle, out) }?;
+            let status = unsafe { plain::post(engine, wanted, receive, handle, out) }?;
             matching.posted(status);
             return Ok(status);
         }
-        match matching.post(pattern()?.read()?, receive)? {
+        match matching.post(wanted.read()?, receive)? {
             Posted::Queued(queued) => {
                 // SAFETY: as required of the caller.
                 unsafe { write(handle, mq_handle::of(queued)) };
@@ -95,7 +136,7 @@ pub unsafe extern "C" fn mq_post(
         }
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(pattern()?.context), body) }
+    unsafe { operate_with(engine, pattern, body) }
 }
 
 /// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues it.
@@ -115,18 +156,16 @@ pub unsafe extern "C" fn mq_arrive(
     message: *mut c_void,
     receive: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let envelope = || unsafe { borrow(envelope) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, carried: &mq_envelope| {
         if let Some(engine) = matching.plain() {
             let cookie = message;
             let message = Message { cookie, bytes };
             // SAFETY: as required of the caller.
-            let status = unsafe { plain::arrive(engine, envelope()?, message, receive) }?;
+            let status = unsafe { plain::arrive(engine, carried, message, receive) }?;
             matching.arrived(status);
             return Ok(status);
         }
-        let Some(taken) = matching.arrive(envelope()?.read()?, bytes, message)? else {
+        let Some(taken) = matching.arrive(carried.read()?, bytes, message)? else {
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
@@ -134,7 +173,7 @@ pub unsafe extern "C" fn mq_arrive(
         Ok(MQ_MATCHED)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(envelope()?.context), body) }
+    unsafe { operate_with(engine, envelope, body) }
 }
 
 /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
@@ -151,22 +190,20 @@ pub unsafe extern "C" fn mq_probe(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
-    // SAFETY: as required of the caller.
-    let pattern = || unsafe { borrow(pattern) };
-    let body = |matching: &mut Matching| {
+    let body = |matching: &mut Matching, wanted: &mq_pattern| {
         if let Some(engine) = matching.plain() {
             let out = Outputs { message, envelope };
             // SAFETY: as required of the caller.
-            return unsafe { plain::find(engine, pattern()?, ptr::null_mut(), out) };
+            return unsafe { plain::find(engine, wanted, ptr::null_mut(), out) };
         }
-        let Some((_, seen)) = matching.find(&pattern()?.read()?)? else {
+        let Some((_, seen)) = matching.find(&wanted.read()?)? else {
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
         Ok(unsafe { show_message(message, envelope, &seen) })
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(pattern()?.context), body) }
+    unsafe { operate_with(engine, pattern, body) }
 }
 
 /// Takes a posted receive out by name.
@@ -191,7 +228,7 @@ pub unsafe extern "C" fn mq_cancel(
         Ok(MQ_MATCHED)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(handle.context), body) }
+    unsafe { operate(engine, handle.context, body) }
 }
 
 /// Announces that this process takes part in a collective call of `traffic_class` with messages of
@@ -220,5 +257,5 @@ pub unsafe extern "C" fn mq_announce(
         announced.map(|()| MQ_NONE).map_err(of)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, || Ok(context), body) }
+    unsafe { operate(engine, context, body) }
 }

@@ -32,21 +32,46 @@ struct side {
     int inlined;
     mq_handle handles[HANDLES];
     mq_message_handle found;
-    void *seen[64];
+    void *seen[512];
     int count;
 };
+
+/* Some of these have places of their own in a front, some share one. */
+static const uint32_t CONTEXTS[] = {0, 1, 17, 48, 3, 0x1000, 4096 + 49, 2, 0x80000000u, UINT32_MAX, 34};
+enum { CONTEXT_COUNT = sizeof CONTEXTS / sizeof *CONTEXTS };
 
 static void see(void *user, const mq_entry *entry)
 {
     struct side *side = user;
-    if (side->count < 64)
+    if (side->count < 512)
         side->seen[side->count++] = entry->cookie;
+    mq_pattern any = {.context = entry->pattern.context, .source = MQ_ANY_SOURCE, .tag = MQ_ANY_TAG};
+    if (mq_inline_probe(side->engine, &any, NULL, NULL) != MQ_ERR_REENTRANT) {
+        fprintf(stderr, "an inline call from a callback was not refused\n");
+        exit(1);
+    }
 }
 
 static int odd_source(void *user, const mq_entry *entry)
 {
     (void) user;
     return entry->pattern.source % 2 != 0;
+}
+
+static int any_entry(void *user, const mq_entry *entry)
+{
+    (void) user;
+    (void) entry;
+    return 1;
+}
+
+/* Makes a context of a size, and with promises, that `number` decides. */
+static void create(mq_engine *engine, uint32_t context, uint32_t number)
+{
+    mq_context_options options = {.size = number % 3 == 0 ? 0 : 4 + number % 4,
+                                  .promises = number % 16 < 4 ? number % 16 : 0};
+    if (mq_context_create(engine, context, &options) != MQ_NONE)
+        exit(2);
 }
 
 /* Runs operation `what`; `inlined` of the side and `plain` of the step decide how. */
@@ -95,17 +120,21 @@ static struct answer act(struct side *side, uint32_t what, uint32_t plain, const
                            : mq_probe(engine, pattern, &answer.cookie, &answer.envelope);
         break;
     case 7:
-        answer.status = mq_cancel(engine, side->handles[random_below(1) + number % HANDLES], &answer.cookie);
+        answer.status = mq_cancel(engine, side->handles[number % HANDLES], &answer.cookie);
         break;
     case 8:
         side->count = 0;
-        answer.status = mq_purge(engine, odd_source, see, side);
+        answer.status = mq_purge(engine, number % 4 == 0 ? odd_source : any_entry, see, side);
+        break;
+    case 9:
+        side->count = 0;
+        answer.status = mq_visit(engine, see, side);
         break;
     default:
         side->count = 0;
         answer.status = mq_context_free(engine, pattern->context, see, side);
         if (answer.status == MQ_NONE)
-            mq_context_create(engine, pattern->context, NULL);
+            create(engine, pattern->context, number);
         break;
     }
     return answer;
@@ -118,23 +147,31 @@ static void run(uint64_t seed, const char *structure)
     memset(sides, 0, sizeof sides);
     for (int i = 0; i < 2; i++) {
         mq_engine_options options = {.structure = structure, .flags = i == 0 ? 0 : MQ_NO_FRONT};
-        mq_context_options context = {.size = 6};
         sides[i].inlined = i == 0;
         if (mq_engine_new(&options, &sides[i].engine) != MQ_NONE)
             exit(2);
-        for (uint32_t c = 0; c < 2; c++)
-            mq_context_create(sides[i].engine, c, &context);
+        for (uint32_t c = 0; c < CONTEXT_COUNT; c++)
+            create(sides[i].engine, CONTEXTS[c], 1 + (c * 5 + (uint32_t) seed) % 16);
     }
     state = seed * 0x9e3779b97f4a7c15u + 1;
-    uint32_t contexts = 1 + random_below(2), ranks = 1 + random_below(7), tags = 1 + random_below(4);
-    uint32_t deep = random_below(3);
+    uint32_t contexts = 1 + random_below(random_below(2) ? 3 : CONTEXT_COUNT), first = random_below(4);
+    uint32_t ranks = 1 + random_below(7), tags = 1 + random_below(4), wild = random_below(3), flood = 0;
     for (int step = 0; step < 2000; step++) {
-        /* Short queues most of the time, so that the front opens again and again. */
-        static const uint32_t OFTEN[] = {0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 6, 7, 7, 1, 0, 3};
-        uint32_t roll = random_below(200);
-        uint32_t what = roll == 0 ? 9 : roll < 3 + deep ? 8 : OFTEN[random_below(16)];
-        uint32_t plain = random_below(8) == 0, number = random_below(4096);
-        mq_pattern pattern = {.context = random_below(contexts),
+        /* Short queues most of the time, so that the front opens again and again; at times a flood of
+         * one kind, and then of the other, so that its rings fill and go round. */
+        static const uint32_t OFTEN[] = {0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 5, 1, 0, 3};
+        static const uint32_t CALLS[] = {6, 6, 7, 7, 7, 8, 8, 8, 8, 8, 9, 10};
+        uint32_t roll = random_below(400), what = OFTEN[random_below(16)];
+        if (flood == 0 && random_below(200) == 0)
+            flood = 20 + random_below(280);
+        if (roll < 4 + wild * 12) {
+            what = CALLS[random_below(12)];
+        } else if (flood > 0) {
+            flood--;
+            what = (flood / 128 % 2 == seed % 2 ? 0 : 1) + (random_below(2) ? 2 : 0);
+        }
+        uint32_t plain = random_below(wild == 2 ? 8 : 100) == 0, number = random_below(4096);
+        mq_pattern pattern = {.context = CONTEXTS[(first + random_below(contexts)) % CONTEXT_COUNT],
                               .source = (int32_t) random_below(ranks),
                               .tag = (int32_t) random_below(tags) - 1};
         mq_envelope carried = {.context = pattern.context, .source = pattern.source, .tag = pattern.tag};
