@@ -125,9 +125,6 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if !self.is_plain() {
-            return NIL;
-        }
         let Some((bucket, first)) = self.chains.quick_head(self.seed.hash(key)) else {
             return NIL;
         };

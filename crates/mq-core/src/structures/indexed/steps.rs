@@ -169,10 +169,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> (u32, bool) {
         self.slabs.unexpected.make_room(envelope);
-        match self.arrive_plain_deep(envelope.context(), envelope.bits(), meter) {
-            NIL => (self.arrive_deep(*envelope, meter), false),
-            node => (node, true),
+        if deep(&mut self.index).is_plain() {
+            let node = self.arrive_plain_deep(envelope.context(), envelope.bits(), meter);
+            return (node, true);
         }
+        (self.arrive_deep(*envelope, meter), false)
     }
 
     /// A step of a fully specified receive; the slot reserved is linked.
@@ -246,7 +247,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         deep(&mut self.index).link_posted(&mut self.slabs, slot);
     }
 
-    /// A step of a message, if no wildcards are in use; otherwise [`NIL`]. The slot reserved is linked.
+    /// A step of a message while no wildcards are in use; the slot reserved is linked.
     ///
     /// As [`post_exact_deep`](Self::post_exact_deep) it saves no registers.
     #[inline(never)]
@@ -283,16 +284,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
-        let index = deep(&mut self.index);
-        if !index.is_plain() {
-            return NIL;
-        }
         let key = Key {
             context,
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = index.arrive_plain(&mut self.slabs, key, meter);
+        let node = deep(&mut self.index).arrive_plain(&mut self.slabs, key, meter);
         if let Slot::Posted(_) = slot_of(node) {
             return self.before_removal(node);
         }
