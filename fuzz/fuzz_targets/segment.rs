@@ -24,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         })
         .collect();
     let mut buffer = vec![0; 40_000];
-    while let Ok(step) = input.arbitrary::<u8>() {
+    while !input.is_empty() {
+        let Ok(step) = input.arbitrary::<u8>() else { return };
         let at = usize::from(step & 1);
         if take_step(step >> 1, &mut members, at, &file, geometry, &mut input, &mut buffer).is_err() {
             return;

@@ -2,6 +2,9 @@
 
 use crate::slab::{NIL, Slab};
 
+/// The first slot of [`Fifo::ELSEWHERE`]; no slot has this number.
+pub(crate) const ELSEWHERE: u32 = NIL - 1;
+
 /// Where the links of a list are kept.
 pub(crate) trait Links {
     /// The slot behind `slot`, or [`NIL`].
@@ -44,6 +47,13 @@ impl Fifo {
     pub const EMPTY: Self = Self {
         head: NIL,
         tail: NIL,
+    };
+
+    /// The mark of a structure that keeps its entries elsewhere at the moment. Not empty, and without a
+    /// first slot.
+    pub(crate) const ELSEWHERE: Self = Self {
+        head: ELSEWHERE,
+        tail: ELSEWHERE,
     };
 
     /// Whether no entry is linked.
@@ -129,10 +139,10 @@ impl Fifo {
         slot
     }
 
-    /// Unlinks the first entry.
+    /// Unlinks the first entry, behind which is `next`.
     #[inline(always)]
-    pub(crate) fn unlink_head(&mut self, links: &mut impl Links) {
-        self.head = links.next(self.head);
+    pub(crate) fn unlink_head(&mut self, links: &mut impl Links, next: u32) {
+        self.head = next;
         if self.head == NIL {
             self.tail = NIL;
         } else {

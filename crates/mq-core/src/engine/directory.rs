@@ -1,7 +1,7 @@
 //! Which queues serve a context, and on what terms.
 
-use super::terms::Terms;
-use crate::envelope::ContextId;
+use super::terms::{Promises, Terms};
+use crate::envelope::{ContextId, Rank};
 use crate::hash::MixMap;
 use crate::memory::vec_bytes;
 
@@ -10,21 +10,48 @@ const DENSE: u32 = 4096;
 
 const NO_OBJECT: u32 = u32::MAX;
 
-/// One context of an engine.
+/// One context of an engine, 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
+    /// Senders below this number exist: all but one if the size is unknown, none of no context.
+    quick_ranks: u32,
     /// Number of the object that holds its queues.
-    pub(super) object: u32,
-    pub(super) terms: Terms,
+    object: u32,
+    // The terms in parts: whole they would make 20 bytes of it, and their place a multiplication.
+    last_rank: u32,
+    promises: Promises,
     /// Whether other contexts use the same object.
     pub(super) shares_object: bool,
 }
 
-const ABSENT: Context = Context {
-    object: NO_OBJECT,
-    terms: Terms::NONE,
-    shares_object: false,
-};
+impl Context {
+    const ABSENT: Self = Self {
+        quick_ranks: 0,
+        ..Self::new(NO_OBJECT, Terms::NONE, false)
+    };
+
+    pub(super) const fn new(object: u32, terms: Terms, shares_object: bool) -> Self {
+        let (last_rank, promises) = terms.parts();
+        Self {
+            quick_ranks: terms.quick_ranks(),
+            object,
+            last_rank,
+            promises,
+            shares_object,
+        }
+    }
+
+    /// Number of the object that holds its queues.
+    #[inline(always)]
+    pub(super) const fn object(&self) -> usize {
+        self.object as usize
+    }
+
+    #[inline(always)]
+    pub(super) const fn terms(&self) -> Terms {
+        Terms::of_parts(self.last_rank, self.promises)
+    }
+}
 
 /// The contexts of an engine, by number.
 #[derive(Debug, Default)]
@@ -49,6 +76,14 @@ impl Directory {
         self.sparse.get(&id)
     }
 
+    /// The context of an operation with this sender, or with any if that is rank 0, if one comparison
+    /// says that it exists and admits it. Who gets `None` asks [`get`](Self::get).
+    #[inline(always)]
+    pub(super) fn quick(&self, id: ContextId, rank: Rank) -> Option<&Context> {
+        let context = self.dense.get(id.0 as usize)?;
+        (rank.0 < context.quick_ranks).then_some(context)
+    }
+
     pub(super) fn insert(&mut self, id: ContextId, context: Context) {
         if id.0 >= DENSE {
             self.sparse.insert(id, context);
@@ -56,14 +91,14 @@ impl Directory {
         }
         let needed = id.0 as usize + 1;
         if self.dense.len() < needed {
-            self.dense.resize(needed, ABSENT);
+            self.dense.resize(needed, Context::ABSENT);
         }
         self.dense[id.0 as usize] = context;
     }
 
     pub(super) fn remove(&mut self, id: ContextId) {
         match self.dense.get_mut(id.0 as usize) {
-            Some(context) => *context = ABSENT,
+            Some(context) => *context = Context::ABSENT,
             None => drop(self.sparse.remove(&id)),
         }
     }

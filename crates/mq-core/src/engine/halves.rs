@@ -89,7 +89,7 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
         let context = self.directory.get(message.name().context())?;
-        let taken = self.objects[context.object as usize].take(message);
+        let taken = self.objects[context.object()].take(message);
         if self.ledger.is_some() {
             self.note_taken(&taken);
         }

@@ -138,11 +138,7 @@ impl<Q: MatchQueues> Engine<Q> {
         } else {
             self.add_object(&config)
         };
-        let context = Context {
-            object,
-            terms,
-            shares_object,
-        };
+        let context = Context::new(object, terms, shares_object);
         self.directory.insert(id, context);
         Ok(())
     }
@@ -191,17 +187,13 @@ impl<Q: MatchQueues> Engine<Q> {
     ) -> Result<(), Error> {
         let id = ContextId(context);
         let found = *self.context(id)?;
-        self.purge_object(
-            found.object as usize,
-            &mut |entry| context_of(entry) == id,
-            back,
-        );
+        self.purge_object(found.object(), &mut |entry| context_of(entry) == id, back);
         self.directory.remove(id);
-        let queues = &mut self.objects[found.object as usize];
+        let queues = &mut self.objects[found.object()];
         self.retired = self.retired.max(queues.next_sequence());
         if !found.shares_object {
             *queues = Q::with_config(&Config::default());
-            self.free_objects.push(found.object);
+            self.free_objects.push(found.object() as u32);
         }
         Ok(())
     }
@@ -209,7 +201,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// What a context admits, for a caller that checks arguments itself; `None` if it is unknown.
     pub fn limits(&self, context: u32) -> Option<Limits> {
         let context = self.directory.get(ContextId(context))?;
-        Some(context.terms.limits())
+        Some(context.terms().limits())
     }
 
     /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it: for a
@@ -227,9 +219,10 @@ impl<Q: MatchQueues> Engine<Q> {
         any_tag: bool,
     ) -> Result<&mut Q, Error> {
         let id = ContextId(context);
-        let found = self.context(id)?;
-        found.terms.check_source(id, source, any_tag)?;
-        let object = found.object as usize;
+        let object = match self.quick_for_receive(id, source, any_tag) {
+            Some(object) => object,
+            None => self.object_for_receive(id, source, any_tag)?,
+        };
         Ok(&mut self.objects[object])
     }
 
@@ -242,9 +235,10 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn queues_for_message(&mut self, context: u32, source: u32) -> Result<&mut Q, Error> {
         let id = ContextId(context);
-        let found = self.context(id)?;
-        found.terms.check_rank(id, Rank(source))?;
-        let object = found.object as usize;
+        let object = match self.directory.quick(id, Rank(source)) {
+            Some(context) => context.object(),
+            None => self.object_for_message(id, Rank(source))?,
+        };
         Ok(&mut self.objects[object])
     }
 
@@ -266,20 +260,54 @@ fn context_of<P: Pattern, R, M>(entry: &Entry<'_, P, R, M>) -> ContextId {
 impl<Q: MatchQueues> Engine<Q> {
     #[inline(always)]
     fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
-        let context = self.context(pattern.context())?;
-        context
-            .terms
-            .check_source(pattern.context(), pattern.source(), pattern.any_tag())?;
-        Ok(context.object as usize)
+        let (id, source, any_tag) = (pattern.context(), pattern.source(), pattern.any_tag());
+        match self.quick_for_receive(id, source, any_tag) {
+            Some(object) => Ok(object),
+            // In words: a reference would have the whole pattern written to memory before.
+            None => self.object_for_receive(id, source, any_tag),
+        }
     }
 
     #[inline(always)]
     fn for_envelope(&self, envelope: &EnvelopeOf<Q>) -> Result<usize, Error> {
-        let context = self.context(envelope.context())?;
-        context
-            .terms
-            .check_rank(envelope.context(), envelope.source())?;
-        Ok(context.object as usize)
+        let (id, source) = (envelope.context(), envelope.source());
+        match self.directory.quick(id, source) {
+            Some(context) => Ok(context.object()),
+            None => self.object_for_message(id, source),
+        }
+    }
+
+    /// The object for a receive, if one look at its context tells.
+    #[inline(always)]
+    fn quick_for_receive(&self, id: ContextId, source: Source, any_tag: bool) -> Option<usize> {
+        let rank = match source {
+            Source::Any => Rank(0),
+            Source::Rank(rank) => rank,
+        };
+        let context = self.directory.quick(id, rank)?;
+        let kept = context.terms().keeps_promises(source, any_tag);
+        kept.then_some(context.object())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn object_for_receive(
+        &self,
+        id: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<usize, Error> {
+        let context = self.context(id)?;
+        context.terms().check_source(id, source, any_tag)?;
+        Ok(context.object())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn object_for_message(&self, id: ContextId, source: Rank) -> Result<usize, Error> {
+        let context = self.context(id)?;
+        context.terms().check_rank(id, source)?;
+        Ok(context.object())
     }
 
     /// Posts a receive: see [`MatchQueues::post`].
@@ -378,7 +406,20 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         let queues = &mut self.objects[object];
         if let Some(ledger) = &mut self.ledger {
-            return Self::arrive_limited(queues, ledger, envelope, message, meter);
+            // Taken apart: handed on as it is, the answer would be in memory without a budget too.
+            return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
+                Ok(Arrive::Matched {
+                    pattern,
+                    receive,
+                    message,
+                }) => Ok(Arrive::Matched {
+                    pattern,
+                    receive,
+                    message,
+                }),
+                Ok(Arrive::Unexpected) => Ok(Arrive::Unexpected),
+                Err(Refused { error, payload }) => Err(Refused { error, payload }),
+            };
         }
         Ok(queues.arrive_metered(envelope, message, meter))
     }
@@ -444,7 +485,7 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn cancel(&mut self, handle: Handle) -> Option<Q::Receive> {
         let context = self.directory.get(handle.context())?;
-        self.objects[context.object as usize].cancel(handle)
+        self.objects[context.object()].cancel(handle)
     }
 
     /// Removes what `select` chooses from all contexts: see [`MatchQueues::purge`].
@@ -487,7 +528,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn announce(&mut self, call: &CollectiveCall) -> Result<(), Error> {
-        let object = self.context(call.context)?.object as usize;
+        let object = self.context(call.context)?.object();
         self.objects[object].announce(call);
         Ok(())
     }
@@ -512,7 +553,7 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// The queues that serve a context, and a number that contexts share if they share queues.
     pub fn queues(&self, context: u32) -> Option<(usize, &Q)> {
-        let object = self.directory.get(ContextId(context))?.object as usize;
+        let object = self.directory.get(ContextId(context))?.object();
         Some((object, &self.objects[object]))
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Terms {
 
 /// Promises that the engine holds its caller to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Promises(u8);
+pub(crate) struct Promises(u8);
 
 impl Promises {
     const NONE: Self = Self(0);
@@ -39,6 +39,10 @@ impl Promises {
     const fn no_any_tag(self) -> bool {
         self.0 & Self::NO_ANY_TAG != 0
     }
+
+    fn allow(self, source: Source, any_tag: bool) -> bool {
+        !(self.no_any_source() && source == Source::Any || self.no_any_tag() && any_tag)
+    }
 }
 
 impl Terms {
@@ -61,6 +65,31 @@ impl Terms {
             last_rank,
             promises: Promises::new(options.no_any_source, options.no_any_tag),
         })
+    }
+
+    /// The last rank and the promises, for who stores them one by one.
+    pub(super) const fn parts(self) -> (u32, Promises) {
+        (self.last_rank, self.promises)
+    }
+
+    /// The terms of [`parts`](Self::parts).
+    #[inline(always)]
+    pub(super) const fn of_parts(last_rank: u32, promises: Promises) -> Self {
+        Self {
+            last_rank,
+            promises,
+        }
+    }
+
+    /// All ranks below this number are in range: all but one if the size is unknown.
+    pub(crate) const fn quick_ranks(&self) -> u32 {
+        self.last_rank.saturating_add(1)
+    }
+
+    /// [`check_source`](Self::check_source) of a source that is in range.
+    #[inline(always)]
+    pub(crate) fn keeps_promises(&self, source: Source, any_tag: bool) -> bool {
+        self.promises == Promises::NONE || self.promises.allow(source, any_tag)
     }
 
     #[inline(always)]

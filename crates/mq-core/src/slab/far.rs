@@ -1,8 +1,6 @@
 //! The slots of a long queue: chunks that come one at a time and go as soon as they are empty.
 
-use core::cmp::Reverse;
 use core::mem::size_of;
-use std::collections::BinaryHeap;
 
 use super::{Entry, NEAR, NIL};
 use crate::memory::vec_bytes;
@@ -15,34 +13,42 @@ const CHUNK: usize = 256;
 /// A chunk is allocated when a slot in it is first needed and freed when its last entry leaves, so
 /// neither growing nor shrinking ever moves or visits more than one chunk's entries. One empty chunk
 /// is kept, for a queue whose length swings about a chunk's end.
+///
+/// Entries go to the free slots of one chunk, the open one, until there are none left; then the first chunk
+/// with room is opened, so that entries that stay after a burst gather in the first chunks.
 pub(super) struct Far<K, T> {
-    chunks: Vec<Chunk<K, T>>,
-    /// The chunks with a free slot, allocated or not. Entries go to the one that comes first, so that those
-    /// that stay after a burst gather there.
-    with_room: BinaryHeap<Reverse<u32>>,
-    /// An allocated chunk without entries.
-    spare: Option<u32>,
-    len: usize,
+    chunks: Vec<Option<Slots<K, T>>>,
+    rooms: Vec<Room>,
+    /// A bit for each chunk that is not open and has free slots, allocated or not.
+    with_room: Vec<u64>,
+    /// No word before this one has a bit set.
+    first_word: usize,
+    /// The free slots of the open chunk, linked by `next`.
+    free: u32,
+    /// The open chunk, or [`NIL`].
+    open: u32,
+    /// An allocated chunk without entries, or [`NIL`].
+    spare: u32,
+    len: u32,
 }
 
-/// `CHUNK` slots, or none.
-struct Chunk<K, T> {
-    entries: Vec<Entry<K, T>>,
-    /// The free slots, by number in the chunk, linked by `next`.
+type Slots<K, T> = Box<[Entry<K, T>; CHUNK]>;
+
+/// The free slots of a chunk that is not open.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Linked by `next`.
     free: u32,
+    /// Slots that are not among them.
     used: u32,
 }
 
-impl<K, T> Chunk<K, T> {
-    const UNALLOCATED: Self = Self {
-        entries: Vec::new(),
+impl Room {
+    const NONE: Self = Self {
         free: NIL,
-        used: 0,
+        used: CHUNK as u32,
     };
-
-    const fn is_full(&self) -> bool {
-        self.used as usize == CHUNK
-    }
+    const ALL: Self = Self { free: NIL, used: 0 };
 }
 
 /// Chunk and place in it.
@@ -57,12 +63,78 @@ const fn join(chunk: usize, i: usize) -> u32 {
     (NEAR + chunk * CHUNK + i) as u32
 }
 
+impl<K: Copy, T> Far<K, T> {
+    /// Stores an entry.
+    ///
+    /// # Panics
+    /// With 2^31 - 256 entries stored.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, entry: Entry<K, T>) -> u32 {
+        self.make_room(entry.key);
+        let (slot, place) = self.take_free();
+        *place = entry;
+        slot
+    }
+
+    /// Makes sure that the open chunk has a free slot; `key` may be any.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self, key: K) {
+        if self.free == NIL {
+            self.open_next(key);
+        }
+    }
+
+    /// Opens the first chunk with a free slot; `key` may be any.
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
+    fn open_next(&mut self, key: K) {
+        let words = self.with_room.iter().skip(self.first_word);
+        self.first_word += words.take_while(|&&word| word == 0).count();
+        let chunk = match self.with_room.get_mut(self.first_word) {
+            Some(word) => {
+                let bit = word.trailing_zeros() as usize;
+                *word &= *word - 1;
+                self.first_word * 64 + bit
+            }
+            None => self.add_chunk(),
+        };
+        if self.chunks[chunk].is_none() {
+            self.allocate(chunk, key);
+        }
+        if self.spare == chunk as u32 {
+            self.spare = NIL;
+        }
+        self.open = chunk as u32;
+        self.free = core::mem::replace(&mut self.rooms[chunk], Room::NONE).free;
+    }
+
+    /// Makes the slots of a chunk, all of them free.
+    #[cold]
+    fn allocate(&mut self, chunk: usize, key: K) {
+        let free = |i: usize| {
+            let next = if i + 1 < CHUNK {
+                join(chunk, i + 1)
+            } else {
+                NIL
+            };
+            Entry::free(key, next)
+        };
+        let slots: Box<[Entry<K, T>]> = (0..CHUNK).map(free).collect();
+        self.chunks[chunk] = slots.try_into().ok();
+        self.rooms[chunk].free = join(chunk, 0);
+    }
+}
+
 impl<K, T> Far<K, T> {
     pub(super) const fn new() -> Self {
         Self {
             chunks: Vec::new(),
-            with_room: BinaryHeap::new(),
-            spare: None,
+            rooms: Vec::new(),
+            with_room: Vec::new(),
+            first_word: 0,
+            free: NIL,
+            open: NIL,
+            spare: NIL,
             len: 0,
         }
     }
@@ -74,118 +146,113 @@ impl<K, T> Far<K, T> {
     #[inline(always)]
     pub(super) fn entry(&self, slot: u32) -> &Entry<K, T> {
         let (chunk, i) = split(slot);
-        &self.chunks[chunk].entries[i]
+        match &self.chunks[chunk] {
+            Some(slots) => &slots[i],
+            None => unreachable!("a slot in use is in a chunk"),
+        }
     }
 
     #[inline(always)]
     pub(super) fn entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
         let (chunk, i) = split(slot);
-        &mut self.chunks[chunk].entries[i]
+        match &mut self.chunks[chunk] {
+            Some(slots) => &mut slots[i],
+            None => unreachable!("a slot in use is in a chunk"),
+        }
     }
 
     pub(super) fn get(&self, slot: u32) -> Option<&Entry<K, T>> {
         let (chunk, i) = split(slot);
-        self.chunks.get(chunk)?.entries.get(i)
+        self.chunks.get(chunk)?.as_ref()?.get(i)
     }
 
-    /// Takes a slot that has been used before out of those that are free; the entry goes there next.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "chunks and their slots are fewer than slots"
-    )]
-    pub(super) fn reuse(&mut self) -> Option<u32> {
-        let chunk = self.with_room.peek()?.0 as usize;
-        let place = &mut self.chunks[chunk];
-        let i = place.free as usize;
-        place.free = place.entries.get(i)?.next;
-        self.use_one(chunk as u32);
-        Some(join(chunk, i))
-    }
-
-    /// Stores an entry when there is no slot to [`reuse`](Self::reuse).
-    pub(super) fn push(&mut self, entry: Entry<K, T>) -> u32 {
-        let chunk = match self.with_room.peek() {
-            Some(&Reverse(chunk)) => chunk,
-            None => self.add_chunk(),
+    /// Takes a slot of the open chunk, which must have a free one.
+    #[inline(always)]
+    pub(super) fn take_free(&mut self) -> (u32, &mut Entry<K, T>) {
+        let slot = self.free;
+        let (chunk, i) = split(slot);
+        let Some(slots) = &mut self.chunks[chunk] else {
+            unreachable!("the open chunk is allocated")
         };
-        let entries = &mut self.chunks[chunk as usize].entries;
-        if entries.is_empty() {
-            entries.reserve_exact(CHUNK);
-        }
-        let slot = join(chunk as usize, entries.len());
-        entries.push(entry);
-        self.use_one(chunk);
-        slot
-    }
-
-    /// One more slot of the chunk is in use, which is the first with room.
-    fn use_one(&mut self, chunk: u32) {
+        let entry = &mut slots[i];
+        self.free = entry.next;
         self.len += 1;
-        let place = &mut self.chunks[chunk as usize];
-        place.used += 1;
-        if place.is_full() {
-            self.with_room.pop();
-        }
-        if self.spare == Some(chunk) {
-            self.spare = None;
-        }
+        (slot, entry)
     }
 
+    /// The number of a chunk that was none yet.
     #[cold]
-    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
-    fn add_chunk(&mut self) -> u32 {
+    fn add_chunk(&mut self) -> usize {
         let chunk = self.chunks.len();
         assert!(
             join(chunk + 1, 0) < super::SLOTS,
             "a match queue holds at most 2^31 - 256 entries"
         );
-        self.chunks.push(Chunk::UNALLOCATED);
-        self.with_room.push(Reverse(chunk as u32));
-        chunk as u32
+        self.chunks.push(None);
+        self.rooms.push(Room::ALL);
+        chunk
     }
 
     /// Frees a slot whose payload has been taken.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "chunks and their slots are fewer than slots"
-    )]
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
     pub(super) fn release(&mut self, slot: u32) {
-        let (chunk, i) = split(slot);
-        let place = &mut self.chunks[chunk];
-        if place.is_full() {
-            self.with_room.push(Reverse(chunk as u32));
-        }
         self.len -= 1;
-        place.entries[i].next = place.free;
-        place.free = i as u32;
-        place.used -= 1;
-        if place.used == 0 {
-            self.emptied(chunk as u32);
+        let chunk = split(slot).0;
+        if self.open == chunk as u32 {
+            self.entry_mut(slot).next = self.free;
+            self.free = slot;
+            return;
+        }
+        let Room { free, used } = self.rooms[chunk];
+        self.entry_mut(slot).next = free;
+        self.rooms[chunk] = Room {
+            free: slot,
+            used: used - 1,
+        };
+        if free == NIL {
+            self.gained_room(chunk);
+        }
+        if used == 1 {
+            self.emptied(chunk);
         }
     }
 
+    /// A full chunk has a free slot.
+    #[inline(never)]
+    fn gained_room(&mut self, chunk: usize) {
+        let word = chunk / 64;
+        if word >= self.with_room.len() {
+            self.with_room.resize(word + 1, 0);
+        }
+        self.with_room[word] |= 1 << (chunk % 64);
+        self.first_word = self.first_word.min(word);
+    }
+
     #[cold]
-    fn emptied(&mut self, chunk: u32) {
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
+    fn emptied(&mut self, chunk: usize) {
         // The one that has just emptied is the one that is needed again if the length swings.
-        if let Some(before) = self.spare.replace(chunk)
-            && before != chunk
-        {
-            self.chunks[before as usize] = Chunk::UNALLOCATED;
+        let before = core::mem::replace(&mut self.spare, chunk as u32);
+        if before != NIL {
+            self.chunks[before as usize] = None;
+            self.rooms[before as usize].free = NIL;
         }
     }
 
     /// All slots, in use and free.
     pub(super) fn entries(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
         let chunks = self.chunks.iter().enumerate();
-        chunks.flat_map(|(chunk, place)| {
-            let entries = place.entries.iter().enumerate();
+        chunks.flat_map(|(chunk, slots)| {
+            let entries = slots.iter().flat_map(|slots| slots.iter()).enumerate();
             entries.map(move |(i, entry)| (join(chunk, i), entry))
         })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let entries: usize = self.chunks.iter().map(|c| vec_bytes(&c.entries)).sum();
-        let with_room = self.with_room.capacity() * size_of::<u32>();
-        size_of::<Self>() + vec_bytes(&self.chunks) + with_room + entries
+        let allocated = self.chunks.iter().flatten().count();
+        let tables = vec_bytes(&self.chunks) + vec_bytes(&self.rooms) + vec_bytes(&self.with_room);
+        size_of::<Self>() + tables + allocated * size_of::<[Entry<K, T>; CHUNK]>()
     }
 }

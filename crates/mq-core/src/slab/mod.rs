@@ -36,6 +36,25 @@ pub(crate) struct Entry<K, T> {
     pub(crate) home: u32,
 }
 
+impl<K, T> Entry<K, T> {
+    /// A free slot, of a key that nobody looks at.
+    const fn free(key: K, next: u32) -> Self {
+        Self {
+            key,
+            sequence: 0,
+            payload: None,
+            next,
+            prev: NIL,
+            home: NIL,
+        }
+    }
+}
+
+/// Says that the code behind it stands aside from the common way.
+#[cold]
+#[inline]
+const fn aside() {}
+
 /// Entries of one queue, each with a sequence number that is never given twice.
 ///
 /// A slot number names an entry as long as it is stored; a [`Handle`] names it for ever.
@@ -95,29 +114,15 @@ impl<K: Copy, T> Slab<K, T> {
             *place = entry;
             return slot;
         }
-        let mut slot = self.free_far_slot();
-        if slot == NIL {
-            slot = self.insert_new(entry);
-        } else {
-            *self.far_entry_mut(slot) = entry;
-        }
         self.next_sequence += 1;
         self.len += 1;
-        slot
+        self.insert_elsewhere(entry)
     }
 
-    /// Takes a far slot out of those that are free, if there is one and no near one.
-    #[inline(never)]
-    fn free_far_slot(&mut self) -> u32 {
-        let far = self.far.as_mut();
-        far.and_then(|far| far.reuse()).unwrap_or(NIL)
-    }
-
-    /// No slot is free.
-    #[cold]
+    /// No near slot is free.
     #[inline(never)]
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
-    fn insert_new(&mut self, entry: Entry<K, T>) -> u32 {
+    fn insert_elsewhere(&mut self, entry: Entry<K, T>) -> u32 {
         let slot = self.near.len();
         if slot == 0 {
             // Most contexts never hold more than one entry, and there may be thousands.
@@ -129,7 +134,80 @@ impl<K: Copy, T> Slab<K, T> {
         }
         self.far
             .get_or_insert_with(|| Box::new(Far::new()))
-            .push(entry)
+            .insert(entry)
+    }
+
+    /// Makes sure that the next [`reserve`](Self::reserve) finds a slot; `key` may be any.
+    #[inline(always)]
+    pub(crate) fn make_room(&mut self, key: &K) {
+        if self.free == NIL {
+            self.make_room_elsewhere(*key);
+        }
+    }
+
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
+    fn make_room_elsewhere(&mut self, key: K) {
+        let slot = self.near.len();
+        if slot < NEAR {
+            if slot == 0 {
+                self.near.reserve_exact(1);
+            }
+            self.near.push(Entry::free(key, NIL));
+            self.free = slot as u32;
+            return;
+        }
+        let far = self.far.get_or_insert_with(|| Box::new(Far::new()));
+        far.make_room(key);
+    }
+
+    /// Takes a free slot for the newest entry, of which only the links and the mark are written;
+    /// [`fill`](Self::fill) follows before anything else looks at it.
+    ///
+    /// # Panics
+    /// Without [`make_room`](Self::make_room).
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self, home: u32) -> u32 {
+        let slot = self.free;
+        let entry = match self.near.get_mut(slot as usize) {
+            Some(entry) => {
+                self.free = entry.next;
+                entry
+            }
+            None => {
+                aside();
+                return self.reserve_far(home);
+            }
+        };
+        entry.sequence = self.next_sequence;
+        entry.next = NIL;
+        entry.prev = NIL;
+        entry.home = home;
+        self.next_sequence += 1;
+        self.len += 1;
+        slot
+    }
+
+    // Without a call, so that the quick steps of the deep form have none.
+    #[inline(always)]
+    fn reserve_far(&mut self, home: u32) -> u32 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.len += 1;
+        let (slot, entry) = self.far_mut().take_free();
+        entry.sequence = sequence;
+        entry.next = NIL;
+        entry.prev = NIL;
+        entry.home = home;
+        slot
+    }
+
+    /// Writes what [`reserve`](Self::reserve) has left out.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, slot: u32, key: K, payload: T) {
+        let entry = self.entry_anywhere_mut(slot);
+        entry.key = key;
+        entry.payload = Some(payload);
     }
 
     /// Removes the entry in `slot`, which must be stored and on no list.
@@ -138,50 +216,56 @@ impl<K: Copy, T> Slab<K, T> {
     /// If the slot is free: a fault of the structure that calls.
     #[inline(always)]
     pub fn remove(&mut self, slot: u32) -> (K, T) {
-        let entry = self.entry_mut(slot);
+        let Some(entry) = self.near.get_mut(slot as usize) else {
+            aside();
+            return self.remove_far(slot);
+        };
         let key = entry.key;
         let payload = entry.payload.take().expect("the slot is in use");
-        self.release(slot);
+        entry.next = self.free;
+        self.free = slot;
+        self.left();
         (key, payload)
     }
 
-    /// Frees a slot whose payload has been taken.
+    #[inline(never)]
+    fn remove_far(&mut self, slot: u32) -> (K, T) {
+        let far = self.far.as_mut().expect("far slots exist");
+        let entry = far.entry_mut(slot);
+        let key = entry.key;
+        let payload = entry.payload.take().expect("the slot is in use");
+        far.release(slot);
+        self.left();
+        (key, payload)
+    }
+
+    /// An entry has left.
     #[inline(always)]
-    fn release(&mut self, slot: u32) {
+    fn left(&mut self) {
         self.len -= 1;
-        if let Some(entry) = self.near.get_mut(slot as usize) {
-            entry.next = self.free;
-            self.free = slot;
-        } else {
-            self.release_far(slot);
+        if self.len == 0 {
+            self.drained();
         }
+    }
+
+    /// The last entry has left. A call, and the question in it: asked where entries are removed, it would
+    /// be asked of each.
+    #[inline(never)]
+    fn drained(&mut self) {
         if self.far.is_some() {
             self.after_burst();
         }
     }
 
-    #[inline(never)]
-    fn release_far(&mut self, slot: u32) {
-        self.far.as_mut().expect("far slots exist").release(slot);
-    }
-
     /// Gives the near slots back too when the last entry of a burst has left; what comes next starts
     /// again at slot 0 and is laid out in order.
+    #[cold]
     #[inline(never)]
     fn after_burst(&mut self) {
-        // Half of the near slots free: so that chunks do not come and go with a length about their end.
-        if self.len as usize == NEAR / 2
-            && let Some(far) = &mut self.far
-            && far.is_empty()
-        {
-            **far = Far::new();
-        }
-        if self.len == 0 {
-            self.far = None;
-            self.near.clear();
-            self.near.shrink_to(KEEP_SLOTS);
-            self.free = NIL;
-        }
+        self.far = None;
+        self.near.clear();
+        self.near.shrink_to(KEEP_SLOTS);
+        self.free = NIL;
     }
 
     /// Drops all entries. Handles of before stay stale.
@@ -293,34 +377,46 @@ impl<K, T> Slab<K, T> {
         self.far_entry_mut(slot)
     }
 
-    /// [`entry`](Self::entry); `NEAR_ONLY` if the slab has no far entries.
+    /// [`entry`](Self::entry) for the deep form, without a call on the way to far entries.
     #[inline(always)]
-    pub(crate) fn entry_of<const NEAR_ONLY: bool>(&self, slot: u32) -> &Entry<K, T> {
-        if NEAR_ONLY {
-            &self.near[slot as usize]
-        } else {
-            self.entry(slot)
+    pub(crate) fn entry_anywhere(&self, slot: u32) -> &Entry<K, T> {
+        match self.near.get(slot as usize) {
+            Some(entry) => entry,
+            None => {
+                aside();
+                self.far().entry(slot)
+            }
         }
     }
 
-    /// [`entry_mut`](Self::entry_mut); `NEAR_ONLY` if the slab has no far entries.
+    /// [`entry_mut`](Self::entry_mut), likewise.
     #[inline(always)]
-    pub(crate) fn entry_of_mut<const NEAR_ONLY: bool>(&mut self, slot: u32) -> &mut Entry<K, T> {
-        if NEAR_ONLY {
-            &mut self.near[slot as usize]
-        } else {
-            self.entry_mut(slot)
+    pub(crate) fn entry_anywhere_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
+        if (slot as usize) < self.near.len() {
+            return &mut self.near[slot as usize];
         }
+        aside();
+        self.far_mut().entry_mut(slot)
+    }
+
+    #[inline(always)]
+    fn far(&self) -> &Far<K, T> {
+        self.far.as_ref().expect("far slots exist")
+    }
+
+    #[inline(always)]
+    fn far_mut(&mut self) -> &mut Far<K, T> {
+        self.far.as_mut().expect("far slots exist")
     }
 
     #[inline(never)]
     fn far_entry(&self, slot: u32) -> &Entry<K, T> {
-        self.far.as_ref().expect("far slots exist").entry(slot)
+        self.far().entry(slot)
     }
 
     #[inline(never)]
     fn far_entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
-        self.far.as_mut().expect("far slots exist").entry_mut(slot)
+        self.far_mut().entry_mut(slot)
     }
 
     fn get(&self, slot: u32) -> Option<&Entry<K, T>> {
@@ -396,6 +492,12 @@ impl<K: Copy, T> Slab<K, T> {
     #[inline(always)]
     pub(crate) fn has_far(&self) -> bool {
         self.far.as_ref().is_some_and(|far| !far.is_empty())
+    }
+
+    /// The entry in a slot that may be no slot, if it is near.
+    #[inline(always)]
+    pub(crate) fn near_entry(&self, slot: u32) -> Option<&Entry<K, T>> {
+        self.near.get(slot as usize)
     }
 
     #[inline(always)]

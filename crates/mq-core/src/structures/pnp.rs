@@ -9,7 +9,7 @@
 //! Search: the shared lists up to the level where the sender became a partner, then its own.
 //! Memory: at most `k * sqrt(n)` partners, each with a list of 8 bytes and a place in a hash table,
 //! a shared list a level, and while the last shared list holds elements a count for each of their
-//! senders.
+//! senders, four times as many as the list is long before partners are chosen at most.
 
 use super::layered::{Layered, ListId, Origin, Plan};
 use super::routed::Sender;
@@ -100,6 +100,21 @@ impl Partners {
         self.next_choice = self.threshold;
     }
 
+    /// The counts are of four times as many senders as the list can hold elements, so most of them are not
+    /// here any more: halves the counts until half of the senders are forgotten. Without this a list that
+    /// never empties would remember every sender.
+    #[cold]
+    fn thin_counts(&mut self) {
+        let enough = self.counts.len() / 2;
+        while self.counts.len() > enough {
+            self.counts.retain(|_, count| {
+                *count /= 2;
+                *count > 0
+            });
+        }
+        self.counted = self.counts.values().map(|&count| u64::from(count)).sum();
+    }
+
     fn new_list(&mut self) -> ListId {
         self.lists += 1;
         self.lists - 1
@@ -172,6 +187,9 @@ impl Plan for Partners {
         self.counted += 1;
         let count = self.counts.entry(origin.sender).or_insert(0);
         *count = count.saturating_add(1);
+        if self.counts.len() / 4 > self.next_choice as usize {
+            self.thin_counts();
+        }
         if self.length >= self.next_choice {
             self.choose();
         }
@@ -228,5 +246,21 @@ mod tests {
         );
         assert!(partners <= 200, "at most k * sqrt(n), got {partners}");
         assert_eq!(queues.partners(Queue::Posted), 0);
+    }
+
+    #[test]
+    fn a_list_that_never_empties_does_not_remember_every_sender() {
+        let mut queues = Pnp::<MpiPattern, (), ()>::with_config(&Config::default());
+        let _ = queues.arrive(MpiEnvelope::new(0, 0, 0), ());
+        let bytes = |queues: &Pnp<_, (), ()>| queues.plan(Queue::Unexpected).bytes();
+        let mut least = usize::MAX;
+        for sender in 1..200_000 {
+            let _ = queues.arrive(MpiEnvelope::new(0, sender, 0), ());
+            let _ = queues.post(MpiPattern::new(0, sender, 0), ());
+            if sender == 20_000 {
+                least = bytes(&queues);
+            }
+        }
+        assert!(bytes(&queues) <= least, "{} > {least}", bytes(&queues));
     }
 }

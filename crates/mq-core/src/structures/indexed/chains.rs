@@ -63,6 +63,8 @@ pub(super) struct Chains {
     low_mask: u32,
     /// Keys there is room for before a bucket is added.
     room: u32,
+    /// The room beyond which buckets are removed.
+    room_limit: u32,
 }
 
 /// Keys that so many buckets serve: two for three buckets, so that a key costs six bytes.
@@ -79,6 +81,7 @@ impl Default for Chains {
             buckets: FEWEST,
             low_mask: FEWEST - 1,
             room: capacity(FEWEST),
+            room_limit: u32::MAX,
         }
     }
 }
@@ -124,6 +127,61 @@ impl Chains {
         self.room -= 1;
     }
 
+    /// The bucket of a hash and the first node of its chain, unless the table is to grow or to shrink first.
+    #[inline(always)]
+    pub(super) fn quick_head(&self, hash: u32) -> Option<(u32, u32)> {
+        // No room wraps to the most.
+        if self.room.wrapping_sub(1) >= self.room_limit {
+            return None;
+        }
+        let bucket = self.bucket(hash);
+        Some((bucket, *self.heads.get(bucket)))
+    }
+
+    /// Makes a new key the only one of an empty bucket with a [`quick_head`](Self::quick_head).
+    #[inline(always)]
+    pub(super) fn set_only(&mut self, bucket: u32, node: u32) {
+        *self.heads.get_mut(bucket) = node;
+        self.room -= 1;
+    }
+
+    /// Removes the first key of a bucket with a [`quick_head`](Self::quick_head), behind which is `after`.
+    #[inline(always)]
+    pub(super) fn drop_first(&mut self, bucket: u32, after: u32) {
+        *self.heads.get_mut(bucket) = after;
+        self.room += 1;
+    }
+
+    /// The number of buckets has changed.
+    fn limit_room(&mut self) {
+        self.room_limit = if self.buckets > KEPT {
+            capacity(self.buckets) - self.buckets / 4
+        } else {
+            u32::MAX
+        };
+    }
+
+    /// Makes sure that [`link_reserved`](Self::link_reserved) has room for a key. Before the probe, for
+    /// this moves keys.
+    #[inline(always)]
+    pub(super) fn make_room<N: Nodes>(&mut self, nodes: &mut N) {
+        if self.room == 0 {
+            self.split(nodes);
+        }
+    }
+
+    /// [`link`](Self::link) of a node whose key nobody may look at yet, with the first of the chain as
+    /// its `chain`.
+    #[inline(always)]
+    pub(super) fn link_reserved<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
+        if probe.node == NIL {
+            *self.heads.get_mut(probe.bucket) = node;
+            self.room -= 1;
+        } else {
+            append(nodes, probe.node, node);
+        }
+    }
+
     /// [`link`](Self::link) of a node that was just stored, with the first of the chain as its `chain`.
     #[inline(always)]
     pub(super) fn link_new<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
@@ -165,7 +223,7 @@ impl Chains {
         } else {
             nodes.set_chain(probe.before, successor);
         }
-        if self.buckets > KEPT {
+        if self.room > self.room_limit {
             self.shrink(nodes);
         }
     }
@@ -203,6 +261,7 @@ impl Chains {
             self.low_mask = 2 * self.low_mask + 1;
         }
         self.buckets = buckets;
+        self.limit_room();
         let old = added & self.low_mask;
         let mut node = *self.heads.get(old);
         let (mut stay, mut go) = (NIL, NIL);
@@ -221,16 +280,13 @@ impl Chains {
         *self.heads.get_mut(added) = go;
     }
 
-    /// Removes some buckets if they are more than four times as many as the keys: keys leave one at a
+    /// Removes some buckets, which are more than four times as many as the keys: keys leave one at a
     /// time, so the buckets keep up.
     #[cold]
+    #[inline(never)]
     fn shrink<N: Nodes>(&mut self, nodes: &mut N) {
-        let keys = capacity(self.buckets) - self.room;
-        if keys == 0 {
-            return self.forget();
-        }
         for _ in 0..8 {
-            if self.buckets > KEPT && self.buckets / 4 > keys {
+            if self.room > self.room_limit {
                 self.merge(nodes);
             }
         }
@@ -241,6 +297,7 @@ impl Chains {
         let removed = self.buckets - 1;
         self.room -= capacity(self.buckets) - capacity(removed);
         self.buckets = removed;
+        self.limit_room();
         if removed == self.low_mask {
             self.low_mask >>= 1;
         }
@@ -258,11 +315,11 @@ impl Chains {
     }
 
     /// No key is left: gives back the buckets that are too many to keep.
-    #[cold]
-    fn forget(&mut self) {
+    pub(super) fn rest(&mut self) {
         self.buckets = self.buckets.min(KEPT);
         self.room = capacity(self.buckets);
         self.low_mask = self.low_mask.min(KEPT / 2 - 1);
+        self.limit_room();
         self.heads.truncate(self.buckets);
     }
 

@@ -30,7 +30,10 @@ pub(super) struct Index<B> {
     /// Where the last search of a step for an exact key has ended, if it found nothing.
     place: Probe,
     /// Removals that have left few entries.
-    few: usize,
+    few: u32,
+    /// Posted receives other than fully specified ones, and views: 0 if a step has nothing to look at but
+    /// the table.
+    special: u32,
 }
 
 impl<B: MatchBits> Index<B> {
@@ -42,7 +45,15 @@ impl<B: MatchBits> Index<B> {
             unindexed: Fifo::EMPTY,
             place: Probe::NOWHERE,
             few: 0,
+            special: 0,
         }
+    }
+
+    /// After a change to the classes or the unindexed receives.
+    #[inline(always)]
+    fn count_special(&mut self) {
+        self.special =
+            self.classes.posted() + self.classes.views() + u32::from(!self.unindexed.is_empty());
     }
 
     /// Whether receives other than fully specified ones are posted.
@@ -52,28 +63,150 @@ impl<B: MatchBits> Index<B> {
     }
 
     #[inline(always)]
-    fn probe<const NEAR: bool, P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
+    fn probe<P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let nodes = self.nodes::<NEAR, _, _, _>(slabs);
+        let nodes = self.nodes(slabs);
         self.chains.probe(&nodes, key, self.seed.hash(key))
     }
 
     #[inline(always)]
-    const fn nodes<'a, const NEAR: bool, P: Pattern, R, M>(
+    const fn nodes<'a, P: Pattern, R, M>(
         &self,
         slabs: &'a mut Slabs<P, R, M>,
-    ) -> Both<'a, NEAR, P, R, M> {
+    ) -> Both<'a, P, R, M> {
         let seed = self.seed;
         Both { slabs, seed }
     }
 
-    /// The message that a receive takes, unlinked; or [`NIL`], and
-    /// [`link_exact_receive`](Self::link_exact_receive) or [`link_posted`](Self::link_posted) may follow. `NEAR` if no entry is far.
+    /// Whether steps have to look beyond the table: at other masks, or at views.
     #[inline(always)]
-    pub(super) fn unlink_message_for<const NEAR: bool, P, R, M>(
+    pub(super) fn is_plain(&self) -> bool {
+        self.special == 0
+    }
+
+    /// [`post_exact`](Self::post_exact) if little is to be done: in a table that keeps its size, and where the
+    /// chain is empty or begins with the only message of the key. Otherwise [`NIL`], and nothing has changed.
+    #[inline(always)]
+    pub(super) fn post_quick<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some((bucket, first)) = self.chains.quick_head(self.seed.hash(key)) else {
+            return NIL;
+        };
+        if first == NIL {
+            let node = posted(slabs.posted.reserve(NIL));
+            self.chains.set_only(bucket, node);
+            return node;
+        }
+        let Slot::Unexpected(slot) = slot_of(first) else {
+            return NIL;
+        };
+        let entry = slabs.unexpected.entry_anywhere(slot);
+        if entry.next == NIL
+            && entry.key.bits() == key.bits
+            && entry.key.context() == key.context
+            && self.classes.views() == 0
+        {
+            self.chains.drop_first(bucket, entry.home);
+            return first;
+        }
+        NIL
+    }
+
+    /// [`arrive_plain`](Self::arrive_plain), likewise.
+    #[inline(always)]
+    pub(super) fn arrive_quick<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some((bucket, first)) = self.chains.quick_head(self.seed.hash(key)) else {
+            return NIL;
+        };
+        if first == NIL {
+            let node = unexpected(slabs.unexpected.reserve(NIL));
+            self.chains.set_only(bucket, node);
+            return node;
+        }
+        let Slot::Posted(slot) = slot_of(first) else {
+            return NIL;
+        };
+        // While the index is plain all posted receives are fully specified.
+        let entry = slabs.posted.entry_anywhere(slot);
+        if entry.next == NIL && entry.key.bits() == key.bits && entry.key.context() == key.context {
+            self.chains.drop_first(bucket, entry.home);
+            return first;
+        }
+        NIL
+    }
+
+    /// A step of a fully specified receive: the node of the message that it takes, unlinked, or the node
+    /// of the slot reserved for it, linked and yet to be filled.
+    #[inline(always)]
+    pub(super) fn post_exact<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let nodes = &mut self.nodes(slabs);
+        self.chains.make_room(nodes);
+        let probe = self.chains.probe(nodes, key, self.seed.hash(key));
+        if let Slot::Unexpected(slot) = slot_of(probe.node) {
+            meter.visited(Queue::Unexpected, 1);
+            if self.classes.views() > 0 {
+                self.classes
+                    .unlink(&nodes.slabs.unexpected, slot, self.seed);
+            }
+            self.chains.unlink_first(nodes, probe);
+            return probe.node;
+        }
+        meter.visited(Queue::Unexpected, 0);
+        let node = posted(nodes.slabs.posted.reserve(probe.first));
+        self.chains.link_reserved(nodes, probe, node);
+        node
+    }
+
+    /// A step of a message while the index [is plain](Self::is_plain): the node of the receive that takes
+    /// it, unlinked, or the node of the slot reserved for it, linked and yet to be filled.
+    #[inline(always)]
+    pub(super) fn arrive_plain<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let nodes = &mut self.nodes(slabs);
+        self.chains.make_room(nodes);
+        let probe = self.chains.probe(nodes, key, self.seed.hash(key));
+        if let Slot::Posted(_) = slot_of(probe.node) {
+            meter.visited(Queue::Posted, 1);
+            self.chains.unlink_first(nodes, probe);
+            return probe.node;
+        }
+        meter.visited(Queue::Posted, 0);
+        let node = unexpected(nodes.slabs.unexpected.reserve(probe.first));
+        self.chains.link_reserved(nodes, probe, node);
+        node
+    }
+
+    /// The message that a receive takes, unlinked; or [`NIL`], and
+    /// [`link_exact_receive`](Self::link_exact_receive) or [`link_posted`](Self::link_posted) may follow.
+    #[inline(always)]
+    pub(super) fn unlink_message_for<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
@@ -86,7 +219,7 @@ impl<B: MatchBits> Index<B> {
         if key.care != B::ALL {
             return self.unlink_message_for_wildcard(slabs, key, meter);
         }
-        let probe = self.probe::<NEAR, _, _, _>(slabs, key);
+        let probe = self.probe(slabs, key);
         let Slot::Unexpected(slot) = slot_of(probe.node) else {
             meter.visited(Queue::Unexpected, 0);
             self.place = probe;
@@ -96,7 +229,7 @@ impl<B: MatchBits> Index<B> {
         if self.classes.views() > 0 {
             self.classes.unlink(&slabs.unexpected, slot, self.seed);
         }
-        let nodes = &mut self.nodes::<NEAR, _, _, _>(slabs);
+        let nodes = &mut self.nodes(slabs);
         self.chains.unlink_first(nodes, probe);
         slot
     }
@@ -119,9 +252,9 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// The receive that takes a message, unlinked; or [`NIL`], and
-    /// [`link_message`](Self::link_message) may follow. `NEAR` if no entry is far.
+    /// [`link_message`](Self::link_message) may follow.
     #[inline(always)]
-    pub(super) fn unlink_receive_for<const NEAR: bool, P, R, M>(
+    pub(super) fn unlink_receive_for<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         envelope: &P::Envelope,
@@ -131,7 +264,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let probe = self.probe::<NEAR, _, _, _>(slabs, key_of_message(envelope, B::ALL));
+        let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
         if self.has_wildcards() {
             return self.unlink_earliest(slabs, envelope, probe, meter);
         }
@@ -141,7 +274,7 @@ impl<B: MatchBits> Index<B> {
             return NIL;
         };
         meter.visited(Queue::Posted, 1);
-        let nodes = &mut self.nodes::<NEAR, _, _, _>(slabs);
+        let nodes = &mut self.nodes(slabs);
         self.chains.unlink_first(nodes, probe);
         slot
     }
@@ -163,7 +296,7 @@ impl<B: MatchBits> Index<B> {
             return NIL;
         };
         if posted(slot) == exact.node {
-            let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+            let nodes = &mut self.nodes(slabs);
             self.chains.unlink_first(nodes, exact);
         } else {
             self.unlink_posted(slabs, slot);
@@ -189,7 +322,7 @@ impl<B: MatchBits> Index<B> {
             best.consider(slot, &slabs.posted);
         }
         for care in self.classes.masks_posted() {
-            let probe = self.probe::<false, _, _, _>(slabs, key_of_message(envelope, care));
+            let probe = self.probe(slabs, key_of_message(envelope, care));
             if let Slot::Posted(slot) = slot_of(probe.node) {
                 best.consider(slot, &slabs.posted);
             }
@@ -212,7 +345,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let probe = self.probe::<false, _, _, _>(slabs, key_of_message(envelope, B::ALL));
+        let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
         self.earliest_posted(slabs, envelope, probe, meter)
     }
 
@@ -228,14 +361,16 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let found = if key.care == B::ALL {
-            match slot_of(self.probe::<false, _, _, _>(slabs, key).node) {
+            match slot_of(self.probe(slabs, key).node) {
                 Slot::Unexpected(slot) => Some(slot),
                 _ => None,
             }
         } else if slabs.unexpected.is_empty() {
             None
         } else if let Some(view) = self.classes.view(key.care, &slabs.unexpected, self.seed) {
-            view.find(key, self.seed, &slabs.unexpected)
+            let found = view.find(key, self.seed, &slabs.unexpected);
+            self.count_special();
+            found
         } else {
             // A mask without a class asks every message.
             let messages = &slabs.unexpected;
@@ -252,18 +387,6 @@ impl<B: MatchBits> Index<B> {
         self.place.first
     }
 
-    /// Links a receive that was looked for in vain and is now stored, with [`home`](Self::home).
-    #[inline(always)]
-    pub(super) fn link_exact_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let place = self.place;
-        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
-        self.chains.link_new(nodes, place, posted(slot));
-    }
-
     /// Links a message that was looked for in vain and is now stored, with [`home`](Self::home).
     #[inline(always)]
     pub(super) fn link_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
@@ -272,10 +395,11 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let place = self.place;
-        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        let nodes = &mut self.nodes(slabs);
         self.chains.link_new(nodes, place, unexpected(slot));
         if self.classes.views() > 0 {
             self.classes.link(&slabs.unexpected, slot, self.seed);
+            self.count_special();
         }
     }
 
@@ -286,13 +410,20 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let key = key_of_receive(slabs.posted.key(slot));
-        if key.care != B::ALL && !self.classes.add_posted(key.care) {
-            slabs.posted.set_home(slot, UNINDEXED);
-            return self.unindexed.push_back(&mut slabs.posted, slot);
+        if key.care != B::ALL {
+            let indexed = self.classes.add_posted(key.care);
+            if !indexed {
+                slabs.posted.set_home(slot, UNINDEXED);
+                self.unindexed.push_back(&mut slabs.posted, slot);
+            }
+            self.count_special();
+            if !indexed {
+                return;
+            }
         }
         slabs.posted.set_home(slot, NIL);
-        let probe = self.probe::<false, _, _, _>(slabs, key);
-        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        let probe = self.probe(slabs, key);
+        let nodes = &mut self.nodes(slabs);
         self.chains.link(nodes, probe, posted(slot));
     }
 
@@ -303,11 +434,12 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
-        let probe = self.probe::<false, _, _, _>(slabs, key);
-        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        let probe = self.probe(slabs, key);
+        let nodes = &mut self.nodes(slabs);
         self.chains.link(nodes, probe, unexpected(slot));
         if self.classes.views() > 0 {
             self.classes.link(&slabs.unexpected, slot, self.seed);
+            self.count_special();
         }
     }
 
@@ -318,13 +450,15 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         if slabs.posted.home(slot) == UNINDEXED {
-            return self.unindexed.unlink(&mut slabs.posted, slot);
+            self.unindexed.unlink(&mut slabs.posted, slot);
+            return self.count_special();
         }
         let key = key_of_receive(slabs.posted.key(slot));
         if key.care != B::ALL {
             self.classes.remove_posted(key.care);
+            self.count_special();
         }
-        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        let nodes = &mut self.nodes(slabs);
         self.chains
             .unlink(nodes, posted(slot), key, self.seed.hash(key));
     }
@@ -339,7 +473,7 @@ impl<B: MatchBits> Index<B> {
             self.classes.unlink(&slabs.unexpected, slot, self.seed);
         }
         let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
-        let nodes = &mut self.nodes::<false, _, _, _>(slabs);
+        let nodes = &mut self.nodes(slabs);
         self.chains
             .unlink(nodes, unexpected(slot), key, self.seed.hash(key));
     }
@@ -348,14 +482,16 @@ impl<B: MatchBits> Index<B> {
     /// deep that they pay for a look at all slots.
     pub(super) const fn has_paid_for(&mut self, slots: usize) -> bool {
         self.few += 1;
-        self.few * 4 >= slots
+        self.few as usize * 4 >= slots
     }
 
     /// All entries have been unlinked: forgets the classes of wildcards.
     pub(super) fn rest(&mut self) {
         self.classes = Classes::default();
         self.unindexed = Fifo::EMPTY;
+        self.special = 0;
         self.few = 0;
+        self.chains.rest();
     }
 
     /// Wildcard classes for which messages are indexed.

@@ -31,13 +31,14 @@ mod paged;
 mod steps;
 mod view;
 
+use self::hash::Key;
 use self::index::Index;
-use self::nodes::key_of_receive;
-use self::steps::{deep, if_deep};
+use self::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
+use self::steps::{LONG, if_deep, is_slot};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
 use crate::envelope::MatchBits;
-use crate::fifo::{Fifo, Search};
+use crate::fifo::{ELSEWHERE, Fifo, Search};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue};
@@ -52,14 +53,13 @@ const SHORT: u32 = 4;
 #[derive(Debug)]
 pub struct Indexed<P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,
-    /// Both queues in order; unused while deep.
+    /// Both queues in order; [`Fifo::ELSEWHERE`] while deep.
     posted: Fifo,
     unexpected: Fifo,
     /// Kept between deep phases.
     index: Option<Box<Index<BitsOf<P>>>>,
     /// What the hash starts from; 0 for a secret.
     hash_seed: u32,
-    deep: bool,
     /// Entries that a scan of the short form may visit.
     scan_limit: u8,
     /// Entries that a queue of the short form may hold.
@@ -69,7 +69,7 @@ pub struct Indexed<P: Pattern, R, M> {
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Whether the queues are indexed at the moment.
     pub const fn is_deep(&self) -> bool {
-        self.deep
+        self.posted.first() == ELSEWHERE
     }
 
     #[inline(always)]
@@ -89,7 +89,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn deepen(&mut self) {
-        self.deep = true;
         let seed = self.hash_seed;
         let index = self.index.get_or_insert_with(|| Box::new(Index::new(seed)));
         let posted: Vec<u32> = self.posted.slots(&self.slabs.posted).collect();
@@ -100,8 +99,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         for slot in unexpected {
             index.link_unexpected(&mut self.slabs, slot);
         }
-        self.posted = Fifo::EMPTY;
-        self.unexpected = Fifo::EMPTY;
+        self.posted = Fifo::ELSEWHERE;
+        self.unexpected = Fifo::ELSEWHERE;
     }
 
     #[inline(always)]
@@ -110,30 +109,33 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 
     /// Few entries are left in the deep form: goes back to scanning them, if there are none or enough
-    /// removals have paid for collecting them. `leaving` are slots of entries that are not on any list
-    /// and about to be removed.
+    /// removals have paid for collecting them. `leaving` is the node of an entry that is not on any list
+    /// and about to be removed; it is returned.
     #[cold]
     #[inline(never)]
-    fn shorten(&mut self, left: u32, leaving_posted: u32, leaving_unexpected: u32) {
-        let Some(index) = &mut self.index else { return };
+    fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
+        let Some(index) = &mut self.index else {
+            return leaving;
+        };
         if left > 0 {
             // The short form expects its entries near.
             let Slabs { posted, unexpected } = &self.slabs;
             let far = self.slabs.has_far();
             if far || !index.has_paid_for(posted.near_slots() + unexpected.near_slots()) {
-                return;
+                return leaving;
             }
         }
-        self.deep = false;
+        self.posted = Fifo::EMPTY;
+        self.unexpected = Fifo::EMPTY;
         if left > 0 {
             for slot in self.slabs.posted.slots_in_order() {
-                if slot != leaving_posted {
+                if posted(slot) != leaving {
                     index.unlink_posted(&mut self.slabs, slot);
                     self.posted.link_back(&mut self.slabs.posted.near(), slot);
                 }
             }
             for slot in self.slabs.unexpected.slots_in_order() {
-                if slot != leaving_unexpected {
+                if unexpected(slot) != leaving {
                     index.unlink_unexpected(&mut self.slabs, slot);
                     self.unexpected
                         .link_back(&mut self.slabs.unexpected.near(), slot);
@@ -141,23 +143,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
         }
         index.rest();
+        leaving
     }
 
-    /// An entry was queued in the short form.
+    /// An entry was queued in the short form, after the search that `found` nothing.
     #[inline(always)]
-    fn after_queueing(&mut self, len: u32) {
-        if len > u32::from(self.short_limit) {
+    fn after_queueing(&mut self, found: u32, len: u32) {
+        if len > u32::from(self.short_limit) || found == LONG {
             self.deepen();
-        }
-    }
-
-    #[inline(always)]
-    fn after_removal(&mut self) {
-        if self.deep {
-            let left = self.len();
-            if left <= SHORT {
-                self.shorten(left, NIL, NIL);
-            }
         }
     }
 }
@@ -174,7 +167,6 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             slabs: Slabs::new(config),
             posted: Fifo::EMPTY,
             unexpected: Fifo::EMPTY,
-            deep: false,
             scan_limit: limit(config.tuning.scan_limit),
             short_limit: limit(config.tuning.short_limit),
             index: None,
@@ -209,7 +201,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     }
 
     fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
-        if let Some(index) = if_deep(self.deep, &mut self.index) {
+        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
             let slabs = &mut self.slabs;
             return index.find_posted(slabs, envelope, meter);
         }
@@ -222,7 +214,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     }
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        if let Some(index) = if_deep(self.deep, &mut self.index) {
+        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
             let slabs = &mut self.slabs;
             return index.find_unexpected(slabs, key_of_receive(pattern), meter);
         }
@@ -239,45 +231,39 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     fn place_of_message(&mut self, _: &EnvelopeIn<Self>) {}
 
     fn link_posted(&mut self, slot: u32, (): ()) {
-        if let Some(index) = if_deep(self.deep, &mut self.index) {
+        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
             let slabs = &mut self.slabs;
             return index.link_posted(slabs, slot);
         }
         self.posted.link_back(&mut self.slabs.posted.near(), slot);
-        self.after_queueing(self.slabs.posted.len());
+        self.after_queueing(NIL, self.slabs.posted.len());
     }
 
     fn link_unexpected(&mut self, slot: u32, (): ()) {
-        if let Some(index) = if_deep(self.deep, &mut self.index) {
+        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
             let slabs = &mut self.slabs;
             return index.link_unexpected(slabs, slot);
         }
         self.unexpected
             .link_back(&mut self.slabs.unexpected.near(), slot);
-        self.after_queueing(self.slabs.unexpected.len());
+        self.after_queueing(NIL, self.slabs.unexpected.len());
     }
 
     fn unlink_posted(&mut self, slot: u32) {
-        if let Some(index) = if_deep(self.deep, &mut self.index) {
+        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
             let slabs = &mut self.slabs;
             index.unlink_posted(slabs, slot);
-            let left = self.len() - 1;
-            if left <= SHORT {
-                self.shorten(left, slot, NIL);
-            }
+            self.before_removal(posted(slot));
             return;
         }
         self.posted.unlink_from(&mut self.slabs.posted.near(), slot);
     }
 
     fn unlink_unexpected(&mut self, slot: u32) {
-        if let Some(index) = if_deep(self.deep, &mut self.index) {
+        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
             let slabs = &mut self.slabs;
             index.unlink_unexpected(slabs, slot);
-            let left = self.len() - 1;
-            if left <= SHORT {
-                self.shorten(left, NIL, slot);
-            }
+            self.before_removal(unexpected(slot));
             return;
         }
         self.unexpected
@@ -287,6 +273,8 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     // Searches only say where the entry is; it is taken out of storage here, so that what the caller does
     // not look at is not copied.
 
+    // One place for each answer, whatever the form: only then are answers in registers.
+
     #[inline(always)]
     fn post_step(
         &mut self,
@@ -294,30 +282,41 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         receive: R,
         meter: &mut impl Meter,
     ) -> Post<P::Envelope, R, M> {
-        let slot = self.unlink_message_for(pattern, meter);
-        if slot != NIL {
-            let (envelope, message) = self.slabs.unexpected.remove(slot);
-            self.after_removal();
+        let sequence = self.slabs.posted.next_sequence();
+        let queued = 'queued: {
+            let found = 'found: {
+                let found = self.unlink_message_short(&pattern, meter);
+                if is_slot(found) {
+                    break 'found found;
+                }
+                if found != ELSEWHERE {
+                    let posted = &mut self.slabs.posted;
+                    let slot = self.posted.insert_back(posted, pattern, receive);
+                    let len = posted.len();
+                    self.after_queueing(found, len);
+                    break 'queued slot;
+                }
+                let exact = pattern.care() == BitsOf::<P>::ALL;
+                match slot_of(self.search_for_receive(&pattern, exact, meter)) {
+                    Slot::Unexpected(slot) => slot,
+                    Slot::Posted(slot) => {
+                        self.slabs.posted.fill(slot, pattern, receive);
+                        if !exact {
+                            self.link_receive_deep(slot);
+                        }
+                        break 'queued slot;
+                    }
+                    Slot::None => unreachable!("a step ends at a node"),
+                }
+            };
+            let (envelope, message) = self.slabs.unexpected.remove(found);
             return Post::Matched {
                 envelope,
                 message,
                 receive,
             };
-        }
-        let posted = &mut self.slabs.posted;
-        let sequence = posted.next_sequence();
-        let slot = if self.deep {
-            let home = deep(&mut self.index).home();
-            let slot = posted.insert(pattern, receive, home);
-            self.link_receive_deep(slot, pattern.care() == BitsOf::<P>::ALL);
-            slot
-        } else {
-            let slot = self.posted.insert_back(posted, pattern, receive);
-            let len = posted.len();
-            self.after_queueing(len);
-            slot
         };
-        Post::Queued(Handle::new(pattern.context(), slot, sequence))
+        Post::Queued(Handle::new(pattern.context(), queued, sequence))
     }
 
     #[inline(always)]
@@ -327,55 +326,69 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         message: M,
         meter: &mut impl Meter,
     ) -> Arrive<P, R, M> {
-        let slot = self.unlink_receive_for(envelope, meter);
-        if slot != NIL {
-            let (pattern, receive) = self.slabs.posted.remove(slot);
-            self.after_removal();
-            return Arrive::Matched {
-                pattern,
-                receive,
-                message,
-            };
+        let found = 'found: {
+            let found = self.unlink_receive_short(&envelope, meter);
+            if is_slot(found) {
+                break 'found found;
+            }
+            if found != ELSEWHERE {
+                let unexpected = &mut self.slabs.unexpected;
+                self.unexpected.insert_back(unexpected, envelope, message);
+                let len = unexpected.len();
+                self.after_queueing(found, len);
+                return Arrive::Unexpected;
+            }
+            let (node, linked) = self.search_for_message(&envelope, meter);
+            match slot_of(node) {
+                Slot::Posted(slot) => slot,
+                Slot::Unexpected(slot) => {
+                    self.slabs.unexpected.fill(slot, envelope, message);
+                    if !linked {
+                        self.link_message_deep(slot);
+                    }
+                    return Arrive::Unexpected;
+                }
+                Slot::None => unreachable!("a step ends at a node"),
+            }
+        };
+        let (pattern, receive) = self.slabs.posted.remove(found);
+        Arrive::Matched {
+            pattern,
+            receive,
+            message,
         }
-        let unexpected = &mut self.slabs.unexpected;
-        if self.deep {
-            let home = deep(&mut self.index).home();
-            let slot = unexpected.insert(envelope, message, home);
-            self.link_message_deep(slot);
-        } else {
-            self.unexpected.insert_back(unexpected, envelope, message);
-            let len = unexpected.len();
-            self.after_queueing(len);
-        }
-        Arrive::Unexpected
     }
 
     #[inline(always)]
     fn extract_step(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
-        let slot = self.unlink_message_for(*pattern, meter);
-        if slot == NIL {
-            return None;
+        let mut slot = self.unlink_message_short(pattern, meter);
+        if slot == ELSEWHERE {
+            let Key {
+                context,
+                bits,
+                care,
+            } = key_of_receive(pattern);
+            slot = self.unlink_message_deep(context, bits, care, meter);
+        } else if slot == LONG {
+            self.deepen();
         }
-        let taken = self.slabs.unexpected.remove(slot);
-        self.after_removal();
-        Some(taken)
+        is_slot(slot).then(|| self.slabs.unexpected.remove(slot))
     }
 
     #[inline(always)]
     fn deliver_step(&mut self, envelope: &P::Envelope, meter: &mut impl Meter) -> Option<(P, R)> {
-        let slot = self.unlink_receive_for(*envelope, meter);
-        if slot == NIL {
-            return None;
+        let mut slot = self.unlink_receive_short(envelope, meter);
+        if slot == ELSEWHERE {
+            slot = self.unlink_receive_deep(*envelope, meter);
+        } else if slot == LONG {
+            self.deepen();
         }
-        let taken = self.slabs.posted.remove(slot);
-        self.after_removal();
-        Some(taken)
+        is_slot(slot).then(|| self.slabs.posted.remove(slot))
     }
 
     fn reset(&mut self) {
         self.posted = Fifo::EMPTY;
         self.unexpected = Fifo::EMPTY;
-        self.deep = false;
         self.index = None;
     }
 }

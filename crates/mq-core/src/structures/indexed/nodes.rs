@@ -63,9 +63,7 @@ pub(super) fn key_of_message<E: Envelope>(envelope: &E, care: E::Bits) -> Key<E:
 }
 
 /// The entries of both queues. The links `next` and `prev` are those of the slab; `chain` is `home`.
-///
-/// `NEAR` says that no entry is far, which makes for shorter code.
-pub(super) struct Both<'a, const NEAR: bool, P: Pattern, R, M> {
+pub(super) struct Both<'a, P: Pattern, R, M> {
     pub(super) slabs: &'a mut Slabs<P, R, M>,
     pub(super) seed: Seed,
 }
@@ -74,10 +72,10 @@ pub(super) struct Both<'a, const NEAR: bool, P: Pattern, R, M> {
 macro_rules! entry {
     ($self:ident, $node:ident, $get:ident, $entry:ident => $do:expr) => {
         if $node & UNEXPECTED == 0 {
-            let $entry = $self.slabs.posted.$get::<NEAR>($node);
+            let $entry = $self.slabs.posted.$get($node);
             $do
         } else {
-            let $entry = $self.slabs.unexpected.$get::<NEAR>($node & !UNEXPECTED);
+            let $entry = $self.slabs.unexpected.$get($node & !UNEXPECTED);
             $do
         }
     };
@@ -91,20 +89,16 @@ fn is_receive<P: Pattern, R>(entry: &Entry<P, R>, key: Key<BitsOf<P>>) -> bool {
         && pattern.context() == key.context
 }
 
-impl<const NEAR: bool, P: Pattern, R, M> Nodes for Both<'_, NEAR, P, R, M> {
+impl<P: Pattern, R, M> Nodes for Both<'_, P, R, M> {
     type Key = Key<BitsOf<P>>;
 
     #[inline(always)]
     fn has_key(&self, node: u32, key: Self::Key) -> bool {
         if node & UNEXPECTED == 0 {
-            return is_receive(self.slabs.posted.entry_of::<NEAR>(node), key);
+            return is_receive(self.slabs.posted.entry_anywhere(node), key);
         }
         // Messages have no other key here than all of their bits.
-        let envelope = &self
-            .slabs
-            .unexpected
-            .entry_of::<NEAR>(node & !UNEXPECTED)
-            .key;
+        let envelope = &self.slabs.unexpected.entry_anywhere(node & !UNEXPECTED).key;
         envelope.bits() == key.bits
             && key.care == BitsOf::<P>::ALL
             && envelope.context() == key.context
@@ -113,7 +107,9 @@ impl<const NEAR: bool, P: Pattern, R, M> Nodes for Both<'_, NEAR, P, R, M> {
     #[inline]
     fn hash(&self, node: u32) -> u32 {
         if node & UNEXPECTED == 0 {
-            return self.seed.hash(key_of_receive(self.slabs.posted.key(node)));
+            return self
+                .seed
+                .hash(key_of_receive(&self.slabs.posted.entry_anywhere(node).key));
         }
         let envelope = self.slabs.unexpected.key(node & !UNEXPECTED);
         self.seed.hash(key_of_message(envelope, BitsOf::<P>::ALL))
@@ -121,31 +117,31 @@ impl<const NEAR: bool, P: Pattern, R, M> Nodes for Both<'_, NEAR, P, R, M> {
 
     #[inline(always)]
     fn chain(&self, node: u32) -> u32 {
-        entry!(self, node, entry_of, entry => entry.home)
+        entry!(self, node, entry_anywhere, entry => entry.home)
     }
 
     #[inline(always)]
     fn next(&self, node: u32) -> u32 {
-        entry!(self, node, entry_of, entry => entry.next)
+        entry!(self, node, entry_anywhere, entry => entry.next)
     }
 
     #[inline(always)]
     fn prev(&self, node: u32) -> u32 {
-        entry!(self, node, entry_of, entry => entry.prev)
+        entry!(self, node, entry_anywhere, entry => entry.prev)
     }
 
     #[inline(always)]
     fn set_chain(&mut self, node: u32, to: u32) {
-        entry!(self, node, entry_of_mut, entry => entry.home = to);
+        entry!(self, node, entry_anywhere_mut, entry => entry.home = to);
     }
 
     #[inline(always)]
     fn set_next(&mut self, node: u32, to: u32) {
-        entry!(self, node, entry_of_mut, entry => entry.next = to);
+        entry!(self, node, entry_anywhere_mut, entry => entry.next = to);
     }
 
     #[inline(always)]
     fn set_prev(&mut self, node: u32, to: u32) {
-        entry!(self, node, entry_of_mut, entry => entry.prev = to);
+        entry!(self, node, entry_anywhere_mut, entry => entry.prev = to);
     }
 }

@@ -1,106 +1,112 @@
-//! The two halves of a step of `indexed`, in either form: the search, and the link of a newcomer.
+//! The searches of the steps of `indexed`, in either form, and the steps of its deep form.
 
 use super::Indexed;
 use super::hash::Key;
 use super::index::Index;
-use super::nodes::key_of_receive;
-use crate::envelope::ContextId;
-use crate::fifo::Keys;
-use crate::meter::{Meter, Queue, Unmetered};
+use super::nodes::{Slot, posted, slot_of, unexpected};
+use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
-use crate::slab::NIL;
+use crate::slab::{NIL, SLOTS};
+
+/// What a search of the short form returns for a search in vain that was long; no slot.
+pub(super) const LONG: u32 = NIL - 2;
+
+/// Whether a search has found a slot.
+#[inline(always)]
+pub(super) const fn is_slot(found: u32) -> bool {
+    found < SLOTS
+}
 
 /// The searches of a step: each takes what it finds off its list and leaves it in storage, and returns
-/// its slot, or [`NIL`].
+/// its slot.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    // The head of a short queue is looked at before anything else: it is nearly always the one.
+    // The head of a short queue is looked at before anything else: it is nearly always the one. That it is
+    // a slot at all is asked once, for the bounds of the storage, the end of the list and the deep form.
 
+    /// Searches the short form: a slot; [`NIL`] or [`LONG`] if there is none; [`ELSEWHERE`](crate::fifo::ELSEWHERE) in the deep form.
     #[inline(always)]
-    pub(super) fn unlink_message_for(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
-        if self.deep {
-            let Key {
-                context,
-                bits,
-                care,
-            } = key_of_receive(&pattern);
-            // One by one: so they stay in registers.
-            return self.unlink_message_deep(context, bits, care, meter);
-        }
-        let head = self.unexpected.first();
-        if head == NIL {
-            meter.visited(Queue::Unexpected, 0);
-            return NIL;
-        }
+    pub(super) fn unlink_message_short(&mut self, pattern: &P, meter: &mut impl Meter) -> u32 {
         let messages = &mut self.slabs.unexpected;
-        if matches(&pattern, messages.near_keys().key(head)) {
+        let head = self.unexpected.first();
+        let Some(entry) = messages.near_entry(head) else {
+            meter.visited(Queue::Unexpected, 0);
+            return head;
+        };
+        let next = entry.next;
+        if matches(pattern, &entry.key) {
             meter.visited(Queue::Unexpected, 1);
-            self.unexpected.unlink_head(&mut messages.near());
+            self.unexpected.unlink_head(&mut messages.near(), next);
             return head;
         }
-        self.unlink_message_behind_head(pattern, meter)
+        let mut visited = 1;
+        let mut slot = next;
+        while let Some(entry) = messages.near_entry(slot) {
+            visited += 1;
+            if matches(pattern, &entry.key) {
+                self.unexpected.unlink_from(&mut messages.near(), slot);
+                break;
+            }
+            slot = entry.next;
+        }
+        meter.visited(Queue::Unexpected, visited);
+        if visited > u32::from(self.scan_limit) {
+            return self.after_long_search(slot);
+        }
+        slot
     }
 
+    /// Searches the short form, likewise.
     #[inline(always)]
-    pub(super) fn unlink_receive_for(
+    pub(super) fn unlink_receive_short(
         &mut self,
-        envelope: P::Envelope,
+        envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> u32 {
-        if self.deep {
-            return self.unlink_receive_deep(envelope, meter);
-        }
-        let head = self.posted.first();
-        if head == NIL {
-            meter.visited(Queue::Posted, 0);
-            return NIL;
-        }
         let receives = &mut self.slabs.posted;
-        if matches(receives.near_keys().key(head), &envelope) {
+        let head = self.posted.first();
+        let Some(entry) = receives.near_entry(head) else {
+            meter.visited(Queue::Posted, 0);
+            return head;
+        };
+        let next = entry.next;
+        if matches(&entry.key, envelope) {
             meter.visited(Queue::Posted, 1);
-            self.posted.unlink_head(&mut receives.near());
+            self.posted.unlink_head(&mut receives.near(), next);
             return head;
         }
-        self.unlink_receive_behind_head(envelope, meter)
-    }
-
-    #[inline(never)]
-    fn unlink_message_behind_head(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
-        let search = self.scan_unexpected(&pattern);
-        meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > u32::from(self.scan_limit) {
-            self.deepen();
-            let Key {
-                context,
-                bits,
-                care,
-            } = key_of_receive(&pattern);
-            return self.unlink_message_deep(context, bits, care, &mut Unmetered);
+        let mut visited = 1;
+        let mut slot = next;
+        while let Some(entry) = receives.near_entry(slot) {
+            visited += 1;
+            if matches(&entry.key, envelope) {
+                self.posted.unlink_from(&mut receives.near(), slot);
+                break;
+            }
+            slot = entry.next;
         }
-        let Some(slot) = search.found else {
-            return NIL;
-        };
-        let mut links = self.slabs.unexpected.near();
-        self.unexpected.unlink_from(&mut links, slot);
+        meter.visited(Queue::Posted, visited);
+        if visited > u32::from(self.scan_limit) {
+            return self.after_long_search(slot);
+        }
         slot
     }
 
+    /// A long search has found `slot`, which is off its list, or nothing.
+    #[cold]
     #[inline(never)]
-    fn unlink_receive_behind_head(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
-        let search = self.scan_posted(&envelope);
-        meter.visited(Queue::Posted, search.visited);
-        if search.visited > u32::from(self.scan_limit) {
-            self.deepen();
-            return self.unlink_receive_deep(envelope, &mut Unmetered);
+    fn after_long_search(&mut self, slot: u32) -> u32 {
+        if slot == NIL {
+            // What was looked for is queued before the change of form.
+            return LONG;
         }
-        let Some(slot) = search.found else {
-            return NIL;
-        };
-        self.posted.unlink_from(&mut self.slabs.posted.near(), slot);
+        self.deepen();
         slot
     }
 
+    /// Searches the deep form.
     #[inline(never)]
-    fn unlink_message_deep(
+    pub(super) fn unlink_message_deep(
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
@@ -112,41 +118,209 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care,
         };
-        let far = self.slabs.has_far();
-        let index = deep(&mut self.index);
-        if far {
-            index.unlink_message_for::<false, _, _, _>(&mut self.slabs, key, meter)
-        } else {
-            index.unlink_message_for::<true, _, _, _>(&mut self.slabs, key, meter)
+        let slot = deep(&mut self.index).unlink_message_for(&mut self.slabs, key, meter);
+        if slot != NIL {
+            self.before_removal(unexpected(slot));
         }
+        slot
     }
 
+    /// Searches the deep form.
     #[inline(never)]
-    fn unlink_receive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
-        let far = self.slabs.has_far();
-        let index = deep(&mut self.index);
-        if far {
-            index.unlink_receive_for::<false, _, _, _>(&mut self.slabs, &envelope, meter)
-        } else {
-            index.unlink_receive_for::<true, _, _, _>(&mut self.slabs, &envelope, meter)
+    pub(super) fn unlink_receive_deep(
+        &mut self,
+        envelope: P::Envelope,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let slot = deep(&mut self.index).unlink_receive_for(&mut self.slabs, &envelope, meter);
+        if slot != NIL {
+            self.before_removal(posted(slot));
         }
+        slot
     }
+}
 
-    /// Links a receive for which [`unlink_message_deep`](Self::unlink_message_deep) has found nothing.
-    #[inline(never)]
-    pub(super) fn link_receive_deep(&mut self, slot: u32, exact: bool) {
-        let index = deep(&mut self.index);
+/// The steps of the deep form. Each says at which node it ended: that of an entry of the queue that is
+/// searched, unlinked, or that of a slot of the other queue, reserved for the newcomer, which the caller
+/// writes there. So nothing but words passes between them.
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    /// The step of a receive; the slot reserved is linked if the receive is `exact`.
+    #[inline(always)]
+    pub(super) fn search_for_receive(
+        &mut self,
+        pattern: &P,
+        exact: bool,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        self.slabs.posted.make_room(pattern);
+        let (context, bits) = (pattern.context(), pattern.bits());
         if exact {
-            index.link_exact_receive(&mut self.slabs, slot);
+            self.post_exact_deep(context, bits, meter)
         } else {
-            index.link_posted(&mut self.slabs, slot);
+            self.post_wildcard_deep(context, bits & pattern.care(), pattern.care(), meter)
         }
     }
 
-    /// Links a message for which [`unlink_receive_deep`](Self::unlink_receive_deep) has found nothing.
+    /// The step of a message, and whether the slot reserved is linked.
+    #[inline(always)]
+    pub(super) fn search_for_message(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> (u32, bool) {
+        self.slabs.unexpected.make_room(envelope);
+        if deep(&mut self.index).is_plain() {
+            let node = self.arrive_plain_deep(envelope.context(), envelope.bits(), meter);
+            return (node, true);
+        }
+        (self.arrive_deep(*envelope, meter), false)
+    }
+
+    /// A step of a fully specified receive; the slot reserved is linked.
+    ///
+    /// This function has no call but in the place of its return, so it saves no registers.
+    #[inline(never)]
+    fn post_exact_deep(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let node = deep(&mut self.index).post_quick(&mut self.slabs, key);
+        match slot_of(node) {
+            Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
+            Slot::Unexpected(_) => {
+                meter.visited(Queue::Unexpected, 1);
+                let left = self.len() - 1;
+                if left <= super::SHORT {
+                    return self.shorten(left, node);
+                }
+            }
+            Slot::None => return self.post_any_exact(context, bits, meter),
+        }
+        node
+    }
+
+    #[inline(never)]
+    fn post_any_exact(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let node = deep(&mut self.index).post_exact(&mut self.slabs, key, meter);
+        if let Slot::Unexpected(_) = slot_of(node) {
+            return self.before_removal(node);
+        }
+        node
+    }
+
+    /// A step of any other receive; the slot reserved is to be linked by
+    /// [`link_receive_deep`](Self::link_receive_deep).
+    #[inline(never)]
+    fn post_wildcard_deep(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        care: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let slot = self.unlink_message_deep(context, bits, care, meter);
+        if slot == NIL {
+            return posted(self.slabs.posted.reserve(NIL));
+        }
+        unexpected(slot)
+    }
+
+    #[inline(never)]
+    pub(super) fn link_receive_deep(&mut self, slot: u32) {
+        deep(&mut self.index).link_posted(&mut self.slabs, slot);
+    }
+
+    /// A step of a message while no wildcards are in use; the slot reserved is linked.
+    ///
+    /// As [`post_exact_deep`](Self::post_exact_deep) it saves no registers.
+    #[inline(never)]
+    fn arrive_plain_deep(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let node = deep(&mut self.index).arrive_quick(&mut self.slabs, key);
+        match slot_of(node) {
+            Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
+            Slot::Posted(_) => {
+                meter.visited(Queue::Posted, 1);
+                let left = self.len() - 1;
+                if left <= super::SHORT {
+                    return self.shorten(left, node);
+                }
+            }
+            Slot::None => return self.arrive_any_plain(context, bits, meter),
+        }
+        node
+    }
+
+    #[inline(never)]
+    fn arrive_any_plain(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let node = deep(&mut self.index).arrive_plain(&mut self.slabs, key, meter);
+        if let Slot::Posted(_) = slot_of(node) {
+            return self.before_removal(node);
+        }
+        node
+    }
+
+    /// A step of a message; the slot reserved is to be linked by
+    /// [`link_message_deep`](Self::link_message_deep).
+    #[inline(never)]
+    fn arrive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        let slot = self.unlink_receive_deep(envelope, meter);
+        if slot == NIL {
+            let home = deep(&mut self.index).home();
+            return unexpected(self.slabs.unexpected.reserve(home));
+        }
+        posted(slot)
+    }
+
     #[inline(never)]
     pub(super) fn link_message_deep(&mut self, slot: u32) {
         deep(&mut self.index).link_message(&mut self.slabs, slot);
+    }
+
+    /// An entry is off all lists and will be removed: returns its node.
+    #[inline(always)]
+    pub(super) fn before_removal(&mut self, node: u32) -> u32 {
+        let left = self.len() - 1;
+        if left <= super::SHORT {
+            return self.shorten(left, node);
+        }
+        node
     }
 }
 
