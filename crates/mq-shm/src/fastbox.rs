@@ -6,7 +6,7 @@
 //! and writes nothing into the slot; what it has taken it counts on a line of its own, which the sender reads
 //! only when it has filled the ring. One line moves for a message of up to [`LINE_PAYLOAD`] bytes.
 //!
-//! Numbers are those of the pair over all paths ([`Stamp`]), which also keeps the order between box and queue: a
+//! Numbers are those of the pair over all paths (`Stamp`), which also keeps the order between box and queue: a
 //! message in the box is not due before those that went through the queue ahead of it.
 
 use core::fmt;

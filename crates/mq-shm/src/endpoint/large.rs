@@ -164,7 +164,7 @@ impl<M: Memory> Endpoint<M> {
             step(Step::BufferFilled);
             shared.filled(state.filled);
             step(Step::BufferShown);
-            state.filled += 1;
+            state.filled = state.filled.wrapping_add(1);
             done += len;
         }
         if done > before {
@@ -212,7 +212,7 @@ impl<M: Memory> Endpoint<M> {
         let shared: &Ring = self.memory.ring(from, ring.0);
         let before = done;
         while done < into.len() {
-            let number = first.wrapping_add(((done - skipped) / BUFFER_BYTES) as u64);
+            let number = first.wrapping_add((done.saturating_sub(skipped) / BUFFER_BYTES) as u64);
             let Some(buffer) = shared.to_empty(number) else {
                 break;
             };

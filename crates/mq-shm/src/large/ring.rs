@@ -69,7 +69,9 @@ impl Ring {
     #[inline]
     pub(crate) fn filled(&self, count: u64) {
         // RING-FILL (release): the buffer's bytes, to the receiver that counts it.
-        self.filled.0.store(count + 1, Ordering::Release);
+        self.filled
+            .0
+            .store(count.wrapping_add(1), Ordering::Release);
     }
 
     /// The buffer that comes after `count` others, if it is for the receiver to empty.
@@ -85,7 +87,9 @@ impl Ring {
     #[inline]
     pub(crate) fn emptied(&self, count: u64) {
         // RING-EMPTY (release): the reads of the buffer come before the sender's next writes.
-        self.emptied.0.store(count + 1, Ordering::Release);
+        self.emptied
+            .0
+            .store(count.wrapping_add(1), Ordering::Release);
     }
 
     /// Whether all of `count` buffers have been emptied.
