@@ -127,6 +127,8 @@ pub(crate) struct Outlet {
 #[derive(Debug)]
 pub(crate) struct Inlet {
     fastbox: Found<FastBox>,
+    /// The slot that the next message by this way comes in.
+    slot: Found<Slot>,
     taken: u64,
     next: u32,
 }
@@ -178,8 +180,10 @@ impl Outlet {
 impl Inlet {
     /// The side of a box that nothing has been received through.
     pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
+        let slot = fastbox.part(|fastbox| &fastbox.slots[0]);
         Self {
             fastbox,
+            slot,
             taken: 0,
             next: 0,
         }
@@ -188,7 +192,7 @@ impl Inlet {
     /// The slot that the next message by this way comes in.
     #[inline]
     pub(crate) fn slot(&self) -> &Slot {
-        &self.fastbox.slots[self.next as usize % SLOTS as usize]
+        &self.slot
     }
 
     /// The message in the slot has been read.
@@ -196,6 +200,8 @@ impl Inlet {
     pub(crate) fn emptied(&mut self) {
         self.taken += 1;
         self.next = after(self.next);
+        let next = self.next as usize % SLOTS as usize;
+        self.slot = self.fastbox.part(|fastbox| &fastbox.slots[next]);
         // CREDIT (release): the reads of the slot come before the sender's next writes.
         self.fastbox.taken.0.store(self.taken, Ordering::Release);
     }

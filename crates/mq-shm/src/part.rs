@@ -18,6 +18,12 @@ impl<T> Found<T> {
     pub(crate) unsafe fn at(part: &T) -> Self {
         Self(NonNull::from(part))
     }
+
+    /// Remembers where a part of this part is.
+    #[inline]
+    pub(crate) fn part<P>(&self, part: impl for<'a> FnOnce(&'a T) -> &'a P) -> Found<P> {
+        Found(NonNull::from(part(self)))
+    }
 }
 
 impl<T> Clone for Found<T> {

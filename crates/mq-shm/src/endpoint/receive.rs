@@ -75,13 +75,28 @@ impl<M: Memory> Endpoint<M> {
         self.poll_elsewhere()
     }
 
+    /// The first part of [`poll`](Self::poll): a message in the fastbox of a process that is wanted. It can not fail,
+    /// and what it gives fits into registers; whoever waits for a short message asks here first.
+    #[inline]
+    pub fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
+        let (from, len) = self.in_wanted_boxes()?;
+        Some(Incoming {
+            endpoint: self,
+            from,
+            held: Held::Slot(len),
+        })
+    }
+
     #[inline]
     fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
         let all = self.wanted_from_any > 0 || !self.ending.is_empty();
         let boxes = if all { &self.open } else { &self.wanted };
-        boxes
-            .iter()
-            .find_map(|&from| Some((from, self.in_box(from)?)))
+        for &from in boxes {
+            if let Some(len) = self.in_box(from) {
+                return Some((from, len));
+            }
+        }
+        None
     }
 
     /// The length of the message due from a process, if that is in its fastbox.
@@ -199,19 +214,20 @@ impl<M: Memory> Endpoint<M> {
     /// A message has been read, or is not wanted.
     #[inline]
     fn release(&mut self, from: Process, held: Held) {
-        let peer = &mut self.peers[from.index()];
+        let Some(peer) = self.peers.get_mut(from.index()) else {
+            return;
+        };
         peer.due += 1;
-        match held {
-            Held::Slot(_) => {
-                if let Some(inlet) = &mut peer.inlet {
-                    inlet.emptied();
-                }
+        match (held, &mut peer.inlet) {
+            (Held::Slot(_), Some(inlet)) => {
+                inlet.emptied();
                 step(Step::SlotEmptied);
             }
-            Held::Cell => self.release_cell(from),
+            _ => self.release_cell(from),
         }
     }
 
+    #[inline(never)]
     fn release_cell(&mut self, from: Process) {
         let Some(cell) = self.shadow.pop() else {
             return;

@@ -75,14 +75,17 @@ impl<M: Memory> Endpoint<M> {
             wait::wake(&peer.place, self.fences);
             return Ok(Sent::Whole);
         }
-        self.send_by_queue(to, header, message, done)
+        let [first, second] = header;
+        self.send_by_queue(to, first, second, message, done)
     }
 
     #[inline(never)]
     fn send_by_queue(
         &mut self,
         to: Process,
-        header: [u64; 2],
+        // Two words, which stay in registers: an array goes through memory, also past this call.
+        first: u64,
+        second: u64,
         message: &[u8],
         mut done: usize,
     ) -> Result<Sent, ShmError> {
@@ -101,7 +104,7 @@ impl<M: Memory> Endpoint<M> {
                 self.counters.by_queue += 1;
             }
             let opens_box = self.makes_box_for(to);
-            self.fill(cell, to, header, message, done, opens_box);
+            self.fill(cell, to, [first, second], message, done, opens_box);
             step(Step::CellFilled);
             let peer = &mut self.peers[to.index()];
             peer.place.queue.0.push(cell, self.memory.cell(cell));
