@@ -1,0 +1,277 @@
+//! The memory of a request: the user's own, lent for a time, or handed over.
+//!
+//! This file and [`scope`](crate::scope) are where the safety of non-blocking operations is decided. A
+//! [`Buffer`] of the request pool is the only way in which the library touches a user's memory after a call has
+//! returned. One that is handed over belongs to the pool, which gives it back or frees it: forgetting the
+//! handle of the request leaks it at worst. One that is lent is taken from the pool before the loan ends, by the
+//! scope it was lent to, which nobody can forget.
+//!
+//! Another process may read a lent buffer at any time, by way of the kernel, which is no access as far as
+//! this program is concerned; that it reads what was meant is the protocol's matter, not one of safety.
+#![allow(unsafe_code, reason = "remembers addresses")]
+
+use core::any::TypeId;
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use core::slice;
+
+use crate::plain::{self, Plain};
+
+/// Memory to send from or to receive into.
+pub(crate) struct Buffer {
+    at: NonNull<u8>,
+    bytes: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Lent for reading.
+    Shared,
+    /// Lent for writing.
+    Exclusive,
+    /// A vector taken apart.
+    Owned(Owned),
+}
+
+#[derive(Clone, Copy)]
+struct Owned {
+    element: TypeId,
+    capacity: usize,
+    /// Drops the vector that these are the parts of.
+    free: unsafe fn(NonNull<u8>, usize),
+}
+
+/// # Safety
+/// `at` and `capacity` are those of a `Vec<T>` that nobody else has.
+unsafe fn free<T: Plain>(at: NonNull<u8>, capacity: usize) {
+    // SAFETY: the caller's; elements need no dropping, so that the length does not matter.
+    drop(unsafe { Vec::from_raw_parts(at.cast::<T>().as_ptr(), 0, capacity) });
+}
+
+impl Buffer {
+    /// No memory.
+    pub(crate) const EMPTY: Self = Self {
+        at: NonNull::dangling(),
+        bytes: 0,
+        kind: Kind::Shared,
+    };
+
+    /// A vector that is handed over.
+    pub(crate) fn owned<T: Plain>(elements: Vec<T>) -> Self {
+        let mut elements = ManuallyDrop::new(elements);
+        let owned = Owned {
+            element: TypeId::of::<T>(),
+            capacity: elements.capacity(),
+            free: free::<T>,
+        };
+        let elements = elements.as_mut_slice();
+        Self {
+            bytes: size_of_val(elements),
+            at: NonNull::from(elements).cast(),
+            kind: Kind::Owned(owned),
+        }
+    }
+
+    /// Elements lent for reading.
+    ///
+    /// # Safety
+    /// The buffer is dropped before the loan ends.
+    pub(crate) unsafe fn shared<T: Plain>(elements: &[T]) -> Self {
+        let bytes = plain::bytes(elements);
+        Self {
+            at: NonNull::from(bytes).cast(),
+            bytes: bytes.len(),
+            kind: Kind::Shared,
+        }
+    }
+
+    /// Elements lent for writing.
+    ///
+    /// # Safety
+    /// As for [`shared`](Self::shared).
+    pub(crate) unsafe fn exclusive<T: Plain>(elements: &mut [T]) -> Self {
+        let bytes = plain::bytes_mut(elements);
+        Self {
+            bytes: bytes.len(),
+            at: NonNull::from(bytes).cast(),
+            kind: Kind::Exclusive,
+        }
+    }
+
+    /// How many bytes it has.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// The bytes to send.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: owned, or lent for longer than the buffer is there; nobody writes to it meanwhile, as this
+        // borrows the buffer, the only way to memory lent for writing.
+        unsafe { slice::from_raw_parts(self.at.as_ptr(), self.bytes) }
+    }
+
+    /// The bytes to receive into; none if the memory was lent for reading.
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        if matches!(self.kind, Kind::Shared) {
+            return &mut [];
+        }
+        // SAFETY: owned, or lent for writing for longer than the buffer is there; this borrows the buffer,
+        // the only way to it. Any bytes are values.
+        unsafe { slice::from_raw_parts_mut(self.at.as_ptr(), self.bytes) }
+    }
+
+    /// Whether it was handed over.
+    pub(crate) fn is_owned(&self) -> bool {
+        matches!(self.kind, Kind::Owned(_))
+    }
+
+    /// Ends a loan: from now on the bytes are the pool's own, a copy of those lent.
+    pub(crate) fn detach(&mut self) {
+        if !self.is_owned() {
+            *self = Self::owned(self.bytes().to_vec());
+        }
+    }
+
+    /// The vector that was handed over, if its elements were of this type.
+    pub(crate) fn into_vec<T: Plain>(self) -> Option<Vec<T>> {
+        let Kind::Owned(owned) = self.kind else {
+            return None;
+        };
+        if owned.element != TypeId::of::<T>() {
+            return None;
+        }
+        let this = ManuallyDrop::new(self);
+        // A vector of elements without a size may have any number of them; no message has any.
+        let len = this.bytes.checked_div(size_of::<T>()).unwrap_or(0);
+        let at = this.at.cast::<T>().as_ptr();
+        // SAFETY: the parts are those of a `Vec<T>`, as its type says, which is not dropped here; its first
+        // `len` elements were there when it was handed over.
+        Some(unsafe { Vec::from_raw_parts(at, len, owned.capacity) })
+    }
+}
+
+impl Drop for Buffer {
+    #[inline]
+    fn drop(&mut self) {
+        if let Kind::Owned(owned) = self.kind {
+            // SAFETY: the parts of a vector that is handed to nobody else.
+            unsafe { (owned.free)(self.at, owned.capacity) };
+        }
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Shared => "lent for reading",
+            Kind::Exclusive => "lent for writing",
+            Kind::Owned(_) => "handed over",
+        };
+        write!(f, "{} bytes, {kind}", self.bytes)
+    }
+}
+
+/// What a request gives back: a vector, or what was lent.
+pub trait Content: sealed::Content {}
+
+impl<T: Plain> Content for Vec<T> {}
+impl<T: Plain> Content for &[T] {}
+impl<T: Plain> Content for &mut [T] {}
+
+pub(crate) mod sealed {
+    use super::{Buffer, Kind, Plain, slice};
+
+    pub trait Content: Sized {
+        /// Whether the request may keep it for ever.
+        const OWNED: bool;
+        /// What a buffer was made of.
+        ///
+        /// # Safety
+        /// The buffer was made of a `Self`, lifetime included, and nobody else has that.
+        #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+        unsafe fn back(buffer: Buffer) -> Self;
+    }
+
+    #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+    impl<T: Plain> Content for Vec<T> {
+        const OWNED: bool = true;
+
+        unsafe fn back(buffer: Buffer) -> Self {
+            buffer.into_vec().unwrap_or_default()
+        }
+    }
+
+    #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+    impl<T: Plain> Content for &[T] {
+        const OWNED: bool = false;
+
+        unsafe fn back(buffer: Buffer) -> Self {
+            if matches!(buffer.kind, Kind::Owned(_)) {
+                return &[];
+            }
+            let len = buffer.bytes.checked_div(size_of::<T>()).unwrap_or(0);
+            // SAFETY: the caller's: the loan lasts as long as `Self`.
+            unsafe { slice::from_raw_parts(buffer.at.cast().as_ptr(), len) }
+        }
+    }
+
+    #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+    impl<T: Plain> Content for &mut [T] {
+        const OWNED: bool = false;
+
+        unsafe fn back(buffer: Buffer) -> Self {
+            if matches!(buffer.kind, Kind::Owned(_)) {
+                return &mut [];
+            }
+            let len = buffer.bytes.checked_div(size_of::<T>()).unwrap_or(0);
+            // SAFETY: the caller's: the loan lasts as long as `Self`, and this was the only way to it.
+            unsafe { slice::from_raw_parts_mut(buffer.at.cast().as_ptr(), len) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_comes_back_as_what_it_was() {
+        let mut vector = Vec::with_capacity(10);
+        vector.extend([1_u32, 2, 3]);
+        let at = vector.as_ptr();
+        let mut buffer = Buffer::owned(vector);
+        buffer.bytes_mut()[..4].copy_from_slice(&7_u32.to_ne_bytes());
+        let vector = buffer.into_vec::<u32>().unwrap();
+        assert_eq!((vector.as_ptr(), vector.capacity()), (at, 10));
+        assert_eq!(vector, [7, 2, 3]);
+    }
+
+    #[test]
+    fn a_vector_of_another_type_does_not() {
+        assert!(Buffer::owned(vec![1_u32]).into_vec::<i32>().is_none());
+        assert_eq!(Buffer::EMPTY.len(), 0);
+        assert_eq!(
+            Buffer::owned(Vec::<[u8; 0]>::new())
+                .into_vec::<[u8; 0]>()
+                .unwrap()
+                .len(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_loan_for_reading_is_not_written_to() {
+        let elements = [1_u8, 2];
+        // SAFETY: dropped before the elements.
+        let mut buffer = unsafe { Buffer::shared(&elements) };
+        assert!(buffer.bytes_mut().is_empty());
+        assert_eq!(buffer.bytes(), [1, 2]);
+        buffer.detach();
+        buffer.bytes_mut()[0] = 9;
+        assert_eq!(elements, [1, 2]);
+    }
+}

@@ -1,0 +1,23 @@
+//! What communicators are made with: every rank hears what each has to say.
+
+use super::EXCHANGE;
+use crate::communicator::Communicator;
+use crate::error::Error;
+use crate::transport::Transport;
+
+impl<T: Transport> Communicator<T> {
+    /// Four words of each rank, by rank, at all ranks.
+    pub(crate) fn exchange(&self, mine: [u32; 4]) -> Result<Vec<[u32; 4]>, Error> {
+        let mut all = vec![[0; 4]; self.size() as usize];
+        if self.rank() == 0 {
+            all[0] = mine;
+            for (rank, theirs) in (0..).zip(&mut all).skip(1) {
+                self.get(EXCHANGE, core::slice::from_mut(theirs), rank)?;
+            }
+        } else {
+            self.put(EXCHANGE, &[mine], 0)?;
+        }
+        self.broadcast(&mut all, 0)?;
+        Ok(all)
+    }
+}

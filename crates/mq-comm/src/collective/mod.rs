@@ -1,0 +1,72 @@
+//! Collective operations: calls that all ranks of a communicator make, in the same order.
+//!
+//! Their messages have a context of their own, so that no receive of the user's sees them, and each operation has
+//! a tag and a traffic class, by which structures that plan for collectives know them. Operations that follow each
+//! other need not be told apart: a message is received by its source, and those of one source keep their order.
+
+mod barrier;
+mod broadcast;
+mod exchange;
+
+use mq_core::mpi::MpiPattern;
+use mq_core::{Rank, Source, TrafficClass};
+
+use crate::communicator::Communicator;
+use crate::error::Error;
+use crate::header::{self, Kind, Word};
+use crate::plain::Plain;
+use crate::protocol::of_collectives;
+use crate::status::Status;
+use crate::transport::Transport;
+
+/// A collective operation: its class, and the tag from which Open MPI's tools would tell it.
+#[derive(Debug, Clone, Copy)]
+struct Operation {
+    class: TrafficClass,
+    tag: i32,
+}
+
+const BARRIER: Operation = Operation {
+    class: TrafficClass::Barrier,
+    tag: -16,
+};
+const BROADCAST: Operation = Operation {
+    class: TrafficClass::Broadcast,
+    tag: -17,
+};
+const EXCHANGE: Operation = Operation {
+    class: TrafficClass::OtherCollective,
+    tag: -40,
+};
+
+impl Operation {
+    fn word(self, number: u32) -> Word {
+        Word::new(of_collectives(number), self.class, Kind::Eager)
+    }
+}
+
+impl<T: Transport> Communicator<T> {
+    /// Sends as part of an operation.
+    fn put<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
+        let bits = header::bits(self.rank(), operation.tag);
+        let process = self.inner.group[to as usize];
+        let word = operation.word(self.inner.number);
+        self.inner.core().send(process, bits, word, elements)
+    }
+
+    /// Receives as part of an operation.
+    fn get<E: Plain>(
+        &self,
+        operation: Operation,
+        elements: &mut [E],
+        from: u32,
+    ) -> Result<Status, Error> {
+        let context = of_collectives(self.inner.number);
+        let pattern = MpiPattern::new(context, Source::Rank(Rank(from)), operation.tag)
+            .with_class(operation.class);
+        let process = self.inner.group[from as usize];
+        let word = operation.word(self.inner.number);
+        let mut core = self.inner.core();
+        core.receive(&pattern, word, process, elements)
+    }
+}

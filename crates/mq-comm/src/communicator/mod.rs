@@ -1,0 +1,212 @@
+//! Communicators: a group of processes, and messages among them that no other communicator sees.
+
+mod create;
+mod nonblocking;
+mod probe;
+
+use core::cell::{RefCell, RefMut};
+use std::rc::Rc;
+
+use mq_core::mpi::{MpiPattern, TagSelector};
+use mq_core::{Source, TrafficClass};
+use mq_shm::{Endpoint, Process};
+
+use crate::error::Error;
+use crate::header::{self, Kind, Word};
+use crate::plain::Plain;
+use crate::profile::Profile;
+use crate::protocol::{Core, of_user, peer_of};
+use crate::status::Status;
+use crate::transport::Transport;
+
+pub use nonblocking::Refused;
+pub use probe::Matched;
+
+/// A group of processes that send each other messages. MPI 4.1 §7.
+///
+/// A message is received by its source and tag: the earliest of those that match, where messages of one
+/// sender keep their order. Tags are 0 or more.
+pub struct Communicator<T: Transport = Endpoint> {
+    pub(crate) inner: Rc<Inner<T>>,
+}
+
+/// A process of the world, as its communicators and requests share it.
+pub(crate) type Shared<T> = Rc<RefCell<Core<T>>>;
+
+/// What requests keep alive of their communicator.
+pub(crate) struct Inner<T: Transport> {
+    pub(crate) core: Shared<T>,
+    pub(crate) number: u32,
+    pub(crate) rank: u32,
+    /// The second word of an eager message.
+    pub(crate) word: Word,
+    pub(crate) group: Rc<[Process]>,
+}
+
+impl<T: Transport> Inner<T> {
+    /// The process, for the time of a call. No code of the user's runs in it.
+    #[inline]
+    pub(crate) fn core(&self) -> RefMut<'_, Core<T>> {
+        self.core.borrow_mut()
+    }
+}
+
+impl<T: Transport> Drop for Inner<T> {
+    fn drop(&mut self) {
+        // The world's own ends with the process.
+        if self.number > 0
+            && let Ok(mut core) = self.core.try_borrow_mut()
+        {
+            // Whom nothing can be sent to any more needs no answer.
+            let _ = core.remove_communicator(self.number);
+        }
+    }
+}
+
+impl<T: Transport> core::fmt::Debug for Communicator<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Communicator")
+            .field("number", &self.inner.number)
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Transport> Communicator<T> {
+    pub(crate) fn new(core: Shared<T>, number: u32, rank: u32, group: Rc<[Process]>) -> Self {
+        core.borrow_mut()
+            .state
+            .add_communicator(number, Some(group.clone()));
+        Self {
+            inner: Rc::new(Inner {
+                core,
+                number,
+                rank,
+                word: Word::new(of_user(number), TrafficClass::PointToPoint, Kind::Eager),
+                group,
+            }),
+        }
+    }
+
+    /// This process's rank. `MPI_Comm_rank`, MPI 4.1 §7.4.1.
+    #[inline]
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.inner.rank
+    }
+
+    /// How many ranks there are. `MPI_Comm_size`, MPI 4.1 §7.4.1.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.inner.group.len() as u32
+    }
+
+    /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended.
+    ///
+    /// # Cost
+    /// Short messages: one copy, and the stores of the transport.
+    #[inline]
+    pub fn send<E: Plain>(&self, elements: &[E], to: u32, tag: i32) -> Result<(), Error> {
+        let (process, bits) = self.outgoing(to, tag)?;
+        let mut core = self.inner.core();
+        core.send(process, bits, self.inner.word, elements)
+    }
+
+    /// Waits for a message and receives it. `MPI_Recv`, MPI 4.1 §3.2.4.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than `elements`;
+    /// [`Error::Gone`] if the sender has ended.
+    ///
+    /// # Cost
+    /// Short messages: one copy; the engine is entered only if other receives or messages wait.
+    #[inline]
+    pub fn recv<E: Plain>(
+        &self,
+        elements: &mut [E],
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Status, Error> {
+        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let mut core = self.inner.core();
+        core.receive(&pattern, self.inner.word, process, elements)
+    }
+
+    /// Sends and receives at once, so that two who do so with each other do not wait for ever. `MPI_Sendrecv`,
+    /// MPI 4.1 §3.10.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send) and [`recv`](Self::recv).
+    pub fn sendrecv<E: Plain, F: Plain>(
+        &self,
+        elements: &[E],
+        to: u32,
+        tag: i32,
+        into: &mut [F],
+        from: impl Into<Source>,
+        its_tag: impl Into<TagSelector>,
+    ) -> Result<Status, Error> {
+        self.scope(|s| {
+            let receiving = s.irecv(into, from, its_tag)?;
+            s.isend(elements, to, tag)?;
+            Ok(receiving.wait()?.1)
+        })
+    }
+
+    /// What this process has sent and received, in all communicators.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.inner.core().state.profile
+    }
+
+    /// Takes in what has come and sends on what waits. Only needed by a program that waits for something else.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    pub fn progress(&self) -> Result<(), Error> {
+        self.inner.core().progress(None).map(|_| ())
+    }
+
+    /// The receiver of a message, and the message's first word.
+    #[inline]
+    pub(crate) fn outgoing(&self, to: u32, tag: i32) -> Result<(Process, u64), Error> {
+        match self.inner.group.get(to as usize) {
+            Some(&process) if tag >= 0 => Ok((process, header::bits(self.inner.rank, tag))),
+            _ => Err(self.refused(Source::from(to), TagSelector::from(tag))),
+        }
+    }
+
+    /// The sender of a message, or anyone, and what the message has to match.
+    #[inline]
+    pub(crate) fn incoming(
+        &self,
+        from: Source,
+        tag: TagSelector,
+    ) -> Result<(Process, MpiPattern), Error> {
+        let negative = matches!(tag, TagSelector::Exact(tag) if tag.0 < 0);
+        match peer_of(from, &self.inner.group) {
+            Some(process) if !negative => Ok((
+                process,
+                MpiPattern::new(of_user(self.inner.number), from, tag),
+            )),
+            _ => Err(self.refused(from, tag)),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, rank: Source, tag: TagSelector) -> Error {
+        let size = self.size();
+        match (rank, tag) {
+            (Source::Rank(rank), _) if rank.0 >= size => Error::Rank { rank: rank.0, size },
+            (_, TagSelector::Exact(tag) | TagSelector::Masked { wanted: tag, .. }) => {
+                Error::Tag { tag: tag.0 }
+            }
+            _ => Error::Tag { tag: -1 },
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Non-blocking operations on vectors, which the request has until it is complete.
+#![allow(unsafe_code, reason = "says what a request was begun with")]
+
+use core::fmt;
+
+use mq_core::Source;
+use mq_core::mpi::TagSelector;
+
+use super::Communicator;
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::plain::Plain;
+use crate::request::{Request, RequestSet};
+use crate::transport::Transport;
+
+/// An operation that could not begin, with what it was to be begun with.
+pub struct Refused<B> {
+    /// Why.
+    pub error: Error,
+    /// The vector, unchanged.
+    pub buffer: B,
+}
+
+impl<B> fmt::Debug for Refused<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<B> fmt::Display for Refused<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> core::error::Error for Refused<B> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl<B> From<Refused<B>> for Error {
+    fn from(refused: Refused<B>) -> Self {
+        refused.error
+    }
+}
+
+impl<T: Transport> Communicator<T> {
+    /// Begins to send a vector, which comes back from the request. `MPI_Isend`, MPI 4.1 §3.7.2.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let sending = world.isend(vec![1.5, 2.5], 0, 3)?;
+    /// let (elements, status) = world.irecv(vec![0.0; 2], 0, 3)?.wait()?;
+    /// assert_eq!((elements, status.count::<f64>()?), (vec![1.5, 2.5], 2));
+    /// assert_eq!(sending.wait()?.0, [1.5, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The vector comes back with [`Error::Rank`] or [`Error::Tag`], or if the transport has no memory or is
+    /// damaged.
+    pub fn isend<E: Plain>(
+        &self,
+        elements: Vec<E>,
+        to: u32,
+        tag: i32,
+    ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
+        let (process, bits) = match self.outgoing(to, tag) {
+            Ok(outgoing) => outgoing,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    buffer: elements,
+                });
+            }
+        };
+        let mut core = self.inner.core();
+        let buffer = Buffer::owned(elements);
+        let (slot, begun) = core.start_send(process, bits, self.inner.word, buffer, 0);
+        drop(core);
+        self.begun(slot, begun)
+    }
+
+    /// Begins to receive into a vector's elements, as many as it has. It comes back from the request. `MPI_Irecv`,
+    /// MPI 4.1 §3.7.2.
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend).
+    pub fn irecv<E: Plain>(
+        &self,
+        elements: Vec<E>,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
+        let (process, pattern) = match self.incoming(from.into(), tag.into()) {
+            Ok(incoming) => incoming,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    buffer: elements,
+                });
+            }
+        };
+        let mut core = self.inner.core();
+        let (slot, begun) = core.start_receive(pattern, process, Buffer::owned(elements));
+        drop(core);
+        self.begun(slot, begun)
+    }
+
+    fn begun<E: Plain>(
+        &self,
+        slot: u32,
+        begun: Result<(), Error>,
+    ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
+        match begun {
+            // SAFETY: it was made of just that.
+            Ok(()) => Ok(unsafe { Request::new(self.inner.clone(), slot) }),
+            Err(error) => {
+                let buffer = self.inner.core().give_up(slot);
+                let buffer = buffer.into_vec().unwrap_or_default();
+                Err(Refused { error, buffer })
+            }
+        }
+    }
+
+    /// A set to wait for requests in.
+    #[must_use]
+    pub fn request_set(&self) -> RequestSet<T> {
+        RequestSet::new(&self.inner)
+    }
+}

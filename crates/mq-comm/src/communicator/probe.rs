@@ -1,0 +1,175 @@
+//! Looking for messages, and taking them out before they are received.
+
+use core::fmt;
+use std::rc::Rc;
+
+use mq_core::Source;
+use mq_core::mpi::TagSelector;
+use mq_shm::Endpoint;
+
+use super::{Communicator, Inner};
+use crate::error::Error;
+use crate::plain::Plain;
+use crate::status::Status;
+use crate::transport::Transport;
+
+/// A message that was taken out of the queue, to be received when its receiver likes, and by nobody else:
+/// `MPI_Message`, MPI 4.1 §3.8.2. Dropped, it is lost.
+#[must_use = "the message is lost when this is dropped"]
+pub struct Matched<T: Transport = Endpoint> {
+    inner: Rc<Inner<T>>,
+    /// Its slot, until it is received.
+    message: Option<u32>,
+    status: Status,
+}
+
+impl<T: Transport> Communicator<T> {
+    /// Says whether a message has come that such a receive would take, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if none has come and the sender has ended.
+    pub fn iprobe(
+        &self,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Option<Status>, Error> {
+        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let mut core = self.inner.core();
+        core.progress(None)?;
+        match core.probe(&pattern)? {
+            None => core.none_from(process, &pattern).map(|()| None),
+            found => Ok(found),
+        }
+    }
+
+    /// Waits for a message that such a receive would take. `MPI_Probe`, MPI 4.1 §3.8.1.
+    ///
+    /// # Errors
+    /// As [`iprobe`](Self::iprobe).
+    pub fn probe(
+        &self,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Status, Error> {
+        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let mut core = self.inner.core();
+        core.stand(process)?;
+        loop {
+            if let Some(status) = core.probe(&pattern)? {
+                return Ok(status);
+            }
+            core.none_from(process, &pattern)?;
+            core.progress_or_rest(None)?;
+        }
+    }
+
+    /// Takes a message out that such a receive would take, if one has come. `MPI_Improbe`, MPI 4.1 §3.8.2.
+    ///
+    /// # Errors
+    /// As [`iprobe`](Self::iprobe).
+    pub fn improbe(
+        &self,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Option<Matched<T>>, Error> {
+        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let mut core = self.inner.core();
+        core.progress(None)?;
+        match core.extract(&pattern)? {
+            Some(message) => {
+                let status = core.state.messages.at(message).status();
+                Ok(Some(self.matched(message, status)))
+            }
+            None => core.none_from(process, &pattern).map(|()| None),
+        }
+    }
+
+    /// Waits for a message that such a receive would take, and takes it out. `MPI_Mprobe`, MPI 4.1 §3.8.2.
+    ///
+    /// ```
+    /// use mq_comm::{Error, Source, World};
+    ///
+    /// let world = World::alone()?;
+    /// world.send(&[1_u16, 2, 3], 0, 5)?;
+    /// let message = world.mprobe(Source::Any, 5)?;
+    /// assert_eq!(message.status().count::<u16>()?, 3);
+    /// assert_eq!(message.recv_vec::<u16>()?, [1, 2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`iprobe`](Self::iprobe).
+    pub fn mprobe(
+        &self,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Matched<T>, Error> {
+        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let mut core = self.inner.core();
+        core.stand(process)?;
+        loop {
+            if let Some(message) = core.extract(&pattern)? {
+                let status = core.state.messages.at(message).status();
+                return Ok(self.matched(message, status));
+            }
+            core.none_from(process, &pattern)?;
+            core.progress_or_rest(None)?;
+        }
+    }
+
+    fn matched(&self, message: u32, status: Status) -> Matched<T> {
+        Matched {
+            inner: self.inner.clone(),
+            message: Some(message),
+            status,
+        }
+    }
+}
+
+impl<T: Transport> Matched<T> {
+    /// What is known of it.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Receives it. `MPI_Mrecv`, MPI 4.1 §3.8.3.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`]; [`Error::Gone`] if its sender ended before all of it was here;
+    /// [`Error::Withdrawn`].
+    pub fn recv<E: Plain>(mut self, elements: &mut [E]) -> Result<Status, Error> {
+        let message = self.message.take();
+        let mut core = self.inner.core();
+        message.map_or(Ok(self.status), |message| {
+            core.receive_matched(message, elements)
+        })
+    }
+
+    /// Receives it into a vector of its length.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements.
+    pub fn recv_vec<E: Plain + Default>(self) -> Result<Vec<E>, Error> {
+        let mut elements = vec![E::default(); self.status.count::<E>()?];
+        self.recv(&mut elements)?;
+        Ok(elements)
+    }
+}
+
+impl<T: Transport> Drop for Matched<T> {
+    fn drop(&mut self) {
+        if let Some(message) = self.message {
+            // Whom nothing can be sent to any more needs no answer.
+            let _ = self.inner.core().discard_message(message);
+        }
+    }
+}
+
+impl<T: Transport> fmt::Debug for Matched<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matched")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! The one error type: a sentence that says what is wrong and what to do.
+
+use mq_shm::ShmError;
+use mq_shm::liveness::Gone;
+
+/// What can go wrong in sending and receiving.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A rank outside the communicator.
+    #[error("there is no rank {rank}: the communicator has {size}, from 0")]
+    Rank {
+        /// The rank given.
+        rank: u32,
+        /// Ranks of the communicator.
+        size: u32,
+    },
+    /// A negative tag.
+    #[error(
+        "tag {tag} is negative: tags are 0 to {}; TagSelector::Any receives them all",
+        i32::MAX
+    )]
+    Tag {
+        /// The tag given.
+        tag: i32,
+    },
+    /// The message is longer than the receive's buffer, which holds its first bytes. The message counts as
+    /// received. MPI 4.1 §3.2.4.
+    #[error("the message has {sent} bytes, the buffer {room}: it was cut, and the rest is lost")]
+    Truncated {
+        /// Bytes of the message.
+        sent: u64,
+        /// Bytes of the buffer.
+        room: u64,
+    },
+    /// The bytes received are not a whole number of elements.
+    #[error("{bytes} bytes are no whole number of elements of {element} bytes")]
+    Element {
+        /// Bytes received.
+        bytes: u64,
+        /// Bytes of an element.
+        element: usize,
+    },
+    /// The process at the other end has ended.
+    #[error("process {process} {how}")]
+    Gone {
+        /// Its number in the world.
+        process: u32,
+        /// How it ended.
+        how: Gone,
+    },
+    /// The sender gave up a large message before it was fetched: its part of the program panicked or failed.
+    #[error("the sender has withdrawn the message")]
+    Withdrawn,
+    /// The receive was cancelled.
+    #[error("the receive was cancelled")]
+    Cancelled,
+    /// The world could not be entered.
+    #[error("{0}")]
+    Start(String),
+    /// The ranks do not agree on something.
+    #[error("the ranks of the communicator do not make the same call: {0}")]
+    Disagreement(&'static str),
+    /// The transport is damaged, or has no memory.
+    #[error(transparent)]
+    Transport(Box<ShmError>),
+    /// The matching engine refused.
+    #[error(transparent)]
+    Matching(#[from] mq_core::Error),
+}
+
+impl From<ShmError> for Error {
+    #[cold]
+    fn from(error: ShmError) -> Self {
+        match error {
+            ShmError::Gone { process, how } => Self::Gone { process, how },
+            error => Self::Transport(Box::new(error)),
+        }
+    }
+}

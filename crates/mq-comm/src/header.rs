@@ -1,0 +1,255 @@
+//! The two words that go with every message.
+//!
+//! | word | of a message to be matched | of an answer |
+//! | --- | --- | --- |
+//! | first | source 32, tag 32: what [`MpiEnvelope`] compares | the request it is for |
+//! | second | context 32, class 8, kind 8 | kind 8 |
+
+use core::fmt;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::{Pattern, TrafficClass};
+
+/// What a message is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A message with its bytes.
+    Eager = 1,
+    /// A message whose bytes are to be fetched; its payload is an [`Announcement`].
+    Announce = 2,
+    /// To the sender of an announced message: its buffer is free.
+    Finished = 3,
+    /// To the sender of an announced message: the rest is to go through a ring; its payload is a [`RingWanted`].
+    RingWanted = 4,
+    /// To the receiver of an announced message: this is the ring; its payload is a [`RingGiven`].
+    RingGiven = 5,
+    /// To the receiver of an announced message: it is not to be fetched, unless that has begun.
+    Withdraw = 6,
+    /// To the sender of an announced message: it is withdrawn.
+    Withdrawn = 7,
+}
+
+/// The second word of a header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word(pub(crate) u64);
+
+impl Word {
+    /// Of a message to be matched.
+    #[inline]
+    pub(crate) const fn new(context: u32, class: TrafficClass, kind: Kind) -> Self {
+        Self((context as u64) << 32 | (class as u64) << 8 | kind as u64)
+    }
+
+    /// Of an answer.
+    #[inline]
+    pub(crate) const fn answer(kind: Kind) -> Self {
+        Self(kind as u64)
+    }
+
+    /// The same with another kind.
+    pub(crate) const fn with_kind(self, kind: Kind) -> Self {
+        Self(self.0 & !0xff | kind as u64)
+    }
+
+    #[inline]
+    pub(crate) const fn context(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The class, if it is one that a message may have.
+    #[inline]
+    pub(crate) fn class(self) -> Option<TrafficClass> {
+        let class = *TrafficClass::ALL.get((self.0 >> 8 & 0xff_ffff) as usize)?;
+        (class != TrafficClass::Unknown).then_some(class)
+    }
+
+    /// The kind, if there is one of that number.
+    #[inline]
+    pub(crate) const fn kind(self) -> Option<Kind> {
+        Some(match self.0 & 0xff {
+            1 => Kind::Eager,
+            2 => Kind::Announce,
+            3 => Kind::Finished,
+            4 => Kind::RingWanted,
+            5 => Kind::RingGiven,
+            6 => Kind::Withdraw,
+            7 => Kind::Withdrawn,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Word")
+            .field("context", &self.context())
+            .field("class", &self.class())
+            .field("kind", &self.kind())
+            .finish()
+    }
+}
+
+/// The first word of a message to be matched.
+#[inline]
+pub(crate) const fn bits(source: u32, tag: i32) -> u64 {
+    (source as u64) << 32 | tag.cast_unsigned() as u64
+}
+
+#[inline]
+pub(crate) const fn source_of(bits: u64) -> u32 {
+    (bits >> 32) as u32
+}
+
+#[inline]
+pub(crate) const fn tag_of(bits: u64) -> i32 {
+    (bits & 0xffff_ffff) as u32 as i32
+}
+
+/// What the engine is shown of a message.
+#[inline]
+pub(crate) fn envelope(bits: u64, context: u32, class: TrafficClass) -> MpiEnvelope {
+    MpiEnvelope::new(context, source_of(bits), tag_of(bits)).with_class(class)
+}
+
+/// Whether a receive takes a message with these words, of whatever kind.
+#[inline]
+pub(crate) fn takes(pattern: &MpiPattern, bits: u64, word: Word) -> bool {
+    (bits ^ pattern.bits()) & pattern.care() == 0 && word.context() == pattern.context().0
+}
+
+const _: () = {
+    // What `takes` relies on is that the engine compares the same word.
+    assert!(bits(3, -1) == 0x3_ffff_ffff);
+};
+
+/// Where the bytes of an announced message are, and what its sender calls it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Announcement {
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    pub(crate) send: u64,
+}
+
+/// Which bytes of an announced message are to come through a ring, and what its receiver calls it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RingWanted {
+    pub(crate) receive: u64,
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+}
+
+/// A ring, and the number with which its buffers begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RingGiven {
+    pub(crate) ring: u64,
+    pub(crate) first: u64,
+}
+
+macro_rules! words {
+    ($($type:ident { $($field:ident),* };)*) => {
+        $(
+            impl $type {
+                pub(crate) fn to_bytes(self) -> Payload {
+                    Payload::of(&[$(self.$field),*])
+                }
+
+                /// What `to_bytes` made, of a payload of the right length.
+                pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+                    let (words, []) = bytes.as_chunks::<8>() else {
+                        return None;
+                    };
+                    let &[$($field),*] = words else {
+                        return None;
+                    };
+                    Some(Self { $($field: u64::from_le_bytes($field)),* })
+                }
+            }
+        )*
+    };
+}
+words! {
+    Announcement { address, bytes, send };
+    RingWanted { receive, from, until };
+    RingGiven { ring, first };
+}
+
+/// The payload of a message of the protocol's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Payload {
+    bytes: [u8; Self::MOST],
+    len: u8,
+}
+
+impl Payload {
+    /// The longest there is.
+    pub(crate) const MOST: usize = 24;
+
+    fn of(words: &[u64]) -> Self {
+        let mut payload = Self::default();
+        for (to, word) in payload.bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+            payload.len += 8;
+        }
+        payload
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mq_core::Source;
+    use mq_core::mpi::TagSelector;
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        let word = Word::new(u32::MAX, TrafficClass::Barrier, Kind::Announce);
+        assert_eq!(word.context(), u32::MAX);
+        assert_eq!(word.class(), Some(TrafficClass::Barrier));
+        assert_eq!(word.kind(), Some(Kind::Announce));
+        assert_eq!(word.with_kind(Kind::Eager).kind(), Some(Kind::Eager));
+        assert_eq!(Word(0).kind(), None);
+        assert_eq!(Word(0xff00).class(), None);
+    }
+
+    #[test]
+    fn a_receive_takes_what_the_engine_would_give_it() {
+        let patterns = [
+            MpiPattern::new(4, 2, 7),
+            MpiPattern::new(4, Source::Any, 7),
+            MpiPattern::new(4, 2, TagSelector::Any),
+            MpiPattern::new(4, Source::Any, TagSelector::Any),
+            MpiPattern::new(5, 2, -16),
+        ];
+        for pattern in patterns {
+            for (context, source, tag) in
+                [(4, 2, 7), (4, 3, 7), (4, 2, 8), (5, 2, -16), (4, 2, -16)]
+            {
+                let class = TrafficClass::PointToPoint;
+                let word = Word::new(context, class, Kind::Eager);
+                let bits = bits(source, tag);
+                assert_eq!((source_of(bits), tag_of(bits)), (source, tag));
+                let kept = envelope(bits, context, class);
+                assert_eq!(
+                    takes(&pattern, bits, word),
+                    mq_core::matches(&pattern, &kept)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn payloads_of_a_wrong_length_are_none() {
+        let given = RingGiven {
+            ring: 1,
+            first: u64::MAX,
+        };
+        assert_eq!(RingGiven::from_bytes(given.to_bytes().bytes()), Some(given));
+        assert_eq!(RingWanted::from_bytes(given.to_bytes().bytes()), None);
+        assert_eq!(RingGiven::from_bytes(&[0; 15]), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Messages between the processes of one machine, as MPI has them: communicators, wildcards, requests, probes,
+//! collectives; in safe Rust, over the shared memory of [`mq_shm`] and the matching engine of [`mq_core`].
+//!
+//! ```
+//! use mq_comm::{Error, Source, World};
+//!
+//! // Here the processes are threads. A program that `mq run`, `mpirun` or `srun` starts calls `World::init()`.
+//! let sums = World::threads(2, |world| {
+//!     if world.rank() == 0 {
+//!         world.send(&[1.5, 2.5], 1, 7)?;
+//!         Ok(0.0)
+//!     } else {
+//!         let mut numbers = [0.0_f64; 2];
+//!         let status = world.recv(&mut numbers, Source::Any, 7)?;
+//!         assert_eq!((status.source(), status.count::<f64>()?), (0, 2));
+//!         Ok(numbers.iter().sum())
+//!     }
+//! })?;
+//! assert_eq!(sums, [0.0, 4.0]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Where things are
+//! - [`World`]: this process among those started with it; [`Options`]: how it goes about it.
+//! - [`Communicator`]: sending, receiving, probing, collectives, new communicators.
+//! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on vectors.
+//! - [`Profile`]: what was sent and received, and how.
+//! - [`transport`]: what the protocol needs of whatever moves the bytes.
+//!
+//! # Memory in flight
+//! A request either owns its memory or borrows it for a scope that can not end before the request does. No
+//! user of this crate needs `unsafe`; why that is sound is written in `buffer.rs` and `scope.rs`.
+//!
+//! # Deaths
+//! When a process ends, everything it had sent whole is received. Then receives that name it, receives from any
+//! source that are waiting when it dies, and sends to it fail with [`Error::Gone`]; everything else goes on. A
+//! process that has left properly disturbs receives from any source only when nobody else is left.
+
+mod buffer;
+mod collective;
+mod communicator;
+mod error;
+mod header;
+mod messages;
+mod options;
+mod plain;
+mod profile;
+mod progress;
+mod protocol;
+mod request;
+mod scope;
+mod status;
+pub mod transport;
+mod world;
+
+pub use buffer::Content;
+pub use communicator::{Communicator, Matched, Refused};
+pub use error::Error;
+pub use mq_core::Source;
+pub use mq_core::mpi::TagSelector;
+pub use options::Options;
+pub use plain::Plain;
+pub use profile::Profile;
+pub use request::{Completion, Request, RequestId, RequestSet};
+pub use scope::Scope;
+pub use status::Status;
+pub use world::{Seat, World};

@@ -1,0 +1,182 @@
+//! How a process goes about sending and receiving.
+
+use std::ffi::{OsStr, OsString};
+
+use mq_core::structures::Kind;
+use mq_shm::wait::Patience;
+use mq_shm::{CELL_PAYLOAD, Policy};
+
+/// How a process goes about sending and receiving. Processes of one world may differ.
+///
+/// | field | variable | values |
+/// | --- | --- | --- |
+/// | [`structure`](Self::structure) | `MQ_STRUCTURE` | `indexed` and the others that `mq structures` lists |
+/// | [`policy`](Self::policy) | `MQ_POLICY` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
+/// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 0, 1 |
+/// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | bytes, with K, M or G |
+/// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 0, 1 |
+/// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 0, 1 |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The structure of the matching engine.
+    pub structure: Kind,
+    /// Which buffers eager messages use.
+    pub policy: Policy,
+    /// Whether a receive for which nothing has come first polls the transport with itself in hand.
+    pub bypass: bool,
+    /// The longest message that is sent without asking, in bytes.
+    pub eager_limit: usize,
+    /// Reading large messages from the sender's memory, if the kernel lets it.
+    pub single_copy: bool,
+    /// Fastboxes, if the policy has them.
+    pub fastbox: bool,
+    /// What to do while nothing arrives; by the number of processes and cores unless given.
+    pub patience: Option<Patience>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            structure: Kind::default(),
+            policy: Policy::default(),
+            bypass: true,
+            eager_limit: CELL_PAYLOAD,
+            single_copy: true,
+            fastbox: true,
+            patience: None,
+        }
+    }
+}
+
+impl Options {
+    /// The same, changed by the environment's variables; each value that is wrong gives a complaint and changes
+    /// nothing.
+    #[must_use]
+    pub fn with_environment(
+        mut self,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> (Self, Vec<String>) {
+        let mut complaints = Vec::new();
+        let mut each = |name: &str, take: &mut dyn FnMut(&OsStr) -> Result<(), String>| {
+            if let Some(value) = variable(name).filter(|value| !value.is_empty())
+                && let Err(allowed) = take(&value)
+            {
+                let value = value.to_string_lossy();
+                complaints.push(format!("{name}={value} is ignored; {allowed}"));
+            }
+        };
+        each("MQ_STRUCTURE", &mut |value| {
+            let names = || one_of(Kind::ALL.iter().map(|kind| kind.name()));
+            self.structure = parsed(value).ok_or_else(names)?;
+            Ok(())
+        });
+        each("MQ_POLICY", &mut |value| {
+            let names = || one_of(Policy::ALL.iter().map(|policy| policy.name()));
+            self.policy = parsed(value).ok_or_else(names)?;
+            Ok(())
+        });
+        each("MQ_EAGER_LIMIT", &mut |value| {
+            self.eager_limit = bytes(value)?;
+            Ok(())
+        });
+        each("MQ_BYPASS", &mut |value| switch(value, &mut self.bypass));
+        each("MQ_SINGLE_COPY", &mut |value| {
+            switch(value, &mut self.single_copy)
+        });
+        each("MQ_FASTBOX", &mut |value| switch(value, &mut self.fastbox));
+        (self, complaints)
+    }
+
+    /// What the transport is told of it.
+    pub(crate) fn of_transport(&self) -> mq_shm::Options {
+        mq_shm::Options {
+            policy: self.policy,
+            fastbox: self.fastbox,
+            single_copy: self.single_copy,
+            patience: self.patience,
+            ..mq_shm::Options::default()
+        }
+    }
+}
+
+fn parsed<V: core::str::FromStr>(value: &OsStr) -> Option<V> {
+    value.to_str()?.parse().ok()
+}
+
+fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("it may be {}", names.collect::<Vec<_>>().join(", "))
+}
+
+fn switch(value: &OsStr, to: &mut bool) -> Result<(), String> {
+    *to = match value.to_str() {
+        Some("1") => true,
+        Some("0") => false,
+        _ => return Err("it may be 0 or 1".into()),
+    };
+    Ok(())
+}
+
+/// A number, with K, M or G for powers of 1,024.
+fn bytes(value: &OsStr) -> Result<usize, String> {
+    let text = value.to_str().unwrap_or_default();
+    let (digits, unit) = match text.chars().last() {
+        Some('K' | 'k') => (&text[..text.len() - 1], 1 << 10),
+        Some('M' | 'm') => (&text[..text.len() - 1], 1 << 20),
+        Some('G' | 'g') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1_usize),
+    };
+    let number = digits.parse::<usize>().ok();
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(|| "it may be a number, with K, M or G behind it".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (Options, Vec<String>) {
+        Options::default().with_environment(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn every_variable_is_read() {
+        let (options, complaints) = read(&[
+            ("MQ_STRUCTURE", "rbtree"),
+            ("MQ_POLICY", "shared"),
+            ("MQ_BYPASS", "0"),
+            ("MQ_EAGER_LIMIT", "64K"),
+            ("MQ_SINGLE_COPY", "0"),
+            ("MQ_FASTBOX", "0"),
+        ]);
+        assert_eq!(complaints, [""; 0]);
+        let expected = Options {
+            structure: Kind::RbTree,
+            policy: Policy::Shared,
+            bypass: false,
+            eager_limit: 64 << 10,
+            single_copy: false,
+            fastbox: false,
+            patience: None,
+        };
+        assert_eq!(options, expected);
+        assert_eq!(read(&[("MQ_BYPASS", "")]), (Options::default(), vec![]));
+    }
+
+    #[test]
+    fn wrong_values_change_nothing_and_are_complained_of() {
+        let (options, complaints) = read(&[
+            ("MQ_STRUCTURE", "tree"),
+            ("MQ_POLICY", "srq"),
+            ("MQ_EAGER_LIMIT", "much"),
+            ("MQ_BYPASS", "yes"),
+        ]);
+        assert_eq!(options, Options::default());
+        assert_eq!(complaints.len(), 4);
+        assert!(complaints[0].starts_with("MQ_STRUCTURE=tree is ignored; it may be list, array"));
+        assert_eq!(complaints[3], "MQ_BYPASS=yes is ignored; it may be 0 or 1");
+    }
+}

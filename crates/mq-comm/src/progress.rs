@@ -1,0 +1,319 @@
+//! The one loop: what every call that waits goes round in; and the ways past it.
+//!
+//! A blocking receive for which nothing has come takes the next message straight out of the transport if it is the
+//! one it waits for: the receive-queue bypass of Nemesis. As it is the youngest receive of its process, any
+//! receive that is posted is asked first; if there is none, the engine is not entered at all. A blocking
+//! send hands its bytes to the transport if nothing waits before them. Neither has a request then.
+#![allow(unsafe_code, reason = "lends the buffers of blocking operations")]
+
+use mq_core::Pattern;
+use mq_core::mpi::MpiPattern;
+use mq_shm::liveness::Gone;
+use mq_shm::{Process, Sent};
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::header::Word;
+use crate::plain::{self, Plain};
+use crate::protocol::{Core, Follow, State, Wanted};
+use crate::request::{ANYONE, Stage};
+use crate::status::Status;
+use crate::transport::{Arrived, Event, Transport};
+
+/// Messages that are taken in before the rest of the work has its turn.
+const BATCH: usize = 16;
+
+/// Ends the program when it is dropped. A panic in the library while a blocking operation has lent its
+/// buffer would leave the loan in the pool; there is none that is known of.
+struct NoPanic;
+
+impl Drop for NoPanic {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+/// What the poll of a blocking receive has found, if it is not the message.
+enum Polled {
+    Nothing,
+    /// Something else, which has been taken in with the receive in hand.
+    Other(NoPanic, Wanted, Process, Result<Follow, Error>),
+    Gone(Process, Gone),
+}
+
+impl<T: Transport> Core<T> {
+    /// Goes round once: takes messages in, sends what waits, moves what is in rings. Whether anything happened.
+    pub(crate) fn progress(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
+        let mut moved = false;
+        for _ in 0..BATCH {
+            if !self.poll_once(hand)? {
+                break;
+            }
+            moved = true;
+        }
+        if self.state.is_busy() {
+            moved |= self.flush()?;
+            moved |= self.turn_rings()?;
+        }
+        if moved {
+            self.idle.reset();
+        }
+        Ok(moved)
+    }
+
+    /// Goes round once, and rests if that was in vain.
+    pub(crate) fn progress_or_rest(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
+        if !self.progress(hand)? {
+            self.rest()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn rest(&mut self) -> Result<(), Error> {
+        if self.state.rings.is_moving() {
+            return self.rest_awake();
+        }
+        Ok(self.transport.rest(&mut self.idle)?)
+    }
+
+    /// The other end of a ring may be filling or emptying it, which wakes nobody.
+    #[cold]
+    fn rest_awake(&mut self) -> Result<(), Error> {
+        std::thread::yield_now();
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(4096) {
+            self.transport.check_peers()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a request is complete.
+    pub(crate) fn wait(&mut self, request: u32) -> Result<(), Error> {
+        while !self.is_done(request) {
+            self.progress_or_rest(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sends, and waits until the buffer is free; `word` is that of an eager message.
+    ///
+    /// # Cost
+    /// That of the transport's `try_send`, if nothing waits to be sent before it and the message is short.
+    #[inline]
+    pub(crate) fn send<E: Plain>(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        elements: &[E],
+    ) -> Result<(), Error> {
+        let bytes = plain::bytes(elements);
+        if self.state.clogged.is_empty() && bytes.len() <= self.state.eager_limit {
+            let header = [bits, word.0];
+            match self.transport.try_send(to, header, bytes, 0) {
+                Ok(Sent::Whole) => {
+                    self.state.profile.eager += 1;
+                    self.state.profile.eager_bytes += bytes.len() as u64;
+                    return Ok(());
+                }
+                Ok(Sent::Upto(0)) => {}
+                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, elements, done),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.send_rest(to, bits, word, elements, 0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_rest<E: Plain>(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        elements: &[E],
+        done: usize,
+    ) -> Result<(), Error> {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no unwinding
+        // from here.
+        let buffer = unsafe { Buffer::shared(elements) };
+        let (send, begun) = self.start_send(to, bits, word, buffer, done);
+        let result = self.see_through(send, None, begun).map(|_| ());
+        core::mem::forget(no_panic);
+        result
+    }
+
+    /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any case.
+    fn see_through(
+        &mut self,
+        request: u32,
+        hand: Option<&Wanted>,
+        begun: Result<(), Error>,
+    ) -> Result<Status, Error> {
+        let mut went_well = begun;
+        while went_well.is_ok() && !self.is_done(request) {
+            went_well = self.progress_or_rest(hand);
+        }
+        if let Err(error) = went_well {
+            self.abandon(request);
+            self.see_off(request);
+            return Err(error);
+        }
+        let result = self.state.requests.at(request).result();
+        self.state.requests.release(request);
+        result
+    }
+
+    /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a withdrawal.
+    pub(crate) fn see_off(&mut self, request: u32) {
+        while self.state.requests.is_lent(request) {
+            if self.state.requests.at(request).stage != Stage::Announced {
+                self.abandon(request);
+            } else if self.progress_or_rest(None).is_err() {
+                // Nobody will read the memory through a transport that is of no use any more.
+                self.state.requests.release(request);
+            }
+        }
+    }
+
+    /// Receives a message that a matched probe has taken out.
+    pub(crate) fn receive_matched<E: Plain>(
+        &mut self,
+        message: u32,
+        elements: &mut [E],
+    ) -> Result<Status, Error> {
+        let no_panic = NoPanic;
+        // SAFETY: as in `receive`.
+        let buffer = unsafe { Buffer::exclusive(elements) };
+        let request = self.state.requests.add(Stage::Hand, ANYONE, buffer);
+        let begun = self.take(request, message);
+        let result = self.see_through(request, None, begun);
+        core::mem::forget(no_panic);
+        result
+    }
+
+    /// Receives, and waits until the message is there; `word` is that of an eager message.
+    ///
+    /// # Cost
+    /// That of the transport's `poll`, if no receive is posted, no message waits, and the next to come is the one.
+    #[inline]
+    pub(crate) fn receive<E: Plain>(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        elements: &mut [E],
+    ) -> Result<Status, Error> {
+        let state = &self.state;
+        if state.posted | state.unexpected != 0 || state.is_busy() || !state.bypass {
+            return self.receive_slowly(pattern, from, elements);
+        }
+        self.stand(from)?;
+        let room = size_of_val(elements);
+        loop {
+            let polled = match self.transport.poll() {
+                Ok(Some(Event::Message(message))) => {
+                    let [bits, its_word] = message.header();
+                    let bytes = message.bytes();
+                    let taken = its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0;
+                    if taken && bytes <= room && message.total() == bytes as u64 {
+                        message.copy_to(plain::bytes_mut(elements));
+                        drop(message);
+                        let profile = &mut self.state.profile;
+                        profile.received += 1;
+                        profile.received_bytes += bytes as u64;
+                        profile.bypassed += 1;
+                        self.idle.reset();
+                        return Ok(Status::new(bits, bytes as u64));
+                    }
+                    let no_panic = NoPanic;
+                    // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+                    // unwinding from here.
+                    let hand = unsafe { self.state.lend(pattern, from, elements) };
+                    let source = message.source();
+                    let follow = self.state.accept(&message, Some(&hand));
+                    drop(message);
+                    Polled::Other(no_panic, hand, source, follow)
+                }
+                Ok(None) => Polled::Nothing,
+                Ok(Some(Event::Gone(process, how))) => Polled::Gone(process, how),
+                Err(error) => return Err(error.into()),
+            };
+            match polled {
+                Polled::Nothing => self.transport.rest(&mut self.idle)?,
+                Polled::Other(no_panic, hand, source, follow) => {
+                    let result = self.receive_after(&hand, source, follow);
+                    core::mem::forget(no_panic);
+                    return result;
+                }
+                Polled::Gone(process, how) => {
+                    let no_panic = NoPanic;
+                    // SAFETY: as above.
+                    let hand = unsafe { self.state.lend(pattern, from, elements) };
+                    let begun = self.gone(process, how);
+                    let result = self.see_through(hand.request, Some(&hand), begun);
+                    core::mem::forget(no_panic);
+                    return result;
+                }
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_slowly<E: Plain>(
+        &mut self,
+        pattern: &MpiPattern,
+        from: Process,
+        elements: &mut [E],
+    ) -> Result<Status, Error> {
+        let no_panic = NoPanic;
+        // SAFETY: as in `receive`.
+        let hand = unsafe { self.state.lend(pattern, from, elements) };
+        let begun = self.begin_blocking(&hand, from);
+        let result = self.see_through(hand.request, Some(&hand), begun);
+        core::mem::forget(no_panic);
+        result
+    }
+
+    fn begin_blocking(&mut self, hand: &Wanted, from: Process) -> Result<(), Error> {
+        if self.settle(hand)? {
+            return Ok(());
+        }
+        if self.state.bypass {
+            return self.stand(from);
+        }
+        self.post(hand)
+    }
+
+    #[cold]
+    fn receive_after(
+        &mut self,
+        hand: &Wanted,
+        source: Process,
+        follow: Result<Follow, Error>,
+    ) -> Result<Status, Error> {
+        let begun = follow.and_then(|follow| self.follow(source, follow));
+        self.see_through(hand.request, Some(hand), begun)
+    }
+}
+
+impl State {
+    /// A receive into lent memory that is in no queue.
+    ///
+    /// # Safety
+    /// The request is over before the loan ends.
+    #[cold]
+    unsafe fn lend<E: Plain>(
+        &mut self,
+        pattern: &MpiPattern,
+        from: Process,
+        elements: &mut [E],
+    ) -> Wanted {
+        // SAFETY: the caller's.
+        let buffer = unsafe { Buffer::exclusive(elements) };
+        self.start_hand(*pattern, from, buffer)
+    }
+}

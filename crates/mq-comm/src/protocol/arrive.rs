@@ -1,0 +1,255 @@
+//! A message has come.
+
+use mq_shm::ShmError;
+
+use super::{Follow, State, Target, Wanted};
+use crate::error::Error;
+use crate::header::{self, Announcement, Kind, Payload, RingGiven, RingWanted, Word};
+use crate::messages::Body;
+use crate::request::{Name, Outcome, Stage};
+use crate::transport::Arrived;
+
+/// What no process of this crate sends.
+#[cold]
+pub(super) fn corrupt(what: &'static str, from: mq_shm::Process) -> Error {
+    Error::from(ShmError::Corrupt {
+        what,
+        process: from.0,
+    })
+}
+
+impl State {
+    /// Takes a message, or a part of one, in. `hand` is a receive that comes after all posted ones.
+    pub(crate) fn accept(
+        &mut self,
+        message: &impl Arrived,
+        hand: Option<&Wanted>,
+    ) -> Result<Follow, Error> {
+        let from = message.source();
+        if message.offset() > 0 {
+            return self.next_part(message);
+        }
+        let [bits, word] = message.header();
+        let word = Word(word);
+        match word.kind() {
+            Some(Kind::Eager | Kind::Announce) => self.matched(message, bits, word, hand),
+            Some(kind) => self.answered(message, kind, Name(bits)),
+            None => Err(corrupt("the kind of a message", from)),
+        }
+    }
+
+    /// Finds the receive of a message, or queues it.
+    fn matched(
+        &mut self,
+        message: &impl Arrived,
+        bits: u64,
+        word: Word,
+        hand: Option<&Wanted>,
+    ) -> Result<Follow, Error> {
+        let from = message.source();
+        let announced = match word.kind() {
+            Some(Kind::Announce) => {
+                Some(announcement(message).ok_or_else(|| corrupt("an announcement", from))?)
+            }
+            _ => None,
+        };
+        let class = word.class().ok_or_else(|| corrupt("a class", from))?;
+        let envelope = header::envelope(bits, word.context(), class);
+        if !self.knows(word.context()) {
+            return Ok(self.discard(message, announced));
+        }
+        if self.posted > 0
+            && let Some((_, receive)) = self.engine.deliver(&envelope)?
+        {
+            self.posted -= 1;
+            let slot = self.requests.at_mut(receive);
+            slot.posted = None;
+            let wanted = Some(slot.peer);
+            self.begin(receive, message, bits, announced);
+            return Ok(Follow::Matched { receive, wanted });
+        }
+        if let Some(hand) = hand
+            && self.requests.at(hand.request).stage == Stage::Hand
+            && header::takes(&hand.pattern, bits, word)
+        {
+            self.profile.bypassed += 1;
+            let receive = hand.request;
+            self.begin(receive, message, bits, announced);
+            let wanted = None;
+            return Ok(Follow::Matched { receive, wanted });
+        }
+        self.profile.unexpected += 1;
+        let (total, body) = match announced {
+            Some(Announcement {
+                address,
+                bytes,
+                send,
+            }) => (bytes, Body::Announced { address, send }),
+            None => (message.total(), Body::Here),
+        };
+        let kept = self.messages.add(from, bits, word, total, body);
+        // Only after a search, which the count of posted receives stands for.
+        if let Err(refused) = self.engine.arrive(envelope, kept) {
+            self.messages.release(kept);
+            return Err(refused.error.into());
+        }
+        self.unexpected += 1;
+        if announced.is_none() {
+            let bytes = &mut self.messages.at_mut(kept).bytes;
+            append(bytes, message);
+            if (bytes.len() as u64) < total {
+                let done = bytes.len() as u64;
+                self.peers[from.index()].assembly = Some((Target::Message(kept), done));
+            }
+        }
+        Ok(Follow::Nothing)
+    }
+
+    /// A receive takes a message of which the first part is there.
+    fn begin(
+        &mut self,
+        receive: u32,
+        message: &impl Arrived,
+        bits: u64,
+        announced: Option<Announcement>,
+    ) {
+        let slot = self.requests.at_mut(receive);
+        slot.peer = message.source();
+        slot.bits = bits;
+        if let Some(announced) = announced {
+            slot.total = announced.bytes;
+            slot.address = announced.address;
+            slot.remote = announced.send;
+            slot.stage = Stage::Fetching;
+            return;
+        }
+        slot.total = message.total();
+        message.copy_to(slot.buffer.bytes_mut());
+        let done = message.bytes() as u64;
+        if done == slot.total {
+            self.received(receive);
+            return;
+        }
+        slot.stage = Stage::Filling;
+        let from = slot.peer;
+        self.peers[from.index()].assembly = Some((Target::Request(receive), done));
+    }
+
+    /// All of a receive's message is there.
+    pub(super) fn received(&mut self, receive: u32) {
+        let slot = self.requests.at(receive);
+        let outcome = if slot.total > slot.buffer.len() as u64 {
+            Outcome::Truncated
+        } else {
+            Outcome::Fine
+        };
+        self.profile.received += 1;
+        self.profile.received_bytes += slot.total;
+        self.requests.complete(receive, outcome);
+    }
+
+    /// A message whose communicator is no more.
+    fn discard(&mut self, message: &impl Arrived, announced: Option<Announcement>) -> Follow {
+        if let Some(Announcement { send, .. }) = announced {
+            return Follow::Discarded { send };
+        }
+        let done = message.bytes() as u64;
+        if done < message.total() {
+            let peer = &mut self.peers[message.source().index()];
+            peer.assembly = Some((Target::Nowhere, done));
+        }
+        Follow::Nothing
+    }
+
+    /// A later part of a message.
+    fn next_part(&mut self, message: &impl Arrived) -> Result<Follow, Error> {
+        let from = message.source();
+        let part = message.bytes() as u64;
+        let (target, done) = match self.peers[from.index()].assembly.take() {
+            Some((target, done)) if done == message.offset() => (target, done + part),
+            _ => return Err(corrupt("a part of a message", from)),
+        };
+        let whole = done == message.total();
+        match target {
+            Target::Nowhere => {}
+            Target::Message(kept) => append(&mut self.messages.at_mut(kept).bytes, message),
+            Target::Request(receive) => {
+                let slot = self.requests.at_mut(receive);
+                let at = usize::try_from(message.offset()).unwrap_or(usize::MAX);
+                if let Some(rest) = slot.buffer.bytes_mut().get_mut(at..) {
+                    message.copy_to(rest);
+                }
+                if whole {
+                    self.received(receive);
+                }
+            }
+        }
+        if !whole {
+            self.peers[from.index()].assembly = Some((target, done));
+        }
+        Ok(Follow::Nothing)
+    }
+
+    /// The other end of a large message says something about it. What it says of one that is over here is
+    /// late, and nothing.
+    fn answered(
+        &mut self,
+        message: &impl Arrived,
+        kind: Kind,
+        name: Name,
+    ) -> Result<Follow, Error> {
+        let from = message.source();
+        if kind == Kind::Withdraw {
+            return Ok(Follow::Withdraw { send: name.0 });
+        }
+        let stage = match kind {
+            Kind::RingGiven => Stage::AwaitsRing,
+            _ => Stage::Announced,
+        };
+        let Some(request) = self.requests.find(name) else {
+            return Ok(Follow::Nothing);
+        };
+        let slot = self.requests.at_mut(request);
+        if slot.peer != from || slot.stage != stage {
+            return Ok(Follow::Nothing);
+        }
+        let payload = &mut [0; Payload::MOST][..];
+        let count = message.copy_to(payload);
+        let payload = &payload[..count];
+        let damaged = || corrupt("an answer", from);
+        match kind {
+            Kind::RingWanted => {
+                let wanted = RingWanted::from_bytes(payload).ok_or_else(damaged)?;
+                let until = usize::try_from(wanted.until).map_err(|_| damaged())?;
+                let done = usize::try_from(wanted.from).map_err(|_| damaged())?;
+                if done > until || until > slot.buffer.len() {
+                    return Err(damaged());
+                }
+                slot.done = done;
+                slot.total = wanted.until;
+                slot.remote = wanted.receive;
+                Ok(Follow::Ring { send: request })
+            }
+            Kind::RingGiven => {
+                let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
+                slot.stage = Stage::Pulling;
+                self.rings.pull(request, slot, given);
+                Ok(Follow::Nothing)
+            }
+            // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.
+            _ => Ok(Follow::Finished { send: request }),
+        }
+    }
+}
+
+fn announcement(message: &impl Arrived) -> Option<Announcement> {
+    let mut payload = [0; Payload::MOST];
+    let count = message.copy_to(&mut payload);
+    Announcement::from_bytes(payload.get(..count)?)
+}
+
+fn append(bytes: &mut Vec<u8>, message: &impl Arrived) {
+    let before = bytes.len();
+    bytes.resize(before + message.bytes(), 0);
+    message.copy_to(&mut bytes[before..]);
+}

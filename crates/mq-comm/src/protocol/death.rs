@@ -1,0 +1,234 @@
+//! Ends before their time: of processes, and of requests whose part of the program failed.
+
+use mq_core::Entry;
+use mq_shm::Process;
+use mq_shm::liveness::Gone;
+
+use super::{Core, State, Target};
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::header::{Kind, Payload};
+use crate::messages::{Body, Keeper};
+use crate::request::{ANYONE, Outcome, Stage};
+use crate::transport::Transport;
+
+impl<T: Transport> Core<T> {
+    /// A process has ended, and all that it had sent has been received: what else was to come from it, or to go
+    /// to it, never will.
+    #[cold]
+    pub(crate) fn gone(&mut self, process: Process, how: Gone) -> Result<(), Error> {
+        // What it had put into rings before it left is still there.
+        if self.state.rings.is_moving() {
+            while self.turn_rings()? {}
+        }
+        let peer = &mut self.state.peers[process.index()];
+        peer.gone = Some(how);
+        peer.outbox.clear();
+        self.state.clogged.retain(|&clogged| clogged != process);
+        if let Some((Target::Message(message), _)) =
+            self.state.peers[process.index()].assembly.take()
+        {
+            self.state.lose(message, Body::Lost(how));
+        }
+        self.lose_announced(process, how);
+        self.fail_requests(process, how);
+        Ok(())
+    }
+
+    /// Messages that were announced can not be fetched any more.
+    fn lose_announced(&mut self, process: Process, how: Gone) {
+        let announced = |body| matches!(body, Body::Announced { .. });
+        let lost: Vec<u32> = self
+            .state
+            .messages
+            .all()
+            .filter(|(_, message)| message.from == process && announced(message.body))
+            .map(|(index, _)| index)
+            .collect();
+        for message in lost {
+            self.state.lose(message, Body::Lost(how));
+        }
+    }
+
+    fn fail_requests(&mut self, process: Process, how: Gone) {
+        let concerned: Vec<u32> = self
+            .state
+            .requests
+            .all()
+            .map(|(index, _)| index)
+            .filter(|&index| self.state.is_concerned(index, process, how))
+            .collect();
+        for index in concerned {
+            let slot = self.state.requests.at(index);
+            match slot.stage {
+                Stage::Posted => self.take_back(index),
+                Stage::Announced => self.transport.unwant(Some(process)),
+                _ => {}
+            }
+            self.state
+                .requests
+                .complete(index, Outcome::Gone(process, how));
+        }
+        let State {
+            rings, requests, ..
+        } = &mut self.state;
+        rings.forget(|index| matches!(requests.at(index).stage, Stage::Done | Stage::Free));
+    }
+
+    /// Takes a posted receive out of the queue.
+    fn take_back(&mut self, receive: u32) {
+        let slot = self.state.requests.at_mut(receive);
+        let wanted = slot.peer;
+        if let Some(name) = slot.posted.take() {
+            let taken = self.state.engine.cancel(name);
+            debug_assert_eq!(taken, Some(receive));
+            self.state.posted -= 1;
+            self.unwant(wanted);
+        }
+    }
+
+    /// Takes a receive back that nothing has matched; whether that is so.
+    pub(crate) fn cancel(&mut self, request: u32) -> bool {
+        match self.state.requests.at(request).stage {
+            Stage::Posted => self.take_back(request),
+            Stage::Hand => {}
+            _ => return false,
+        }
+        self.state.requests.complete(request, Outcome::Cancelled);
+        true
+    }
+
+    /// Ends a request that could not begin, and gives its buffer back.
+    pub(crate) fn give_up(&mut self, request: u32) -> Buffer {
+        self.take_back(request);
+        self.state.requests.release(request)
+    }
+
+    /// Ends the user's part in a request, at once: a receive that nothing has matched is taken back, anything else
+    /// goes on with memory of its own. It is in no set afterwards.
+    ///
+    /// Only an announced send of lent memory stays as it is, since the receiver knows where that is: it is
+    /// withdrawn, and over once the receiver has answered.
+    pub(crate) fn abandon(&mut self, request: u32) {
+        if self.cancel(request) {
+            self.state.requests.release(request);
+            return;
+        }
+        let slot = self.state.requests.at(request);
+        match slot.stage {
+            Stage::Free => {}
+            Stage::Done => drop(self.state.requests.release(request)),
+            Stage::Announced if !slot.buffer.is_owned() => {
+                let to = slot.peer;
+                let name = self.state.requests.name(request);
+                // If this can not be sent, the caller's next step fails as well.
+                let _ = self.answer(to, Kind::Withdraw, name.0, Payload::default());
+            }
+            Stage::Fetching => {
+                let (from, send) = (slot.peer, slot.remote);
+                self.state.requests.release(request);
+                let _ = self.answer_finished(from, send);
+            }
+            _ => {
+                self.state.requests.leave(request);
+                let slot = self.state.requests.at_mut(request);
+                slot.buffer.detach();
+                slot.handle = false;
+            }
+        }
+    }
+
+    /// Sees through what others wait for, before this process leaves: messages that are still to be sent or
+    /// fetched. When it leaves in a panic, only that nobody fetches memory that is no more.
+    fn leave(&mut self) -> Result<(), Error> {
+        if std::thread::panicking() {
+            for send in self.state.requests.in_stage(Stage::Announced) {
+                let slot = self.state.requests.at(send);
+                let to = slot.peer;
+                let name = self.state.requests.name(send);
+                self.answer(to, Kind::Withdraw, name.0, Payload::default())?;
+            }
+            while !self.state.requests.in_stage(Stage::Announced).is_empty() {
+                self.progress_or_rest(None)?;
+            }
+            return Ok(());
+        }
+        while self.state.is_awaited() {
+            self.progress_or_rest(None)?;
+        }
+        Ok(())
+    }
+
+    /// The sender does not want an announced message to be fetched. If a receive has it, it has been fetched or
+    /// is coming through a ring, and the sender has been told so.
+    pub(super) fn withdrawn_by(&mut self, from: Process, send: u64) -> Result<(), Error> {
+        let is_it = |body| matches!(body, Body::Announced { send: its, .. } if its == send);
+        let found = self
+            .state
+            .messages
+            .all()
+            .find(|(_, message)| message.from == from && is_it(message.body))
+            .map(|(index, _)| index);
+        let Some(message) = found else {
+            return Ok(());
+        };
+        self.state.lose(message, Body::Withdrawn);
+        self.answer(from, Kind::Withdrawn, send, Payload::default())
+    }
+}
+
+impl<T: Transport> Drop for Core<T> {
+    fn drop(&mut self) {
+        // If the transport is damaged, nothing can be done any more.
+        let _ = self.leave();
+    }
+}
+
+impl State {
+    /// Whether another process waits for something that this one has to do.
+    fn is_awaited(&self) -> bool {
+        let sends = || {
+            [Stage::Announced, Stage::WantsRing]
+                .into_iter()
+                .any(|stage| !self.requests.in_stage(stage).is_empty())
+        };
+        !self.clogged.is_empty() || self.rings.is_moving() || sends()
+    }
+
+    /// The rest of a message will not come: nobody finds it any more. Who has it already is told when it is
+    /// received.
+    fn lose(&mut self, message: u32, body: Body) {
+        let kept = self.messages.at_mut(message);
+        kept.body = body;
+        if kept.keeper == Keeper::User {
+            return;
+        }
+        let mut removed = 0;
+        self.engine.purge(
+            &mut |entry| matches!(entry, Entry::Unexpected(_, index) if **index == message),
+            &mut |_| removed += 1,
+        );
+        self.unexpected -= removed;
+        self.messages.release(message);
+    }
+
+    /// Whether a request can not be completed now that a process has ended. Receives from any source that were
+    /// posted before a death are told of it, as in ULFM; those posted later are not.
+    fn is_concerned(&self, request: u32, process: Process, how: Gone) -> bool {
+        let slot = self.requests.at(request);
+        if matches!(slot.stage, Stage::Free | Stage::Done) {
+            return false;
+        }
+        if slot.peer == process {
+            return true;
+        }
+        if slot.peer != ANYONE {
+            return false;
+        }
+        let member = self
+            .contexts
+            .group(slot.context)
+            .is_some_and(|group| group.contains(&process));
+        member && (how == Gone::Died || self.nobody_left(ANYONE, slot.context).is_some())
+    }
+}

@@ -1,0 +1,242 @@
+//! The bytes of announced messages: read from the sender's memory, or through a ring.
+
+use std::collections::VecDeque;
+
+use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError};
+
+use super::Core;
+use crate::error::Error;
+use crate::header::{Kind, Payload, RingGiven, RingWanted};
+use crate::request::{Outcome, Slot, Stage};
+use crate::transport::Transport;
+
+/// Transfers through rings, and the rings that are to become free.
+#[derive(Debug, Default)]
+pub(crate) struct Rings {
+    pushing: Vec<Push>,
+    pulling: Vec<Pull>,
+    /// Sends that wait for a ring.
+    asking: VecDeque<u32>,
+    /// Rings that are filled for the last time and not yet empty.
+    draining: Vec<RingId>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Push {
+    send: u32,
+    ring: RingId,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pull {
+    receive: u32,
+    from: Process,
+    ring: RingId,
+    first: u64,
+    skipped: usize,
+}
+
+impl Rings {
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        !(self.pushing.is_empty()
+            && self.pulling.is_empty()
+            && self.asking.is_empty()
+            && self.draining.is_empty())
+    }
+
+    /// Whether bytes may come that nothing announces.
+    pub(crate) fn is_moving(&self) -> bool {
+        !(self.pushing.is_empty() && self.pulling.is_empty())
+    }
+
+    /// The ring for a receive is there.
+    pub(super) fn pull(&mut self, receive: u32, slot: &Slot, given: RingGiven) {
+        self.pulling.push(Pull {
+            receive,
+            from: slot.peer,
+            // A number that there is not is refused by the transport.
+            ring: RingId(u32::try_from(given.ring).unwrap_or(u32::MAX)),
+            first: given.first,
+            skipped: slot.done,
+        });
+    }
+
+    /// A process has ended. Its transfers are over, and the transport has taken the rings to it back.
+    pub(super) fn forget(&mut self, is_over: impl Fn(u32) -> bool) {
+        self.pushing.retain(|push| !is_over(push.send));
+        self.pulling.retain(|pull| !is_over(pull.receive));
+        self.asking.retain(|&send| !is_over(send));
+    }
+}
+
+impl<T: Transport> Core<T> {
+    /// Fetches the message of a receive, if that is what it waits for.
+    pub(super) fn fetch_if_announced(&mut self, receive: u32) -> Result<(), Error> {
+        if self.state.requests.at(receive).stage == Stage::Fetching {
+            self.fetch(receive)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn fetch(&mut self, receive: u32) -> Result<(), Error> {
+        let slot = self.state.requests.at_mut(receive);
+        let (from, send) = (slot.peer, slot.remote);
+        let room = slot.room();
+        let remote = Remote {
+            address: slot.address,
+            bytes: slot.total,
+        };
+        let copied = if room == 0 {
+            Copied::All
+        } else {
+            let into = &mut slot.buffer.bytes_mut()[..room];
+            self.transport.read(from, remote, into)?
+        };
+        match copied {
+            Copied::All => {
+                self.state.profile.single_copy += 1;
+                self.state.received(receive);
+                self.answer_finished(from, send)
+            }
+            Copied::Refused(done) => {
+                slot.done = done;
+                slot.stage = Stage::AwaitsRing;
+                let name = self.state.requests.name(receive);
+                let wanted = RingWanted {
+                    receive: name.0,
+                    from: done as u64,
+                    until: room as u64,
+                };
+                self.answer(from, Kind::RingWanted, send, wanted.to_bytes())
+            }
+        }
+    }
+
+    /// Tells the sender of an announced message that its buffer is free.
+    pub(super) fn answer_finished(&mut self, to: Process, send: u64) -> Result<(), Error> {
+        self.answer(to, Kind::Finished, send, Payload::default())
+    }
+
+    /// The receiver of a send has asked for a ring.
+    pub(super) fn give_ring(&mut self, send: u32) -> Result<(), Error> {
+        let slot = self.state.requests.at_mut(send);
+        slot.stage = Stage::WantsRing;
+        let to = slot.peer;
+        self.transport.unwant(Some(to));
+        self.state.rings.asking.push_back(send);
+        self.give_rings().map(|_| ())
+    }
+
+    /// Gives the rings that are free to the sends that wait for one; whether there were any.
+    fn give_rings(&mut self) -> Result<bool, Error> {
+        let transport = &mut self.transport;
+        self.state
+            .rings
+            .draining
+            .retain(|&ring| !transport.free_ring(ring));
+        let mut given_any = false;
+        while let Some(&send) = self.state.rings.asking.front() {
+            let slot = self.state.requests.at_mut(send);
+            let (to, receive) = (slot.peer, slot.remote);
+            match self.transport.take_ring(to) {
+                Ok(None) => break,
+                Ok(Some((ring, first))) => {
+                    slot.stage = Stage::Pushing;
+                    self.state.rings.asking.pop_front();
+                    self.state.rings.pushing.push(Push { send, ring });
+                    let given = RingGiven {
+                        ring: u64::from(ring.0),
+                        first,
+                    };
+                    self.answer(to, Kind::RingGiven, receive, given.to_bytes())?;
+                    given_any = true;
+                }
+                Err(ShmError::Gone { how, .. }) => {
+                    self.state.rings.asking.pop_front();
+                    self.state.requests.complete(send, Outcome::Gone(to, how));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(given_any)
+    }
+
+    /// Moves what can be moved through rings; whether anything was.
+    pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
+        let mut moved = self.give_rings()?;
+        let mut at = 0;
+        while let Some(&push) = self.state.rings.pushing.get(at) {
+            let (done, over) = self.push(push)?;
+            moved |= done;
+            if over {
+                self.state.rings.pushing.swap_remove(at);
+                self.state.rings.draining.push(push.ring);
+            } else {
+                at += 1;
+            }
+        }
+        let mut at = 0;
+        while let Some(&pull) = self.state.rings.pulling.get(at) {
+            let (done, over) = self.pull(pull)?;
+            moved |= done;
+            if over {
+                self.state.rings.pulling.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Fills a ring; whether that moved anything, and whether it was the last of the message.
+    fn push(&mut self, push: Push) -> Result<(bool, bool), Error> {
+        let slot = self.state.requests.at_mut(push.send);
+        let until = slot.room();
+        let message = &slot.buffer.bytes()[..until];
+        match self.transport.push(push.ring, message, slot.done) {
+            Ok(Pushed::All) => {
+                self.state.requests.complete(push.send, Outcome::Fine);
+                Ok((true, true))
+            }
+            Ok(Pushed::Upto(done)) => {
+                let before = core::mem::replace(&mut slot.done, done);
+                Ok((done > before, false))
+            }
+            Err(ShmError::Gone { how, .. }) => {
+                let outcome = Outcome::Gone(slot.peer, how);
+                self.state.requests.complete(push.send, outcome);
+                Ok((true, true))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Empties a ring; whether that moved anything, and whether it was the last of the message.
+    fn pull(&mut self, pull: Pull) -> Result<(bool, bool), Error> {
+        let slot = self.state.requests.at_mut(pull.receive);
+        let room = slot.room();
+        let into = &mut slot.buffer.bytes_mut()[..room];
+        let pulled = self.transport.pull(
+            pull.from,
+            pull.ring,
+            pull.first,
+            pull.skipped,
+            into,
+            slot.done,
+        )?;
+        match pulled {
+            Pulled::All => {
+                self.state.profile.ring += 1;
+                self.state.received(pull.receive);
+                Ok((true, true))
+            }
+            Pulled::Upto(done) => {
+                let before = core::mem::replace(&mut slot.done, done);
+                Ok((done > before, false))
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What is done with messages: matched, copied, fetched, answered.
+//!
+//! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if nobody has asked
+//! for it. Of a long one only an announcement is sent, and the receiver, once it is matched, reads the bytes out of
+//! the sender's memory; if the kernel refuses that, or refuses to go on, it asks for a ring:
+//!
+//! | sender | | receiver |
+//! | --- | --- | --- |
+//! | `Announce`: where the bytes are | → | matched; reads them |
+//! | buffer is free | ← | `Finished` |
+//! | | or | |
+//! | takes a ring | ← | `RingWanted`: from byte n on |
+//! | `RingGiven`, fills buffers | → | empties them |
+//!
+//! [`State`] is all that a process knows but for the transport, and is changed by a message while that is
+//! still in the transport's memory; what then has to be done with the transport is a [`Follow`], for
+//! [`Core`] to do.
+
+mod arrive;
+mod contexts;
+mod death;
+mod large;
+mod receive;
+mod send;
+
+use std::collections::VecDeque;
+
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::AnyQueues;
+use mq_core::{Engine, EngineOptions};
+use mq_shm::Process;
+use mq_shm::liveness::Gone;
+use mq_shm::wait::Idle;
+
+use crate::error::Error;
+use crate::header::Payload;
+use crate::messages::Messages;
+use crate::options::Options;
+use crate::profile::Profile;
+use crate::request::{Outcome, Requests, Stage};
+use crate::transport::Transport;
+use contexts::Contexts;
+use large::Rings;
+
+pub(crate) use contexts::{of_collectives, of_user};
+pub(crate) use receive::{Wanted, peer_of};
+
+/// Receives carry their request's slot, messages theirs.
+pub(crate) type Queues = AnyQueues<MpiPattern, u32, u32>;
+
+/// A process: its transport and what it knows.
+#[derive(Debug)]
+pub(crate) struct Core<T: Transport> {
+    pub(crate) transport: T,
+    pub(crate) state: State,
+    pub(crate) idle: Idle,
+    /// Rounds in which a transfer through a ring stood still.
+    pub(crate) turns: u32,
+    /// From whom messages are wanted by the blocking receives, kept from one to the next.
+    pub(crate) standing: Option<Process>,
+}
+
+/// All that a process knows but for the transport.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) engine: Engine<Queues>,
+    /// Receives in the engine.
+    pub(crate) posted: usize,
+    /// Messages in the engine.
+    pub(crate) unexpected: usize,
+    pub(crate) requests: Requests,
+    pub(crate) messages: Messages,
+    pub(crate) peers: Vec<Peer>,
+    /// Peers with something in their outbox.
+    pub(crate) clogged: Vec<Process>,
+    pub(crate) rings: Rings,
+    pub(crate) contexts: Contexts,
+    pub(crate) profile: Profile,
+    pub(crate) eager_limit: usize,
+    pub(crate) bypass: bool,
+}
+
+/// What is known of another process.
+#[derive(Debug, Default)]
+pub(crate) struct Peer {
+    /// What is to be sent to it, in this order, before anything else.
+    outbox: VecDeque<Outgoing>,
+    /// The message from it of which more parts are to come, and the bytes that have.
+    assembly: Option<(Target, u64)>,
+    pub(crate) gone: Option<Gone>,
+}
+
+/// A message that waits for a cell.
+#[derive(Debug)]
+struct Outgoing {
+    header: [u64; 2],
+    what: What,
+    /// Bytes of it that have been sent.
+    done: usize,
+}
+
+#[derive(Debug)]
+enum What {
+    /// The buffer of a request.
+    Request(u32),
+    /// A message of the protocol's own.
+    Words(Payload),
+}
+
+/// Where the parts of a message go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Request(u32),
+    Message(u32),
+    Nowhere,
+}
+
+/// What has to be done once a message is back with the transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Follow {
+    Nothing,
+    /// A receive has matched; it had wanted messages of `wanted`, if it was posted.
+    Matched {
+        receive: u32,
+        wanted: Option<Process>,
+    },
+    /// The buffer of a send is free.
+    Finished {
+        send: u32,
+    },
+    /// A ring is to be found for a send.
+    Ring {
+        send: u32,
+    },
+    /// A message is not to be fetched after all.
+    Withdraw {
+        send: u64,
+    },
+    /// An announced message is for nobody.
+    Discarded {
+        send: u64,
+    },
+}
+
+impl<T: Transport> Core<T> {
+    pub(crate) fn new(transport: T, options: &Options) -> Self {
+        let processes = transport.processes();
+        let engine = Engine::with_options(EngineOptions::new().kind(options.structure));
+        let mut state = State {
+            engine,
+            posted: 0,
+            unexpected: 0,
+            requests: Requests::default(),
+            messages: Messages::default(),
+            peers: (0..processes).map(|_| Peer::default()).collect(),
+            clogged: Vec::new(),
+            rings: Rings::default(),
+            contexts: Contexts::new(processes),
+            profile: Profile::default(),
+            eager_limit: options.eager_limit,
+            bypass: options.bypass,
+        };
+        state.create_contexts(0);
+        Self {
+            transport,
+            state,
+            idle: Idle::default(),
+            turns: 0,
+            standing: None,
+        }
+    }
+
+    /// Does what a message that is back with the transport has left to do.
+    pub(crate) fn follow(&mut self, from: Process, follow: Follow) -> Result<(), Error> {
+        match follow {
+            Follow::Nothing => Ok(()),
+            Follow::Matched { receive, wanted } => {
+                if let Some(wanted) = wanted {
+                    self.unwant(wanted);
+                }
+                self.fetch_if_announced(receive)
+            }
+            Follow::Finished { send } => {
+                self.transport.unwant(Some(from));
+                self.state.requests.complete(send, Outcome::Fine);
+                Ok(())
+            }
+            Follow::Ring { send } => self.give_ring(send),
+            Follow::Withdraw { send } => self.withdrawn_by(from, send),
+            Follow::Discarded { send } => self.answer_finished(from, send),
+        }
+    }
+
+    /// Whether a request is complete.
+    pub(crate) fn is_done(&self, request: u32) -> bool {
+        self.state.requests.at(request).stage == Stage::Done
+    }
+}
+
+impl State {
+    /// Whether there is something to be done that no message will announce.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.clogged.is_empty() || self.rings.is_busy()
+    }
+}

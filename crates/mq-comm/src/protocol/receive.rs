@@ -1,0 +1,254 @@
+//! A receive begins: a message that came takes it, or it waits for one.
+
+use mq_core::mpi::MpiPattern;
+use mq_core::{Pattern, Post, Source};
+use mq_shm::Process;
+use mq_shm::liveness::Gone;
+
+use super::{Core, State, Target};
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::messages::{Body, Keeper};
+use crate::request::{ANYONE, Outcome, Stage};
+use crate::status::Status;
+use crate::transport::{Arrived, Event, Transport};
+
+/// A receive that has begun and is in no queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) request: u32,
+    pub(crate) pattern: MpiPattern,
+}
+
+impl<T: Transport> Core<T> {
+    /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails, the request is
+    /// the caller's to end.
+    pub(crate) fn start_receive(
+        &mut self,
+        pattern: MpiPattern,
+        from: Process,
+        buffer: Buffer,
+    ) -> (u32, Result<(), Error>) {
+        let hand = self.state.start_hand(pattern, from, buffer);
+        let begun = self.start_hand_on(&hand);
+        (hand.request, begun)
+    }
+
+    fn start_hand_on(&mut self, hand: &Wanted) -> Result<(), Error> {
+        if self.settle(hand)? {
+            return Ok(());
+        }
+        if self.state.bypass {
+            self.poll_once(Some(hand))?;
+            if self.state.requests.at(hand.request).stage != Stage::Hand {
+                return Ok(());
+            }
+        }
+        self.post(hand)
+    }
+
+    /// Looks whether a receive has a message already, or never will; whether it is to wait no longer.
+    pub(crate) fn settle(&mut self, hand: &Wanted) -> Result<bool, Error> {
+        if self.state.unexpected > 0
+            && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
+        {
+            self.state.unexpected -= 1;
+            self.take(hand.request, message)?;
+            return Ok(true);
+        }
+        let from = self.state.requests.at(hand.request).peer;
+        if let Some((process, how)) = self.state.nobody_left(from, hand.pattern.context().0) {
+            self.state
+                .requests
+                .complete(hand.request, Outcome::Gone(process, how));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Queues a receive.
+    pub(crate) fn post(&mut self, hand: &Wanted) -> Result<(), Error> {
+        let slot = self.state.requests.at(hand.request);
+        let wanted = slot.peer;
+        // A poll may have come between the first search and this.
+        match self.state.engine.post(hand.pattern, hand.request) {
+            Ok(Post::Queued(name)) => {
+                self.state.posted += 1;
+                let slot = self.state.requests.at_mut(hand.request);
+                slot.posted = Some(name);
+                slot.stage = Stage::Posted;
+                self.want(wanted)
+            }
+            Ok(Post::Matched { message, .. }) => {
+                self.state.unexpected -= 1;
+                self.take(hand.request, message)
+            }
+            Err(refused) => Err(refused.error.into()),
+        }
+    }
+
+    /// A receive takes a message that is in no queue any more.
+    pub(crate) fn take(&mut self, receive: u32, message: u32) -> Result<(), Error> {
+        let kept = self.state.messages.at_mut(message);
+        let slot = self.state.requests.at_mut(receive);
+        slot.peer = kept.from;
+        slot.bits = kept.bits;
+        slot.total = kept.total;
+        kept.keeper = Keeper::Nobody;
+        let body = kept.body;
+        match body {
+            Body::Here => {
+                let into = slot.buffer.bytes_mut();
+                let count = into.len().min(kept.bytes.len());
+                into[..count].copy_from_slice(&kept.bytes[..count]);
+                let done = kept.bytes.len() as u64;
+                self.state.messages.release(message);
+                if done == slot.total {
+                    self.state.received(receive);
+                } else {
+                    slot.stage = Stage::Filling;
+                    let peer = &mut self.state.peers[slot.peer.index()];
+                    peer.assembly = Some((Target::Request(receive), done));
+                }
+                Ok(())
+            }
+            Body::Announced { address, send } => {
+                slot.address = address;
+                slot.remote = send;
+                slot.stage = Stage::Fetching;
+                self.state.messages.release(message);
+                self.fetch_if_announced(receive)
+            }
+            Body::Withdrawn | Body::Lost(_) => {
+                let outcome = match body {
+                    Body::Lost(how) => Outcome::Gone(slot.peer, how),
+                    _ => Outcome::Withdrawn,
+                };
+                self.state.messages.release(message);
+                self.state.requests.complete(receive, outcome);
+                Ok(())
+            }
+        }
+    }
+
+    /// One message, if there is one; whether there was.
+    pub(crate) fn poll_once(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
+        let polled = match self.transport.poll()? {
+            None => return Ok(false),
+            Some(Event::Message(message)) => {
+                let from = message.source();
+                let follow = self.state.accept(&message, hand);
+                drop(message);
+                Ok((from, follow?))
+            }
+            Some(Event::Gone(process, how)) => Err((process, how)),
+        };
+        match polled {
+            Ok((from, follow)) => self.follow(from, follow)?,
+            Err((process, how)) => self.gone(process, how)?,
+        }
+        Ok(true)
+    }
+
+    /// Shows an unexpected message.
+    pub(crate) fn probe(&mut self, pattern: &MpiPattern) -> Result<Option<Status>, Error> {
+        if self.state.unexpected == 0 {
+            return Ok(None);
+        }
+        let Some((_, &message)) = self.state.engine.probe(pattern)? else {
+            return Ok(None);
+        };
+        Ok(Some(self.state.messages.at(message).status()))
+    }
+
+    /// Says so if no message can come any more for a receive.
+    pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
+        match self.state.nobody_left(from, pattern.context().0) {
+            Some((process, how)) => Err(Error::Gone {
+                process: process.0,
+                how,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes an unexpected message out for the user.
+    pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<u32>, Error> {
+        if self.state.unexpected == 0 {
+            return Ok(None);
+        }
+        let Some((_, message)) = self.state.engine.extract(pattern)? else {
+            return Ok(None);
+        };
+        self.state.unexpected -= 1;
+        self.state.messages.at_mut(message).keeper = Keeper::User;
+        Ok(Some(message))
+    }
+
+    pub(crate) fn want(&mut self, from: Process) -> Result<(), Error> {
+        Ok(self.transport.want(named(from))?)
+    }
+
+    pub(crate) fn unwant(&mut self, from: Process) {
+        self.transport.unwant(named(from));
+    }
+
+    /// Makes the transport look for messages from where a blocking receive wants one. It goes on doing so: the next
+    /// blocking receive often wants the same.
+    #[inline]
+    pub(crate) fn stand(&mut self, from: Process) -> Result<(), Error> {
+        if self.standing == Some(from) {
+            return Ok(());
+        }
+        self.stand_elsewhere(from)
+    }
+
+    #[cold]
+    fn stand_elsewhere(&mut self, from: Process) -> Result<(), Error> {
+        self.want(from)?;
+        if let Some(before) = self.standing.replace(from) {
+            self.unwant(before);
+        }
+        Ok(())
+    }
+}
+
+/// A process, unless it is anyone.
+fn named(process: Process) -> Option<Process> {
+    (process != ANYONE).then_some(process)
+}
+
+impl State {
+    /// A request for a receive that is in no queue.
+    pub(crate) fn start_hand(
+        &mut self,
+        pattern: MpiPattern,
+        from: Process,
+        buffer: Buffer,
+    ) -> Wanted {
+        let request = self.requests.add(Stage::Hand, from, buffer);
+        self.requests.at_mut(request).context = pattern.context().0;
+        Wanted { request, pattern }
+    }
+
+    /// If no message can come any more for a receive: one of those that it could have come from, and how that ended.
+    pub(crate) fn nobody_left(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
+        if from != ANYONE {
+            return Some((from, self.peers[from.index()].gone?));
+        }
+        let group = self.contexts.group(context)?;
+        let mut last = None;
+        for &member in group {
+            last = Some((member, self.peers[member.index()].gone?));
+        }
+        last
+    }
+}
+
+/// The peer that a receive names.
+pub(crate) fn peer_of(source: Source, group: &[Process]) -> Option<Process> {
+    match source {
+        Source::Any => Some(ANYONE),
+        Source::Rank(rank) => group.get(rank.0 as usize).copied(),
+    }
+}

@@ -1,0 +1,153 @@
+//! A send begins: its message goes out, or waits for a cell behind others, or is announced.
+
+use mq_shm::{Process, Sent, ShmError};
+
+use super::{Core, Outgoing, What};
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::header::{Announcement, Kind, Payload, Word};
+use crate::request::{Outcome, Stage};
+use crate::transport::Transport;
+
+impl<T: Transport> Core<T> {
+    /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
+    /// that fails, the request is the caller's to end.
+    pub(crate) fn start_send(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        buffer: Buffer,
+        done: usize,
+    ) -> (u32, Result<(), Error>) {
+        let send = self.state.requests.add(Stage::Waiting, to, buffer);
+        let slot = self.state.requests.at_mut(send);
+        slot.bits = bits;
+        slot.word = word;
+        slot.total = slot.buffer.len() as u64;
+        slot.context = word.context();
+        let eager = slot.buffer.len() <= self.state.eager_limit;
+        let begun = if let Some(how) = self.state.peers[to.index()].gone {
+            self.state.requests.complete(send, Outcome::Gone(to, how));
+            Ok(())
+        } else if eager {
+            self.state.profile.eager += 1;
+            self.state.profile.eager_bytes += slot.total;
+            let header = [bits, word.0];
+            self.transmit(to, header, What::Request(send), done)
+        } else {
+            self.announce(send)
+        };
+        (send, begun)
+    }
+
+    fn announce(&mut self, send: u32) -> Result<(), Error> {
+        let name = self.state.requests.name(send);
+        let slot = self.state.requests.at_mut(send);
+        slot.stage = Stage::Announced;
+        let (to, bits) = (slot.peer, slot.bits);
+        let word = slot.word.with_kind(Kind::Announce);
+        self.state.profile.rendezvous += 1;
+        self.state.profile.rendezvous_bytes += slot.total;
+        let remote = self.transport.expose(slot.buffer.bytes());
+        let announcement = Announcement {
+            address: remote.address,
+            bytes: remote.bytes,
+            send: name.0,
+        };
+        // The answer is waited for.
+        self.transport.want(Some(to))?;
+        let what = What::Words(announcement.to_bytes());
+        self.transmit(to, [bits, word.0], what, 0)
+    }
+
+    /// Sends an answer.
+    pub(super) fn answer(
+        &mut self,
+        to: Process,
+        kind: Kind,
+        request: u64,
+        payload: Payload,
+    ) -> Result<(), Error> {
+        let header = [request, Word::answer(kind).0];
+        self.transmit(to, header, What::Words(payload), 0)
+    }
+
+    /// Sends what can be sent now, and puts the rest into the outbox. To one who has ended nothing is sent.
+    fn transmit(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        what: What,
+        done: usize,
+    ) -> Result<(), Error> {
+        let mut outgoing = Outgoing { header, what, done };
+        if self.state.peers[to.index()].gone.is_some() {
+            return Ok(());
+        }
+        if self.state.peers[to.index()].outbox.is_empty() {
+            if self.attempt(to, &mut outgoing)? {
+                return Ok(());
+            }
+            self.state.clogged.push(to);
+        }
+        self.state.profile.deferred += 1;
+        self.state.peers[to.index()].outbox.push_back(outgoing);
+        Ok(())
+    }
+
+    /// Sends as much of a message as can be sent now; whether that was all.
+    fn attempt(&mut self, to: Process, outgoing: &mut Outgoing) -> Result<bool, Error> {
+        let bytes = match &outgoing.what {
+            What::Request(send) => self.state.requests.at(*send).buffer.bytes(),
+            What::Words(payload) => payload.bytes(),
+        };
+        match self
+            .transport
+            .try_send(to, outgoing.header, bytes, outgoing.done)
+        {
+            Ok(Sent::Whole) => {
+                if let What::Request(send) = outgoing.what {
+                    self.state.requests.complete(send, Outcome::Fine);
+                }
+                Ok(true)
+            }
+            Ok(Sent::Upto(done)) => {
+                outgoing.done = done;
+                Ok(false)
+            }
+            // The death is reported once all that came from there is received; sends end now.
+            Err(ShmError::Gone { how, .. }) => {
+                if let What::Request(send) = outgoing.what {
+                    self.state.requests.complete(send, Outcome::Gone(to, how));
+                }
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Goes on with the outboxes; whether anything has moved.
+    pub(crate) fn flush(&mut self) -> Result<bool, Error> {
+        let mut moved = false;
+        let mut at = 0;
+        while let Some(&to) = self.state.clogged.get(at) {
+            while let Some(mut outgoing) = self.state.peers[to.index()].outbox.pop_front() {
+                let before = outgoing.done;
+                let sent = self.attempt(to, &mut outgoing);
+                moved |= outgoing.done > before || matches!(sent, Ok(true));
+                if !matches!(sent, Ok(true)) {
+                    self.state.peers[to.index()].outbox.push_front(outgoing);
+                    sent?;
+                    break;
+                }
+            }
+            if self.state.peers[to.index()].outbox.is_empty() {
+                self.state.clogged.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        Ok(moved)
+    }
+}

@@ -1,0 +1,132 @@
+//! The handle of one request.
+
+use core::fmt;
+use core::marker::PhantomData;
+use std::rc::Rc;
+
+use mq_shm::Endpoint;
+
+use super::{Name, Stage};
+use crate::buffer::Content;
+use crate::communicator::Inner;
+use crate::error::Error;
+use crate::status::Status;
+use crate::transport::Transport;
+
+/// Names a request among all of its process, also those that are over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RequestId(pub(crate) Name);
+
+/// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
+///
+/// `B` is what it was begun with and what it gives back when it is complete: a vector, or what a
+/// [`Scope`](crate::Scope) was lent. A dropped handle of a vector's receive takes that back, if nothing has matched
+/// it; anything else goes on to its end by itself.
+pub struct Request<B: Content, T: Transport = Endpoint> {
+    pub(crate) inner: Rc<Inner<T>>,
+    pub(crate) name: Name,
+    content: PhantomData<B>,
+}
+
+impl<B: Content, T: Transport> Request<B, T> {
+    /// # Safety
+    /// The buffer of the request was made of a `B`.
+    #[allow(unsafe_code, reason = "a promise about a type")]
+    pub(crate) unsafe fn new(inner: Rc<Inner<T>>, slot: u32) -> Self {
+        let name = inner.core().state.requests.name(slot);
+        Self {
+            inner,
+            name,
+            content: PhantomData,
+        }
+    }
+
+    /// Drops the handle, but not the request, which has another keeper.
+    pub(super) fn let_go(mut self) {
+        self.name = Name::NOTHING;
+    }
+
+    /// Its name, by which a [`Completion`](crate::Completion) tells which request it is of.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        RequestId(self.name)
+    }
+
+    /// Makes progress, and says whether the request is complete, so that [`wait`](Self::wait) would not wait.
+    /// `MPI_Request_get_status`, MPI 4.1 §3.7.6.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    pub fn test(&self) -> Result<bool, Error> {
+        let mut core = self.inner.core();
+        if !core.is_done(self.name.slot()) {
+            core.progress(None)?;
+        }
+        Ok(core.is_done(self.name.slot()))
+    }
+
+    /// Waits until the request is complete. `MPI_Wait`, MPI 4.1 §3.7.3.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`](crate::Communicator::recv) and [`send`](crate::Communicator::send). The buffer is
+    /// lost then; [`finish`](Self::finish) keeps it.
+    pub fn wait(self) -> Result<(B, Status), Error> {
+        let (buffer, result) = self.finish()?;
+        Ok((buffer, result?))
+    }
+
+    /// Waits until the request is complete, and gives its buffer back however it ended.
+    ///
+    /// # Errors
+    /// If the transport is damaged, so that the request can not come to an end.
+    #[allow(unsafe_code, reason = "gives a buffer back as what it was")]
+    pub fn finish(self) -> Result<(B, Result<Status, Error>), Error> {
+        let mut core = self.inner.core();
+        core.wait(self.name.slot())?;
+        let result = core.state.requests.at(self.name.slot()).result();
+        let buffer = core.state.requests.release(self.name.slot());
+        drop(core);
+        // SAFETY: as promised to `new`; the pool has it no more.
+        Ok((unsafe { B::back(buffer) }, result))
+    }
+
+    /// Takes a receive back that nothing has matched: `MPI_Cancel`, MPI 4.1 §3.8.4.
+    ///
+    /// # Errors
+    /// The request itself, if it is a send or has matched: it will be complete.
+    #[allow(unsafe_code, reason = "gives a buffer back as what it was")]
+    pub fn cancel(self) -> Result<B, Self> {
+        let mut core = self.inner.core();
+        if !core.cancel(self.name.slot()) {
+            drop(core);
+            return Err(self);
+        }
+        let buffer = core.state.requests.release(self.name.slot());
+        drop(core);
+        // SAFETY: as in `finish`.
+        Ok(unsafe { B::back(buffer) })
+    }
+}
+
+impl<B: Content, T: Transport> Drop for Request<B, T> {
+    fn drop(&mut self) {
+        let mut core = self.inner.core();
+        // Over already, if it was finished or cancelled.
+        let Some(slot) = core.state.requests.find(self.name) else {
+            return;
+        };
+        if B::OWNED && matches!(core.state.requests.at(slot).stage, Stage::Posted) {
+            core.abandon(slot);
+        } else {
+            core.state.requests.drop_handle(slot);
+        }
+    }
+}
+
+impl<B: Content, T: Transport> fmt::Debug for Request<B, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

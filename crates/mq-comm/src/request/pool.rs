@@ -1,0 +1,474 @@
+//! The pool, and the lists that its requests are in.
+
+use mq_core::Handle;
+use mq_shm::Process;
+use mq_shm::liveness::Gone;
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::header::Word;
+use crate::status::Status;
+
+/// No slot, list or set.
+pub(crate) const NONE: u32 = u32::MAX;
+/// The peer of a receive from any source.
+pub(crate) const ANYONE: Process = Process(u32::MAX);
+
+/// What a request is called, here and by the other end of a large message: generation 32, slot 32.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Name(pub(crate) u64);
+
+impl Name {
+    /// Names no request: there is no slot of that number.
+    pub(crate) const NOTHING: Self = Self::new(NONE, 0);
+
+    pub(crate) const fn new(slot: u32, generation: u32) -> Self {
+        Self((generation as u64) << 32 | slot as u64)
+    }
+
+    pub(crate) const fn slot(self) -> u32 {
+        (self.0 & 0xffff_ffff) as u32
+    }
+
+    pub(crate) const fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// How far a request has come.
+///
+/// | of a receive | next | of a send | next |
+/// | --- | --- | --- | --- |
+/// | `Hand`, `Posted` | a message matches | `Waiting` | the outbox has got to it |
+/// | `Filling` | its last part comes | `Announced` | the receiver answers |
+/// | `Fetching` | it is read, or refused | `WantsRing` | a ring is free |
+/// | `AwaitsRing` | the sender gives one | `Pushing` | the last byte is in the ring |
+/// | `Pulling` | the last byte is out of it | | |
+///
+/// Then each is `Done`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    Free,
+    /// A blocking receive: every message that no posted receive takes is shown to it.
+    Hand,
+    Posted,
+    Filling,
+    Fetching,
+    AwaitsRing,
+    Pulling,
+    Waiting,
+    Announced,
+    WantsRing,
+    Pushing,
+    Done,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    Fine,
+    Truncated,
+    Gone(Process, Gone),
+    Withdrawn,
+    Cancelled,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) generation: u32,
+    pub(crate) stage: Stage,
+    pub(crate) outcome: Outcome,
+    /// Somebody can still ask for it.
+    pub(crate) handle: bool,
+    /// The other end; [`ANYONE`] before a receive from any source has matched.
+    pub(crate) peer: Process,
+    pub(crate) context: u32,
+    /// The first word of the message, once it is known.
+    pub(crate) bits: u64,
+    pub(crate) word: Word,
+    /// Bytes of the message.
+    pub(crate) total: u64,
+    /// Bytes that have come or gone.
+    pub(crate) done: usize,
+    /// What the other end calls it.
+    pub(crate) remote: u64,
+    /// Where the bytes of an announced message are.
+    pub(crate) address: u64,
+    /// Its name in the posted queue.
+    pub(crate) posted: Option<Handle>,
+    pub(crate) buffer: Buffer,
+    set: u32,
+    list: ListOf,
+    next: u32,
+    previous: u32,
+}
+
+impl Slot {
+    fn fresh() -> Self {
+        Self {
+            generation: 0,
+            stage: Stage::Free,
+            outcome: Outcome::Fine,
+            handle: false,
+            peer: ANYONE,
+            context: 0,
+            bits: 0,
+            word: Word(0),
+            total: 0,
+            done: 0,
+            remote: 0,
+            address: 0,
+            posted: None,
+            buffer: Buffer::EMPTY,
+            set: NONE,
+            list: ListOf::Pending,
+            next: NONE,
+            previous: NONE,
+        }
+    }
+
+    /// How many bytes of the message the buffer takes.
+    pub(crate) fn room(&self) -> usize {
+        usize::try_from(self.total).map_or(self.buffer.len(), |total| total.min(self.buffer.len()))
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        Status::new(self.bits, self.total)
+    }
+
+    /// What the user is told of a request that is done.
+    pub(crate) fn result(&self) -> Result<Status, Error> {
+        match self.outcome {
+            Outcome::Fine => Ok(self.status()),
+            Outcome::Truncated => Err(Error::Truncated {
+                sent: self.total,
+                room: self.buffer.len() as u64,
+            }),
+            Outcome::Gone(process, how) => Err(Error::Gone {
+                process: process.0,
+                how,
+            }),
+            Outcome::Withdrawn => Err(Error::Withdrawn),
+            Outcome::Cancelled => Err(Error::Cancelled),
+        }
+    }
+}
+
+/// Which list of its set a request is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ListOf {
+    /// Not complete.
+    Pending = 0,
+    /// Complete, and nobody has been told.
+    Ready = 1,
+    /// Told, and its handle is still there.
+    Told = 2,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+const EMPTY: List = List {
+    first: NONE,
+    last: NONE,
+    len: 0,
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    lists: [List; 3],
+}
+
+/// All requests of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    sets: Vec<Set>,
+    free_sets: Vec<u32>,
+}
+
+impl Requests {
+    /// A new request, of which the caller has the handle.
+    #[inline]
+    pub(crate) fn add(&mut self, stage: Stage, peer: Process, buffer: Buffer) -> u32 {
+        let index = self.free.pop().unwrap_or_else(|| self.grow());
+        let slot = &mut self.slots[index as usize];
+        slot.stage = stage;
+        slot.outcome = Outcome::Fine;
+        slot.handle = true;
+        slot.peer = peer;
+        slot.done = 0;
+        slot.total = 0;
+        slot.posted = None;
+        slot.buffer = buffer;
+        index
+    }
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.slots.push(Slot::fresh());
+        self.slots.len() as u32 - 1
+    }
+
+    #[inline]
+    pub(crate) fn name(&self, index: u32) -> Name {
+        Name::new(index, self.slots[index as usize].generation)
+    }
+
+    /// The slot of a request that is not over.
+    #[inline]
+    pub(crate) fn find(&self, name: Name) -> Option<u32> {
+        let slot = self.slots.get(name.slot() as usize)?;
+        (slot.generation == name.generation() && slot.stage != Stage::Free).then_some(name.slot())
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> &Slot {
+        &self.slots[index as usize]
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, index: u32) -> &mut Slot {
+        &mut self.slots[index as usize]
+    }
+
+    /// Whether a request has memory of the user's.
+    pub(crate) fn is_lent(&self, index: u32) -> bool {
+        let slot = self.at(index);
+        slot.stage != Stage::Free && !slot.buffer.is_owned()
+    }
+
+    /// Every request that is not over.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &Slot)> {
+        (0..)
+            .zip(&self.slots)
+            .filter(|(_, slot)| slot.stage != Stage::Free)
+    }
+
+    /// Every request in a stage.
+    pub(crate) fn in_stage(&self, stage: Stage) -> Vec<u32> {
+        self.all()
+            .filter(|(_, slot)| slot.stage == stage)
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// A request is complete: its set hears of it; one that nobody can ask for is over.
+    #[inline]
+    pub(crate) fn complete(&mut self, index: u32, outcome: Outcome) {
+        let slot = &mut self.slots[index as usize];
+        debug_assert!(!matches!(slot.stage, Stage::Free | Stage::Done));
+        slot.stage = Stage::Done;
+        slot.outcome = outcome;
+        if slot.set != NONE {
+            self.move_to(index, ListOf::Ready);
+        } else if !slot.handle {
+            self.release(index);
+        }
+    }
+
+    /// The request is over. Gives its buffer back.
+    #[inline]
+    pub(crate) fn release(&mut self, index: u32) -> Buffer {
+        if self.slots[index as usize].set != NONE {
+            self.unlink(index);
+        }
+        let slot = &mut self.slots[index as usize];
+        slot.set = NONE;
+        slot.stage = Stage::Free;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(index);
+        core::mem::replace(&mut slot.buffer, Buffer::EMPTY)
+    }
+
+    /// Takes a request out of its set.
+    pub(crate) fn leave(&mut self, index: u32) {
+        if self.slots[index as usize].set != NONE {
+            self.unlink(index);
+            self.slots[index as usize].set = NONE;
+        }
+    }
+
+    /// Nobody has the handle any more.
+    pub(crate) fn drop_handle(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.handle = false;
+        let told = slot.set == NONE || slot.list == ListOf::Told;
+        if slot.stage == Stage::Done && told {
+            self.release(index);
+        }
+    }
+
+    /// A new, empty set.
+    pub(crate) fn add_set(&mut self) -> u32 {
+        let set = Set { lists: [EMPTY; 3] };
+        if let Some(index) = self.free_sets.pop() {
+            self.sets[index as usize] = set;
+            return index;
+        }
+        self.sets.push(set);
+        self.sets.len() as u32 - 1
+    }
+
+    /// The set is over; its requests go on without it.
+    pub(crate) fn remove_set(&mut self, set: u32) {
+        for list in [ListOf::Pending, ListOf::Ready, ListOf::Told] {
+            while let Some(index) = self.first(set, list) {
+                self.unlink(index);
+                let slot = &mut self.slots[index as usize];
+                slot.set = NONE;
+                if slot.stage == Stage::Done && !slot.handle {
+                    self.release(index);
+                }
+            }
+        }
+        self.free_sets.push(set);
+    }
+
+    /// Puts a request into a set, out of the one it was in.
+    #[inline]
+    pub(crate) fn join(&mut self, index: u32, set: u32) {
+        if self.slots[index as usize].set != NONE {
+            self.unlink(index);
+        }
+        let slot = &mut self.slots[index as usize];
+        slot.set = set;
+        let list = if slot.stage == Stage::Done {
+            ListOf::Ready
+        } else {
+            ListOf::Pending
+        };
+        self.link(index, list);
+    }
+
+    /// The first request of a list.
+    #[inline]
+    pub(crate) fn first(&self, set: u32, list: ListOf) -> Option<u32> {
+        let first = self.sets[set as usize].lists[list as usize].first;
+        (first != NONE).then_some(first)
+    }
+
+    /// All requests of a list.
+    pub(crate) fn listed(&self, set: u32, list: ListOf) -> Vec<u32> {
+        let mut all = Vec::new();
+        let mut at = self.first(set, list);
+        while let Some(index) = at {
+            all.push(index);
+            let next = self.slots[index as usize].next;
+            at = (next != NONE).then_some(next);
+        }
+        all
+    }
+
+    /// How many requests a list has.
+    #[inline]
+    pub(crate) fn len(&self, set: u32, list: ListOf) -> u32 {
+        self.sets[set as usize].lists[list as usize].len
+    }
+
+    /// Moves a request to the end of another list of its set.
+    #[inline]
+    pub(crate) fn move_to(&mut self, index: u32, list: ListOf) {
+        self.unlink(index);
+        self.link(index, list);
+    }
+
+    fn link(&mut self, index: u32, to: ListOf) {
+        let set = self.slots[index as usize].set;
+        let list = &mut self.sets[set as usize].lists[to as usize];
+        let before = core::mem::replace(&mut list.last, index);
+        list.len += 1;
+        if before == NONE {
+            list.first = index;
+        } else {
+            self.slots[before as usize].next = index;
+        }
+        let slot = &mut self.slots[index as usize];
+        slot.list = to;
+        slot.previous = before;
+        slot.next = NONE;
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let slot = &self.slots[index as usize];
+        let (previous, next) = (slot.previous, slot.next);
+        let list = &mut self.sets[slot.set as usize].lists[slot.list as usize];
+        list.len -= 1;
+        if previous == NONE {
+            list.first = next;
+        }
+        if next == NONE {
+            list.last = previous;
+        }
+        if previous != NONE {
+            self.slots[previous as usize].next = next;
+        }
+        if next != NONE {
+            self.slots[next as usize].previous = previous;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(requests: &Requests, set: u32, list: ListOf) -> Vec<u32> {
+        let all = requests.listed(set, list);
+        assert_eq!(requests.len(set, list) as usize, all.len());
+        all
+    }
+
+    #[test]
+    fn requests_become_ready_in_the_order_in_which_they_complete() {
+        let mut requests = Requests::default();
+        let set = requests.add_set();
+        let all: Vec<u32> = (0..5)
+            .map(|_| requests.add(Stage::Posted, ANYONE, Buffer::EMPTY))
+            .collect();
+        for &index in &all {
+            requests.join(index, set);
+        }
+        for at in [3, 0, 4] {
+            requests.complete(all[at], Outcome::Fine);
+        }
+        assert_eq!(listed(&requests, set, ListOf::Ready), [3, 0, 4]);
+        assert_eq!(listed(&requests, set, ListOf::Pending), [1, 2]);
+        requests.release(0);
+        assert_eq!(listed(&requests, set, ListOf::Ready), [3, 4]);
+        requests.remove_set(set);
+        assert_eq!(requests.at(3).set, NONE);
+        assert_eq!(requests.add_set(), set);
+    }
+
+    #[test]
+    fn names_of_requests_that_are_over_name_nothing() {
+        let mut requests = Requests::default();
+        let first = requests.add(Stage::Posted, ANYONE, Buffer::EMPTY);
+        let name = requests.name(first);
+        assert_eq!(requests.find(name), Some(first));
+        requests.release(first);
+        assert_eq!(requests.find(name), None);
+        let second = requests.add(Stage::Posted, ANYONE, Buffer::EMPTY);
+        assert_eq!(second, first);
+        assert_eq!(requests.find(name), None);
+        assert_eq!(requests.find(Name::new(77, 0)), None);
+    }
+
+    #[test]
+    fn a_request_that_nobody_can_ask_for_is_over_when_it_completes() {
+        let mut requests = Requests::default();
+        let index = requests.add(Stage::Posted, ANYONE, Buffer::owned(vec![1_u8]));
+        let name = requests.name(index);
+        requests.drop_handle(index);
+        assert!(requests.find(name).is_some());
+        requests.complete(index, Outcome::Fine);
+        assert!(requests.find(name).is_none());
+    }
+}

@@ -1,0 +1,262 @@
+//! Sets of requests: waiting for any, some or all of them, in constant time for each that completes.
+
+use core::fmt;
+use std::rc::Rc;
+
+use mq_shm::Endpoint;
+
+use super::pool::ListOf;
+use super::{Request, RequestId};
+use crate::buffer::Buffer;
+use crate::communicator::Inner;
+use crate::error::Error;
+use crate::plain::Plain;
+use crate::protocol::Core;
+use crate::status::Status;
+use crate::transport::Transport;
+
+/// A request of a set that is complete.
+#[derive(Debug)]
+pub struct Completion {
+    id: RequestId,
+    result: Result<Status, Error>,
+    buffer: Buffer,
+}
+
+impl Completion {
+    /// Which request it was: the [`id`](Request::id) of its handle.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// What became of it.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`](crate::Communicator::recv) and [`send`](crate::Communicator::send).
+    pub fn result(&self) -> Result<Status, &Error> {
+        self.result.as_ref().copied()
+    }
+
+    /// What became of it, to be passed on.
+    ///
+    /// # Errors
+    /// As [`result`](Self::result).
+    pub fn into_result(self) -> Result<Status, Error> {
+        self.result
+    }
+
+    /// The vector that the request was begun with, if its elements are of this type. Nothing of a scope's
+    /// request: what that was lent comes back from its handle, or with the scope's end.
+    #[must_use]
+    pub fn into_vec<E: Plain>(self) -> Option<Vec<E>> {
+        self.buffer.into_vec()
+    }
+}
+
+impl<T: Transport> Core<T> {
+    /// The first complete request of a set of which nobody has been told. Its buffer comes along if its handle is
+    /// the set's own.
+    pub(crate) fn next_ready(&mut self, set: u32, owned: bool) -> Option<Completion> {
+        let requests = &mut self.state.requests;
+        let slot = requests.first(set, ListOf::Ready)?;
+        let id = RequestId(requests.name(slot));
+        let result = requests.at(slot).result();
+        let mut buffer = Buffer::EMPTY;
+        if owned {
+            buffer = requests.release(slot);
+        } else if requests.at(slot).handle {
+            requests.move_to(slot, ListOf::Told);
+        } else {
+            requests.release(slot);
+        }
+        Some(Completion { id, result, buffer })
+    }
+
+    /// Waits until a request of a set is ready, unless there is none.
+    fn wait_ready(&mut self, set: u32) -> Result<(), Error> {
+        let requests = |core: &Self, list| core.state.requests.len(set, list);
+        while requests(self, ListOf::Ready) == 0 && requests(self, ListOf::Pending) > 0 {
+            self.progress_or_rest(None)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wait_any(&mut self, set: u32, owned: bool) -> Result<Option<Completion>, Error> {
+        self.wait_ready(set)?;
+        Ok(self.next_ready(set, owned))
+    }
+
+    pub(crate) fn wait_some(
+        &mut self,
+        set: u32,
+        owned: bool,
+        into: &mut Vec<Completion>,
+    ) -> Result<usize, Error> {
+        self.wait_ready(set)?;
+        let before = into.len();
+        while let Some(completion) = self.next_ready(set, owned) {
+            into.push(completion);
+        }
+        Ok(into.len() - before)
+    }
+
+    /// Waits until no request of a set is pending.
+    pub(crate) fn wait_pending(&mut self, set: u32) -> Result<(), Error> {
+        while self.state.requests.len(set, ListOf::Pending) > 0 {
+            self.progress_or_rest(None)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a set: what is not complete is taken back, withdrawn, or goes on with memory of its own. No
+    /// lent memory is in the pool afterwards.
+    pub(crate) fn end_set(&mut self, set: u32) {
+        for list in [ListOf::Ready, ListOf::Told] {
+            while let Some(slot) = self.state.requests.first(set, list) {
+                self.state.requests.release(slot);
+            }
+        }
+        if self.state.requests.len(set, ListOf::Pending) > 0 {
+            self.end_pending(set);
+        }
+        self.state.requests.remove_set(set);
+    }
+
+    #[cold]
+    fn end_pending(&mut self, set: u32) {
+        // The withdrawals go out before their answers are waited for.
+        for slot in self.state.requests.listed(set, ListOf::Pending) {
+            self.abandon(slot);
+        }
+        while let Some(slot) = self.state.requests.first(set, ListOf::Pending) {
+            self.see_off(slot);
+        }
+    }
+}
+
+/// Requests that are waited for together, each begun with a vector.
+///
+/// ```
+/// use mq_comm::{Error, World};
+///
+/// let world = World::alone()?;
+/// let mut set = world.request_set();
+/// for tag in 0..3 {
+///     set.add(world.irecv(vec![0_u32; 4], 0, tag)?);
+///     set.add(world.isend(vec![tag as u32; 4], 0, tag)?);
+/// }
+/// let mut sum = 0;
+/// while let Some(completion) = set.wait_any()? {
+///     sum += completion.into_vec::<u32>().expect("as begun").iter().sum::<u32>();
+/// }
+/// assert_eq!(sum, 2 * 4 * (0 + 1 + 2));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A set that is dropped does with its requests what their handles would.
+pub struct RequestSet<T: Transport = Endpoint> {
+    inner: Rc<Inner<T>>,
+    set: u32,
+}
+
+impl<T: Transport> RequestSet<T> {
+    pub(crate) fn new(inner: &Rc<Inner<T>>) -> Self {
+        let set = inner.core().state.requests.add_set();
+        Self {
+            inner: inner.clone(),
+            set,
+        }
+    }
+
+    /// Takes a request in. It has to be one of this process's communicators.
+    ///
+    /// # Panics
+    /// If it is of another world.
+    pub fn add<E: Plain>(&mut self, request: Request<Vec<E>, T>) -> RequestId {
+        assert!(
+            Rc::ptr_eq(&self.inner.core, &request.inner.core),
+            "a set and its requests are of one world"
+        );
+        let id = request.id();
+        let mut core = self.inner.core();
+        core.state.requests.join(id.0.slot(), self.set);
+        drop(core);
+        request.let_go();
+        id
+    }
+
+    /// How many requests there are of which nothing has been told.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let core = self.inner.core();
+        let count = |list| core.state.requests.len(self.set, list);
+        (count(ListOf::Pending) + count(ListOf::Ready)) as usize
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits until one is complete; the one that was so first. Nothing if the set is empty. `MPI_Waitany`,
+    /// MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// If the transport is damaged. What became of the request is in the [`Completion`].
+    ///
+    /// # Cost
+    /// The same for any number of requests.
+    pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
+        self.inner.core().wait_any(self.set, true)
+    }
+
+    /// One that is complete, if there is one after some progress. `MPI_Testany`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn test_any(&mut self) -> Result<Option<Completion>, Error> {
+        let mut core = self.inner.core();
+        if let Some(completion) = core.next_ready(self.set, true) {
+            return Ok(Some(completion));
+        }
+        core.progress(None)?;
+        Ok(core.next_ready(self.set, true))
+    }
+
+    /// Waits until one is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn wait_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
+        self.inner.core().wait_some(self.set, true, into)
+    }
+
+    /// Waits until all are complete, and gives them in the order in which they were. `MPI_Waitall`,
+    /// MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn wait_all(&mut self) -> Result<Vec<Completion>, Error> {
+        let mut core = self.inner.core();
+        core.wait_pending(self.set)?;
+        let mut all = Vec::new();
+        core.wait_some(self.set, true, &mut all)?;
+        Ok(all)
+    }
+}
+
+impl<T: Transport> Drop for RequestSet<T> {
+    fn drop(&mut self) {
+        self.inner.core().end_set(self.set);
+    }
+}
+
+impl<T: Transport> fmt::Debug for RequestSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestSet")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,215 @@
+//! Non-blocking operations on borrowed memory.
+//!
+//! # Why this is sound
+//! What is lent to an operation is borrowed for `'scope`, which the caller of [`Communicator::scope`] can
+//! not name and which is longer than the closure: nothing made inside the closure can be lent, and nothing lent can be
+//! used by others before `scope` returns, unless the operation's handle gives it back, which it does when the
+//! request is over and its buffer out of the pool. `scope` itself holds the guard `Ending`, out of the
+//! closure's reach: it can not be forgotten, is dropped also when the closure panics, and leaves no buffer of
+//! this scope's requests in the pool. Handles can be forgotten; they own nothing. So whatever the closure does,
+//! after `scope` the library has no way to the memory any more.
+#![allow(unsafe_code, reason = "lends memory to requests")]
+
+use core::fmt;
+use core::marker::PhantomData;
+use std::rc::Rc;
+
+use mq_core::Source;
+use mq_core::mpi::TagSelector;
+use mq_shm::Endpoint;
+
+use crate::buffer::Buffer;
+use crate::communicator::{Communicator, Inner};
+use crate::error::Error;
+use crate::plain::Plain;
+use crate::request::{Completion, Request};
+use crate::transport::Transport;
+
+/// Operations on memory that is borrowed until the scope ends. Made by [`Communicator::scope`].
+pub struct Scope<'scope, 'env: 'scope, T: Transport = Endpoint> {
+    communicator: &'env Communicator<T>,
+    set: u32,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Ends the requests of a scope.
+struct Ending<T: Transport> {
+    inner: Rc<Inner<T>>,
+    set: u32,
+}
+
+impl<T: Transport> Drop for Ending<T> {
+    fn drop(&mut self) {
+        self.inner.core().end_set(self.set);
+    }
+}
+
+impl<T: Transport> Communicator<T> {
+    /// Begins operations on borrowed memory, and sees them through.
+    ///
+    /// If the closure returns `Ok`, everything it has begun is complete afterwards, and the first failure that it
+    /// has not been told of is returned. If it returns an error or panics, receives that nothing has matched are taken
+    /// back, short sends go on with a copy, and large ones that have been announced are withdrawn, for
+    /// which their receivers have to make progress, or end.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let (mut x, y) = ([0_u64; 3], [1, 2, 3]);
+    /// world.scope(|s| {
+    ///     s.irecv(&mut x, 0, 7)?;
+    ///     s.isend(&y, 0, 7)?;
+    ///     s.wait_all()
+    /// })?;
+    /// assert_eq!(x, y);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// Nothing that lives shorter than the scope can be lent:
+    ///
+    /// ```compile_fail
+    /// # let world = mq_comm::World::alone().unwrap();
+    /// world.scope(|s| {
+    ///     let mut x = [0_u64; 3];
+    ///     s.irecv(&mut x, 0, 7)?;
+    ///     Ok(())
+    /// });
+    /// ```
+    ///
+    /// and nothing lent can be used:
+    ///
+    /// ```compile_fail
+    /// # let world = mq_comm::World::alone().unwrap();
+    /// let mut x = [0_u64; 3];
+    /// world.scope(|s| {
+    ///     s.irecv(&mut x, 0, 7)?;
+    ///     x[0] = 1;
+    ///     s.wait_all()
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// The closure's; otherwise as [`Scope::wait_all`].
+    pub fn scope<'env, R, F>(&'env self, operations: F) -> Result<R, Error>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>) -> Result<R, Error>,
+    {
+        let set = self.inner.core().state.requests.add_set();
+        let ending = Ending {
+            inner: self.inner.clone(),
+            set,
+        };
+        let scope = Scope {
+            communicator: self,
+            set,
+            scope: PhantomData,
+            env: PhantomData,
+        };
+        let result = operations(&scope)?;
+        scope.wait_all()?;
+        drop(ending);
+        Ok(result)
+    }
+}
+
+impl<'scope, T: Transport> Scope<'scope, '_, T> {
+    /// Begins to send. `MPI_Isend`, MPI 4.1 §3.7.2.
+    ///
+    /// The handle may be dropped: the scope sees the request through.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Tag`], or if the transport has no memory or is damaged.
+    pub fn isend<E: Plain>(
+        &'scope self,
+        elements: &'scope [E],
+        to: u32,
+        tag: i32,
+    ) -> Result<Request<&'scope [E], T>, Error> {
+        let (process, bits) = self.communicator.outgoing(to, tag)?;
+        let inner = &self.communicator.inner;
+        let mut core = inner.core();
+        // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
+        let buffer = unsafe { Buffer::shared(elements) };
+        let (slot, begun) = core.start_send(process, bits, inner.word, buffer, 0);
+        core.state.requests.join(slot, self.set);
+        drop(core);
+        // SAFETY: it was made of just that.
+        let request = unsafe { Request::new(inner.clone(), slot) };
+        begun.map(|()| request)
+    }
+
+    /// Begins to receive. `MPI_Irecv`, MPI 4.1 §3.7.2.
+    ///
+    /// The handle may be dropped: the scope sees the request through.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Tag`], or if the transport is damaged.
+    pub fn irecv<E: Plain>(
+        &'scope self,
+        elements: &'scope mut [E],
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Request<&'scope mut [E], T>, Error> {
+        let (process, pattern) = self.communicator.incoming(from.into(), tag.into())?;
+        let inner = &self.communicator.inner;
+        let mut core = inner.core();
+        // SAFETY: as in `isend`.
+        let buffer = unsafe { Buffer::exclusive(elements) };
+        let (slot, begun) = core.start_receive(pattern, process, buffer);
+        core.state.requests.join(slot, self.set);
+        drop(core);
+        // SAFETY: it was made of just that.
+        let request = unsafe { Request::new(inner.clone(), slot) };
+        begun.map(|()| request)
+    }
+
+    /// Waits until one request of the scope is complete of which nothing has been told: the one that was so first.
+    /// Nothing if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// If the transport is damaged. What became of the request is in the [`Completion`].
+    ///
+    /// # Cost
+    /// The same for any number of requests.
+    pub fn wait_any(&self) -> Result<Option<Completion>, Error> {
+        self.communicator.inner.core().wait_any(self.set, false)
+    }
+
+    /// Waits until one request is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn wait_some(&self, into: &mut Vec<Completion>) -> Result<usize, Error> {
+        self.communicator
+            .inner
+            .core()
+            .wait_some(self.set, false, into)
+    }
+
+    /// Waits until all requests are complete. `MPI_Waitall`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// That of the first request that has failed and of which nothing had been told; otherwise as
+    /// [`wait_any`](Self::wait_any).
+    pub fn wait_all(&self) -> Result<(), Error> {
+        let mut core = self.communicator.inner.core();
+        core.wait_pending(self.set)?;
+        let mut result = Ok(());
+        while let Some(completion) = core.next_ready(self.set, false) {
+            if let (Ok(()), Err(error)) = (&result, completion.into_result()) {
+                result = Err(error);
+            }
+        }
+        result
+    }
+}
+
+impl<T: Transport> fmt::Debug for Scope<'_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("communicator", self.communicator)
+            .finish_non_exhaustive()
+    }
+}

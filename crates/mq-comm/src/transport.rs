@@ -1,0 +1,118 @@
+//! What the protocol needs of a transport.
+//!
+//! A transport moves messages of any length between numbered processes, in the order in which each sends
+//! them, and offers ways for large ones; it knows nothing of communicators, tags or requests.
+//! [`mq_shm::Endpoint`] is the first implementation.
+
+mod shm;
+
+use mq_shm::liveness::Gone;
+use mq_shm::wait::Idle;
+use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError};
+
+/// A message, or a part of one, in the transport's memory, which has it back when this is dropped.
+pub trait Arrived {
+    /// Who sent it.
+    fn source(&self) -> Process;
+    /// What the sender gave with it.
+    fn header(&self) -> [u64; 2];
+    /// Bytes of the whole message.
+    fn total(&self) -> u64;
+    /// Bytes of the message in parts that came before this one.
+    fn offset(&self) -> u64;
+    /// Bytes here.
+    fn bytes(&self) -> usize;
+    /// Copies the bytes here into a buffer, as many as it has room for; how many.
+    fn copy_to(&self, into: &mut [u8]) -> usize;
+}
+
+/// What a poll has found.
+#[derive(Debug)]
+pub enum Event<A> {
+    /// A message, or the next part of one.
+    Message(A),
+    /// A process has ended, and everything that it had sent has been received.
+    Gone(Process, Gone),
+}
+
+/// A way to send to other processes and to receive from them, for one thread at a time.
+///
+/// # Contract
+/// What one process sends to another arrives in order, a message's parts without others between them.
+/// After [`Event::Gone`] nothing comes from that process any more.
+pub trait Transport {
+    /// A message in its memory.
+    type Arrived<'a>: Arrived
+    where
+        Self: 'a;
+
+    /// Which process this is.
+    fn me(&self) -> Process;
+    /// How many there are.
+    fn processes(&self) -> u32;
+    /// Sends a message, or what is left of one of which `done` bytes have been sent.
+    ///
+    /// # Errors
+    /// [`ShmError::Gone`] if the receiver has ended.
+    fn try_send(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        done: usize,
+    ) -> Result<Sent, ShmError>;
+    /// The next message or death, if there is one.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    fn poll(&mut self) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
+    /// Passes the time after a poll that found nothing; looks for deaths now and then.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
+    /// Messages from this process, or from anyone, are waited for.
+    ///
+    /// # Errors
+    /// If there is no such process.
+    fn want(&mut self, process: Option<Process>) -> Result<(), ShmError>;
+    /// Takes one [`want`](Self::want) back.
+    fn unwant(&mut self, process: Option<Process>);
+    /// Looks for processes that have ended; how many were found.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    fn check_peers(&mut self) -> Result<usize, ShmError>;
+    /// Where bytes of this process are, for another to [read](Self::read).
+    fn expose(&self, bytes: &[u8]) -> Remote;
+    /// Reads bytes that another process has exposed.
+    ///
+    /// # Errors
+    /// If there is no such process.
+    fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError>;
+    /// A ring of buffers to another process, if one is free.
+    ///
+    /// # Errors
+    /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
+    fn take_ring(&mut self, to: Process) -> Result<Option<(RingId, u64)>, ShmError>;
+    /// Fills the empty buffers of a ring with `message` from byte `done` on.
+    ///
+    /// # Errors
+    /// [`ShmError::Gone`] if the receiver has ended.
+    fn push(&mut self, ring: RingId, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
+    /// Takes a ring back if its receiver has emptied it; whether it is free.
+    fn free_ring(&mut self, ring: RingId) -> bool;
+    /// Empties the full buffers of another's ring into `into`, from byte `done` on.
+    ///
+    /// # Errors
+    /// If there is no such ring.
+    fn pull(
+        &mut self,
+        from: Process,
+        ring: RingId,
+        first: u64,
+        skipped: usize,
+        into: &mut [u8],
+        done: usize,
+    ) -> Result<Pulled, ShmError>;
+}

@@ -1,0 +1,128 @@
+//! The shared memory of one machine as a transport.
+
+use mq_shm::segment::Memory;
+use mq_shm::wait::Idle;
+use mq_shm::{
+    Arrival, Copied, Endpoint, Incoming, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError,
+};
+
+use super::{Arrived, Event, Transport};
+
+impl<M: Memory> Arrived for Incoming<'_, M> {
+    #[inline]
+    fn source(&self) -> Process {
+        Incoming::source(self)
+    }
+
+    #[inline]
+    fn header(&self) -> [u64; 2] {
+        Incoming::header(self)
+    }
+
+    #[inline]
+    fn total(&self) -> u64 {
+        Incoming::total(self)
+    }
+
+    #[inline]
+    fn offset(&self) -> u64 {
+        Incoming::offset(self)
+    }
+
+    #[inline]
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn copy_to(&self, into: &mut [u8]) -> usize {
+        Incoming::copy_to(self, into)
+    }
+}
+
+impl<M: Memory> Transport for Endpoint<M> {
+    type Arrived<'a>
+        = Incoming<'a, M>
+    where
+        M: 'a;
+
+    #[inline]
+    fn me(&self) -> Process {
+        Endpoint::me(self)
+    }
+
+    fn processes(&self) -> u32 {
+        self.geometry().processes()
+    }
+
+    #[inline]
+    fn try_send(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        done: usize,
+    ) -> Result<Sent, ShmError> {
+        Endpoint::try_send(self, to, header, message, done)
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Result<Option<Event<Incoming<'_, M>>>, ShmError> {
+        Ok(match Endpoint::poll(self)? {
+            None => None,
+            Some(Arrival::Message(message)) => Some(Event::Message(message)),
+            Some(Arrival::Gone(process, how)) => Some(Event::Gone(process, how)),
+        })
+    }
+
+    #[inline]
+    fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        Endpoint::rest(self, idle)
+    }
+
+    #[inline]
+    fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
+        Endpoint::want(self, process)
+    }
+
+    #[inline]
+    fn unwant(&mut self, process: Option<Process>) {
+        Endpoint::unwant(self, process);
+    }
+
+    fn check_peers(&mut self) -> Result<usize, ShmError> {
+        Endpoint::check_peers(self)
+    }
+
+    fn expose(&self, bytes: &[u8]) -> Remote {
+        Endpoint::expose(self, bytes)
+    }
+
+    fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError> {
+        Endpoint::read(self, from, remote, into)
+    }
+
+    fn take_ring(&mut self, to: Process) -> Result<Option<(RingId, u64)>, ShmError> {
+        Endpoint::take_ring(self, to)
+    }
+
+    fn push(&mut self, ring: RingId, message: &[u8], done: usize) -> Result<Pushed, ShmError> {
+        Endpoint::push(self, ring, message, done)
+    }
+
+    fn free_ring(&mut self, ring: RingId) -> bool {
+        Endpoint::free_ring(self, ring)
+    }
+
+    fn pull(
+        &mut self,
+        from: Process,
+        ring: RingId,
+        first: u64,
+        skipped: usize,
+        into: &mut [u8],
+        done: usize,
+    ) -> Result<Pulled, ShmError> {
+        Endpoint::pull(self, from, ring, first, skipped, into, done)
+    }
+}

@@ -1,0 +1,311 @@
+//! Which process of which world this is, by the environment that a launcher leaves.
+
+use std::ffi::OsString;
+use std::fs;
+
+use mq_shm::layout::MAX_PROCESSES;
+
+use crate::error::Error;
+
+/// A process's place in a world, and where it meets the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) rank: u32,
+    pub(super) size: u32,
+    pub(super) meeting: Meeting,
+}
+
+/// Where the processes of a world find their segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// There is nobody to meet.
+    Nowhere,
+    /// At a descriptor that all have inherited.
+    Descriptor(u32),
+    /// At a name that all know.
+    Name(String),
+}
+
+/// A launcher's environment.
+struct Launcher {
+    rank: &'static str,
+    size: &'static str,
+    /// How many of the processes are on this machine, or how many machines there are.
+    here: &'static [Here],
+    name: fn(&dyn Fn(&str) -> Option<String>) -> Option<String>,
+}
+
+enum Here {
+    /// A variable that has to be the number of processes.
+    Processes(&'static str),
+    /// A variable that has to be 1.
+    Machines(&'static str),
+}
+
+const OPEN_MPI: Launcher = Launcher {
+    rank: "OMPI_COMM_WORLD_RANK",
+    size: "OMPI_COMM_WORLD_SIZE",
+    here: &[Here::Processes("OMPI_COMM_WORLD_LOCAL_SIZE")],
+    name: |variable| {
+        let job = variable("PMIX_NAMESPACE").or_else(|| variable("OMPI_MCA_ess_base_jobid"))?;
+        Some(format!("openmpi-{job}"))
+    },
+};
+const MPICH: Launcher = Launcher {
+    rank: "PMI_RANK",
+    size: "PMI_SIZE",
+    here: &[Here::Processes("MPI_LOCALNRANKS")],
+    name: |_| starter("hydra_pmi_proxy").map(|starter| format!("mpich-{starter}")),
+};
+const SLURM: Launcher = Launcher {
+    rank: "SLURM_PROCID",
+    size: "SLURM_STEP_NUM_TASKS",
+    here: &[Here::Machines("SLURM_STEP_NUM_NODES")],
+    name: |variable| {
+        let (job, step) = (variable("SLURM_JOB_ID")?, variable("SLURM_STEP_ID")?);
+        Some(format!("slurm-{job}-{step}"))
+    },
+};
+
+impl Start {
+    pub(super) const ALONE: Self = Self {
+        rank: 0,
+        size: 1,
+        meeting: Meeting::Nowhere,
+    };
+
+    /// Looks for the variables of each launcher in turn. That of the program that was called last wins: `mq
+    /// run` under `mpirun` is `mq run`.
+    pub(super) fn find(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
+        let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+        if text("MQ_RANK").is_some() || text("MQ_SIZE").is_some() || text("MQ_SEGMENT").is_some() {
+            return Self::of_mq(&text);
+        }
+        for launcher in [OPEN_MPI, MPICH, SLURM] {
+            // A batch script of SLURM's has a rank, but is no step with others.
+            if text(launcher.rank).is_some() && text(launcher.size).is_some() {
+                return Self::of(&launcher, &text);
+            }
+        }
+        Ok(Self::ALONE)
+    }
+
+    fn of_mq(text: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let (rank, size) = place("MQ_RANK", "MQ_SIZE", text)?;
+        let segment = text("MQ_SEGMENT").unwrap_or_default();
+        let number = segment
+            .strip_prefix("fd:")
+            .and_then(|number| number.parse().ok());
+        let number = number.ok_or_else(|| {
+            Error::Start(format!(
+                "MQ_SEGMENT={segment} is not `fd:` and the number of a descriptor: start the program with `mq run`"
+            ))
+        })?;
+        Ok(Self {
+            rank,
+            size,
+            meeting: Meeting::Descriptor(number),
+        })
+    }
+
+    fn of(launcher: &Launcher, text: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let (rank, size) = place(launcher.rank, launcher.size, text)?;
+        if size == 1 {
+            return Ok(Self::ALONE);
+        }
+        for here in launcher.here {
+            let (name, wanted) = match here {
+                Here::Processes(name) => (name, size),
+                Here::Machines(name) => (name, 1),
+            };
+            if let Some(value) = text(name)
+                && value.parse() != Ok(wanted)
+            {
+                return Err(Error::Start(format!(
+                    "the processes are on several machines ({name} is {value}, not {wanted}), which this version \
+                     can not connect: start all {size} on one"
+                )));
+            }
+        }
+        let name = (launcher.name)(text).ok_or_else(|| {
+            Error::Start(format!(
+                "{} is there, but nothing that tells this job from another: start the program with `mq run`",
+                launcher.rank
+            ))
+        })?;
+        let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = name.chars().map(safe).take(200).collect();
+        Ok(Self {
+            rank,
+            size,
+            meeting: Meeting::Name(format!("/mq-{name}")),
+        })
+    }
+}
+
+fn place(
+    rank_in: &str,
+    size_in: &str,
+    text: &dyn Fn(&str) -> Option<String>,
+) -> Result<(u32, u32), Error> {
+    let number = |name: &str| {
+        let value = text(name).unwrap_or_default();
+        value
+            .parse::<u32>()
+            .map_err(|_| Error::Start(format!("{name}={value} is no number of processes")))
+    };
+    let (rank, size) = (number(rank_in)?, number(size_in)?);
+    if size == 0 || size > MAX_PROCESSES {
+        return Err(Error::Start(format!(
+            "{size_in}={size}: a world has 1 to {MAX_PROCESSES} processes"
+        )));
+    }
+    if rank >= size {
+        return Err(Error::Start(format!(
+            "{rank_in}={rank}, but {size_in}={size}: ranks are 0 to {}",
+            size - 1
+        )));
+    }
+    Ok((rank, size))
+}
+
+/// The nearest process above this one that runs a program of this name, or else its parent: number and time of
+/// its start, which no other process on this machine has.
+fn starter(program: &str) -> Option<String> {
+    // The kernel keeps 15 bytes of a program's name.
+    let program = &program[..program.len().min(15)];
+    let parent = process(&process("self")?.parent.to_string())?;
+    let mut above = parent.clone();
+    // A chain of parents ends at 1 or 0.
+    while above.number > 1 {
+        if above.program == program {
+            return Some(above.name());
+        }
+        let Some(next) = process(&above.parent.to_string()) else {
+            break;
+        };
+        above = next;
+    }
+    Some(parent.name())
+}
+
+#[derive(Debug, Clone)]
+struct Above {
+    number: u32,
+    parent: u32,
+    started: u64,
+    program: String,
+}
+
+impl Above {
+    fn name(&self) -> String {
+        format!("{}-{}", self.number, self.started)
+    }
+}
+
+fn process(number: &str) -> Option<Above> {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The second field is the program's name in brackets, which may hold anything.
+    let (first, rest) = stat.rsplit_once(')')?;
+    let (number, program) = first.split_once(" (")?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    Some(Above {
+        number: number.parse().ok()?,
+        parent: fields.get(1)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+        program: program.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(variables: &[(&str, &str)]) -> Result<Start, String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        Start::find(variable).map_err(|error| error.to_string())
+    }
+
+    fn start(rank: u32, size: u32, meeting: Meeting) -> Result<Start, String> {
+        Ok(Start {
+            rank,
+            size,
+            meeting,
+        })
+    }
+
+    #[test]
+    fn each_launcher_is_known_by_its_variables() {
+        assert_eq!(find(&[]), Ok(Start::ALONE));
+        let mq = [
+            ("MQ_RANK", "1"),
+            ("MQ_SIZE", "4"),
+            ("MQ_SEGMENT", "fd:9"),
+            ("PMI_RANK", "0"),
+            ("PMI_SIZE", "1"),
+        ];
+        assert_eq!(find(&mq), start(1, 4, Meeting::Descriptor(9)));
+        let openmpi = [
+            ("OMPI_COMM_WORLD_RANK", "3"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"),
+            ("PMIX_NAMESPACE", "prterun-a.b-77@1"),
+        ];
+        let name = Meeting::Name("/mq-openmpi-prterun-a-b-77-1".into());
+        assert_eq!(find(&openmpi), start(3, 4, name));
+        let slurm = [
+            ("SLURM_PROCID", "0"),
+            ("SLURM_STEP_NUM_TASKS", "2"),
+            ("SLURM_STEP_NUM_NODES", "1"),
+            ("SLURM_JOB_ID", "12"),
+            ("SLURM_STEP_ID", "3"),
+        ];
+        let name = Meeting::Name("/mq-slurm-12-3".into());
+        assert_eq!(find(&slurm), start(0, 2, name));
+        let batch = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")];
+        assert_eq!(find(&batch), Ok(Start::ALONE));
+    }
+
+    #[test]
+    fn processes_of_one_parent_meet_at_one_name() {
+        let mpich = [("PMI_RANK", "1"), ("PMI_SIZE", "2")];
+        let first = find(&mpich).unwrap();
+        assert!(matches!(&first.meeting, Meeting::Name(name) if name.starts_with("/mq-mpich-")));
+        assert_eq!(find(&mpich), Ok(first));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for (variables, part) in [
+            (
+                &[("MQ_RANK", "4"), ("MQ_SIZE", "4")][..],
+                "ranks are 0 to 3",
+            ),
+            (
+                &[("MQ_RANK", "x"), ("MQ_SIZE", "4")],
+                "MQ_RANK=x is no number",
+            ),
+            (&[("MQ_RANK", "0")], "MQ_SIZE= is no number"),
+            (&[("MQ_RANK", "0"), ("MQ_SIZE", "0")], "1 to 4096"),
+            (&[("MQ_RANK", "0"), ("MQ_SIZE", "1")], "mq run"),
+            (
+                &[
+                    ("PMI_RANK", "0"),
+                    ("PMI_SIZE", "4"),
+                    ("MPI_LOCALNRANKS", "2"),
+                ],
+                "several machines",
+            ),
+            (
+                &[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "4")],
+                "mq run",
+            ),
+        ] {
+            let error = find(variables).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

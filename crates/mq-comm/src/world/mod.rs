@@ -1,0 +1,152 @@
+//! The world: all processes that were started together.
+
+mod launch;
+mod threads;
+
+use core::cell::RefCell;
+use core::ops::Deref;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use mq_shm::{Endpoint, Geometry, Mapped, Process};
+
+use crate::communicator::Communicator;
+use crate::error::Error;
+use crate::options::Options;
+use crate::protocol::Core;
+use crate::transport::Transport;
+use launch::{Meeting, Start};
+
+pub use threads::Seat;
+
+/// This process's place among those that were started together. `MPI_COMM_WORLD`, MPI 4.1 §7.2.4.
+///
+/// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what has been
+/// sent is seen through, and the process has left.
+#[derive(Debug)]
+pub struct World<T: Transport = Endpoint> {
+    all: Communicator<T>,
+}
+
+impl<T: Transport> World<T> {
+    /// A world of the processes of a transport.
+    #[must_use]
+    pub fn over(transport: T, options: &Options) -> Self {
+        let (me, processes) = (transport.me(), transport.processes());
+        let core = Rc::new(RefCell::new(Core::new(transport, options)));
+        let group = (0..processes).map(Process).collect();
+        Self {
+            all: Communicator::new(core, 0, me.0, group),
+        }
+    }
+
+    /// The communicator of all processes.
+    #[inline]
+    #[must_use]
+    pub fn communicator(&self) -> &Communicator<T> {
+        &self.all
+    }
+}
+
+impl<T: Transport> Deref for World<T> {
+    type Target = Communicator<T>;
+
+    #[inline]
+    fn deref(&self) -> &Communicator<T> {
+        &self.all
+    }
+}
+
+impl World {
+    /// Enters the world that this process was started in, with the [`Options`] that the environment has. `MPI_Init`,
+    /// MPI 4.1 §11.2.1.
+    ///
+    /// | started by | finds its rank in | and the others by |
+    /// | --- | --- | --- |
+    /// | `mq run` | `MQ_RANK`, `MQ_SIZE` | the descriptor that `MQ_SEGMENT=fd:N` names |
+    /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` |
+    /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
+    /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
+    /// | itself | it is alone | |
+    ///
+    /// A name in `/dev/shm` is removed before this returns.
+    ///
+    /// # Errors
+    /// [`Error::Start`] if the variables contradict themselves, or the processes are on several machines;
+    /// [`Error::Transport`] if the shared memory is not that of such a world.
+    pub fn init() -> Result<Self, Error> {
+        let (options, complaints) =
+            Options::default().with_environment(|name| std::env::var_os(name));
+        let start = Start::find(|name| std::env::var_os(name))?;
+        if start.rank == 0 {
+            for complaint in complaints {
+                eprintln!("mq: rank 0: {complaint}");
+            }
+        }
+        Self::enter(&start, &options)
+    }
+
+    /// [`init`](Self::init) with options of the program's own; those in the environment are not looked at.
+    ///
+    /// # Errors
+    /// As `init`.
+    pub fn with_options(options: &Options) -> Result<Self, Error> {
+        Self::enter(&Start::find(|name| std::env::var_os(name))?, options)
+    }
+
+    /// A world of this process only.
+    ///
+    /// # Errors
+    /// [`Error::Transport`] if there is no memory for it.
+    pub fn alone() -> Result<Self, Error> {
+        Self::enter(&Start::ALONE, &Options::default())
+    }
+
+    fn enter(start: &Start, options: &Options) -> Result<Self, Error> {
+        let geometry = Geometry::new(start.size)?;
+        let join = |memory| {
+            let endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;
+            Ok(Self::over(endpoint, options))
+        };
+        match &start.meeting {
+            Meeting::Nowhere => join(Mapped::create(geometry)?),
+            Meeting::Descriptor(number) => {
+                let what = format!("MQ_SEGMENT=fd:{number}");
+                let memory = Mapped::open(reopen(*number, &what)?, &what)?;
+                let processes = mq_shm::segment::Memory::geometry(&memory).processes();
+                if processes != start.size {
+                    return Err(Error::Start(format!(
+                        "{what} is for {processes} processes, but MQ_SIZE is {}: start all processes of a world \
+                         together",
+                        start.size
+                    )));
+                }
+                join(memory)
+            }
+            Meeting::Name(name) => {
+                let world = join(Mapped::named(name, geometry)?)?;
+                // All have opened it when all have come so far.
+                let met = world.barrier();
+                if start.rank == 0 {
+                    Mapped::forget(name)?;
+                }
+                met.map(|()| world)
+            }
+        }
+    }
+}
+
+/// A descriptor of its own for the file behind a number that was inherited.
+fn reopen(number: u32, what: &str) -> Result<OwnedFd, Error> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(format!("/proc/self/fd/{number}"))
+        .map_err(|error| {
+            Error::Start(format!(
+                "{what} is no segment that this process has inherited ({error}): start it with `mq run`"
+            ))
+        })?;
+    Ok(file.into())
+}

@@ -1,0 +1,94 @@
+//! Worlds whose processes are threads of one process: for tests, and for programs that have no need of more.
+
+use std::panic;
+
+use mq_shm::{Endpoint, Geometry, Mapped, Process, ShmError};
+
+use super::World;
+use crate::error::Error;
+use crate::options::Options;
+
+/// A place in a world of threads that nobody has taken yet.
+#[derive(Debug)]
+pub struct Seat {
+    memory: Mapped,
+    rank: u32,
+    options: Options,
+}
+
+impl Seat {
+    /// Takes it: from now on this thread is the process.
+    ///
+    /// # Errors
+    /// [`Error::Transport`] if the place can not be taken.
+    pub fn take(self) -> Result<World, Error> {
+        let options = self.options.of_transport();
+        let endpoint = Endpoint::join(self.memory, Process(self.rank), options)?;
+        Ok(World::over(endpoint, &self.options))
+    }
+}
+
+impl World {
+    /// Places for `size` processes that are threads of this one, over memory like that which processes share.
+    ///
+    /// # Errors
+    /// [`Error::Transport`] if there is no memory for it.
+    pub fn seats(size: u32, options: &Options) -> Result<Vec<Seat>, Error> {
+        let segment = Mapped::create(Geometry::new(size)?)?;
+        let seat = |rank| {
+            let file = segment
+                .file()
+                .try_clone_to_owned()
+                .map_err(|source| ShmError::System {
+                    what: "sharing a segment with a thread".into(),
+                    source,
+                })?;
+            Ok(Seat {
+                memory: Mapped::open(file, "the segment of a world of threads")?,
+                rank,
+                options: *options,
+            })
+        };
+        (0..size).map(seat).collect()
+    }
+
+    /// Runs a program as `size` processes that are threads of this one, and gives what each returned, by rank.
+    ///
+    /// # Errors
+    /// The first that one of them returned, by rank, or that of [`seats`](Self::seats).
+    ///
+    /// # Panics
+    /// If one of them does, with its panic; the others see it die.
+    pub fn threads<R: Send>(
+        size: u32,
+        program: impl Fn(World) -> Result<R, Error> + Sync,
+    ) -> Result<Vec<R>, Error> {
+        Self::threads_with(size, &Options::default(), program)
+    }
+
+    /// [`threads`](Self::threads) with options.
+    ///
+    /// # Errors
+    /// As `threads`.
+    ///
+    /// # Panics
+    /// As `threads`.
+    pub fn threads_with<R: Send>(
+        size: u32,
+        options: &Options,
+        program: impl Fn(World) -> Result<R, Error> + Sync,
+    ) -> Result<Vec<R>, Error> {
+        let seats = Self::seats(size, options)?;
+        let program = &program;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = seats
+                .into_iter()
+                .map(|seat| scope.spawn(move || program(seat.take()?)))
+                .collect();
+            let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            ends.into_iter()
+                .map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)))
+                .collect()
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! What the tests share.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Tests that are running, and when each has to be done.
+static RUNNING: Mutex<Vec<(u64, &'static str, Instant)>> = Mutex::new(Vec::new());
+
+/// Ends the whole program if the test that holds it takes too long.
+pub(crate) struct Watchdog(u64);
+
+/// Begins to watch a test.
+pub(crate) fn watchdog(test: &'static str) -> Watchdog {
+    let mut running = RUNNING.lock().unwrap();
+    let id = running.iter().map(|(id, ..)| id + 1).max().unwrap_or(0);
+    running.push((id, test, Instant::now() + Duration::from_secs(60)));
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(60));
+        let running = RUNNING.lock().unwrap();
+        for (_, test, _) in running.iter().filter(|(.., end)| *end <= Instant::now()) {
+            eprintln!("{test} hangs");
+            std::process::abort();
+        }
+    });
+    Watchdog(id)
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        RUNNING.lock().unwrap().retain(|(id, ..)| *id != self.0);
+    }
+}

@@ -1,0 +1,151 @@
+//! Sending and receiving between threads: blocking, by request, by probe, of all sizes and by every way.
+
+mod common;
+
+use common::watchdog;
+use mq_comm::{Error, Options, Source, TagSelector, World};
+
+/// Options under which messages take different ways.
+fn ways() -> Vec<(&'static str, Options)> {
+    let all = Options::default();
+    vec![
+        ("default", all),
+        (
+            "ring",
+            Options {
+                single_copy: false,
+                ..all
+            },
+        ),
+        (
+            "no bypass",
+            Options {
+                bypass: false,
+                ..all
+            },
+        ),
+        (
+            "no fastbox",
+            Options {
+                fastbox: false,
+                ..all
+            },
+        ),
+        (
+            "eager only",
+            Options {
+                eager_limit: usize::MAX,
+                ..all
+            },
+        ),
+        (
+            "announced only",
+            Options {
+                eager_limit: 0,
+                ..all
+            },
+        ),
+        (
+            "ring only",
+            Options {
+                eager_limit: 0,
+                single_copy: false,
+                ..all
+            },
+        ),
+    ]
+}
+
+fn filled(len: usize, seed: u32) -> Vec<u32> {
+    (0..len as u32)
+        .map(|at| at.wrapping_mul(2_654_435_761) ^ seed)
+        .collect()
+}
+
+const SIZES: [usize; 9] = [0, 1, 2, 10, 100, 4080, 5000, 100_000, 600_000];
+
+#[test]
+fn messages_of_all_sizes_arrive_by_every_way() {
+    let _dog = watchdog("messages_of_all_sizes_arrive_by_every_way");
+    for (name, options) in ways() {
+        World::threads_with(2, &options, |world| {
+            for round in 0..3 {
+                for (at, size) in SIZES.into_iter().enumerate() {
+                    let sent = filled(size, round);
+                    let mut received = vec![0; size];
+                    let tag = at as i32;
+                    if world.rank() == 0 {
+                        world.send(&sent, 1, tag)?;
+                        world.recv(&mut received, 1, tag)?;
+                    } else {
+                        let status = world.recv(&mut received, Source::Any, TagSelector::Any)?;
+                        assert_eq!((status.source(), status.tag()), (0, tag));
+                        assert_eq!(status.count::<u32>()?, size, "{name}");
+                        world.send(&received, 0, tag)?;
+                    }
+                    assert!(received == sent, "{name}, {size} elements");
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn unexpected_messages_wait_for_their_receive() {
+    let _dog = watchdog("unexpected_messages_wait_for_their_receive");
+    for (name, options) in ways() {
+        World::threads_with(2, &options, |world| {
+            if world.rank() == 0 {
+                let sending: Vec<_> = SIZES
+                    .into_iter()
+                    .zip(0..)
+                    .map(|(size, tag)| world.isend(filled(size, 7), 1, tag))
+                    .collect::<Result<_, _>>()?;
+                world.send(&[0_u8], 1, 99)?;
+                for (sending, size) in sending.into_iter().zip(SIZES) {
+                    assert_eq!(sending.wait()?.0, filled(size, 7));
+                }
+            } else {
+                world.recv(&mut [0_u8], 0, 99)?;
+                for (size, tag) in SIZES.into_iter().zip(0..SIZES.len() as i32).rev() {
+                    let mut received = vec![0; size];
+                    world.recv(&mut received, 0, tag)?;
+                    assert!(received == filled(size, 7), "{name}, {size} elements");
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_message_that_is_too_long_is_cut_and_counts_as_received() {
+    let _dog = watchdog("a_message_that_is_too_long_is_cut_and_counts_as_received");
+    for (name, options) in ways() {
+        World::threads_with(2, &options, |world| {
+            for size in [10, 5000, 100_000] {
+                if world.rank() == 0 {
+                    world.send(&filled(size, 1), 1, 1)?;
+                    world.send(&[42_u8], 1, 2)?;
+                } else {
+                    let mut received = vec![0; size / 2];
+                    let error = world.recv(&mut received, 0, 1).unwrap_err();
+                    let sizes = (4 * size as u64, 4 * (size / 2) as u64);
+                    assert!(
+                        matches!(error, Error::Truncated { sent, room } if (sent, room) == sizes),
+                        "{name}: {error}"
+                    );
+                    assert!(received == filled(size, 1)[..size / 2], "{name}, {size}");
+                    let mut next = [0_u8];
+                    world.recv(&mut next, 0, TagSelector::Any)?;
+                    assert_eq!(next, [42]);
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
