@@ -1,6 +1,8 @@
 //! The command line: commands, options and their help.
 
 mod advise;
+#[cfg(target_os = "linux")]
+mod node;
 mod record;
 #[cfg(target_os = "linux")]
 mod run;
@@ -13,6 +15,10 @@ use mq_core::structures::Kind;
 use mq_trace::generate::{Filled, KeyedBy, Order};
 
 pub(crate) use self::advise::AdviseOptions;
+#[cfg(target_os = "linux")]
+pub(crate) use self::node::{
+    BandwidthOptions, HaloOptions, NodeOptions, PingpongOptions, RateOptions,
+};
 pub(crate) use self::record::RecordOptions;
 #[cfg(target_os = "linux")]
 pub(crate) use self::run::{Label, RunOptions, StartRankOptions};
@@ -36,6 +42,7 @@ Examples:
   mq generate depth --depth 4096 -o deep.mqt.gz
   mq structures                         which structures there are, when to choose each
   mq run -n 4 -- ./program              four processes that find each other in shared memory
+  mq pingpong                           what a message between two processes takes
 
 Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input; record
 and run pass on the exit code of what they run."
@@ -58,6 +65,18 @@ pub(crate) enum Command {
     /// Start the processes of a program on this machine
     #[cfg(target_os = "linux")]
     Run(RunOptions),
+    /// Measure the latency of messages between two processes
+    #[cfg(target_os = "linux")]
+    Pingpong(PingpongOptions),
+    /// Measure the bandwidth of large messages between two processes
+    #[cfg(target_os = "linux")]
+    Bandwidth(BandwidthOptions),
+    /// Measure how many short messages one process receives from others
+    #[cfg(target_os = "linux")]
+    Rate(RateOptions),
+    /// Measure a halo exchange between four processes
+    #[cfg(target_os = "linux")]
+    Halo(HaloOptions),
     /// What `mq run` starts first in each process
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

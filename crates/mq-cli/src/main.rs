@@ -10,6 +10,8 @@ mod cli;
 mod error;
 mod generate;
 mod input;
+#[cfg(target_os = "linux")]
+mod node;
 mod plot;
 mod progress;
 mod record;
@@ -53,6 +55,14 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         Command::Record(options) => return record::run(options),
         #[cfg(target_os = "linux")]
         Command::Run(options) => return run::run(options),
+        #[cfg(target_os = "linux")]
+        Command::Pingpong(options) => return node::pingpong(options),
+        #[cfg(target_os = "linux")]
+        Command::Bandwidth(options) => return node::bandwidth(options),
+        #[cfg(target_os = "linux")]
+        Command::Rate(options) => return node::rate(options),
+        #[cfg(target_os = "linux")]
+        Command::Halo(options) => return node::halo(options),
         #[cfg(target_os = "linux")]
         Command::StartRank(options) => return Ok(run::start_rank(options)),
         #[cfg(target_os = "linux")]

@@ -2,6 +2,8 @@
 
 pub(crate) mod costs;
 pub(crate) mod lengths;
+#[cfg(target_os = "linux")]
+pub(crate) mod series;
 
 use std::path::Path;
 

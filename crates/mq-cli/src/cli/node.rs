@@ -1,0 +1,129 @@
+//! `mq pingpong`, `bandwidth`, `rate` and `halo` on the command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Format;
+
+/// What all four have.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct NodeOptions {
+    /// Samples of each row; a row gives their median and the best
+    #[arg(long, default_value = "20", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) samples: u32,
+    /// Microseconds that a sample takes, about
+    #[arg(long, default_value = "2000", value_name = "MICROSECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) block: u64,
+    /// How results are printed; json is one object a line
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Draw the rows as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Leave the processes to the system's scheduler also where each could have a core
+    #[arg(long)]
+    pub(crate) unbound: bool,
+}
+
+impl NodeOptions {
+    pub(crate) fn block(&self) -> Duration {
+        Duration::from_micros(self.block)
+    }
+}
+
+const SWITCHES: &str = "\
+Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_SINGLE_COPY=0;
+MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared, shared), MQ_EAGER_LIMIT and MQ_STRUCTURE choose
+others. The processes are started by the command itself, or by `mq run`, mpirun or srun.
+";
+
+/// Options of `mq pingpong`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{SWITCHES}
+Examples:
+  mq pingpong
+  mq pingpong --sizes 0,8,128 --format json
+  MQ_FASTBOX=0 mq pingpong --sizes 8 --plot latency.svg"))]
+pub(crate) struct PingpongOptions {
+    /// Bytes of the messages
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "BYTES,...",
+        default_value = "0,1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
+    )]
+    pub(crate) sizes: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) node: NodeOptions,
+}
+
+/// Options of `mq bandwidth`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{SWITCHES}
+Examples:
+  mq bandwidth
+  MQ_SINGLE_COPY=0 mq bandwidth --sizes 65536,4194304 --format json"))]
+pub(crate) struct BandwidthOptions {
+    /// Bytes of the messages
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "BYTES,...",
+        default_value = "16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
+    )]
+    pub(crate) sizes: Vec<usize>,
+    /// Messages between two acknowledgements
+    #[arg(long, default_value = "64", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) window: u32,
+    #[command(flatten)]
+    pub(crate) node: NodeOptions,
+}
+
+/// Options of `mq rate`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{SWITCHES}
+Examples:
+  mq rate
+  mq rate --senders 1,2,3 --size 8 --format json"))]
+pub(crate) struct RateOptions {
+    /// Senders to one receiver
+    #[arg(long, value_delimiter = ',', value_name = "N,...", default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) senders: Vec<u32>,
+    /// Bytes of the messages
+    #[arg(long, default_value = "8", value_name = "BYTES")]
+    pub(crate) size: usize,
+    /// Messages of a sender between two acknowledgements
+    #[arg(long, default_value = "64", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) window: u32,
+    #[command(flatten)]
+    pub(crate) node: NodeOptions,
+}
+
+/// Options of `mq halo`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{SWITCHES}
+Four processes are a grid of 2 x 2, periodic. Each sends and receives four borders, by non-blocking
+operations, and waits for all; the time is that of the slowest. On fewer than four cores the processes share them.
+
+Examples:
+  mq halo
+  mq halo --tiles 1,10,100,1000 --format json"))]
+pub(crate) struct HaloOptions {
+    /// Elements of 8 bytes in a border
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "N,...",
+        default_value = "1,2,5,10,20,50,100,200,500,1000"
+    )]
+    pub(crate) tiles: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) node: NodeOptions,
+}

@@ -1,0 +1,103 @@
+//! `mq bandwidth`: windows of messages from one process to another, and one message at a time.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+
+use mq_comm::{Error as CommError, Request, World};
+
+use super::pingpong::one_way;
+use super::rows::Row;
+use super::sampling::{Clock, check, pattern, sample};
+use crate::cli::{BandwidthOptions, NodeOptions};
+use crate::error::Error;
+
+const TAG: i32 = 1;
+const ACKNOWLEDGED: i32 = 2;
+/// Bytes of the receives that stand ready.
+const IN_FLIGHT: usize = 4 << 20;
+
+pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
+    super::measured(2, &options.node, |world, rows| {
+        for &size in &options.sizes {
+            let window = options.window as usize;
+            let (median, best) = if world.rank() == 0 {
+                send(world, &options.node, size, window)?
+            } else {
+                receive(world, &options.node, size, window)?
+            };
+            let bytes = (size * window) as f64;
+            rows.add(Row::Bandwidth {
+                by: "window",
+                size,
+                gb_s: bytes / median,
+                best: bytes / best,
+            });
+        }
+        for &size in &options.sizes {
+            let way = one_way(world, &options.node, size)?;
+            let bytes = size as f64;
+            rows.add(Row::Bandwidth {
+                by: "pingpong",
+                size,
+                gb_s: bytes / way.median,
+                best: bytes / way.best,
+            });
+        }
+        Ok(())
+    })
+}
+
+fn send(
+    world: &World,
+    options: &NodeOptions,
+    size: usize,
+    window: usize,
+) -> Result<(f64, f64), CommError> {
+    let out = pattern(size, 0);
+    let samples = sample(world, options, Clock::First, || {
+        world.scope(|scope| {
+            for _ in 0..window {
+                scope.isend(&out, 1, TAG)?;
+            }
+            scope.wait_all()
+        })?;
+        world.recv(&mut [0_u8; 0], 1, ACKNOWLEDGED)?;
+        Ok(())
+    })?;
+    Ok((samples.median, samples.best))
+}
+
+fn receive(
+    world: &World,
+    options: &NodeOptions,
+    size: usize,
+    window: usize,
+) -> Result<(f64, f64), CommError> {
+    let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
+    let post = |buffer: Vec<u8>| -> Result<Request<Vec<u8>>, CommError> {
+        world.irecv(buffer, 0, TAG).map_err(|refused| refused.error)
+    };
+    let mut requests = VecDeque::new();
+    for _ in 0..standing {
+        requests.push_back(post(vec![0xa5; size])?);
+    }
+    let mut unchecked = standing;
+    let samples = sample(world, options, Clock::First, || {
+        for _ in 0..window {
+            if let Some(oldest) = requests.pop_front() {
+                let (buffer, _) = oldest.wait()?;
+                if unchecked > 0 {
+                    check(&buffer, size, 0)?;
+                    unchecked -= 1;
+                }
+                requests.push_back(post(buffer)?);
+            }
+        }
+        world.send(&[0_u8; 0], 0, ACKNOWLEDGED)
+    })?;
+    for request in requests {
+        // Nothing more is sent; what is dropped is cancelled.
+        drop(request.cancel());
+    }
+    Ok((samples.median, samples.best))
+}

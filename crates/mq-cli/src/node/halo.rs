@@ -1,0 +1,65 @@
+//! `mq halo`: the halo exchange of Buntinas, Mercier and Gropp (EuroPVM/MPI 2006), Section 4.3.
+
+use std::process::ExitCode;
+
+use mq_comm::{Error as CommError, World};
+
+use super::rows::Row;
+use super::sampling::{Clock, Samples, check, pattern, sample};
+use crate::cli::{HaloOptions, NodeOptions};
+use crate::error::Error;
+
+const PROCESSES: u32 = 4;
+
+pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
+    super::measured(PROCESSES, &options.node, |world, rows| {
+        for &tile in &options.tiles {
+            let exchange = exchange(world, &options.node, tile)?;
+            rows.add(Row::Halo {
+                tile,
+                ns: exchange.median,
+                best: exchange.best,
+            });
+        }
+        Ok(())
+    })
+}
+
+/// The neighbour in each of four directions, in a periodic grid of 2 x 2. Opposite directions lead to the same
+/// one: a border that is sent one way is received from the other.
+fn neighbours(rank: u32) -> [u32; 4] {
+    let (beside, above) = (rank ^ 1, rank ^ 2);
+    [beside, beside, above, above]
+}
+
+fn opposite(direction: usize) -> usize {
+    direction ^ 1
+}
+
+fn exchange(world: &World, options: &NodeOptions, tile: usize) -> Result<Samples, CommError> {
+    let bytes = tile * 8;
+    let borders: Vec<_> = (0..4)
+        .map(|way| pattern(bytes, world.rank() as usize * 4 + way))
+        .collect();
+    let mut halos = vec![vec![0xa5_u8; bytes]; 4];
+    let neighbours = neighbours(world.rank());
+    let mut checked = false;
+    sample(world, options, Clock::Slowest, || {
+        world.scope(|scope| {
+            for (way, halo) in halos.iter_mut().enumerate() {
+                scope.irecv(halo, neighbours[way], opposite(way) as i32)?;
+            }
+            for (way, border) in borders.iter().enumerate() {
+                scope.isend(border, neighbours[way], way as i32)?;
+            }
+            scope.wait_all()
+        })?;
+        if !checked {
+            for (way, halo) in halos.iter().enumerate() {
+                check(halo, bytes, neighbours[way] as usize * 4 + opposite(way))?;
+            }
+            checked = true;
+        }
+        Ok(())
+    })
+}

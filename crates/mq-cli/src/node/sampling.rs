@@ -1,0 +1,122 @@
+//! Rounds in blocks, led by rank 0.
+
+use std::time::{Duration, Instant};
+
+use mq_comm::{Error, World};
+
+use crate::cli::NodeOptions;
+
+/// The median and the best of some samples, in nanoseconds a round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Samples {
+    pub(super) median: f64,
+    pub(super) best: f64,
+}
+
+/// Whose time counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// That of rank 0.
+    First,
+    /// That of whoever took longest.
+    Slowest,
+}
+
+const TAG: i32 = 1 << 20;
+
+/// Does rounds in blocks of a length that rank 0 finds out, and times them. The figures are rank 0's alone.
+pub(super) fn sample(
+    world: &World,
+    options: &NodeOptions,
+    clock: Clock,
+    mut round: impl FnMut() -> Result<(), Error>,
+) -> Result<Samples, Error> {
+    let mut block = |rounds: u64| -> Result<Duration, Error> {
+        let mut rounds = [rounds];
+        world.broadcast(&mut rounds, 0)?;
+        if rounds[0] == 0 {
+            return Ok(Duration::ZERO);
+        }
+        // Untimed, so that nobody is late.
+        round()?;
+        let start = Instant::now();
+        for _ in 0..rounds[0] {
+            round()?;
+        }
+        let time = start.elapsed();
+        if clock == Clock::Slowest {
+            slowest(world, time)
+        } else {
+            Ok(time)
+        }
+        .map(|time| {
+            // Never nothing: that is how the others know of the end.
+            time.max(Duration::from_nanos(1))
+        })
+    };
+    if world.rank() != 0 {
+        while block(0)? > Duration::ZERO {}
+        return Ok(Samples {
+            median: 0.0,
+            best: 0.0,
+        });
+    }
+    let mut rounds = 1;
+    while block(rounds)? < options.block() && rounds < 1 << 40 {
+        rounds *= 2;
+    }
+    let mut times = Vec::new();
+    for _ in 0..options.samples {
+        times.push(block(rounds)?.as_nanos() as f64 / rounds as f64);
+    }
+    block(0)?;
+    times.sort_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    let median = if times.len() % 2 == 1 {
+        times[middle]
+    } else {
+        f64::midpoint(times[middle - 1], times[middle])
+    };
+    Ok(Samples {
+        median,
+        best: times[0],
+    })
+}
+
+/// At rank 0 the longest of all times; elsewhere the own.
+fn slowest(world: &World, time: Duration) -> Result<Duration, Error> {
+    if world.rank() > 0 {
+        world.send(&[time.as_nanos() as u64], 0, TAG)?;
+        return Ok(time);
+    }
+    let mut longest = time;
+    for rank in 1..world.size() {
+        let mut nanoseconds = [0_u64];
+        world.recv(&mut nanoseconds, rank, TAG)?;
+        longest = longest.max(Duration::from_nanos(nanoseconds[0]));
+    }
+    Ok(longest)
+}
+
+/// Bytes that tell a message from every other one of the same size.
+pub(super) fn pattern(size: usize, message: usize) -> Vec<u8> {
+    (0..size)
+        .map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ message.wrapping_mul(97)) as u8)
+        .collect()
+}
+
+/// Compares what was received with what was sent.
+pub(super) fn check(received: &[u8], size: usize, message: usize) -> Result<(), Error> {
+    match received
+        .iter()
+        .zip(&pattern(size, message))
+        .position(|(is, was)| is != was)
+    {
+        None if received.len() == size => Ok(()),
+        at => Err(Error::Start(format!(
+            "a message of {size} bytes arrived with {} bytes, wrong from byte {}",
+            received.len(),
+            at.unwrap_or(size)
+        ))),
+    }
+}
