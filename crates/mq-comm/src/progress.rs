@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::header::Word;
 use crate::plain::{self, Plain};
 use crate::protocol::{Core, Follow, State, Wanted};
-use crate::request::{ANYONE, Stage};
+use crate::request::{ANYONE, Outcome, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
 
@@ -51,9 +51,10 @@ impl<T: Transport> Core<T> {
             }
             moved = true;
         }
-        if self.state.is_busy() {
+        if self.state.attention {
             moved |= self.flush()?;
             moved |= self.turn_rings()?;
+            self.state.attention = self.state.is_busy();
         }
         if moved {
             self.idle.reset();
@@ -207,7 +208,7 @@ impl<T: Transport> Core<T> {
         elements: &mut [E],
     ) -> Result<Status, Error> {
         let state = &self.state;
-        if state.posted | state.unexpected != 0 || state.is_busy() || !state.bypass {
+        if state.posted | state.unexpected | state.obstacles != 0 || state.attention {
             return self.receive_slowly(pattern, from, elements);
         }
         self.stand(from)?;
@@ -282,10 +283,28 @@ impl<T: Transport> Core<T> {
         if self.settle(hand)? {
             return Ok(());
         }
+        if from == ANYONE && self.state.obstacles > 0 && self.is_alone_with(hand)? {
+            return Ok(());
+        }
         if self.state.bypass {
             return self.stand(from);
         }
         self.post(hand)
+    }
+
+    /// Ends a blocking receive from any source that nobody is left for; whether it is over, for that or for a message.
+    #[cold]
+    fn is_alone_with(&mut self, hand: &Wanted) -> Result<bool, Error> {
+        let context = hand.pattern.context().0;
+        if let Some((process, how)) = self.state.nobody_left(ANYONE, context, true) {
+            // What this process has sent itself is there.
+            while self.poll_once(Some(hand))? {}
+            if self.state.requests.at(hand.request).stage == Stage::Hand {
+                let outcome = Outcome::Gone(process, how);
+                self.state.requests.complete(hand.request, outcome);
+            }
+        }
+        Ok(self.state.requests.at(hand.request).stage != Stage::Hand)
     }
 
     #[cold]
