@@ -14,7 +14,6 @@ use mq_shm::{Process, Sent};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
-use crate::plain::{self, Plain};
 use crate::protocol::{Core, Follow, State, Wanted};
 use crate::request::{ANYONE, Outcome, Stage};
 use crate::status::Status;
@@ -102,14 +101,13 @@ impl<T: Transport> Core<T> {
     /// # Cost
     /// That of the transport's `try_send`, if nothing waits to be sent before it and the message is short.
     #[inline]
-    pub(crate) fn send<E: Plain>(
+    pub(crate) fn send(
         &mut self,
         to: Process,
         bits: u64,
         word: Word,
-        elements: &[E],
+        bytes: &[u8],
     ) -> Result<(), Error> {
-        let bytes = plain::bytes(elements);
         if self.state.clogged.is_empty() && bytes.len() <= self.state.eager_limit {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
@@ -119,27 +117,27 @@ impl<T: Transport> Core<T> {
                     return Ok(());
                 }
                 Ok(Sent::Upto(0)) => {}
-                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, elements, done),
+                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
                 Err(error) => return Err(error.into()),
             }
         }
-        self.send_rest(to, bits, word, elements, 0)
+        self.send_rest(to, bits, word, bytes, 0)
     }
 
     #[cold]
     #[inline(never)]
-    fn send_rest<E: Plain>(
+    fn send_rest(
         &mut self,
         to: Process,
         bits: u64,
         word: Word,
-        elements: &[E],
+        bytes: &[u8],
         done: usize,
     ) -> Result<(), Error> {
         let no_panic = NoPanic;
         // SAFETY: the request is over, and the buffer dropped, before this returns; there is no unwinding
         // from here.
-        let buffer = unsafe { Buffer::shared(elements) };
+        let buffer = unsafe { Buffer::shared(bytes) };
         let (send, begun) = self.start_send(to, bits, word, buffer, done);
         let result = self.see_through(send, None, begun).map(|_| ());
         core::mem::forget(no_panic);
@@ -180,14 +178,14 @@ impl<T: Transport> Core<T> {
     }
 
     /// Receives a message that a matched probe has taken out.
-    pub(crate) fn receive_matched<E: Plain>(
+    pub(crate) fn receive_matched(
         &mut self,
         message: u32,
-        elements: &mut [E],
+        into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
         // SAFETY: as in `receive`.
-        let buffer = unsafe { Buffer::exclusive(elements) };
+        let buffer = unsafe { Buffer::exclusive(into) };
         let request = self.state.requests.add(Stage::Hand, ANYONE, buffer);
         let begun = self.take(request, message);
         let result = self.see_through(request, None, begun);
@@ -200,19 +198,19 @@ impl<T: Transport> Core<T> {
     /// # Cost
     /// That of the transport's `poll`, if no receive is posted, no message waits, and the next to come is the one.
     #[inline]
-    pub(crate) fn receive<E: Plain>(
+    pub(crate) fn receive(
         &mut self,
         pattern: &MpiPattern,
         word: Word,
         from: Process,
-        elements: &mut [E],
+        into: &mut [u8],
     ) -> Result<Status, Error> {
         let state = &self.state;
         if state.posted | state.unexpected | state.obstacles != 0 || state.attention {
-            return self.receive_slowly(pattern, from, elements);
+            return self.receive_slowly(pattern, from, into);
         }
         self.stand(from)?;
-        let room = size_of_val(elements);
+        let room = into.len();
         loop {
             let polled = match self.transport.poll() {
                 Ok(Some(Event::Message(message))) => {
@@ -220,7 +218,7 @@ impl<T: Transport> Core<T> {
                     let bytes = message.bytes();
                     let taken = its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0;
                     if taken && bytes <= room && message.total() == bytes as u64 {
-                        message.copy_to(plain::bytes_mut(elements));
+                        message.copy_to(into);
                         drop(message);
                         let profile = &mut self.state.profile;
                         profile.received += 1;
@@ -232,7 +230,7 @@ impl<T: Transport> Core<T> {
                     let no_panic = NoPanic;
                     // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
                     // unwinding from here.
-                    let hand = unsafe { self.state.lend(pattern, from, elements) };
+                    let hand = unsafe { self.state.lend(pattern, from, into) };
                     let source = message.source();
                     let follow = self.state.accept(&message, Some(&hand));
                     drop(message);
@@ -252,7 +250,7 @@ impl<T: Transport> Core<T> {
                 Polled::Gone(process, how) => {
                     let no_panic = NoPanic;
                     // SAFETY: as above.
-                    let hand = unsafe { self.state.lend(pattern, from, elements) };
+                    let hand = unsafe { self.state.lend(pattern, from, into) };
                     let begun = self.gone(process, how);
                     let result = self.see_through(hand.request, Some(&hand), begun);
                     core::mem::forget(no_panic);
@@ -264,15 +262,15 @@ impl<T: Transport> Core<T> {
 
     #[cold]
     #[inline(never)]
-    fn receive_slowly<E: Plain>(
+    fn receive_slowly(
         &mut self,
         pattern: &MpiPattern,
         from: Process,
-        elements: &mut [E],
+        into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
         // SAFETY: as in `receive`.
-        let hand = unsafe { self.state.lend(pattern, from, elements) };
+        let hand = unsafe { self.state.lend(pattern, from, into) };
         let begun = self.begin_blocking(&hand, from);
         let result = self.see_through(hand.request, Some(&hand), begun);
         core::mem::forget(no_panic);
@@ -325,14 +323,9 @@ impl State {
     /// # Safety
     /// The request is over before the loan ends.
     #[cold]
-    unsafe fn lend<E: Plain>(
-        &mut self,
-        pattern: &MpiPattern,
-        from: Process,
-        elements: &mut [E],
-    ) -> Wanted {
+    unsafe fn lend(&mut self, pattern: &MpiPattern, from: Process, into: &mut [u8]) -> Wanted {
         // SAFETY: the caller's.
-        let buffer = unsafe { Buffer::exclusive(elements) };
+        let buffer = unsafe { Buffer::exclusive(into) };
         self.start_hand(*pattern, from, buffer)
     }
 }

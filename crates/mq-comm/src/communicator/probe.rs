@@ -9,7 +9,7 @@ use mq_shm::Endpoint;
 
 use super::{Communicator, Inner};
 use crate::error::Error;
-use crate::plain::Plain;
+use crate::plain::{self, Plain};
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -142,7 +142,7 @@ impl<T: Transport> Matched<T> {
         let message = self.message.take();
         let mut core = self.inner.core();
         message.map_or(Ok(self.status), |message| {
-            core.receive_matched(message, elements)
+            core.receive_matched(message, plain::bytes_mut(elements))
         })
     }
 
