@@ -8,7 +8,6 @@
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
-use mq_shm::liveness::Gone;
 use mq_shm::{Process, Sent};
 
 use crate::buffer::Buffer;
@@ -32,12 +31,13 @@ impl Drop for NoPanic {
     }
 }
 
-/// What the poll of a blocking receive has found, if it is not the message.
-enum Polled {
-    Nothing,
-    /// Something else, which has been taken in with the receive in hand.
-    Other(NoPanic, Wanted, Process, Result<Follow, Error>),
-    Gone(Process, Gone),
+/// What a blocking receive has found that is not a short message for it. It has been taken in with the receive in
+/// hand.
+struct Other {
+    no_panic: NoPanic,
+    hand: Wanted,
+    source: Process,
+    follow: Result<Follow, Error>,
 }
 
 impl<T: Transport> Core<T> {
@@ -210,52 +210,58 @@ impl<T: Transport> Core<T> {
             return self.receive_slowly(pattern, from, into);
         }
         self.stand(from)?;
-        let room = into.len();
         loop {
-            let polled = match self.transport.poll() {
-                Ok(Some(Event::Message(message))) => {
-                    let [bits, its_word] = message.header();
-                    let bytes = message.bytes();
-                    let taken = its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0;
-                    if taken && bytes <= room && message.total() == bytes as u64 {
-                        message.copy_to(into);
-                        drop(message);
-                        let profile = &mut self.state.profile;
-                        profile.received += 1;
-                        profile.received_bytes += bytes as u64;
-                        profile.bypassed += 1;
-                        self.idle.reset();
-                        return Ok(Status::new(bits, bytes as u64));
-                    }
-                    let no_panic = NoPanic;
-                    // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
-                    // unwinding from here.
-                    let hand = unsafe { self.state.lend(pattern, from, into) };
-                    let source = message.source();
-                    let follow = self.state.accept(&message, Some(&hand));
-                    drop(message);
-                    Polled::Other(no_panic, hand, source, follow)
+            let Some(message) = self.transport.poll_wanted() else {
+                match self.receive_elsewhere(pattern, word, from, into) {
+                    Ok(None) => continue,
+                    Ok(Some(status)) => return Ok(status),
+                    Err(error) => return Err(error),
                 }
-                Ok(None) => Polled::Nothing,
-                Ok(Some(Event::Gone(process, how))) => Polled::Gone(process, how),
-                Err(error) => return Err(error.into()),
             };
-            match polled {
-                Polled::Nothing => self.transport.rest(&mut self.idle)?,
-                Polled::Other(no_panic, hand, source, follow) => {
-                    let result = self.receive_after(&hand, source, follow);
-                    core::mem::forget(no_panic);
-                    return result;
+            match self.state.offer(message, pattern, word, from, into) {
+                Ok(status) => {
+                    self.idle.reset();
+                    return Ok(status);
                 }
-                Polled::Gone(process, how) => {
-                    let no_panic = NoPanic;
-                    // SAFETY: as above.
-                    let hand = unsafe { self.state.lend(pattern, from, into) };
-                    let begun = self.gone(process, how);
-                    let result = self.see_through(hand.request, Some(&hand), begun);
-                    core::mem::forget(no_panic);
-                    return result;
-                }
+                Err(other) => return self.receive_after(other),
+            }
+        }
+    }
+
+    /// A whole poll, and a rest if it finds nothing.
+    #[inline(never)]
+    fn receive_elsewhere(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Option<Status>, Error> {
+        let offered = match self.transport.poll()? {
+            Some(Event::Message(message)) => {
+                Ok(self.state.offer(message, pattern, word, from, into))
+            }
+            Some(Event::Gone(process, how)) => Err(Some((process, how))),
+            None => Err(None),
+        };
+        match offered {
+            Ok(Ok(status)) => {
+                self.idle.reset();
+                Ok(Some(status))
+            }
+            Ok(Err(other)) => self.receive_after(other).map(Some),
+            Err(None) => {
+                self.transport.rest(&mut self.idle)?;
+                Ok(None)
+            }
+            Err(Some((process, how))) => {
+                let no_panic = NoPanic;
+                // SAFETY: as in `offer`.
+                let hand = unsafe { self.state.lend(pattern, from, into) };
+                let begun = self.gone(process, how);
+                let result = self.see_through(hand.request, Some(&hand), begun);
+                core::mem::forget(no_panic);
+                result.map(Some)
             }
         }
     }
@@ -306,18 +312,69 @@ impl<T: Transport> Core<T> {
     }
 
     #[cold]
-    fn receive_after(
-        &mut self,
-        hand: &Wanted,
-        source: Process,
-        follow: Result<Follow, Error>,
-    ) -> Result<Status, Error> {
+    #[inline(never)]
+    fn receive_after(&mut self, other: Other) -> Result<Status, Error> {
+        let Other {
+            no_panic,
+            hand,
+            source,
+            follow,
+        } = other;
         let begun = follow.and_then(|follow| self.follow(source, follow));
-        self.see_through(hand.request, Some(hand), begun)
+        let result = self.see_through(hand.request, Some(&hand), begun);
+        core::mem::forget(no_panic);
+        result
     }
 }
 
 impl State {
+    /// Gives a blocking receive a message, if that is short and the one it waits for; takes it in otherwise.
+    #[inline(always)]
+    fn offer(
+        &mut self,
+        message: impl Arrived,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Status, Other> {
+        let [bits, its_word] = message.header();
+        let bytes = message.bytes();
+        let fits = bytes <= into.len() && message.total() == bytes as u64;
+        if its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0 && fits {
+            message.copy_to(into);
+            drop(message);
+            self.profile.received += 1;
+            self.profile.received_bytes += bytes as u64;
+            self.profile.bypassed += 1;
+            return Ok(Status::new(bits, bytes as u64));
+        }
+        Err(self.take_other(message, pattern, from, into))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_other(
+        &mut self,
+        message: impl Arrived,
+        pattern: &MpiPattern,
+        from: Process,
+        into: &mut [u8],
+    ) -> Other {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns, which has to
+        // do something with the guard to get rid of it: there is no unwinding from here to there.
+        let hand = unsafe { self.lend(pattern, from, into) };
+        let source = message.source();
+        let follow = self.accept(&message, Some(&hand));
+        Other {
+            no_panic,
+            hand,
+            source,
+            follow,
+        }
+    }
+
     /// A receive into lent memory that is in no queue.
     ///
     /// # Safety

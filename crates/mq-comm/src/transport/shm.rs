@@ -76,6 +76,11 @@ impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
+    fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
+        Endpoint::poll_wanted(self)
+    }
+
+    #[inline(always)]
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         Endpoint::rest(self, idle)
     }
