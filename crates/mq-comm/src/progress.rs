@@ -186,8 +186,7 @@ impl<T: Transport> Core<T> {
         let no_panic = NoPanic;
         // SAFETY: as in `receive`.
         let buffer = unsafe { Buffer::exclusive(into) };
-        let request = self.state.requests.add(Stage::Hand, ANYONE, buffer);
-        let begun = self.take(request, message);
+        let (request, begun) = self.start_matched(Some(message), buffer);
         let result = self.see_through(request, None, begun);
         core::mem::forget(no_panic);
         result
@@ -349,14 +348,14 @@ impl State {
             self.profile.bypassed += 1;
             return Ok(Status::new(bits, bytes as u64));
         }
-        Err(self.take_other(message, pattern, from, into))
+        Err(self.take_other(&message, pattern, from, into))
     }
 
     #[cold]
     #[inline(never)]
     fn take_other(
         &mut self,
-        message: impl Arrived,
+        message: &impl Arrived,
         pattern: &MpiPattern,
         from: Process,
         into: &mut [u8],
@@ -366,7 +365,7 @@ impl State {
         // do something with the guard to get rid of it: there is no unwinding from here to there.
         let hand = unsafe { self.lend(pattern, from, into) };
         let source = message.source();
-        let follow = self.accept(&message, Some(&hand));
+        let follow = self.accept(message, Some(&hand));
         Other {
             no_panic,
             hand,

@@ -88,6 +88,17 @@ impl<T: Transport> Core<T> {
         }
     }
 
+    /// Begins to receive a message that a matched probe has taken out.
+    pub(crate) fn start_matched(
+        &mut self,
+        message: Option<u32>,
+        buffer: Buffer,
+    ) -> (u32, Result<(), Error>) {
+        let receive = self.state.requests.add(Stage::Hand, ANYONE, buffer);
+        let begun = message.map_or(Ok(()), |message| self.take(receive, message));
+        (receive, begun)
+    }
+
     /// A receive takes a message that is in no queue any more.
     pub(crate) fn take(&mut self, receive: u32, message: u32) -> Result<(), Error> {
         let kept = self.state.messages.at_mut(message);
