@@ -8,15 +8,13 @@
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
-use mq_shm::liveness::Gone;
 use mq_shm::{Process, Sent};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
-use crate::plain::{self, Plain};
 use crate::protocol::{Core, Follow, State, Wanted};
-use crate::request::{ANYONE, Stage};
+use crate::request::{ANYONE, Outcome, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
 
@@ -33,12 +31,13 @@ impl Drop for NoPanic {
     }
 }
 
-/// What the poll of a blocking receive has found, if it is not the message.
-enum Polled {
-    Nothing,
-    /// Something else, which has been taken in with the receive in hand.
-    Other(NoPanic, Wanted, Process, Result<Follow, Error>),
-    Gone(Process, Gone),
+/// What a blocking receive has found that is not a short message for it. It has been taken in with the receive in
+/// hand.
+struct Other {
+    no_panic: NoPanic,
+    hand: Wanted,
+    source: Process,
+    follow: Result<Follow, Error>,
 }
 
 impl<T: Transport> Core<T> {
@@ -51,9 +50,10 @@ impl<T: Transport> Core<T> {
             }
             moved = true;
         }
-        if self.state.is_busy() {
+        if self.state.attention {
             moved |= self.flush()?;
             moved |= self.turn_rings()?;
+            self.state.attention = self.state.is_busy();
         }
         if moved {
             self.idle.reset();
@@ -101,14 +101,13 @@ impl<T: Transport> Core<T> {
     /// # Cost
     /// That of the transport's `try_send`, if nothing waits to be sent before it and the message is short.
     #[inline]
-    pub(crate) fn send<E: Plain>(
+    pub(crate) fn send(
         &mut self,
         to: Process,
         bits: u64,
         word: Word,
-        elements: &[E],
+        bytes: &[u8],
     ) -> Result<(), Error> {
-        let bytes = plain::bytes(elements);
         if self.state.clogged.is_empty() && bytes.len() <= self.state.eager_limit {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
@@ -118,27 +117,27 @@ impl<T: Transport> Core<T> {
                     return Ok(());
                 }
                 Ok(Sent::Upto(0)) => {}
-                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, elements, done),
+                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
                 Err(error) => return Err(error.into()),
             }
         }
-        self.send_rest(to, bits, word, elements, 0)
+        self.send_rest(to, bits, word, bytes, 0)
     }
 
     #[cold]
     #[inline(never)]
-    fn send_rest<E: Plain>(
+    fn send_rest(
         &mut self,
         to: Process,
         bits: u64,
         word: Word,
-        elements: &[E],
+        bytes: &[u8],
         done: usize,
     ) -> Result<(), Error> {
         let no_panic = NoPanic;
         // SAFETY: the request is over, and the buffer dropped, before this returns; there is no unwinding
         // from here.
-        let buffer = unsafe { Buffer::shared(elements) };
+        let buffer = unsafe { Buffer::shared(bytes) };
         let (send, begun) = self.start_send(to, bits, word, buffer, done);
         let result = self.see_through(send, None, begun).map(|_| ());
         core::mem::forget(no_panic);
@@ -179,16 +178,15 @@ impl<T: Transport> Core<T> {
     }
 
     /// Receives a message that a matched probe has taken out.
-    pub(crate) fn receive_matched<E: Plain>(
+    pub(crate) fn receive_matched(
         &mut self,
         message: u32,
-        elements: &mut [E],
+        into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
         // SAFETY: as in `receive`.
-        let buffer = unsafe { Buffer::exclusive(elements) };
-        let request = self.state.requests.add(Stage::Hand, ANYONE, buffer);
-        let begun = self.take(request, message);
+        let buffer = unsafe { Buffer::exclusive(into) };
+        let (request, begun) = self.start_matched(Some(message), buffer);
         let result = self.see_through(request, None, begun);
         core::mem::forget(no_panic);
         result
@@ -199,79 +197,85 @@ impl<T: Transport> Core<T> {
     /// # Cost
     /// That of the transport's `poll`, if no receive is posted, no message waits, and the next to come is the one.
     #[inline]
-    pub(crate) fn receive<E: Plain>(
+    pub(crate) fn receive(
         &mut self,
         pattern: &MpiPattern,
         word: Word,
         from: Process,
-        elements: &mut [E],
+        into: &mut [u8],
     ) -> Result<Status, Error> {
         let state = &self.state;
-        if state.posted | state.unexpected != 0 || state.is_busy() || !state.bypass {
-            return self.receive_slowly(pattern, from, elements);
+        if state.posted | state.unexpected | state.obstacles != 0 || state.attention {
+            return self.receive_slowly(pattern, from, into);
         }
         self.stand(from)?;
-        let room = size_of_val(elements);
         loop {
-            let polled = match self.transport.poll() {
-                Ok(Some(Event::Message(message))) => {
-                    let [bits, its_word] = message.header();
-                    let bytes = message.bytes();
-                    let taken = its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0;
-                    if taken && bytes <= room && message.total() == bytes as u64 {
-                        message.copy_to(plain::bytes_mut(elements));
-                        drop(message);
-                        let profile = &mut self.state.profile;
-                        profile.received += 1;
-                        profile.received_bytes += bytes as u64;
-                        profile.bypassed += 1;
-                        self.idle.reset();
-                        return Ok(Status::new(bits, bytes as u64));
-                    }
-                    let no_panic = NoPanic;
-                    // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
-                    // unwinding from here.
-                    let hand = unsafe { self.state.lend(pattern, from, elements) };
-                    let source = message.source();
-                    let follow = self.state.accept(&message, Some(&hand));
-                    drop(message);
-                    Polled::Other(no_panic, hand, source, follow)
+            let Some(message) = self.transport.poll_wanted() else {
+                match self.receive_elsewhere(pattern, word, from, into) {
+                    Ok(None) => continue,
+                    Ok(Some(status)) => return Ok(status),
+                    Err(error) => return Err(error),
                 }
-                Ok(None) => Polled::Nothing,
-                Ok(Some(Event::Gone(process, how))) => Polled::Gone(process, how),
-                Err(error) => return Err(error.into()),
             };
-            match polled {
-                Polled::Nothing => self.transport.rest(&mut self.idle)?,
-                Polled::Other(no_panic, hand, source, follow) => {
-                    let result = self.receive_after(&hand, source, follow);
-                    core::mem::forget(no_panic);
-                    return result;
+            match self.state.offer(message, pattern, word, from, into) {
+                Ok(status) => {
+                    self.idle.reset();
+                    return Ok(status);
                 }
-                Polled::Gone(process, how) => {
-                    let no_panic = NoPanic;
-                    // SAFETY: as above.
-                    let hand = unsafe { self.state.lend(pattern, from, elements) };
-                    let begun = self.gone(process, how);
-                    let result = self.see_through(hand.request, Some(&hand), begun);
-                    core::mem::forget(no_panic);
-                    return result;
-                }
+                Err(other) => return self.receive_after(other),
+            }
+        }
+    }
+
+    /// A whole poll, and a rest if it finds nothing.
+    #[inline(never)]
+    fn receive_elsewhere(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Option<Status>, Error> {
+        let offered = match self.transport.poll()? {
+            Some(Event::Message(message)) => {
+                Ok(self.state.offer(message, pattern, word, from, into))
+            }
+            Some(Event::Gone(process, how)) => Err(Some((process, how))),
+            None => Err(None),
+        };
+        match offered {
+            Ok(Ok(status)) => {
+                self.idle.reset();
+                Ok(Some(status))
+            }
+            Ok(Err(other)) => self.receive_after(other).map(Some),
+            Err(None) => {
+                self.transport.rest(&mut self.idle)?;
+                Ok(None)
+            }
+            Err(Some((process, how))) => {
+                let no_panic = NoPanic;
+                // SAFETY: as in `offer`.
+                let hand = unsafe { self.state.lend(pattern, from, into) };
+                let begun = self.gone(process, how);
+                let result = self.see_through(hand.request, Some(&hand), begun);
+                core::mem::forget(no_panic);
+                result.map(Some)
             }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn receive_slowly<E: Plain>(
+    fn receive_slowly(
         &mut self,
         pattern: &MpiPattern,
         from: Process,
-        elements: &mut [E],
+        into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
         // SAFETY: as in `receive`.
-        let hand = unsafe { self.state.lend(pattern, from, elements) };
+        let hand = unsafe { self.state.lend(pattern, from, into) };
         let begun = self.begin_blocking(&hand, from);
         let result = self.see_through(hand.request, Some(&hand), begun);
         core::mem::forget(no_panic);
@@ -282,38 +286,102 @@ impl<T: Transport> Core<T> {
         if self.settle(hand)? {
             return Ok(());
         }
+        if from == ANYONE && self.state.obstacles > 0 && self.is_alone_with(hand)? {
+            return Ok(());
+        }
         if self.state.bypass {
             return self.stand(from);
         }
         self.post(hand)
     }
 
+    /// Ends a blocking receive from any source that nobody is left for; whether it is over, for that or for a message.
     #[cold]
-    fn receive_after(
-        &mut self,
-        hand: &Wanted,
-        source: Process,
-        follow: Result<Follow, Error>,
-    ) -> Result<Status, Error> {
+    fn is_alone_with(&mut self, hand: &Wanted) -> Result<bool, Error> {
+        let context = hand.pattern.context().0;
+        if let Some((process, how)) = self.state.nobody_left(ANYONE, context, true) {
+            // What this process has sent itself is there.
+            while self.poll_once(Some(hand))? {}
+            if self.state.requests.at(hand.request).stage == Stage::Hand {
+                let outcome = Outcome::Gone(process, how);
+                self.state.requests.complete(hand.request, outcome);
+            }
+        }
+        Ok(self.state.requests.at(hand.request).stage != Stage::Hand)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_after(&mut self, other: Other) -> Result<Status, Error> {
+        let Other {
+            no_panic,
+            hand,
+            source,
+            follow,
+        } = other;
         let begun = follow.and_then(|follow| self.follow(source, follow));
-        self.see_through(hand.request, Some(hand), begun)
+        let result = self.see_through(hand.request, Some(&hand), begun);
+        core::mem::forget(no_panic);
+        result
     }
 }
 
 impl State {
+    /// Gives a blocking receive a message, if that is short and the one it waits for; takes it in otherwise.
+    #[inline(always)]
+    fn offer(
+        &mut self,
+        message: impl Arrived,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Status, Other> {
+        let [bits, its_word] = message.header();
+        let bytes = message.bytes();
+        let fits = bytes <= into.len() && message.total() == bytes as u64;
+        if its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0 && fits {
+            message.copy_to(into);
+            drop(message);
+            self.profile.received += 1;
+            self.profile.received_bytes += bytes as u64;
+            self.profile.bypassed += 1;
+            return Ok(Status::new(bits, bytes as u64));
+        }
+        Err(self.take_other(&message, pattern, from, into))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_other(
+        &mut self,
+        message: &impl Arrived,
+        pattern: &MpiPattern,
+        from: Process,
+        into: &mut [u8],
+    ) -> Other {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns, which has to
+        // do something with the guard to get rid of it: there is no unwinding from here to there.
+        let hand = unsafe { self.lend(pattern, from, into) };
+        let source = message.source();
+        let follow = self.accept(message, Some(&hand));
+        Other {
+            no_panic,
+            hand,
+            source,
+            follow,
+        }
+    }
+
     /// A receive into lent memory that is in no queue.
     ///
     /// # Safety
     /// The request is over before the loan ends.
     #[cold]
-    unsafe fn lend<E: Plain>(
-        &mut self,
-        pattern: &MpiPattern,
-        from: Process,
-        elements: &mut [E],
-    ) -> Wanted {
+    unsafe fn lend(&mut self, pattern: &MpiPattern, from: Process, into: &mut [u8]) -> Wanted {
         // SAFETY: the caller's.
-        let buffer = unsafe { Buffer::exclusive(elements) };
+        let buffer = unsafe { Buffer::exclusive(into) };
         self.start_hand(*pattern, from, buffer)
     }
 }

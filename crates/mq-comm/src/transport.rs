@@ -66,6 +66,11 @@ pub trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn poll(&mut self) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
+    /// A message from where one is [wanted](Self::want), if that is quicker to say than all that a
+    /// [`poll`](Self::poll) looks at.
+    fn poll_wanted(&mut self) -> Option<Self::Arrived<'_>> {
+        None
+    }
     /// Passes the time after a poll that found nothing; looks for deaths now and then.
     ///
     /// # Errors

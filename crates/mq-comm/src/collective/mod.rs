@@ -14,7 +14,7 @@ use mq_core::{Rank, Source, TrafficClass};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
-use crate::plain::Plain;
+use crate::plain::{self, Plain};
 use crate::protocol::of_collectives;
 use crate::status::Status;
 use crate::transport::Transport;
@@ -51,7 +51,9 @@ impl<T: Transport> Communicator<T> {
         let bits = header::bits(self.rank(), operation.tag);
         let process = self.inner.group[to as usize];
         let word = operation.word(self.inner.number);
-        self.inner.core().send(process, bits, word, elements)
+        self.inner
+            .core()
+            .send(process, bits, word, plain::bytes(elements))
     }
 
     /// Receives as part of an operation.
@@ -67,6 +69,6 @@ impl<T: Transport> Communicator<T> {
         let process = self.inner.group[from as usize];
         let word = operation.word(self.inner.number);
         let mut core = self.inner.core();
-        core.receive(&pattern, word, process, elements)
+        core.receive(&pattern, word, process, plain::bytes_mut(elements))
     }
 }

@@ -13,7 +13,7 @@ use mq_shm::{Endpoint, Process};
 
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
-use crate::plain::Plain;
+use crate::plain::{self, Plain};
 use crate::profile::Profile;
 use crate::protocol::{Core, of_user, peer_of};
 use crate::status::Status;
@@ -114,7 +114,7 @@ impl<T: Transport> Communicator<T> {
     pub fn send<E: Plain>(&self, elements: &[E], to: u32, tag: i32) -> Result<(), Error> {
         let (process, bits) = self.outgoing(to, tag)?;
         let mut core = self.inner.core();
-        core.send(process, bits, self.inner.word, elements)
+        core.send(process, bits, self.inner.word, plain::bytes(elements))
     }
 
     /// Waits for a message and receives it. `MPI_Recv`, MPI 4.1 §3.2.4.
@@ -134,7 +134,12 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Status, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        core.receive(&pattern, self.inner.word, process, elements)
+        core.receive(
+            &pattern,
+            self.inner.word,
+            process,
+            plain::bytes_mut(elements),
+        )
     }
 
     /// Sends and receives at once, so that two who do so with each other do not wait for ever. `MPI_Sendrecv`,

@@ -8,8 +8,10 @@ use mq_core::mpi::TagSelector;
 use mq_shm::Endpoint;
 
 use super::{Communicator, Inner};
+use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::plain::Plain;
+use crate::plain::{self, Plain};
+use crate::request::Request;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -142,8 +144,22 @@ impl<T: Transport> Matched<T> {
         let message = self.message.take();
         let mut core = self.inner.core();
         message.map_or(Ok(self.status), |message| {
-            core.receive_matched(message, elements)
+            core.receive_matched(message, plain::bytes_mut(elements))
         })
+    }
+
+    /// Begins to receive it. `MPI_Imrecv`, MPI 4.1 §3.8.3.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    #[allow(unsafe_code, reason = "says what a request was begun with")]
+    pub fn irecv<E: Plain>(mut self, elements: Vec<E>) -> Result<Request<Vec<E>, T>, Error> {
+        let mut core = self.inner.core();
+        let (slot, begun) = core.start_matched(self.message.take(), Buffer::owned(elements));
+        drop(core);
+        // SAFETY: it was made of just that.
+        let request = unsafe { Request::new(self.inner.clone(), slot) };
+        begun.map(|()| request)
     }
 
     /// Receives it into a vector of its length.

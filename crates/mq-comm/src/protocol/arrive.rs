@@ -234,6 +234,7 @@ impl State {
                 let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
                 slot.stage = Stage::Pulling;
                 self.rings.pull(request, slot, given);
+                self.attention = true;
                 Ok(Follow::Nothing)
             }
             // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.

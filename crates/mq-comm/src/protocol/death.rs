@@ -24,6 +24,7 @@ impl<T: Transport> Core<T> {
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
         peer.outbox.clear();
+        self.state.obstacles += 1;
         self.state.clogged.retain(|&clogged| clogged != process);
         if let Some((Target::Message(message), _)) =
             self.state.peers[process.index()].assembly.take()
@@ -229,6 +230,7 @@ impl State {
             .contexts
             .group(slot.context)
             .is_some_and(|group| group.contains(&process));
-        member && (how == Gone::Died || self.nobody_left(ANYONE, slot.context).is_some())
+        let alone = self.nobody_left(ANYONE, slot.context, slot.stage == Stage::Hand);
+        member && (how == Gone::Died || alone.is_some())
     }
 }

@@ -37,7 +37,6 @@ struct Pull {
 }
 
 impl Rings {
-    #[inline]
     pub(super) fn is_busy(&self) -> bool {
         !(self.pushing.is_empty()
             && self.pulling.is_empty()
@@ -127,6 +126,7 @@ impl<T: Transport> Core<T> {
         let to = slot.peer;
         self.transport.unwant(Some(to));
         self.state.rings.asking.push_back(send);
+        self.state.attention = true;
         self.give_rings().map(|_| ())
     }
 

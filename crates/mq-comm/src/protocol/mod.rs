@@ -63,6 +63,7 @@ pub(crate) struct Core<T: Transport> {
 /// All that a process knows but for the transport.
 #[derive(Debug)]
 pub(crate) struct State {
+    pub(crate) me: Process,
     pub(crate) engine: Engine<Queues>,
     /// Receives in the engine.
     pub(crate) posted: usize,
@@ -78,6 +79,11 @@ pub(crate) struct State {
     pub(crate) profile: Profile,
     pub(crate) eager_limit: usize,
     pub(crate) bypass: bool,
+    /// There may be something in an outbox or a ring: see [`State::is_busy`].
+    pub(crate) attention: bool,
+    /// Reasons why a blocking receive can not go straight to the transport: processes that have ended, and that the
+    /// user does not want it to.
+    pub(crate) obstacles: usize,
 }
 
 /// What is known of another process.
@@ -148,6 +154,7 @@ impl<T: Transport> Core<T> {
         let processes = transport.processes();
         let engine = Engine::with_options(EngineOptions::new().kind(options.structure));
         let mut state = State {
+            me: transport.me(),
             engine,
             posted: 0,
             unexpected: 0,
@@ -160,6 +167,8 @@ impl<T: Transport> Core<T> {
             profile: Profile::default(),
             eager_limit: options.eager_limit,
             bypass: options.bypass,
+            attention: false,
+            obstacles: usize::from(!options.bypass),
         };
         state.create_contexts(0);
         Self {
@@ -200,7 +209,6 @@ impl<T: Transport> Core<T> {
 
 impl State {
     /// Whether there is something to be done that no message will announce.
-    #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         !self.clogged.is_empty() || self.rings.is_busy()
     }

@@ -57,7 +57,8 @@ impl<T: Transport> Core<T> {
             return Ok(true);
         }
         let from = self.state.requests.at(hand.request).peer;
-        if let Some((process, how)) = self.state.nobody_left(from, hand.pattern.context().0) {
+        let context = hand.pattern.context().0;
+        if let Some((process, how)) = self.state.nobody_left(from, context, false) {
             self.state
                 .requests
                 .complete(hand.request, Outcome::Gone(process, how));
@@ -85,6 +86,17 @@ impl<T: Transport> Core<T> {
             }
             Err(refused) => Err(refused.error.into()),
         }
+    }
+
+    /// Begins to receive a message that a matched probe has taken out.
+    pub(crate) fn start_matched(
+        &mut self,
+        message: Option<u32>,
+        buffer: Buffer,
+    ) -> (u32, Result<(), Error>) {
+        let receive = self.state.requests.add(Stage::Hand, ANYONE, buffer);
+        let begun = message.map_or(Ok(()), |message| self.take(receive, message));
+        (receive, begun)
     }
 
     /// A receive takes a message that is in no queue any more.
@@ -163,7 +175,7 @@ impl<T: Transport> Core<T> {
 
     /// Says so if no message can come any more for a receive.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
-        match self.state.nobody_left(from, pattern.context().0) {
+        match self.state.nobody_left(from, pattern.context().0, false) {
             Some((process, how)) => Err(Error::Gone {
                 process: process.0,
                 how,
@@ -232,14 +244,22 @@ impl State {
     }
 
     /// If no message can come any more for a receive: one of those that it could have come from, and how that ended.
-    pub(crate) fn nobody_left(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
+    /// A blocking receive can not get one from this process either, once the transport is empty.
+    pub(crate) fn nobody_left(
+        &self,
+        from: Process,
+        context: u32,
+        blocking: bool,
+    ) -> Option<(Process, Gone)> {
         if from != ANYONE {
             return Some((from, self.peers[from.index()].gone?));
         }
         let group = self.contexts.group(context)?;
         let mut last = None;
         for &member in group {
-            last = Some((member, self.peers[member.index()].gone?));
+            if !(blocking && member == self.me) {
+                last = Some((member, self.peers[member.index()].gone?));
+            }
         }
         last
     }

@@ -90,6 +90,7 @@ impl<T: Transport> Core<T> {
                 return Ok(());
             }
             self.state.clogged.push(to);
+            self.state.attention = true;
         }
         self.state.profile.deferred += 1;
         self.state.peers[to.index()].outbox.push_back(outgoing);

@@ -9,32 +9,32 @@ use mq_shm::{
 use super::{Arrived, Event, Transport};
 
 impl<M: Memory> Arrived for Incoming<'_, M> {
-    #[inline]
+    #[inline(always)]
     fn source(&self) -> Process {
         Incoming::source(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn header(&self) -> [u64; 2] {
         Incoming::header(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn total(&self) -> u64 {
         Incoming::total(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn offset(&self) -> u64 {
         Incoming::offset(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn bytes(&self) -> usize {
         self.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy_to(&self, into: &mut [u8]) -> usize {
         Incoming::copy_to(self, into)
     }
@@ -46,7 +46,7 @@ impl<M: Memory> Transport for Endpoint<M> {
     where
         M: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn me(&self) -> Process {
         Endpoint::me(self)
     }
@@ -55,7 +55,7 @@ impl<M: Memory> Transport for Endpoint<M> {
         self.geometry().processes()
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_send(
         &mut self,
         to: Process,
@@ -66,7 +66,7 @@ impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::try_send(self, to, header, message, done)
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self) -> Result<Option<Event<Incoming<'_, M>>>, ShmError> {
         Ok(match Endpoint::poll(self)? {
             None => None,
@@ -75,17 +75,22 @@ impl<M: Memory> Transport for Endpoint<M> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
+    fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
+        Endpoint::poll_wanted(self)
+    }
+
+    #[inline(always)]
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         Endpoint::rest(self, idle)
     }
 
-    #[inline]
+    #[inline(always)]
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
         Endpoint::want(self, process)
     }
 
-    #[inline]
+    #[inline(always)]
     fn unwant(&mut self, process: Option<Process>) {
         Endpoint::unwant(self, process);
     }

@@ -26,13 +26,16 @@ pub(super) enum Meeting {
     Name(String),
 }
 
+/// The environment, by name.
+type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// A launcher's environment.
 struct Launcher {
     rank: &'static str,
     size: &'static str,
     /// How many of the processes are on this machine, or how many machines there are.
     here: &'static [Here],
-    name: fn(&dyn Fn(&str) -> Option<String>) -> Option<String>,
+    name: fn(&Variables<'_>) -> Option<String>,
 }
 
 enum Here {
@@ -90,7 +93,7 @@ impl Start {
         Ok(Self::ALONE)
     }
 
-    fn of_mq(text: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+    fn of_mq(text: &Variables<'_>) -> Result<Self, Error> {
         let (rank, size) = place("MQ_RANK", "MQ_SIZE", text)?;
         let segment = text("MQ_SEGMENT").unwrap_or_default();
         let number = segment
@@ -108,7 +111,7 @@ impl Start {
         })
     }
 
-    fn of(launcher: &Launcher, text: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+    fn of(launcher: &Launcher, text: &Variables<'_>) -> Result<Self, Error> {
         let (rank, size) = place(launcher.rank, launcher.size, text)?;
         if size == 1 {
             return Ok(Self::ALONE);
@@ -143,11 +146,7 @@ impl Start {
     }
 }
 
-fn place(
-    rank_in: &str,
-    size_in: &str,
-    text: &dyn Fn(&str) -> Option<String>,
-) -> Result<(u32, u32), Error> {
+fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32), Error> {
     let number = |name: &str| {
         let value = text(name).unwrap_or_default();
         value

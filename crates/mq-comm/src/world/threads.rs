@@ -85,7 +85,10 @@ impl World {
                 .into_iter()
                 .map(|seat| scope.spawn(move || program(seat.take()?)))
                 .collect();
-            let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            let ends: Vec<_> = threads
+                .into_iter()
+                .map(std::thread::ScopedJoinHandle::join)
+                .collect();
             ends.into_iter()
                 .map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)))
                 .collect()

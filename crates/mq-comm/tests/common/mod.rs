@@ -17,7 +17,8 @@ pub(crate) fn watchdog(test: &'static str) -> Watchdog {
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(60));
         let running = RUNNING.lock().unwrap();
-        for (_, test, _) in running.iter().filter(|(.., end)| *end <= Instant::now()) {
+        let late = running.iter().find(|(.., end)| *end <= Instant::now());
+        if let Some((_, test, _)) = late {
             eprintln!("{test} hangs");
             std::process::abort();
         }

@@ -77,7 +77,7 @@ impl<M: Memory> Endpoint<M> {
 
     /// The first part of [`poll`](Self::poll): a message in the fastbox of a process that is wanted. It can not fail,
     /// and what it gives fits into registers; whoever waits for a short message asks here first.
-    #[inline]
+    #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
         let (from, len) = self.in_wanted_boxes()?;
         Some(Incoming {
@@ -87,7 +87,7 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
         let all = self.wanted_from_any > 0 || !self.ending.is_empty();
         let boxes = if all { &self.open } else { &self.wanted };
@@ -100,7 +100,7 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// The length of the message due from a process, if that is in its fastbox.
-    #[inline]
+    #[inline(always)]
     pub(super) fn in_box(&self, from: Process) -> Option<u32> {
         let peer = &self.peers[from.index()];
         let stamp = peer.inlet.as_ref()?.slot().stamp();
@@ -212,7 +212,7 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// A message has been read, or is not wanted.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, from: Process, held: Held) {
         let Some(peer) = self.peers.get_mut(from.index()) else {
             return;
@@ -252,14 +252,14 @@ impl<M: Memory> Endpoint<M> {
 
 impl<M: Memory> Incoming<'_, M> {
     /// Who sent it.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn source(&self) -> Process {
         self.from
     }
 
     /// What the sender gave with it.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn header(&self) -> [u64; 2] {
         match self.held {
@@ -272,7 +272,7 @@ impl<M: Memory> Incoming<'_, M> {
     }
 
     /// Bytes of the whole message.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn total(&self) -> u64 {
         match self.held {
@@ -282,7 +282,7 @@ impl<M: Memory> Incoming<'_, M> {
     }
 
     /// Bytes of the message in parts that came before this one.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn offset(&self) -> u64 {
         match self.held {
@@ -292,7 +292,7 @@ impl<M: Memory> Incoming<'_, M> {
     }
 
     /// Bytes here.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
     pub fn len(&self) -> usize {
@@ -310,7 +310,7 @@ impl<M: Memory> Incoming<'_, M> {
     }
 
     /// Copies the bytes here into a buffer, as many as it has room for; how many.
-    #[inline]
+    #[inline(always)]
     pub fn copy_to(&self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.len());
         let to = into.as_mut_ptr();
@@ -341,7 +341,7 @@ impl<M: Memory> Incoming<'_, M> {
         self.copy_to(&mut to[before..]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn slot<R>(&self, read: impl FnOnce(*const SlotBody) -> R) -> Option<R> {
         let peer = &self.endpoint.peers[self.from.index()];
         Some(peer.inlet.as_ref()?.slot().body.with(read))
@@ -349,7 +349,7 @@ impl<M: Memory> Incoming<'_, M> {
 }
 
 impl<M: Memory> Drop for Incoming<'_, M> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         self.endpoint.release(self.from, self.held);
     }

@@ -40,7 +40,7 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if there is no
     /// memory for the first cell. Nothing more has been sent then.
-    #[inline]
+    #[inline(always)]
     pub fn try_send(
         &mut self,
         to: Process,

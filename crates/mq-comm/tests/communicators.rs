@@ -1,0 +1,172 @@
+//! Communicators keep their messages apart; probes find what receives would take; collectives.
+
+mod common;
+
+use common::watchdog;
+use mq_comm::{Error, Source, TagSelector, World};
+
+#[test]
+fn messages_do_not_cross_communicators() {
+    let _dog = watchdog("cross");
+    World::threads(3, |world| {
+        let other = world.dup()?;
+        let third = other.dup()?;
+        let next = (world.rank() + 1) % 3;
+        for (communicator, value) in [(&third, 3_u8), (&*world, 1), (&other, 2)] {
+            communicator.send(&[value], next, 0)?;
+        }
+        for (communicator, value) in [(&*world, 1_u8), (&other, 2), (&third, 3)] {
+            let mut byte = [0_u8];
+            communicator.recv(&mut byte, Source::Any, TagSelector::Any)?;
+            assert_eq!(byte, [value]);
+        }
+        drop(other);
+        third.barrier()
+    })
+    .unwrap();
+}
+
+#[test]
+fn split_orders_by_key_and_leaves_out_who_has_no_color() {
+    let _dog = watchdog("split");
+    World::threads(5, |world| {
+        let rank = world.rank();
+        let color = (rank != 4).then_some(rank % 2);
+        let half = world.split(color, -(rank as i32))?;
+        let Some(half) = half else {
+            assert_eq!(rank, 4);
+            return world.barrier();
+        };
+        assert_eq!((half.size(), half.rank()), (2, 1 - rank / 2));
+        let mut theirs = [0_u32];
+        let other = 1 - half.rank();
+        half.sendrecv(&[rank], other, 0, &mut theirs, other, 0)?;
+        assert_eq!(theirs, [(rank + 2) % 4]);
+        world.barrier()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_message_may_come_before_its_communicator_and_after_it() {
+    let _dog = watchdog("early and late");
+    World::threads(2, |world| {
+        for round in 0..200_u32 {
+            let both = world.dup()?;
+            if world.rank() == 0 {
+                both.send(&[round], 1, 0)?;
+                // Never received: it goes with the communicator.
+                both.isend(vec![round], 1, 1)?.wait()?;
+                drop(both.isend(vec![round; 50_000], 1, 1)?);
+            } else {
+                let mut value = [0];
+                both.recv(&mut value, 0, 0)?;
+                assert_eq!(value, [round]);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_probe_finds_what_a_receive_takes() {
+    let _dog = watchdog("probe");
+    let world = World::alone().unwrap();
+    assert!(world.iprobe(0, 3).unwrap().is_none());
+    for tag in [3, 4, 3] {
+        world.send(&vec![tag as u16; tag as usize], 0, tag).unwrap();
+    }
+    let status = world.probe(Source::Any, 4).unwrap();
+    assert_eq!((status.tag(), status.count::<u16>().unwrap()), (4, 4));
+    assert!(matches!(
+        status.count::<[u8; 3]>(),
+        Err(Error::Element {
+            bytes: 8,
+            element: 3
+        })
+    ));
+    let first = world.improbe(0, TagSelector::Any).unwrap().unwrap();
+    assert_eq!(first.status().tag(), 3);
+    // The others are still there for receives, the first is not.
+    let mut three = [0_u16; 3];
+    world.recv(&mut three, 0, 3).unwrap();
+    assert!(world.iprobe(0, 3).unwrap().is_none());
+    assert_eq!(first.recv_vec::<u16>().unwrap(), [3; 3]);
+    drop(world.mprobe(0, 4).unwrap());
+    assert!(
+        world
+            .improbe(Source::Any, TagSelector::Any)
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn a_large_message_that_was_taken_and_dropped_frees_its_sender() {
+    let _dog = watchdog("dropped");
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            world.send(&vec![1_u8; 1 << 20], 1, 0)?;
+            world.send(&vec![2_u8; 1 << 20], 1, 0)
+        } else {
+            drop(world.mprobe(0, 0)?);
+            let second = world.mprobe(0, 0)?.recv_vec::<u8>()?;
+            assert!(second.len() == 1 << 20 && second.iter().all(|&byte| byte == 2));
+            Ok(())
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn collectives_do_not_meet_the_users_messages() {
+    let _dog = watchdog("collectives");
+    for size in 1..=6 {
+        World::threads(size, |world| {
+            let rank = world.rank();
+            let any = world.irecv(vec![0_u8], Source::Any, TagSelector::Any)?;
+            for root in 0..size {
+                for len in [0, 1, 1000, 100_000] {
+                    let mut elements = vec![rank; len];
+                    world.broadcast(&mut elements, root)?;
+                    assert!(elements.iter().all(|&element| element == root));
+                    world.barrier()?;
+                }
+            }
+            assert!(matches!(
+                world.broadcast(&mut [0_u8], size),
+                Err(Error::Rank { .. })
+            ));
+            world.send(&[1_u8], (rank + 1) % size, 5)?;
+            assert_eq!(any.wait()?.1.tag(), 5);
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused_and_nothing_is_lost() {
+    let _dog = watchdog("wrong");
+    let world = World::alone().unwrap();
+    let refused = world.isend(vec![1_u8, 2], 1, 0).unwrap_err();
+    assert_eq!(refused.buffer, [1, 2]);
+    assert_eq!(
+        refused.to_string(),
+        "there is no rank 1: the communicator has 1, from 0"
+    );
+    let refused = world.irecv(vec![3_u8], 0, -1).unwrap_err();
+    assert_eq!(refused.buffer, [3]);
+    assert!(matches!(refused.error, Error::Tag { tag: -1 }));
+    assert!(matches!(
+        world.send(&[0_u8], 0, -7),
+        Err(Error::Tag { tag: -7 })
+    ));
+    assert!(matches!(
+        world.recv(&mut [0_u8], 9, 0),
+        Err(Error::Rank { rank: 9, size: 1 })
+    ));
+    assert!(matches!(world.iprobe(0, -1), Err(Error::Tag { tag: -1 })));
+    assert_eq!(world.profile().sent(), 0);
+}

@@ -1,0 +1,150 @@
+//! Who waits for a process that has ended is told so; everybody else goes on.
+
+mod common;
+
+use std::sync::Barrier;
+
+use common::watchdog;
+use mq_comm::{Error, Options, Source, World};
+
+fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool {
+    match result {
+        Err(error @ Error::Gone { process: its, .. }) => {
+            *its == process && error.to_string().contains(word)
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn what_was_sent_before_leaving_arrives_and_then_nothing() {
+    let _dog = watchdog("leaving");
+    World::threads(3, |world| {
+        match world.rank() {
+            1 => {
+                for number in 0..20_u32 {
+                    world.send(&[number], 0, 0)?;
+                }
+                // Its sender leaves only when it has been fetched.
+                drop(world.isend(vec![7_u8; 200_000], 0, 1)?);
+            }
+            2 => {
+                let mut word = [0_u32];
+                // Whoever leaves properly does not disturb this.
+                world.recv(&mut word, Source::Any, 9)?;
+                assert_eq!(word, [99]);
+            }
+            _ => {
+                for number in 0..20 {
+                    let mut word = [0_u32];
+                    world.recv(&mut word, 1, 0)?;
+                    assert_eq!(word, [number]);
+                }
+                let mut large = vec![0_u8; 200_000];
+                world.recv(&mut large, 1, 1)?;
+                assert!(large.iter().all(|&byte| byte == 7));
+                let posted = world.irecv(vec![0_u8], 1, 0)?;
+                assert!(is_gone(&world.recv(&mut [0_u8], 1, 0), 1, "left"));
+                assert!(is_gone(&posted.wait(), 1, "left"));
+                assert!(is_gone(&world.iprobe(1, 0), 1, "left"));
+                assert!(is_gone(&world.send(&[0_u8], 1, 0), 1, "left"));
+                assert!(is_gone(
+                    &world.isend(vec![0_u8; 100_000], 1, 0)?.wait(),
+                    1,
+                    "left"
+                ));
+                world.send(&[99_u32], 2, 9)?;
+                let sent = world.isend(vec![0_u8], 2, 10)?;
+                assert!(sent.wait().is_ok());
+                // Nobody is left who could send, but this process itself.
+                assert!(is_gone(&world.recv(&mut [0_u8], Source::Any, 9), 2, "left"));
+                world.send(&[3_u8], 0, 8)?;
+                let mut byte = [0_u8];
+                world.recv(&mut byte, Source::Any, 8)?;
+                assert_eq!(byte, [3]);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Runs a world of three of which rank 1 panics in `dying`; the others run `living`.
+fn with_a_death(
+    options: &Options,
+    dying: impl Fn(&World) + Sync,
+    living: impl Fn(&World) -> Result<(), Error> + Sync,
+) {
+    let seats = World::seats(3, options).unwrap();
+    std::thread::scope(|scope| {
+        for (rank, seat) in (0..).zip(seats) {
+            let (dying, living) = (&dying, &living);
+            let thread = scope.spawn(move || {
+                let world = seat.take().unwrap();
+                if rank == 1 {
+                    dying(&world);
+                    panic!("by intention");
+                }
+                living(&world).unwrap();
+            });
+            if rank == 1 {
+                scope.spawn(move || assert!(thread.join().is_err()));
+            }
+        }
+    });
+}
+
+#[test]
+fn receives_from_any_source_that_wait_are_told_of_a_death() {
+    let _dog = watchdog("any source");
+    let ready = Barrier::new(3);
+    with_a_death(
+        &Options::default(),
+        |_| {
+            ready.wait();
+        },
+        |world| {
+            let other = 2 - world.rank();
+            let any = world.irecv(vec![0_u8], Source::Any, 0)?;
+            let named = world.irecv(vec![0_u8], other, 1)?;
+            ready.wait();
+            assert!(is_gone(&world.recv(&mut [0_u8], Source::Any, 2), 1, "died"));
+            assert!(is_gone(&any.wait(), 1, "died"));
+            // The rest goes on, later receives from any source too.
+            world.send(&[5_u8], other, 1)?;
+            assert_eq!(named.wait()?.0, [5]);
+            let any = world.irecv(vec![0_u8], Source::Any, 3)?;
+            world.send(&[6_u8], other, 3)?;
+            assert_eq!(any.wait()?.0, [6]);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
+    let _dog = watchdog("large");
+    for single_copy in [true, false] {
+        let options = Options {
+            single_copy,
+            ..Options::default()
+        };
+        with_a_death(
+            &options,
+            |world| {
+                drop(world.isend(vec![1_u8; 1 << 20], 0, 0).unwrap());
+                drop(world.isend(vec![1_u8; 1 << 20], 2, 0).unwrap());
+                world.send(&[1_u8], 0, 1).unwrap();
+                world.send(&[1_u8], 2, 1).unwrap();
+            },
+            |world| {
+                let sending = world.isend(vec![0_u8; 1 << 20], 1, 7)?;
+                world.recv(&mut [0_u8], 1, 1)?;
+                assert!(is_gone(&sending.wait(), 1, "died"));
+                let mut large = vec![0_u8; 1 << 20];
+                assert!(is_gone(&world.recv(&mut large, 1, 0), 1, "died"));
+                Ok(())
+            },
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Worlds of real processes: this program, started again.
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+
+use common::watchdog;
+use mq_comm::{Error, Source, World};
+use mq_shm::{Geometry, Mapped};
+
+/// What each child is to do.
+const TASK: &str = "MQ_TEST_TASK";
+
+fn start(task: &str, size: u32, segment: &Mapped) -> Vec<Child> {
+    let file = segment.file();
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty()).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+    let children = (0..size)
+        .map(|rank| {
+            child(task)
+                .env("MQ_RANK", rank.to_string())
+                .env("MQ_SIZE", size.to_string())
+                .env("MQ_SEGMENT", format!("fd:{number}"))
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC).unwrap();
+    children
+}
+
+fn child(task: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "a_child_does_its_task", "--nocapture"])
+        .env(TASK, task)
+        .stdout(Stdio::null());
+    command
+}
+
+#[test]
+fn a_child_does_its_task() {
+    let Ok(task) = std::env::var(TASK) else {
+        return;
+    };
+    let _dog = watchdog("a child");
+    let world = World::init().unwrap();
+    match task.as_str() {
+        "talk" => talk(&world),
+        "die" => die(&world),
+        _ => panic!("{task}?"),
+    }
+    .unwrap();
+}
+
+/// Everybody sends everybody else messages of many sizes.
+fn talk(world: &World) -> Result<(), Error> {
+    let (rank, size) = (world.rank(), world.size());
+    world.barrier()?;
+    for len in [0, 1, 8, 300, 20_000, 500_000] {
+        let mine = vec![rank as u8; len];
+        let mut theirs = vec![vec![0_u8; len]; size as usize];
+        world.scope(|s| {
+            for (from, into) in (0..).zip(&mut theirs) {
+                s.irecv(into, from, 1)?;
+            }
+            for to in 0..size {
+                s.isend(&mine, to, 1)?;
+            }
+            s.wait_all()
+        })?;
+        for (from, bytes) in (0..).zip(&theirs) {
+            assert!(bytes.iter().all(|&byte| byte == from));
+        }
+    }
+    let profile = world.profile();
+    assert_eq!(profile.single_copy + profile.ring, 2 * u64::from(size));
+    world.dup()?.barrier()
+}
+
+fn die(world: &World) -> Result<(), Error> {
+    world.barrier()?;
+    if world.rank() == 1 {
+        world.send(&[1_u8], 0, 0)?;
+        drop(world.isend(vec![1_u8; 1 << 20], 0, 1)?);
+        world.recv(&mut [0_u8], 0, 2)?;
+        std::process::abort();
+    }
+    world
+        .recv(
+            &mut [0_u8],
+            Source::Any,
+            if world.rank() == 0 { 0 } else { 5 },
+        )
+        .map(|_| ())
+        .or_else(|error| {
+            assert!(
+                world.rank() == 2 && error.to_string() == "process 1 has died",
+                "{error}"
+            );
+            Ok::<_, Error>(())
+        })?;
+    if world.rank() == 0 {
+        world.send(&[1_u8], 1, 2)?;
+        let error = world.recv(&mut [0_u8], 1, 3).unwrap_err();
+        assert_eq!(error.to_string(), "process 1 has died");
+        let error = world.recv(&mut vec![0_u8; 1 << 20], 1, 1).unwrap_err();
+        assert_eq!(error.to_string(), "process 1 has died");
+        world.send(&[1_u8], 2, 6)
+    } else {
+        world.recv(&mut [0_u8], 0, 6).map(|_| ())
+    }
+}
+
+#[test]
+fn processes_that_inherit_a_segment_talk() {
+    let _dog = watchdog("processes talk");
+    let segment = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+    for mut child in start("talk", 3, &segment) {
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_process_that_dies_is_reported() {
+    let _dog = watchdog("processes die");
+    let segment = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+    for (rank, mut child) in start("die", 3, &segment).into_iter().enumerate() {
+        assert_eq!(child.wait().unwrap().success(), rank != 1, "rank {rank}");
+    }
+}
+
+#[test]
+fn processes_that_know_a_name_talk_and_leave_none() {
+    let _dog = watchdog("processes named");
+    let job = std::process::id().to_string();
+    let children: Vec<_> = (0..2)
+        .map(|rank| {
+            child("talk")
+                .env("SLURM_PROCID", rank.to_string())
+                .env("SLURM_STEP_NUM_TASKS", "2")
+                .env("SLURM_STEP_NUM_NODES", "1")
+                .env("SLURM_JOB_ID", &job)
+                .env("SLURM_STEP_ID", "test")
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert!(!std::path::Path::new(&format!("/dev/shm/mq-slurm-{job}-test")).exists());
+}
+
+#[test]
+fn a_descriptor_that_is_no_segment_is_refused() {
+    let _dog = watchdog("no segment");
+    let file = std::fs::File::open("/dev/null").unwrap();
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
+    for number in [std::os::fd::AsRawFd::as_raw_fd(&file), 999] {
+        let output = child("talk")
+            .env("MQ_RANK", "0")
+            .env("MQ_SIZE", "2")
+            .env("MQ_SEGMENT", format!("fd:{number}"))
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert!(!output.status.success());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(&format!("MQ_SEGMENT=fd:{number}")), "{text}");
+    }
+}

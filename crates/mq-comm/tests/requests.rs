@@ -1,0 +1,199 @@
+//! Requests, sets of them, and scopes.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use common::watchdog;
+use mq_comm::{Error, Options, Source, TagSelector, World};
+
+#[test]
+fn wait_any_gives_requests_in_the_order_in_which_they_complete() {
+    let _dog = watchdog("wait_any");
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    let ids: Vec<_> = (0..1000)
+        .map(|tag| set.add(world.irecv(vec![0_i32], 0, tag).unwrap()))
+        .collect();
+    let order: Vec<i32> = (0..1000).map(|at| at * 7 % 1000).collect();
+    for &tag in &order {
+        world.send(&[tag], 0, tag).unwrap();
+    }
+    for &tag in &order {
+        let completion = set.wait_any().unwrap().unwrap();
+        assert_eq!(completion.id(), ids[tag as usize]);
+        assert_eq!(completion.result().unwrap().tag(), tag);
+        assert_eq!(completion.into_vec::<i32>().unwrap(), [tag]);
+    }
+    assert!(set.is_empty());
+    assert!(set.wait_any().unwrap().is_none());
+}
+
+#[test]
+fn wait_some_and_wait_all_give_what_is_complete() {
+    let _dog = watchdog("wait_some");
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    for tag in 0..10 {
+        set.add(world.irecv(vec![0_u8], 0, tag).unwrap());
+    }
+    assert!(set.test_any().unwrap().is_none());
+    for tag in [4, 2] {
+        world.send(&[tag as u8], 0, tag).unwrap();
+    }
+    let mut some = Vec::new();
+    assert_eq!(set.wait_some(&mut some).unwrap(), 2);
+    assert_eq!(some[1].result().unwrap().tag(), 2);
+    assert_eq!(set.len(), 8);
+    for tag in [0, 1, 3, 5, 6, 7, 8, 9] {
+        world.send(&[1_u8, 2], 0, tag).unwrap();
+    }
+    let all = set.wait_all().unwrap();
+    assert_eq!(all.len(), 8);
+    assert!(all.iter().all(|completion| {
+        matches!(
+            completion.result(),
+            Err(Error::Truncated { sent: 2, room: 1 })
+        )
+    }));
+}
+
+#[test]
+fn a_cancelled_receive_gives_its_vector_back_and_takes_no_message() {
+    let _dog = watchdog("cancel");
+    let world = World::alone().unwrap();
+    let receiving = world.irecv(vec![7_u8], 0, 1).unwrap();
+    assert_eq!(receiving.cancel().unwrap(), [7]);
+    let receiving = world.irecv(vec![0_u8], 0, 1).unwrap();
+    world.send(&[3_u8], 0, 1).unwrap();
+    world.progress().unwrap();
+    let receiving = receiving.cancel().unwrap_err();
+    assert_eq!(receiving.wait().unwrap().0, [3]);
+    // A dropped handle is a cancelled receive.
+    drop(
+        world
+            .irecv(vec![0_u8], Source::Any, TagSelector::Any)
+            .unwrap(),
+    );
+    world.send(&[4_u8], 0, 1).unwrap();
+    let mut byte = [0];
+    world.recv(&mut byte, 0, 1).unwrap();
+    assert_eq!(byte, [4]);
+}
+
+#[test]
+fn forgotten_requests_do_no_harm() {
+    let _dog = watchdog("forgotten");
+    let world = World::alone().unwrap();
+    std::mem::forget(world.irecv(vec![0_u8; 10], 0, 1).unwrap());
+    std::mem::forget(world.isend(vec![1_u8; 100_000], 0, 2).unwrap());
+    world.send(&[1_u8], 0, 1).unwrap();
+    let mut large = vec![0_u8; 100_000];
+    world.recv(&mut large, 0, 2).unwrap();
+    assert!(large.iter().all(|&byte| byte == 1));
+}
+
+#[test]
+fn a_scope_gives_memory_back_for_the_next_round() {
+    let _dog = watchdog("scope rounds");
+    World::threads(2, |world| {
+        let other = 1 - world.rank();
+        let (mut a, mut b, mine) = ([0_u64; 4], [0_u64; 4], [u64::from(world.rank()); 4]);
+        world.scope(|s| {
+            let (mut first, mut second) = (&mut a[..], &mut b[..]);
+            for _ in 0..100 {
+                let one = s.irecv(first, other, 0)?;
+                let two = s.irecv(second, other, 1)?;
+                s.isend(&mine, other, 1)?;
+                s.isend(&mine, other, 0)?;
+                (first, _) = one.wait()?;
+                (second, _) = two.wait()?;
+                assert_eq!((first[0], second[3]), (u64::from(other), u64::from(other)));
+                first[0] = 9;
+            }
+            s.wait_all()
+        })?;
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_scope_that_fails_takes_its_receives_back() {
+    let _dog = watchdog("scope fails");
+    let world = World::alone().unwrap();
+    let mut x = [0_u8; 4];
+    let failed = world.scope(|s| {
+        s.irecv(&mut x, 0, 1)?;
+        s.isend(&[1_u8], 5, 1)?;
+        s.wait_all()
+    });
+    assert!(matches!(failed, Err(Error::Rank { rank: 5, size: 1 })));
+    world.send(&[9_u8; 4], 0, 1).unwrap();
+    assert_eq!(x, [0; 4]);
+    world.recv(&mut x, 0, 1).unwrap();
+    assert_eq!(x, [9; 4]);
+}
+
+#[test]
+fn a_scope_that_panics_leaves_no_loan_behind() {
+    let _dog = watchdog("scope panics");
+    for single_copy in [true, false] {
+        let options = Options {
+            single_copy,
+            ..Options::default()
+        };
+        World::threads_with(2, &options, |world| {
+            let large = vec![world.rank() as u8; 300_000];
+            let mut into = vec![0_u8; 300_000];
+            if world.rank() == 0 {
+                let panicked = catch_unwind(AssertUnwindSafe(|| {
+                    world.scope(|s| -> Result<(), Error> {
+                        s.irecv(&mut into, 1, 1)?;
+                        // Announced, and never received.
+                        s.isend(&large, 1, 2)?;
+                        s.isend(&large[..100], 1, 3)?;
+                        panic!("by intention");
+                    })
+                }));
+                assert!(panicked.is_err());
+                drop(large);
+                world.send(&[1_u8], 1, 4)?;
+            } else {
+                world.recv(&mut [0_u8], 0, 4)?;
+                // The short one has been sent; the long one is no more.
+                world.recv(&mut into, 0, 3)?;
+                assert!(world.iprobe(0, 2)?.is_none());
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn wait_any_in_a_scope_names_the_request() {
+    let _dog = watchdog("scope wait_any");
+    let world = World::alone().unwrap();
+    let (mut x, mut y) = ([0_u8], [0_u8]);
+    world
+        .scope(|s| {
+            let first = s.irecv(&mut x, 0, 1)?;
+            let second = s.irecv(&mut y, 0, 2)?;
+            s.isend(&[2_u8], 0, 2)?;
+            let sent = s.wait_any()?.expect("the send");
+            assert!(sent.id() != first.id() && sent.id() != second.id());
+            assert_eq!(s.wait_any()?.expect("a receive").id(), second.id());
+            assert_eq!(second.wait()?.0, [2]);
+            s.isend(&[1_u8], 0, 1)?;
+            drop(first);
+            let mut both = Vec::new();
+            while both.len() < 2 {
+                s.wait_some(&mut both)?;
+            }
+            assert!(s.wait_any()?.is_none());
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(x, [1]);
+}
