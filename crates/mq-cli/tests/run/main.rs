@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod ends;
+mod node;
 mod output;
 mod signals;
 mod start;

@@ -1,0 +1,130 @@
+//! `mq pingpong`, `bandwidth`, `rate` and `halo`: short, for what they print.
+
+use std::process::{Command, Output};
+
+fn mq(args: &[&str], settings: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+    for name in ["MQ_RANK", "MQ_SIZE", "MQ_SEGMENT"] {
+        command.env_remove(name);
+    }
+    let short = ["--samples", "2", "--block", "20"];
+    command
+        .args(args)
+        .args(short)
+        .envs(settings.iter().copied());
+    command.output().expect("mq starts")
+}
+
+/// The rows of a command in JSON; each has to be one object.
+fn rows(args: &[&str], settings: &[(&str, &str)]) -> Vec<serde_json::Value> {
+    let output = mq(&[args, &["--format", "json"]].concat(), settings);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?} {settings:?}: {errors}");
+    assert_eq!(errors, "");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a row"))
+        .collect()
+}
+
+fn numbers(rows: &[serde_json::Value], member: &str) -> Vec<u64> {
+    rows.iter()
+        .map(|row| row[member].as_u64().expect("a number"))
+        .collect()
+}
+
+#[test]
+fn pingpong_has_a_row_for_each_size_whichever_way_messages_take() {
+    let ways: [&[(&str, &str)]; 6] = [
+        &[],
+        &[("MQ_BYPASS", "0")],
+        &[("MQ_FASTBOX", "0")],
+        &[("MQ_SINGLE_COPY", "0")],
+        &[("MQ_POLICY", "shared")],
+        &[("MQ_EAGER_LIMIT", "1M"), ("MQ_STRUCTURE", "list")],
+    ];
+    for way in ways {
+        let rows = rows(&["pingpong", "--sizes", "0,8,100,20000,300000"], way);
+        assert_eq!(numbers(&rows, "size"), [0, 8, 100, 20_000, 300_000]);
+        for row in rows {
+            assert_eq!(row["mode"], "pingpong");
+            assert!(row["best"].as_f64() > Some(0.0));
+            assert!(row["ns"].as_f64() >= row["best"].as_f64());
+        }
+    }
+}
+
+#[test]
+fn bandwidth_is_measured_by_window_and_by_pingpong() {
+    let rows = rows(
+        &["bandwidth", "--sizes", "16384,3000000", "--window", "5"],
+        &[],
+    );
+    let by: Vec<_> = rows.iter().map(|row| row["by"].as_str()).collect();
+    assert_eq!(
+        by,
+        [
+            Some("window"),
+            Some("window"),
+            Some("pingpong"),
+            Some("pingpong")
+        ]
+    );
+    assert_eq!(
+        numbers(&rows, "size"),
+        [16_384, 3_000_000, 16_384, 3_000_000]
+    );
+}
+
+#[test]
+fn rate_has_a_row_for_each_number_of_senders() {
+    let rows = rows(
+        &["rate", "--senders", "1,3", "--size", "8", "--window", "9"],
+        &[],
+    );
+    assert_eq!(numbers(&rows, "senders"), [1, 3]);
+    assert!(rows.iter().all(|row| row["per_s"].as_f64() > Some(0.0)));
+}
+
+#[test]
+fn halo_has_a_row_for_each_tile() {
+    let rows = rows(&["halo", "--tiles", "1,1000"], &[]);
+    assert_eq!(numbers(&rows, "tile"), [1, 1000]);
+}
+
+#[test]
+fn a_table_and_a_plot_are_for_people() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plot = folder.path().join("latency.svg");
+    let name = plot.to_str().expect("it is text");
+    let output = mq(&["pingpong", "--sizes", "0,1024", "--plot", name], &[]);
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    assert!(text.starts_with(" bytes | ns one way | "), "{text}");
+    let svg = std::fs::read_to_string(plot).expect("it was drawn");
+    assert!(svg.starts_with("<svg") && svg.contains("ns one way"));
+}
+
+#[test]
+fn the_wrong_number_of_processes_is_refused() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+    let program = env!("CARGO_BIN_EXE_mq");
+    command.args(["run", "-n", "3", "--", program, "pingpong", "--sizes", "0"]);
+    let output = command.output().expect("mq starts");
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("mq: 2 processes are needed, 3 were started"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_wrong_switch_is_named_with_what_it_may_be() {
+    let output = mq(&["pingpong", "--sizes", "0"], &[("MQ_FASTBOX", "off")]);
+    assert!(output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("MQ_FASTBOX=off is ignored; it may be 0 or 1"),
+        "{errors}"
+    );
+}
