@@ -7,3 +7,10 @@ for source in examples/*.rs; do
     echo "== $name"
     cargo run --quiet --release -p mq-examples --example "$name"
 done
+
+echo "== square_roots, four processes"
+cargo build --quiet --release -p mq-cli
+built=${CARGO_TARGET_DIR:-target}/release
+said=$("$built/mq" run -n 4 -- "$built/examples/square_roots" | sort)
+echo "$said"
+[ "$(grep -c 'from rank [123]$' <<<"$said")" -eq 3 ]

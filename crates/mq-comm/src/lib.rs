@@ -65,3 +65,8 @@ pub use request::{Completion, Request, RequestId, RequestSet};
 pub use scope::Scope;
 pub use status::Status;
 pub use world::{Seat, World};
+
+/// The README's examples are compiled and run with the doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

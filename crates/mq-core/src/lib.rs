@@ -64,8 +64,3 @@ pub use queues::{
     Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf,
     Removed, RemovedOf, Scope, SeenOf, ShownOf, TakenOf,
 };
-
-/// The README's example is compiled and run with the doctests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -1,0 +1,18 @@
+//! Processes that send a number to rank 0: `mq run -n 4 -- target/release/examples/square_roots`. Alone, it is a
+//! world of one and has nothing to say.
+
+use mq_comm::{Error, Source, World};
+
+fn main() -> Result<(), Error> {
+    let world = World::init()?;
+    if world.rank() == 0 {
+        for _ in 1..world.size() {
+            let mut answer = [0.0_f64];
+            let status = world.recv(&mut answer, Source::Any, 7)?;
+            println!("{} from rank {}", answer[0], status.source());
+        }
+    } else {
+        world.send(&[f64::from(world.rank()).sqrt()], 0, 7)?;
+    }
+    Ok(())
+}
