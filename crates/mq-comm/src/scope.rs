@@ -16,11 +16,12 @@ use std::rc::Rc;
 
 use mq_core::Source;
 use mq_core::mpi::TagSelector;
-use mq_shm::Endpoint;
+use mq_shm::{Endpoint, Process};
 
 use crate::buffer::Buffer;
 use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
+use crate::header::Word;
 use crate::plain::Plain;
 use crate::request::{Completion, Request};
 use crate::transport::Transport;
@@ -128,11 +129,22 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         tag: i32,
     ) -> Result<Request<&'scope [E], T>, Error> {
         let (process, bits) = self.communicator.outgoing(to, tag)?;
+        self.begin_send(process, bits, self.communicator.inner.word, elements)
+    }
+
+    /// Begins to send with a header that is known to be right.
+    pub(crate) fn begin_send<E: Plain>(
+        &'scope self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        elements: &'scope [E],
+    ) -> Result<Request<&'scope [E], T>, Error> {
         let inner = &self.communicator.inner;
         let mut core = inner.core();
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::shared(elements) };
-        let (slot, begun) = core.start_send(process, bits, inner.word, buffer, 0);
+        let (slot, begun) = core.start_send(to, bits, word, buffer, 0);
         core.state.requests.join(slot, self.set);
         drop(core);
         // SAFETY: it was made of just that.

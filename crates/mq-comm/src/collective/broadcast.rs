@@ -34,39 +34,48 @@ impl<T: Transport> Communicator<T> {
         if root >= size {
             return Err(Error::Rank { rank: root, size });
         }
-        let bytes = plain::bytes_mut(elements);
-        if bytes.is_empty() {
-            return self.broadcast_segment(bytes, root);
-        }
-        for segment in bytes.chunks_mut(SEGMENT) {
-            self.broadcast_segment(segment, root)?;
-        }
-        Ok(())
-    }
-
-    fn broadcast_segment(&self, segment: &mut [u8], root: u32) -> Result<(), Error> {
-        let size = self.size();
         // As if the root were rank 0: a rank's parent is the rank without its lowest digit that is 1.
         let place = (self.rank() + size - root) % size;
+        let rank_at = |place: u32| (place + root) % size;
         let lowest = if place == 0 {
             size.next_power_of_two()
         } else {
             1 << place.trailing_zeros()
         };
-        if place > 0 {
-            let parent = (place - lowest + root) % size;
-            let status = self.get(BROADCAST, segment, parent)?;
-            if status.bytes() != segment.len() as u64 {
-                return Err(Error::Disagreement("broadcasts of different lengths"));
-            }
+        let digits = || core::iter::successors(Some(lowest / 2), |digit| Some(digit / 2));
+        let children = || {
+            digits()
+                .take_while(|&digit| digit > 0)
+                .map(|digit| place + digit)
+                .filter(|&child| child < size)
+        };
+        let bytes = plain::bytes_mut(elements);
+        if bytes.len() <= SEGMENT {
+            self.segment_from(bytes, (place > 0).then(|| rank_at(place - lowest)))?;
+            return children().try_for_each(|child| self.put(BROADCAST, bytes, rank_at(child)));
         }
-        let mut digit = lowest / 2;
-        while digit > 0 {
-            if place + digit < size {
-                self.put(BROADCAST, segment, (place + digit + root) % size)?;
+        self.scope(|s| {
+            for segment in bytes.chunks_mut(SEGMENT) {
+                self.segment_from(segment, (place > 0).then(|| rank_at(place - lowest)))?;
+                let segment = &*segment;
+                for child in children() {
+                    self.put_in(s, BROADCAST, segment, rank_at(child))?;
+                }
             }
-            digit /= 2;
+            s.wait_all()
+        })
+    }
+
+    /// Receives a part of the elements, unless this is the root.
+    fn segment_from(&self, segment: &mut [u8], parent: Option<u32>) -> Result<(), Error> {
+        let Some(parent) = parent else {
+            return Ok(());
+        };
+        let status = self.get(BROADCAST, segment, parent)?;
+        if status.bytes() == segment.len() as u64 {
+            Ok(())
+        } else {
+            Err(Error::Disagreement("broadcasts of different lengths"))
         }
-        Ok(())
     }
 }

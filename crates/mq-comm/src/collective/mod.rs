@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::plain::{self, Plain};
 use crate::protocol::of_collectives;
+use crate::scope::Scope;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -54,6 +55,20 @@ impl<T: Transport> Communicator<T> {
         self.inner
             .core()
             .send(process, bits, word, plain::bytes(elements))
+    }
+
+    /// Begins to send as part of an operation; the scope sees it through.
+    fn put_in<'scope, E: Plain>(
+        &self,
+        scope: &'scope Scope<'scope, '_, T>,
+        operation: Operation,
+        elements: &'scope [E],
+        to: u32,
+    ) -> Result<(), Error> {
+        let bits = header::bits(self.rank(), operation.tag);
+        let word = operation.word(self.inner.number);
+        let process = self.inner.group[to as usize];
+        scope.begin_send(process, bits, word, elements).map(|_| ())
     }
 
     /// Receives as part of an operation.

@@ -1,5 +1,4 @@
 //! Non-blocking operations on vectors, which the request has until it is complete.
-#![allow(unsafe_code, reason = "says what a request was begun with")]
 
 use core::fmt;
 
@@ -118,8 +117,7 @@ impl<T: Transport> Communicator<T> {
         begun: Result<(), Error>,
     ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
         match begun {
-            // SAFETY: it was made of just that.
-            Ok(()) => Ok(unsafe { Request::new(self.inner.clone(), slot) }),
+            Ok(()) => Ok(Request::owned(self.inner.clone(), slot)),
             Err(error) => {
                 let buffer = self.inner.core().give_up(slot);
                 let buffer = buffer.into_vec().unwrap_or_default();

@@ -152,13 +152,11 @@ impl<T: Transport> Matched<T> {
     ///
     /// # Errors
     /// If the transport is damaged.
-    #[allow(unsafe_code, reason = "says what a request was begun with")]
     pub fn irecv<E: Plain>(mut self, elements: Vec<E>) -> Result<Request<Vec<E>, T>, Error> {
         let mut core = self.inner.core();
         let (slot, begun) = core.start_matched(self.message.take(), Buffer::owned(elements));
         drop(core);
-        // SAFETY: it was made of just that.
-        let request = unsafe { Request::new(self.inner.clone(), slot) };
+        let request = Request::owned(self.inner.clone(), slot);
         begun.map(|()| request)
     }
 

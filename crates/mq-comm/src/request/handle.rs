@@ -10,6 +10,7 @@ use super::{Name, Stage};
 use crate::buffer::Content;
 use crate::communicator::Inner;
 use crate::error::Error;
+use crate::plain::Plain;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -26,6 +27,15 @@ pub struct Request<B: Content, T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
     pub(crate) name: Name,
     content: PhantomData<B>,
+}
+
+impl<E: Plain, T: Transport> Request<Vec<E>, T> {
+    /// The handle of a request that was begun with such a vector; one that was not gives an empty one.
+    #[allow(unsafe_code, reason = "a promise that need not be kept for vectors")]
+    pub(crate) fn owned(inner: Rc<Inner<T>>, slot: u32) -> Self {
+        // SAFETY: a buffer becomes a vector only if it was made of one of that type.
+        unsafe { Self::new(inner, slot) }
+    }
 }
 
 impl<B: Content, T: Transport> Request<B, T> {
