@@ -11,7 +11,9 @@
 mod handle;
 mod pool;
 mod sets;
+mod slot;
 
 pub use handle::{Request, RequestId};
-pub(crate) use pool::{ANYONE, Name, Outcome, Requests, Slot, Stage};
+pub(crate) use pool::Requests;
 pub use sets::{Completion, RequestSet};
+pub(crate) use slot::{ANYONE, Name, Outcome, Slot, Stage};

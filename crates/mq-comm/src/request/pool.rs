@@ -1,159 +1,12 @@
 //! The pool, and the lists that its requests are in.
 
-use mq_core::Handle;
 use mq_shm::Process;
-use mq_shm::liveness::Gone;
 
+use super::slot::{Name, Outcome, Slot, Stage};
 use crate::buffer::Buffer;
-use crate::error::Error;
-use crate::header::Word;
-use crate::status::Status;
 
 /// No slot, list or set.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The peer of a receive from any source.
-pub(crate) const ANYONE: Process = Process(u32::MAX);
-
-/// What a request is called, here and by the other end of a large message: generation 32, slot 32.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Name(pub(crate) u64);
-
-impl Name {
-    /// Names no request: there is no slot of that number.
-    pub(crate) const NOTHING: Self = Self::new(NONE, 0);
-
-    pub(crate) const fn new(slot: u32, generation: u32) -> Self {
-        Self((generation as u64) << 32 | slot as u64)
-    }
-
-    pub(crate) const fn slot(self) -> u32 {
-        (self.0 & 0xffff_ffff) as u32
-    }
-
-    pub(crate) const fn generation(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-/// How far a request has come.
-///
-/// | of a receive | next | of a send | next |
-/// | --- | --- | --- | --- |
-/// | `Hand`, `Posted` | a message matches | `Waiting` | the outbox has got to it |
-/// | `Filling` | its last part comes | `Announced` | the receiver answers |
-/// | `Fetching` | it is read, or refused | `WantsRing` | a ring is free |
-/// | `AwaitsRing` | the sender gives one | `Pushing` | the last byte is in the ring |
-/// | `Pulling` | the last byte is out of it | | |
-///
-/// Then each is `Done`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stage {
-    Free,
-    /// A blocking receive: every message that no posted receive takes is shown to it.
-    Hand,
-    Posted,
-    Filling,
-    Fetching,
-    AwaitsRing,
-    Pulling,
-    Waiting,
-    Announced,
-    WantsRing,
-    Pushing,
-    Done,
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
-    Fine,
-    Truncated,
-    Gone(Process, Gone),
-    Withdrawn,
-    Cancelled,
-}
-
-/// A request.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) generation: u32,
-    pub(crate) stage: Stage,
-    pub(crate) outcome: Outcome,
-    /// Somebody can still ask for it.
-    pub(crate) handle: bool,
-    /// The other end; [`ANYONE`] before a receive from any source has matched.
-    pub(crate) peer: Process,
-    pub(crate) context: u32,
-    /// The first word of the message, once it is known.
-    pub(crate) bits: u64,
-    pub(crate) word: Word,
-    /// Bytes of the message.
-    pub(crate) total: u64,
-    /// Bytes that have come or gone.
-    pub(crate) done: usize,
-    /// What the other end calls it.
-    pub(crate) remote: u64,
-    /// Where the bytes of an announced message are.
-    pub(crate) address: u64,
-    /// Its name in the posted queue.
-    pub(crate) posted: Option<Handle>,
-    pub(crate) buffer: Buffer,
-    set: u32,
-    list: ListOf,
-    next: u32,
-    previous: u32,
-}
-
-impl Slot {
-    fn fresh() -> Self {
-        Self {
-            generation: 0,
-            stage: Stage::Free,
-            outcome: Outcome::Fine,
-            handle: false,
-            peer: ANYONE,
-            context: 0,
-            bits: 0,
-            word: Word(0),
-            total: 0,
-            done: 0,
-            remote: 0,
-            address: 0,
-            posted: None,
-            buffer: Buffer::EMPTY,
-            set: NONE,
-            list: ListOf::Pending,
-            next: NONE,
-            previous: NONE,
-        }
-    }
-
-    /// How many bytes of the message the buffer takes.
-    pub(crate) fn room(&self) -> usize {
-        usize::try_from(self.total).map_or(self.buffer.len(), |total| total.min(self.buffer.len()))
-    }
-
-    pub(crate) fn status(&self) -> Status {
-        Status::new(self.bits, self.total)
-    }
-
-    /// What the user is told of a request that is done.
-    pub(crate) fn result(&self) -> Result<Status, Error> {
-        match self.outcome {
-            Outcome::Fine => Ok(self.status()),
-            Outcome::Truncated => Err(Error::Truncated {
-                sent: self.total,
-                room: self.buffer.len() as u64,
-            }),
-            Outcome::Gone(process, how) => Err(Error::Gone {
-                process: process.0,
-                how,
-            }),
-            Outcome::Withdrawn => Err(Error::Withdrawn),
-            Outcome::Cancelled => Err(Error::Cancelled),
-        }
-    }
-}
 
 /// Which list of its set a request is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -417,6 +270,7 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
+    use super::super::slot::ANYONE;
     use super::*;
 
     fn listed(requests: &Requests, set: u32, list: ListOf) -> Vec<u32> {
