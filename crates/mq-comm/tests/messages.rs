@@ -42,6 +42,7 @@ fn ways() -> Vec<(&'static str, Options)> {
             "announced only",
             Options {
                 eager_limit: 0,
+                single_copy_from: 0,
                 ..all
             },
         ),

@@ -37,8 +37,8 @@ impl NodeOptions {
 
 const SWITCHES: &str = "\
 Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_SINGLE_COPY=0;
-MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared, shared), MQ_EAGER_LIMIT and MQ_STRUCTURE choose
-others. The processes are started by the command itself, or by `mq run`, mpirun or srun.
+MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM and
+MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`, mpirun or srun.
 ";
 
 /// Options of `mq pingpong`.

@@ -90,6 +90,8 @@ impl<T: Transport> Core<T> {
         };
         let copied = if room == 0 {
             Copied::All
+        } else if slot.total < self.state.single_copy_from {
+            Copied::Refused(0)
         } else {
             let into = &mut slot.buffer.bytes_mut()[..room];
             self.transport.read(from, remote, into)?

@@ -78,6 +78,8 @@ pub(crate) struct State {
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
     pub(crate) eager_limit: usize,
+    /// The shortest message that is read from the sender's memory.
+    pub(crate) single_copy_from: u64,
     pub(crate) bypass: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
@@ -166,6 +168,7 @@ impl<T: Transport> Core<T> {
             contexts: Contexts::new(processes),
             profile: Profile::default(),
             eager_limit: options.eager_limit,
+            single_copy_from: options.single_copy_from as u64,
             bypass: options.bypass,
             attention: false,
             obstacles: usize::from(!options.bypass),
