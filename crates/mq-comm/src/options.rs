@@ -46,7 +46,7 @@ impl Default for Options {
             bypass: true,
             eager_limit: CELL_PAYLOAD,
             single_copy: true,
-            single_copy_from: 256 * 1024,
+            single_copy_from: 512 * 1024,
             fastbox: true,
             patience: None,
         }
