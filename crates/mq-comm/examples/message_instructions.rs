@@ -1,5 +1,6 @@
 //! Sends and receives messages of 8 bytes between two processes that are this thread, for counting instructions:
-//! `valgrind --tool=callgrind target/release/examples/instructions 2000`, less the same with 1000.
+//! `valgrind --tool=callgrind target/release/examples/message_instructions`;
+//! `ci/comm-instructions.sh` does.
 
 use mq_comm::{Error, Options, World};
 
@@ -8,7 +9,9 @@ fn main() -> Result<(), Error> {
         .nth(1)
         .and_then(|n| n.parse().ok())
         .unwrap_or(1000);
-    let mut seats = World::seats(2, &Options::default())?.into_iter();
+    let (options, complaints) = Options::default().with_environment(|name| std::env::var_os(name));
+    assert!(complaints.is_empty(), "{complaints:?}");
+    let mut seats = World::seats(2, &options)?.into_iter();
     let (Some(first), Some(second)) = (seats.next(), seats.next()) else {
         unreachable!("there are two");
     };
