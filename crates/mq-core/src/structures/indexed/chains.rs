@@ -323,6 +323,11 @@ impl Chains {
         self.heads.truncate(self.buckets);
     }
 
+    /// Whether there are no more buckets than in a table that never grew.
+    pub(super) const fn is_small(&self) -> bool {
+        self.buckets == FEWEST
+    }
+
     pub(super) const fn bytes(&self) -> usize {
         self.heads.bytes()
     }

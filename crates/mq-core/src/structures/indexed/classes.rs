@@ -26,6 +26,8 @@ pub(super) struct Classes<B> {
     posted: u32,
     /// Classes with a view.
     views: u32,
+    /// The memory of an empty view, for the next one: making it takes as long as hundreds of searches.
+    spare: Option<View<B>>,
 }
 
 impl<B> Default for Classes<B> {
@@ -34,6 +36,7 @@ impl<B> Default for Classes<B> {
             classes: Vec::new(),
             posted: 0,
             views: 0,
+            spare: None,
         }
     }
 }
@@ -114,7 +117,9 @@ impl<B: MatchBits> Classes<B> {
     ) -> Option<&mut View<B>> {
         let class = self.class(care)?;
         if class.view.is_none() {
-            class.view = Some(View::new(care, seed, unexpected));
+            let mut view = self.spare.take().unwrap_or_default();
+            view.take_up(care, seed, unexpected);
+            self.class(care)?.view = Some(view);
             self.views += 1;
         }
         self.class(care)?.view.as_mut()
@@ -162,8 +167,17 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
+    /// All entries have left: forgets the classes, and keeps the memory of a small view.
+    pub(super) fn rest(&mut self) {
+        let views = self.classes.drain(..).filter_map(|class| class.view);
+        self.spare = views.chain(self.spare.take()).find(View::is_small);
+        self.posted = 0;
+        self.views = 0;
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let views = self.classes.iter().filter_map(|c| c.view.as_ref());
+        let views = views.chain(self.spare.as_ref());
         vec_bytes(&self.classes) + views.map(View::bytes).sum::<usize>()
     }
 }

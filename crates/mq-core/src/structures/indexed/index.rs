@@ -487,7 +487,7 @@ impl<B: MatchBits> Index<B> {
 
     /// All entries have been unlinked: forgets the classes of wildcards.
     pub(super) fn rest(&mut self) {
-        self.classes = Classes::default();
+        self.classes.rest();
         self.unindexed = Fifo::EMPTY;
         self.special = 0;
         self.few = 0;

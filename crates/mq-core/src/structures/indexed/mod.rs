@@ -20,7 +20,7 @@
 //!
 //! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key (up to 16 while a long
 //! queue drains), and for each class of wildcards that is searched a table of its own and 12 bytes for each
-//! slot. A context that was never deep has no index; one that was keeps at most 36 KiB of it.
+//! slot. A context that was never deep has no index; one that was keeps at most 52 KiB of it.
 
 mod chains;
 mod classes;

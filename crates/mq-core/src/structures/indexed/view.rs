@@ -31,6 +31,21 @@ pub(super) struct View<B> {
     unused: usize,
 }
 
+/// Links that even a small view has room for.
+const LEAST_LINKS: usize = 1024;
+
+impl<B: MatchBits> Default for View<B> {
+    fn default() -> Self {
+        Self {
+            care: B::ZERO,
+            chains: Chains::default(),
+            links: Paged::new(),
+            slots: 0,
+            unused: 0,
+        }
+    }
+}
+
 /// The nodes of a view are the slots of the messages.
 struct Seen<'a, E: Envelope, M> {
     links: &'a mut Paged<Link>,
@@ -79,24 +94,24 @@ impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
 }
 
 impl<B: MatchBits> View<B> {
-    /// A view of all messages there are.
-    pub(super) fn new<E: Envelope<Bits = B>, M>(
+    /// Makes an empty view, whose messages have all left, one of all messages there are, under a mask.
+    pub(super) fn take_up<E: Envelope<Bits = B>, M>(
+        &mut self,
         care: B,
         seed: Seed,
         unexpected: &Slab<E, M>,
-    ) -> Self {
-        let mut view = Self {
-            care,
-            chains: Chains::default(),
-            links: Paged::new(),
-            slots: 0,
-            unused: 0,
-        };
+    ) {
+        self.care = care;
+        self.slots = 0;
         for slot in unexpected.slots_in_order() {
-            view.link(unexpected, slot, seed);
+            self.link(unexpected, slot, seed);
         }
-        view.unused = 0;
-        view
+        self.unused = 0;
+    }
+
+    /// Whether it has no more memory than any view.
+    pub(super) fn is_small(&self) -> bool {
+        self.chains.is_small() && self.links.capacity() <= LEAST_LINKS
     }
 
     /// The earliest message that a receive of the class with this key takes.
