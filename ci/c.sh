@@ -13,6 +13,12 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="${CARGO_TARGET_DIR:-$PWD/target}"
 export PKG_CONFIG_PATH=$made/lib/pkgconfig LD_LIBRARY_PATH=$made/lib
+# The name that callers record is one that is installed, and leads to this library.
+recorded=$(readelf -d "$made/lib/libmq.so" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')
+[ -n "$recorded" ] && [ "$(readlink -f "$made/lib/$recorded")" = "$(readlink -f "$made/lib/libmq.so")" ] || {
+    echo "ci/c.sh: the soname \`$recorded\` is not the name under which the library is installed" >&2
+    exit 1
+}
 flags="-std=c99 -D_DEFAULT_SOURCE -g -Wall -Wextra -Werror -pedantic $(pkg-config --cflags mq)"
 static="$made/lib/libmq.a -lpthread -ldl -lm"
 run() {

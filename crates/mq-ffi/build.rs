@@ -1,10 +1,21 @@
-//! Gives the shared library its soname: the major version of the ABI, 0 until it is stable.
+//! Gives the shared library its soname: the versions that work together, as Cargo counts them. That is the
+//! major version, and while it is 0 the minor one too.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let target = |name: &str| std::env::var(name).unwrap_or_default();
-    if target("CARGO_CFG_TARGET_FAMILY") == "unix" && target("CARGO_CFG_TARGET_VENDOR") != "apple" {
-        let major = target("CARGO_PKG_VERSION_MAJOR");
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmq.so.{major}");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    if variable("CARGO_CFG_TARGET_FAMILY") == "unix"
+        && variable("CARGO_CFG_TARGET_VENDOR") != "apple"
+    {
+        let (major, minor) = (
+            variable("CARGO_PKG_VERSION_MAJOR"),
+            variable("CARGO_PKG_VERSION_MINOR"),
+        );
+        let interface = if major == "0" {
+            format!("0.{minor}")
+        } else {
+            major
+        };
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmq.so.{interface}");
     }
 }
