@@ -7,13 +7,15 @@ usage() {
 usage: ci/abi-instructions.sh [STRUCTURE]
 
 Counts the machine instructions that one post and one arrive of a matching pair take with STRUCTURE
-(indexed if none is named) and 0, 1, 4, 7, 8 or 64 entries standing in the queue that is searched:
+(indexed if none is named) and 0 to 64 entries standing in the queue that is searched, and then in queues that
+are filled and drained out of order: in reverse, at random, in reverse by receives from any source.
 
   Rust     the engine over that structure alone, from Rust
   call     mq_post and mq_arrive of libmq.so
   inline   mq_inline_post and mq_inline_arrive of mq_inline.h
   halves   mq_inline.h in the steps of an MPI library: search, then queue
   turns    the same with the pairs on two communicators by turns, the standing entries on the first
+  list     no libmq: a list in the caller's own requests, drained in reverse
 
 Counted as ci/instructions.sh counts. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
 TEXT
@@ -61,28 +63,45 @@ instructions() {
     echo "$count"
 }
 
-# per_pair MODE DEPTH FORM: prints the instructions of one pair, rounded.
+# per_pair MODE DEPTH FORM: prints the instructions of one pair, rounded. Whole drains, in the modes that drain.
 per_pair() {
+    pairs=$((1024 / ($2 + 1) * $2))
+    case "$1" in
+    *-*) ;;
+    *) pairs=1000 ;;
+    esac
     if [ "$3" = Rust ]; then
         program="$target/release/examples/instructions"
-        fewer=$(instructions "$program" "$structure" "$2" "$1" 1000)
-        more=$(instructions "$program" "$structure" "$2" "$1" 2000)
+        fewer=$(instructions "$program" "$structure" "$2" "$1" $pairs)
+        more=$(instructions "$program" "$structure" "$2" "$1" $((2 * pairs)))
     else
-        fewer=$(instructions "$made/instructions" "$structure" "$2" "$1" 1000 "$3")
-        more=$(instructions "$made/instructions" "$structure" "$2" "$1" 2000 "$3")
+        fewer=$(instructions "$made/instructions" "$structure" "$2" "$1" $pairs "$3")
+        more=$(instructions "$made/instructions" "$structure" "$2" "$1" $((2 * pairs)) "$3")
     fi
-    echo $(((more - fewer + 500) / 1000))
+    echo $(((more - fewer + pairs / 2) / pairs))
 }
 
-echo "| $structure | entries | Rust | call | inline | halves | turns |"
-echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-for mode in expected unexpected; do
-    for depth in 0 1 4 7 8 64; do
-        row="| $mode | $depth |"
-        for form in Rust call inline halves turns; do
-            pair=$(per_pair $mode $depth $form) || exit 1
-            row="$row $pair |"
+# table MODES DEPTHS FORMS
+table() {
+    # Words apart.
+    # shellcheck disable=SC2086
+    {
+        printf '| %s | entries |' "$structure" && printf ' %s |' $3 && echo
+        printf '| --- | ---: |' && printf ' ---: |%.0s' $3 && echo
+    }
+    for mode in $1; do
+        for depth in $2; do
+            row="| $mode | $depth |"
+            for form in $3; do
+                pair=$(per_pair "$mode" "$depth" "$form") || exit 1
+                row="$row $pair |"
+            done
+            echo "$row"
         done
-        echo "$row"
     done
-done
+}
+
+table "expected unexpected" "0 1 4 7 16 47 64" "Rust call inline halves turns list"
+echo
+table "posted-reverse posted-random posted-any waiting-reverse waiting-random waiting-any" "17 65 257" \
+    "call inline halves list"

@@ -1,16 +1,21 @@
 /* Pairs of post and arrive through libmq, without a clock, for an instruction counter: the C side of
  * benches/examples/instructions.rs, with the same queues.
  *
- * usage: instructions STRUCTURE DEPTH expected|unexpected PAIRS call|inline|halves|turns
+ * usage: instructions STRUCTURE DEPTH MODE PAIRS call|inline|halves|turns|list
+ *
+ * MODE is expected or unexpected: pairs behind DEPTH standing entries; or reverse, random or any, of posted or of
+ * waiting entries (posted-reverse, waiting-any): queues of DEPTH entries filled and taken out of order, any with
+ * receives from any source, in reverse.
  *
  * `call` calls mq_post and mq_arrive, `inline` uses mq_inline.h, `halves` uses mq_inline.h in the steps of an
- * MPI library: search, then queue; `turns` is `halves` with pairs on two contexts by turns.
+ * MPI library: search, then queue; `turns` is `halves` with pairs on two contexts by turns; `list` is no libmq but a
+ * list in the caller's own requests (intrusive.h).
  * ci/abi-instructions.sh makes a table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "mq.h"
+#include "intrusive.h"
 #include "mq_inline.h"
 
 /* Values that the compiler does not know. */
@@ -36,14 +41,109 @@ static int arrive_halves(mq_engine *engine, const mq_envelope *envelope, void *m
     return status == MQ_NONE ? mq_inline_queue_message(engine, envelope, 8, message, NULL) : status;
 }
 
+/* One half of a pair in a form: 0 called, 1 inline, 2 in halves. */
+static int post(int form, mq_engine *engine, const mq_pattern *pattern, void *receive)
+{
+    mq_handle handle;
+    void *taken;
+    return form == 0 ? mq_post(engine, pattern, receive, &handle, &taken, NULL)
+         : form == 1 ? mq_inline_post(engine, pattern, receive, &handle, &taken, NULL)
+                     : post_halves(engine, pattern, receive, &handle);
+}
+
+static int arrive(int form, mq_engine *engine, const mq_envelope *envelope, void *message)
+{
+    void *taken;
+    return form == 0 ? mq_arrive(engine, envelope, 8, message, &taken)
+         : form == 1 ? mq_inline_arrive(engine, envelope, 8, message, &taken)
+                     : arrive_halves(engine, envelope, message, &taken);
+}
+
+/* Fills a queue with `depth` entries of tags of their own, and takes all of them, again and again. */
+static void drains(mq_engine *engine, int depth, const char *mode, int pairs, int form)
+{
+    int posted = strncmp(mode, "posted", 6) == 0, any = strstr(mode, "any") != NULL;
+    int *order = malloc((size_t) depth * sizeof *order);
+    uint32_t state = 1;
+    if (order == NULL)
+        exit(1);
+    for (int i = 0; i < depth; i++)
+        order[i] = depth - i;
+    for (int i = depth; strstr(mode, "random") && i > 1; i--) {
+        state = state * 1664525 + 1013904223;
+        int other = (int) ((uint64_t) state * (uint32_t) i >> 32), kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+    for (int done = 0; done < pairs; done += depth)
+        for (int i = 0; i < 2 * depth; i++) {
+            int second = i >= depth, tag = second ? order[i - depth] : i + 1;
+            mq_pattern pattern = {.source = any ? MQ_ANY_SOURCE : sender, .tag = tag};
+            mq_envelope envelope = {.source = sender, .tag = tag};
+            must(posted != second ? post(form, engine, &pattern, order) : arrive(form, engine, &envelope, order),
+                 second ? MQ_MATCHED : MQ_NONE);
+        }
+    free(order);
+}
+
+/* The same pairs and drains through a list in the caller's requests. */
+static requests posted_list, unexpected_list;
+
+static void list_half(int posting, int tag, request *own, int found)
+{
+    request *taken;
+    if (posting) {
+        mq_pattern pattern = {.source = sender, .tag = tag};
+        taken = requests_take_message(&unexpected_list, &pattern);
+    } else {
+        mq_envelope envelope = {.source = sender, .tag = tag};
+        taken = requests_take_receive(&posted_list, &envelope);
+    }
+    must(taken != NULL, found);
+    if (taken == NULL) {
+        own->context = 0;
+        own->source = sender;
+        own->tag = tag;
+        requests_add(posting ? &posted_list : &unexpected_list, own);
+    }
+}
+
+static int through_list(int depth, const char *mode, int pairs)
+{
+    int drained = strchr(mode, '-') != NULL;
+    int posted = strcmp(mode, "expected") == 0 || strncmp(mode, "posted", 6) == 0;
+    request *own = calloc((size_t) depth + 1, sizeof *own);
+    if (own == NULL)
+        return 1;
+    requests_empty(&posted_list);
+    requests_empty(&unexpected_list);
+    for (int i = 1; !drained && i <= depth; i++)
+        list_half(posted, i, &own[i], 0);
+    for (int done = 0; done < pairs; done += drained ? depth : 1) {
+        if (!drained) {
+            list_half(posted, pair_tag, &own[0], 0);
+            list_half(!posted, pair_tag, &own[0], 1);
+            continue;
+        }
+        for (int i = 1; i <= depth; i++)
+            list_half(posted, i, &own[i], 0);
+        for (int i = depth; i >= 1; i--)
+            list_half(!posted, i, &own[0], 1);
+    }
+    free(own);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 6) {
-        fprintf(stderr, "usage: %s STRUCTURE DEPTH expected|unexpected PAIRS call|inline|halves|turns\n", argv[0]);
+        fprintf(stderr, "usage: %s STRUCTURE DEPTH MODE PAIRS call|inline|halves|turns|list\n", argv[0]);
         return 2;
     }
     int depth = atoi(argv[2]), expected = strcmp(argv[3], "expected") == 0, pairs = atoi(argv[4]);
     int form = strcmp(argv[5], "call") == 0 ? 0 : strcmp(argv[5], "inline") == 0 ? 1 : 2;
+    if (strcmp(argv[5], "list") == 0)
+        return through_list(depth, argv[3], pairs);
     uint32_t contexts = strcmp(argv[5], "turns") == 0 ? 2 : 1;
     mq_engine_options options = {.structure = argv[1]};
     mq_context_options context = {.size = 256};
@@ -51,6 +151,10 @@ int main(int argc, char **argv)
     must(mq_engine_new(&options, &engine), MQ_NONE);
     for (uint32_t i = 0; i < contexts; i++)
         must(mq_context_create(engine, i, &context), MQ_NONE);
+    if (strchr(argv[3], '-') != NULL) {
+        drains(engine, depth, argv[3], pairs, form);
+        return mq_engine_free(engine) != MQ_NONE;
+    }
     for (int i = 1; i <= depth; i++) {
         mq_pattern pattern = {.source = sender, .tag = i};
         mq_envelope envelope = {.source = sender, .tag = i};

@@ -68,8 +68,26 @@
 // A pattern that may match several classes.
 #define MQ_CLASS_UNKNOWN 19
 
-// How many receives, or messages, an inline call looks at before it calls.
-#define MQ_FRONT_SCAN 8
+// The version of the library that this header belongs to. While the major one is 0, two minor ones are two
+// interfaces, and the soname carries both.
+#define MQ_VERSION_MAJOR 0
+
+// The minor version.
+#define MQ_VERSION_MINOR 1
+
+// The patch: what differs in it alone works together.
+#define MQ_VERSION_PATCH 0
+
+// The layout of the front and what its words mean. A caller that was compiled with another one finds the
+// front closed, and all its inline calls become calls: each compares the words that tell its state,
+// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
+//
+// To be raised with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
+// them. (1 and 2 had no number: their state is where `older` is.)
+#define MQ_FRONT_LAYOUT 3
+
+// How many receives, or messages, a call looks at in the front before it moves them into the queues.
+#define MQ_FRONT_SCAN 48
 
 // Of how many contexts the front of an engine knows what inline calls check.
 #define MQ_FRONT_CONTEXTS 16
@@ -362,19 +380,19 @@ typedef struct mq_session_options {
 } mq_session_options;
 
 // An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
+//
+// All words are of one size, and are written and copied as such: a processor that loads what was stored in
+// smaller pieces waits until all of them are in its cache, longer than a search takes.
 typedef struct mq_parked {
-  // As in `mq_pattern`.
-  int32_t source;
-  // As in `mq_pattern`; never masked.
-  int32_t tag;
-  // As in `mq_pattern`.
-  uint32_t traffic_class;
-  // As in `mq_pattern`.
-  uint32_t context;
+  // The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for any.
+  uint64_t bits;
+  // Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was told of its
+  // bytes.
+  uint64_t care;
+  // The context in the lower half, the traffic class in the upper.
+  uint64_t place;
   // What the entry's handle holds.
   uint64_t sequence;
-  // Of a message: what `mq_arrive` was told.
-  uint64_t bytes;
   // The caller's receive or message.
   void *cookie;
 } mq_parked;
@@ -387,7 +405,7 @@ typedef struct mq_front_queue {
   struct mq_parked *first;
   // Behind the latest entry.
   struct mq_parked *end;
-  // Behind the room for entries. `MQ_FRONT_SCAN` more belong to the array and stay unused.
+  // Behind the room for entries.
   struct mq_parked *limit;
 } mq_front_queue;
 
@@ -403,14 +421,14 @@ typedef struct mq_known {
 
 // The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
 typedef struct mq_front {
-  // 1 if nothing is queued but here, and inline calls for known contexts may be answered here.
+  // Where layouts without a number had their state: says for ever that every inline call has to call.
+  uint32_t older[3];
+  // `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be answered here; else 0.
   uint32_t open;
-  // How many receives are in the queues behind the front, if any context is known.
-  uint32_t posted;
-  // How many messages are in the queues behind the front, if any context is known.
-  uint32_t unexpected;
-  // Unused.
-  uint32_t reserved;
+  // `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
+  uint32_t no_receives;
+  // `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front; else 0.
+  uint32_t no_messages;
   // The sequence number of the next entry.
   uint64_t sequence;
   // The receives.

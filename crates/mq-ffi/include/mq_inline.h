@@ -4,7 +4,9 @@
  * everything that is queued in an engine fits in its front, and an answer is found among the earliest
  * MQ_FRONT_SCAN entries there, they work on the front in place; otherwise they call. Both kinds may be
  * mixed. What is unusual (a null pointer, a masked tag, a rank that is out of range, a context that has not
- * been used for long) always calls, so that it is judged in one place. See docs/abi.md for what this gains. */
+ * been used for long) always calls, so that it is judged in one place. A program that was compiled with this file
+ * works with a library of another MQ_FRONT_LAYOUT too: there every inline call is a call. See docs/abi.md for what
+ * this gains. */
 
 #ifndef MQ_INLINE_H
 #define MQ_INLINE_H
@@ -23,6 +25,13 @@ extern "C" {
 #else
 #define MQ_SELDOM inline
 #endif
+
+/* What a word of the front's state says, in a library whose front has the layout that this file knows. In any other it
+ * says no, and all inline calls are calls. */
+static inline int mq_front_is(uint32_t state)
+{
+    return state == MQ_FRONT_LAYOUT;
+}
 
 /* What the front of the engine knows of a context; null if nothing. */
 static inline const mq_known *mq_front_known(const mq_front *front, uint32_t context)
@@ -56,43 +65,69 @@ static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelo
     return envelope->tag != MQ_ANY_TAG && envelope->traffic_class <= MQ_CLASS_UNKNOWN;
 }
 
+/* What a search compares. */
+static inline uint64_t mq_front_bits(int32_t source, int32_t tag)
+{
+    return (uint64_t) (uint32_t) source << 32 | (uint32_t) tag;
+}
+
+/* What a receive wants. Any tag is any of 0 and above: it wants no sign. */
+static inline uint64_t mq_front_wants(const mq_pattern *pattern)
+{
+    return mq_front_bits(pattern->source, pattern->tag == MQ_ANY_TAG ? 0 : pattern->tag);
+}
+
+/* The bits that matter to it. */
+static inline uint64_t mq_front_care(const mq_pattern *pattern)
+{
+    return (uint64_t) (pattern->source == MQ_ANY_SOURCE ? 0 : UINT32_MAX) << 32
+         | (pattern->tag == MQ_ANY_TAG ? UINT32_C(1) << 31 : UINT32_MAX);
+}
+
 /* Up to where a search looks. If that is not the end, one that finds nothing there has to call. */
 static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
 {
-    mq_parked *stop = queue->first + MQ_FRONT_SCAN;
-    return stop < queue->end ? stop : queue->end;
+    return (const char *) queue->end - (const char *) queue->first
+                   > (ptrdiff_t) (MQ_FRONT_SCAN * sizeof(mq_parked))
+             ? queue->first + MQ_FRONT_SCAN
+             : queue->end;
 }
 
-/* Writes what is matched, field by field (volatile keeps compilers from doing otherwise): the caller has just
- * written a pattern, in pieces, and a processor that loads two of them as one word waits until both are in its
- * cache, longer than the search takes. */
-static inline void mq_front_write(volatile mq_parked *to, uint32_t context, int32_t source, int32_t tag,
-                                  uint32_t traffic_class)
+/* Word by word (volatile keeps compilers from doing otherwise): what was stored lately is not yet in the cache,
+ * and a processor that loads two such words as one waits for that, longer than a search takes. */
+static inline void mq_front_move(volatile mq_parked *to, const mq_parked *from)
 {
-    to->source = source;
-    to->tag = tag;
-    to->traffic_class = traffic_class;
-    to->context = context;
-}
-
-static inline void mq_front_move(mq_parked *to, const mq_parked *from)
-{
-    mq_front_write(to, from->context, from->source, from->tag, from->traffic_class);
+    to->bits = from->bits;
+    to->care = from->care;
+    to->place = from->place;
     to->sequence = from->sequence;
-    to->bytes = from->bytes;
     to->cookie = from->cookie;
 }
 
-/* Takes an entry out; those before it move up, unless it is the last one. */
-static inline void mq_front_remove(mq_front_queue *queue, mq_parked *gap)
+/* Takes an entry out that is neither the first nor the last; the shorter part of the others moves up to it. */
+static inline void mq_front_close(mq_front_queue *queue, mq_parked *gap)
 {
-    if (gap + 1 == queue->end) {
-        queue->end = gap;
-    } else {
+    mq_parked *last = queue->end - 1;
+    if ((const char *) gap - (const char *) queue->first <= (const char *) last - (const char *) gap) {
         for (; gap != queue->first; gap--)
             mq_front_move(gap, gap - 1);
         queue->first++;
+    } else {
+        for (; gap != last; gap++)
+            mq_front_move(gap, gap + 1);
+        queue->end = last;
     }
+}
+
+/* Takes an entry out. */
+static inline void mq_front_remove(mq_front_queue *queue, mq_parked *gap)
+{
+    if (gap == queue->first)
+        queue->first = gap + 1;
+    else if (gap + 1 == queue->end)
+        queue->end = gap;
+    else
+        mq_front_close(queue, gap);
     if (queue->first == queue->end)
         queue->first = queue->end = queue->start;
 }
@@ -110,45 +145,57 @@ static MQ_SELDOM int mq_front_slide(mq_front_queue *queue)
     return 1;
 }
 
-/* A place for one more entry, with its number; null if there is no room. */
-static inline mq_parked *mq_front_add(mq_front *front, mq_front_queue *queue)
+/* Puts an entry at the end; null if there is no room. */
+static inline mq_parked *mq_front_add(mq_front *front, mq_front_queue *queue, uint64_t bits, uint64_t care,
+                                      uint32_t context, uint32_t traffic_class, void *cookie)
 {
     mq_parked *added;
     if (queue->end == queue->limit && !mq_front_slide(queue))
         return NULL;
     added = queue->end++;
+    added->bits = bits;
+    added->care = care;
+    added->place = (uint64_t) traffic_class << 32 | context;
     added->sequence = front->sequence++;
+    added->cookie = cookie;
     return added;
 }
 
-static inline int mq_front_matches(int32_t source, int32_t tag, int32_t from, int32_t with)
+static inline int mq_front_is_it(const mq_parked *at, uint64_t bits, uint64_t care, uint32_t context)
 {
-    return (source == from || source == MQ_ANY_SOURCE)
-        && (tag == with || (tag == MQ_ANY_TAG && with >= 0));
+    return ((at->bits ^ bits) & care) == 0 && (uint32_t) at->place == context;
 }
 
 /* The first message before `stop` that the pattern matches; `stop` if there is none. */
 static inline mq_parked *mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern,
                                           mq_parked *stop)
 {
-    mq_parked *at;
-    for (at = queue->first; at != stop; at++)
-        if (at->context == pattern->context
-            && mq_front_matches(pattern->source, pattern->tag, at->source, at->tag))
-            break;
-    return at;
+    const uint64_t bits = mq_front_wants(pattern), care = mq_front_care(pattern);
+    const uint32_t context = pattern->context;
+    mq_parked *at = queue->first;
+    for (; stop - at >= 2; at += 2) {
+        if (mq_front_is_it(&at[0], bits, care, context))
+            return &at[0];
+        if (mq_front_is_it(&at[1], bits, care, context))
+            return &at[1];
+    }
+    return at != stop && !mq_front_is_it(at, bits, care, context) ? stop : at;
 }
 
 /* The first receive before `stop` that matches the message; `stop` if there is none. */
 static inline mq_parked *mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope,
                                           mq_parked *stop)
 {
-    mq_parked *at;
-    for (at = queue->first; at != stop; at++)
-        if (at->context == envelope->context
-            && mq_front_matches(at->source, at->tag, envelope->source, envelope->tag))
-            break;
-    return at;
+    const uint64_t bits = mq_front_bits(envelope->source, envelope->tag);
+    const uint32_t context = envelope->context;
+    mq_parked *at = queue->first;
+    for (; stop - at >= 2; at += 2) {
+        if (mq_front_is_it(&at[0], bits, at[0].care, context))
+            return &at[0];
+        if (mq_front_is_it(&at[1], bits, at[1].care, context))
+            return &at[1];
+    }
+    return at != stop && !mq_front_is_it(at, bits, at->care, context) ? stop : at;
 }
 
 static inline void mq_front_show(const mq_parked *parked, void **message, mq_envelope *envelope)
@@ -156,10 +203,10 @@ static inline void mq_front_show(const mq_parked *parked, void **message, mq_env
     if (message != NULL)
         *message = parked->cookie;
     if (envelope != NULL) {
-        envelope->context = parked->context;
-        envelope->source = parked->source;
-        envelope->tag = parked->tag;
-        envelope->traffic_class = parked->traffic_class;
+        envelope->context = (uint32_t) parked->place;
+        envelope->source = (int32_t) (uint32_t) (parked->bits >> 32);
+        envelope->tag = (int32_t) (uint32_t) parked->bits;
+        envelope->traffic_class = (uint32_t) (parked->place >> 32);
     }
 }
 
@@ -184,11 +231,11 @@ static inline int mq_front_complete(mq_front_queue *queue, mq_parked *at, void *
 static inline int mq_front_add_receive(mq_front *front, const mq_pattern *pattern, void *receive,
                                        mq_handle *handle)
 {
-    mq_parked *added = mq_front_add(front, &front->receives);
+    mq_parked *added =
+        mq_front_add(front, &front->receives, mq_front_wants(pattern), mq_front_care(pattern),
+                     pattern->context, pattern->traffic_class, receive);
     if (added == NULL)
         return 0;
-    mq_front_write(added, pattern->context, pattern->source, pattern->tag, pattern->traffic_class);
-    added->cookie = receive;
     if (handle != NULL) {
         handle->sequence = added->sequence;
         handle->slot = MQ_FRONT_SLOT;
@@ -201,12 +248,11 @@ static inline int mq_front_add_receive(mq_front *front, const mq_pattern *patter
 static inline int mq_front_add_message(mq_front *front, const mq_envelope *envelope, uint64_t bytes,
                                        void *message, mq_message_handle *queued)
 {
-    mq_parked *added = mq_front_add(front, &front->messages);
+    mq_parked *added =
+        mq_front_add(front, &front->messages, mq_front_bits(envelope->source, envelope->tag), bytes,
+                     envelope->context, envelope->traffic_class, message);
     if (added == NULL)
         return 0;
-    mq_front_write(added, envelope->context, envelope->source, envelope->tag, envelope->traffic_class);
-    added->bytes = bytes;
-    added->cookie = message;
     if (queued != NULL) {
         queued->sequence = added->sequence;
         queued->slot = MQ_FRONT_SLOT;
@@ -220,7 +266,7 @@ static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, v
                                  mq_handle *handle, void **message, mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->open && mq_front_reads_pattern(front, pattern)) {
+    if (front != NULL && mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)) {
         mq_front_queue *queue = &front->messages;
         mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
         if (at != stop)
@@ -236,7 +282,7 @@ static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelop
                                    void *message, void **receive)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->open && mq_front_reads_envelope(front, envelope)) {
+    if (front != NULL && mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)) {
         mq_front_queue *queue = &front->receives;
         mq_parked *stop = mq_front_stop(queue), *at = mq_front_receive(queue, envelope, stop);
         if (at != stop)
@@ -252,7 +298,7 @@ static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern
                                     mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->unexpected == 0 && mq_front_reads_pattern(front, pattern)) {
+    if (front != NULL && mq_front_is(front->no_messages) && mq_front_reads_pattern(front, pattern)) {
         mq_front_queue *queue = &front->messages;
         mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
         if (at != stop)
@@ -268,7 +314,7 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
                                  mq_message_handle *found, void **message, mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->unexpected == 0 && mq_front_reads_pattern(front, pattern)) {
+    if (front != NULL && mq_front_is(front->no_messages) && mq_front_reads_pattern(front, pattern)) {
         mq_front_queue *queue = &front->messages;
         mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
         if (at != stop) {
@@ -276,7 +322,7 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
             if (found != NULL) {
                 found->sequence = at->sequence;
                 found->slot = MQ_FRONT_SLOT;
-                found->context = at->context;
+                found->context = (uint32_t) at->place;
             }
             return MQ_MATCHED;
         }
@@ -298,11 +344,11 @@ static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, voi
                                  mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->open && found.slot == MQ_FRONT_SLOT) {
+    if (front != NULL && mq_front_is(front->open) && found.slot == MQ_FRONT_SLOT) {
         mq_front_queue *queue = &front->messages;
         mq_parked *stop = mq_front_stop(queue), *at;
         for (at = queue->first; at != stop; at++)
-            if (at->sequence == found.sequence && at->context == found.context)
+            if (at->sequence == found.sequence && (uint32_t) at->place == found.context)
                 return mq_front_take(queue, at, message, envelope);
         if (stop == queue->end)
             return MQ_NONE;
@@ -314,7 +360,7 @@ static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, voi
 static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelope, void **receive)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->posted == 0 && mq_front_reads_envelope(front, envelope)) {
+    if (front != NULL && mq_front_is(front->no_receives) && mq_front_reads_envelope(front, envelope)) {
         mq_front_queue *queue = &front->receives;
         mq_parked *stop = mq_front_stop(queue), *at = mq_front_receive(queue, envelope, stop);
         if (at != stop)
@@ -330,7 +376,7 @@ static inline int mq_inline_queue_receive(mq_engine *engine, const mq_pattern *p
                                           mq_handle *handle)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->open && mq_front_reads_pattern(front, pattern)
+    if (front != NULL && mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)
         && mq_front_add_receive(front, pattern, receive, handle))
         return MQ_NONE;
     return mq_queue_receive(engine, pattern, receive, handle);
@@ -341,7 +387,7 @@ static inline int mq_inline_queue_message(mq_engine *engine, const mq_envelope *
                                           uint64_t bytes, void *message, mq_message_handle *queued)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && front->open && mq_front_reads_envelope(front, envelope)
+    if (front != NULL && mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)
         && mq_front_add_message(front, envelope, bytes, message, queued))
         return MQ_NONE;
     return mq_queue_message(engine, envelope, bytes, message, queued);

@@ -20,6 +20,14 @@ use crate::types::{
 };
 use crate::watch::Watch;
 
+/// The version of the library that this header belongs to. While the major one is 0, two minor ones are two
+/// interfaces, and the soname carries both.
+pub const MQ_VERSION_MAJOR: u32 = 0;
+/// The minor version.
+pub const MQ_VERSION_MINOR: u32 = 1;
+/// The patch: what differs in it alone works together.
+pub const MQ_VERSION_PATCH: u32 = 0;
+
 /// The version of the library, as `major << 16 | minor << 8 | patch`.
 #[unsafe(no_mangle)]
 pub extern "C" fn mq_version() -> u32 {
@@ -348,6 +356,12 @@ pub unsafe extern "C" fn mq_context_free(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_header_says_the_version_of_the_library() {
+        let said = MQ_VERSION_MAJOR << 16 | MQ_VERSION_MINOR << 8 | MQ_VERSION_PATCH;
+        assert_eq!(said, mq_version());
+    }
 
     #[test]
     fn the_names_are_those_of_the_table() {

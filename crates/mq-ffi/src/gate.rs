@@ -11,7 +11,7 @@ use parking_lot::lock_api::RawMutex as _;
 use parking_lot::{Mutex, RawMutex};
 
 use crate::allocator;
-use crate::front::{self, mq_front};
+use crate::front::{self, MQ_FRONT_LAYOUT, mq_front};
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL, MQ_ERR_REENTRANT, MQ_NONE};
 
@@ -29,6 +29,9 @@ struct Shell {
     mutex: RawMutex,
     /// Whether calls take the mutex.
     locked: AtomicBool,
+    /// Whether more has to be done for a call than to match: the mutex, statistics, a session, limits, an
+    /// allocator that may refuse.
+    watched: AtomicBool,
     /// Who is in a callback of the caller's; 0 if nobody.
     in_callback: AtomicUsize,
     /// `None` once freed.
@@ -66,6 +69,7 @@ pub(crate) fn install(
             front: UnsafeCell::new(mq_front::CLOSED),
             mutex: RawMutex::INIT,
             locked: AtomicBool::new(false),
+            watched: AtomicBool::new(true),
             in_callback: AtomicUsize::new(0),
             matching: UnsafeCell::new(None),
         };
@@ -77,6 +81,8 @@ pub(crate) fn install(
     let mut front = mq_front::numbered_from(sequence);
     front::furnish(&mut front, &mut matching);
     shell.locked.store(locked, Ordering::Relaxed);
+    let watched = locked || !matching.is_plain() || allocator::is_custom();
+    shell.watched.store(watched, Ordering::Relaxed);
     // SAFETY: nobody else has this block.
     unsafe { *shell.front.get() = front };
     // SAFETY: as above.
@@ -101,6 +107,7 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         // SAFETY: as above.
         unsafe { *shell.front.get() = mq_front::CLOSED };
         let gone = matching.take().ok_or(MQ_ERR_ENGINE);
+        shell.watched.store(true, Ordering::Relaxed);
         drop(access);
         gone.map(drop)
     }));
@@ -135,10 +142,14 @@ impl Drop for Access<'_> {
 }
 
 impl Shell {
+    fn is_locked(&self) -> bool {
+        self.locked.load(Ordering::Relaxed)
+    }
+
     #[inline]
     fn access(&self) -> Result<Access<'_>, c_int> {
         let inside = self.in_callback.load(Ordering::Relaxed);
-        let locked = self.locked.load(Ordering::Relaxed);
+        let locked = self.is_locked();
         if inside != 0 && (!locked || inside == thread_token()) {
             return Err(MQ_ERR_REENTRANT);
         }
@@ -185,6 +196,71 @@ impl InCallback<'_> {
         let _leave = Leave(self.0);
         body()
     }
+}
+
+/// Where a match operation is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// In the front: [`front_of`] is allowed.
+    Front,
+    /// On the queues, and nothing has to be noted but how it ended: [`straight`] is allowed.
+    Straight,
+    /// Through everything that may stand in between: [`enter`].
+    Around,
+}
+
+/// Where an operation is done that may be done in the front if `state`, one of its words, says so.
+///
+/// # Safety
+/// As for [`enter`].
+#[inline(always)]
+pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -> u32) -> Way {
+    // SAFETY: null, or a block, which lives for ever.
+    let Some(mq_engine { shell }) = (unsafe { engine.as_ref() }) else {
+        return Way::Around;
+    };
+    let watched = shell.watched.load(Ordering::Relaxed);
+    if shell.in_callback.load(Ordering::Relaxed) != 0 || watched && shell.is_locked() {
+        return Way::Around;
+    }
+    // SAFETY: an engine without a lock is used by one thread at a time, which is in no other call to it.
+    let front = unsafe { &*shell.front.get() };
+    if state(front) == MQ_FRONT_LAYOUT {
+        Way::Front
+    } else if watched {
+        Way::Around
+    } else {
+        Way::Straight
+    }
+}
+
+/// The front of an engine.
+///
+/// # Safety
+/// [`way`] has just said [`Way::Front`]; nothing else of the engine is in use.
+#[inline(always)]
+pub(crate) unsafe fn front_of<'a>(engine: *mut mq_engine) -> &'a mut mq_front {
+    // SAFETY: a block, which lives for ever.
+    let shell = unsafe { &(*engine).shell };
+    // SAFETY: as required of the caller.
+    unsafe { &mut *shell.front.get() }
+}
+
+/// The front and the queues of an engine that is neither locked, watched nor limited.
+///
+/// # Safety
+/// [`way`] has just said [`Way::Straight`]; nothing else of the engine is in use.
+#[inline(always)]
+pub(crate) unsafe fn straight<'a>(
+    engine: *mut mq_engine,
+) -> Result<(&'a mut mq_front, &'a mut Matching), c_int> {
+    // SAFETY: a block, which lives for ever.
+    let shell = unsafe { &(*engine).shell };
+    // SAFETY: as required of the caller.
+    let front = unsafe { &mut *shell.front.get() };
+    // SAFETY: as required of the caller.
+    let matching = unsafe { &mut *shell.matching.get() };
+    Ok((front, matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?))
 }
 
 /// Runs the body of a call on an engine.
@@ -261,6 +337,6 @@ mod tests {
     #[test]
     fn an_engine_is_as_small_as_the_documentation_says() {
         let bytes = size_of::<mq_engine>() + size_of::<Matching>();
-        assert_eq!((size_of::<mq_front>(), bytes), (280, 672));
+        assert_eq!((size_of::<mq_front>(), bytes), (288, 680));
     }
 }

@@ -5,12 +5,14 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::gate::{mq_engine, write};
-use crate::matching::{Matching, Message};
+use crate::front::steps;
+use crate::gate::{Way, front_of, mq_engine, way, write};
+use crate::matching::Matching;
 use crate::operations::{operate, operate_with, show_message};
-use crate::plain::{self, Outputs};
+use crate::plain::Outputs;
 use crate::status::{MQ_MATCHED, MQ_NONE};
 use crate::types::{mq_envelope, mq_handle, mq_message_handle, mq_pattern};
+use crate::ways;
 
 /// Takes the earliest unexpected message that `pattern` matches, and queues nothing otherwise
 /// (matched probe; first half of `mq_post`).
@@ -26,14 +28,30 @@ pub unsafe extern "C" fn mq_extract(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.no_messages) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe { ways::extract::in_front(engine, pattern, message, envelope) },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe { ways::extract::straight(engine, pattern, message, envelope) },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { extract_around(engine, pattern, message, envelope) },
+    }
+}
+
+/// [`mq_extract`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_extract`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn extract_around(
+    engine: *mut mq_engine,
+    pattern: *const mq_pattern,
+    message: *mut *mut c_void,
+    envelope: *mut mq_envelope,
+) -> c_int {
     let body = |matching: &mut Matching, wanted: &mq_pattern| {
-        if let Some(engine) = matching.plain() {
-            let out = Outputs { message, envelope };
-            // SAFETY: as required of the caller.
-            let status = unsafe { plain::extract(engine, wanted, out) }?;
-            matching.extracted(status);
-            return Ok(status);
-        }
         let Some(taken) = matching.extract(&wanted.read()?)? else {
             return Ok(MQ_NONE);
         };
@@ -59,12 +77,31 @@ pub unsafe extern "C" fn mq_find(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.no_messages) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe { ways::find::in_front(engine, pattern, found, message, envelope) },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe { ways::find::straight(engine, pattern, found, message, envelope) },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { find_around(engine, pattern, found, message, envelope) },
+    }
+}
+
+/// [`mq_find`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_find`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn find_around(
+    engine: *mut mq_engine,
+    pattern: *const mq_pattern,
+    found: *mut mq_message_handle,
+    message: *mut *mut c_void,
+    envelope: *mut mq_envelope,
+) -> c_int {
     let body = |matching: &mut Matching, wanted: &mq_pattern| {
-        if let Some(engine) = matching.plain() {
-            let out = Outputs { message, envelope };
-            // SAFETY: as required of the caller.
-            return unsafe { plain::find(engine, wanted, found, out) };
-        }
         let Some((name, seen)) = matching.find(&wanted.read()?)? else {
             return Ok(MQ_NONE);
         };
@@ -91,6 +128,16 @@ pub unsafe extern "C" fn mq_take(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
+    let out = Outputs { message, envelope };
+    // SAFETY: as required of the caller.
+    if unsafe { way(engine, |front| front.open) } == Way::Front {
+        // SAFETY: as it has just been said.
+        let front = unsafe { front_of(engine) };
+        // SAFETY: as required of the caller.
+        if let Some(status) = unsafe { steps::take(front, found, out) } {
+            return status;
+        }
+    }
     let body = |matching: &mut Matching| {
         let Some(taken) = matching.take(found.read()) else {
             return Ok(MQ_NONE);
@@ -116,13 +163,29 @@ pub unsafe extern "C" fn mq_deliver(
     envelope: *const mq_envelope,
     receive: *mut *mut c_void,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.no_receives) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe { ways::deliver::in_front(engine, envelope, receive) },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe { ways::deliver::straight(engine, envelope, receive) },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { deliver_around(engine, envelope, receive) },
+    }
+}
+
+/// [`mq_deliver`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_deliver`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn deliver_around(
+    engine: *mut mq_engine,
+    envelope: *const mq_envelope,
+    receive: *mut *mut c_void,
+) -> c_int {
     let body = |matching: &mut Matching, carried: &mq_envelope| {
-        if let Some(engine) = matching.plain() {
-            // SAFETY: as required of the caller.
-            let status = unsafe { plain::deliver(engine, carried, receive) }?;
-            matching.delivered(status);
-            return Ok(status);
-        }
         let Some(taken) = matching.deliver(&carried.read()?)? else {
             return Ok(MQ_NONE);
         };
@@ -143,6 +206,29 @@ pub unsafe extern "C" fn mq_deliver(
 /// As for `mq_post`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_queue_receive(
+    engine: *mut mq_engine,
+    pattern: *const mq_pattern,
+    receive: *mut c_void,
+    handle: *mut mq_handle,
+) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.open) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe { ways::queue_receive::in_front(engine, pattern, receive, handle) },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe { ways::queue_receive::straight(engine, pattern, receive, handle) },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { queue_receive_around(engine, pattern, receive, handle) },
+    }
+}
+
+/// [`mq_queue_receive`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_queue_receive`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn queue_receive_around(
     engine: *mut mq_engine,
     pattern: *const mq_pattern,
     receive: *mut c_void,
@@ -181,12 +267,6 @@ unsafe fn queue_receive(
     probes: bool,
 ) -> c_int {
     let body = |matching: &mut Matching, wanted: &mq_pattern| {
-        if let Some(engine) = matching.plain() {
-            // SAFETY: as required of the caller.
-            let status = unsafe { plain::queue_receive(engine, wanted, receive, handle) }?;
-            matching.posted(status);
-            return Ok(status);
-        }
         let queued = matching.queue_receive(wanted.read()?, receive, probes)?;
         // SAFETY: as required of the caller.
         unsafe { write(handle, mq_handle::of(queued)) };
@@ -211,15 +291,35 @@ pub unsafe extern "C" fn mq_queue_message(
     message: *mut c_void,
     queued: *mut mq_message_handle,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.open) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe {
+            ways::queue_message::in_front(engine, envelope, bytes, message, queued)
+        },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe {
+            ways::queue_message::straight(engine, envelope, bytes, message, queued)
+        },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { queue_message_around(engine, envelope, bytes, message, queued) },
+    }
+}
+
+/// [`mq_queue_message`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_queue_message`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn queue_message_around(
+    engine: *mut mq_engine,
+    envelope: *const mq_envelope,
+    bytes: u64,
+    message: *mut c_void,
+    queued: *mut mq_message_handle,
+) -> c_int {
     let body = |matching: &mut Matching, carried: &mq_envelope| {
-        if let Some(engine) = matching.plain() {
-            let cookie = message;
-            let message = Message { cookie, bytes };
-            // SAFETY: as required of the caller.
-            let status = unsafe { plain::queue_message(engine, carried, message, queued) }?;
-            matching.arrived(status);
-            return Ok(status);
-        }
         let name = matching.queue_message(carried.read()?, bytes, message)?;
         // SAFETY: as required of the caller.
         unsafe { write(queued, mq_message_handle::of(name)) };

@@ -32,15 +32,17 @@ mod session;
 mod status;
 mod types;
 mod watch;
+mod ways;
 
 pub use allocator::{mq_alloc_fn, mq_allocator, mq_allocator_set, mq_release_fn};
 pub use class::*;
 pub use engine::{
-    mq_context_create, mq_context_free, mq_engine_free, mq_engine_new, mq_structure_name,
-    mq_version,
+    MQ_VERSION_MAJOR, MQ_VERSION_MINOR, MQ_VERSION_PATCH, mq_context_create, mq_context_free,
+    mq_engine_free, mq_engine_new, mq_structure_name, mq_version,
 };
 pub use front::{
-    MQ_FRONT_CONTEXTS, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue, mq_known, mq_parked,
+    MQ_FRONT_CONTEXTS, MQ_FRONT_LAYOUT, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue,
+    mq_known, mq_parked,
 };
 pub use gate::mq_engine;
 pub use halves::{

@@ -8,7 +8,7 @@ use mq_core::{Arrive, Engine, Entry, Footprint, Handle, MessageHandle, Post, Rem
 
 use crate::aliases::Aliases;
 use crate::front;
-use crate::status::{MQ_ERR_MEMORY, MQ_MATCHED, MQ_NONE, of};
+use crate::status::{MQ_ERR_MEMORY, of};
 use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
 use crate::{allocator, watch};
@@ -92,43 +92,35 @@ impl Matching {
         Some((limits.last_rank, source | tag))
     }
 
-    /// The engine, if nothing has to be noted of a step on it but how it ended: one of
-    /// [`plain`](crate::plain).
-    #[inline(always)]
-    pub(crate) fn plain(&mut self) -> Option<&mut Engine<Queues>> {
-        (self.plain && !allocator::is_custom()).then_some(&mut self.engine)
+    /// Whether it has neither watch nor budget.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.plain
     }
 
-    /// How a plain step of posting ended.
+    /// A step of [`plain`](crate::plain) has queued a receive.
     #[inline(always)]
-    pub(crate) const fn posted(&mut self, status: c_int) {
-        if status == MQ_NONE {
-            self.posted += 1;
-        } else {
-            self.unexpected -= 1;
-        }
+    pub(crate) const fn receive_added(&mut self) {
+        self.posted += 1;
     }
 
-    /// How a plain step of arriving ended.
+    /// A step of [`plain`](crate::plain) has queued a message.
     #[inline(always)]
-    pub(crate) const fn arrived(&mut self, status: c_int) {
-        if status == MQ_NONE {
-            self.unexpected += 1;
-        } else {
-            self.posted -= 1;
-        }
+    pub(crate) const fn message_added(&mut self) {
+        self.unexpected += 1;
     }
 
-    /// How a plain step of extracting ended.
+    /// A step of [`plain`](crate::plain) has taken a receive out; whether that was the last one.
     #[inline(always)]
-    pub(crate) const fn extracted(&mut self, status: c_int) {
-        self.unexpected -= (status == MQ_MATCHED) as u32;
+    pub(crate) const fn receive_left(&mut self) -> bool {
+        self.posted -= 1;
+        self.posted == 0
     }
 
-    /// How a plain step of delivering ended.
+    /// A step of [`plain`](crate::plain) has taken a message out; whether that was the last one.
     #[inline(always)]
-    pub(crate) const fn delivered(&mut self, status: c_int) {
-        self.posted -= (status == MQ_MATCHED) as u32;
+    pub(crate) const fn message_left(&mut self) -> bool {
+        self.unexpected -= 1;
+        self.unexpected == 0
     }
 
     pub(crate) const fn engine(&self) -> &Engine<Queues> {

@@ -1,16 +1,15 @@
 //! The match operations, each in one step.
 
 use core::ffi::{c_int, c_void};
-use core::ptr;
 
 use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
-use crate::front::{prepare, reopen, tell};
-use crate::gate::{Entered, borrow, enter, mq_engine, write};
-use crate::matching::{Matching, Message, Posted, Taken};
-use crate::plain::{self, Outputs};
+use crate::front::{reopen, settle};
+use crate::gate::{Entered, Way, borrow, enter, mq_engine, way, write};
+use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
+use crate::ways;
 
 /// What says which context an operation is on.
 pub(crate) trait InContext {
@@ -70,13 +69,9 @@ fn step(
     context: u32,
     body: impl FnOnce(&mut Matching) -> Result<c_int, c_int>,
 ) -> Result<c_int, c_int> {
-    let ready = prepare(entered.front, entered.matching, context);
+    settle(entered.front, entered.matching);
     let status = body(entered.matching);
-    if ready {
-        tell(entered.front, entered.matching);
-    } else {
-        reopen(entered.front, entered.matching, context);
-    }
+    reopen(entered.front, entered.matching, context);
     status
 }
 
@@ -115,14 +110,36 @@ pub unsafe extern "C" fn mq_post(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.open) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe {
+            ways::post::in_front(engine, pattern, receive, handle, message, envelope)
+        },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe {
+            ways::post::straight(engine, pattern, receive, handle, message, envelope)
+        },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { post_around(engine, pattern, receive, handle, message, envelope) },
+    }
+}
+
+/// [`mq_post`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_post`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn post_around(
+    engine: *mut mq_engine,
+    pattern: *const mq_pattern,
+    receive: *mut c_void,
+    handle: *mut mq_handle,
+    message: *mut *mut c_void,
+    envelope: *mut mq_envelope,
+) -> c_int {
     let body = |matching: &mut Matching, wanted: &mq_pattern| {
-        if let Some(engine) = matching.plain() {
-            let out = Outputs { message, envelope };
-            // SAFETY: as required of the caller.
-            let status = unsafe { plain::post(engine, wanted, receive, handle, out) }?;
-            matching.posted(status);
-            return Ok(status);
-        }
         match matching.post(wanted.read()?, receive)? {
             Posted::Queued(queued) => {
                 // SAFETY: as required of the caller.
@@ -156,15 +173,33 @@ pub unsafe extern "C" fn mq_arrive(
     message: *mut c_void,
     receive: *mut *mut c_void,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.open) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe { ways::arrive::in_front(engine, envelope, bytes, message, receive) },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe {
+            ways::arrive::straight(engine, envelope, bytes, message, receive)
+        },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { arrive_around(engine, envelope, bytes, message, receive) },
+    }
+}
+
+/// [`mq_arrive`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_arrive`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn arrive_around(
+    engine: *mut mq_engine,
+    envelope: *const mq_envelope,
+    bytes: u64,
+    message: *mut c_void,
+    receive: *mut *mut c_void,
+) -> c_int {
     let body = |matching: &mut Matching, carried: &mq_envelope| {
-        if let Some(engine) = matching.plain() {
-            let cookie = message;
-            let message = Message { cookie, bytes };
-            // SAFETY: as required of the caller.
-            let status = unsafe { plain::arrive(engine, carried, message, receive) }?;
-            matching.arrived(status);
-            return Ok(status);
-        }
         let Some(taken) = matching.arrive(carried.read()?, bytes, message)? else {
             return Ok(MQ_NONE);
         };
@@ -190,12 +225,30 @@ pub unsafe extern "C" fn mq_probe(
     message: *mut *mut c_void,
     envelope: *mut mq_envelope,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    match unsafe { way(engine, |front| front.no_messages) } {
+        // SAFETY: as required of the caller.
+        Way::Front => unsafe { ways::probe::in_front(engine, pattern, message, envelope) },
+        // SAFETY: as required of the caller.
+        Way::Straight => unsafe { ways::probe::straight(engine, pattern, message, envelope) },
+        // SAFETY: as required of the caller.
+        Way::Around => unsafe { probe_around(engine, pattern, message, envelope) },
+    }
+}
+
+/// [`mq_probe`] through all that may stand in between.
+///
+/// # Safety
+/// As for [`mq_probe`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn probe_around(
+    engine: *mut mq_engine,
+    pattern: *const mq_pattern,
+    message: *mut *mut c_void,
+    envelope: *mut mq_envelope,
+) -> c_int {
     let body = |matching: &mut Matching, wanted: &mq_pattern| {
-        if let Some(engine) = matching.plain() {
-            let out = Outputs { message, envelope };
-            // SAFETY: as required of the caller.
-            return unsafe { plain::find(engine, wanted, ptr::null_mut(), out) };
-        }
         let Some((_, seen)) = matching.find(&wanted.read()?)? else {
             return Ok(MQ_NONE);
         };

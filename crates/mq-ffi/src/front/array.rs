@@ -1,0 +1,145 @@
+//! The arrays of a front: searching them, and entries that come and go.
+
+use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
+
+/// Words of an entry.
+const WORDS: usize = size_of::<mq_parked>() / size_of::<u64>();
+
+/// What an entry must have for a search to end at it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) context: u32,
+    pub(super) bits: u64,
+    /// The bits that matter; of a message, it is the receives that say.
+    pub(super) care: u64,
+}
+
+impl mq_front_queue {
+    /// Up to where a search looks.
+    #[inline(always)]
+    fn stop(&self) -> *mut mq_parked {
+        const SCAN: usize = MQ_FRONT_SCAN * size_of::<mq_parked>();
+        if self.end.addr() - self.first.addr() > SCAN {
+            self.first.wrapping_add(MQ_FRONT_SCAN)
+        } else {
+            self.end
+        }
+    }
+
+    /// The first entry of which `is` is true, or that there is none, or `None` if that is not known.
+    #[inline(always)]
+    pub(super) fn search(&self, is: impl Fn(&mq_parked) -> bool) -> Option<Option<*mut mq_parked>> {
+        const AT_ONCE: usize = 4;
+        let stop = self.stop();
+        let mut at = self.first;
+        while stop.addr() - at.addr() >= AT_ONCE * size_of::<mq_parked>() {
+            for i in 0..AT_ONCE {
+                let each = at.wrapping_add(i);
+                // SAFETY: from `first` to `end` the array holds entries.
+                if is(unsafe { &*each }) {
+                    return Some(Some(each));
+                }
+            }
+            at = at.wrapping_add(AT_ONCE);
+        }
+        while at != stop {
+            // SAFETY: as above.
+            if is(unsafe { &*at }) {
+                return Some(Some(at));
+            }
+            at = at.wrapping_add(1);
+        }
+        (stop == self.end).then_some(None)
+    }
+
+    /// The first message for a receive.
+    #[inline(always)]
+    pub(super) fn message(&self, wanted: Wanted) -> Option<Option<*mut mq_parked>> {
+        self.search(|at| {
+            (at.bits ^ wanted.bits) & wanted.care == 0 && at.context() == wanted.context
+        })
+    }
+
+    /// The first receive for a message.
+    #[inline(always)]
+    pub(super) fn receive(&self, wanted: Wanted) -> Option<Option<*mut mq_parked>> {
+        self.search(|at| (at.bits ^ wanted.bits) & at.care == 0 && at.context() == wanted.context)
+    }
+
+    /// Takes an entry out; the shorter part of the others moves up to it.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, gap: *mut mq_parked) {
+        let last = self.end.wrapping_sub(1);
+        if gap == self.first {
+            self.first = gap.wrapping_add(1);
+        } else if gap == last {
+            self.end = last;
+        } else {
+            self.close(gap);
+        }
+        if self.first == self.end {
+            self.first = self.start;
+            self.end = self.start;
+        }
+    }
+
+    fn close(&mut self, mut gap: *mut mq_parked) {
+        let last = self.end.wrapping_sub(1);
+        if gap.addr() - self.first.addr() <= last.addr() - gap.addr() {
+            while gap != self.first {
+                let from = gap.wrapping_sub(1);
+                move_entry(gap, from);
+                gap = from;
+            }
+            self.first = self.first.wrapping_add(1);
+        } else {
+            while gap != last {
+                let from = gap.wrapping_add(1);
+                move_entry(gap, from);
+                gap = from;
+            }
+            self.end = last;
+        }
+    }
+
+    /// Moves the entries back to the start, if they are not too many for that; whether there is room now.
+    #[cold]
+    fn slide(&mut self) -> bool {
+        let (mut from, mut to) = (self.first, self.start);
+        if self.is_full() {
+            return false;
+        }
+        while from != self.end {
+            move_entry(to, from);
+            to = to.wrapping_add(1);
+            from = from.wrapping_add(1);
+        }
+        self.first = self.start;
+        self.end = to;
+        true
+    }
+
+    /// Puts an entry at the end, if there is room.
+    #[inline(always)]
+    pub(super) fn add(&mut self, entry: mq_parked) -> Option<()> {
+        if self.end == self.limit && !self.slide() {
+            return None;
+        }
+        // SAFETY: between `end` and `limit` is room for entries.
+        unsafe { self.end.write(entry) };
+        self.end = self.end.wrapping_add(1);
+        Some(())
+    }
+}
+
+/// Word by word: what was stored lately is not yet in the cache, and cannot be loaded in larger pieces.
+#[inline(always)]
+fn move_entry(to: *mut mq_parked, from: *const mq_parked) {
+    let (to, from): (*mut u64, *const u64) = (to.cast(), from.cast());
+    for word in 0..WORDS {
+        // SAFETY: an entry is so many words, and `from` points to one.
+        let kept = unsafe { from.wrapping_add(word).read() };
+        // SAFETY: `to` points to the place of an entry. Volatile, or the compiler would join words.
+        unsafe { to.wrapping_add(word).write_volatile(kept) };
+    }
+}

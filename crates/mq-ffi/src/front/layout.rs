@@ -1,0 +1,302 @@
+//! The front as it lies in memory, for `mq_inline.h` too.
+
+use core::ffi::c_void;
+use core::ptr;
+
+use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG};
+
+/// The layout of the front and what its words mean. A caller that was compiled with another one finds the
+/// front closed, and all its inline calls become calls: each compares the words that tell its state,
+/// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
+///
+/// To be raised with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
+/// them. (1 and 2 had no number: their state is where `older` is.)
+pub const MQ_FRONT_LAYOUT: u32 = 3;
+
+/// How many receives, or messages, a call looks at in the front before it moves them into the queues.
+pub const MQ_FRONT_SCAN: usize = 48;
+
+/// Of how many contexts the front of an engine knows what inline calls check.
+pub const MQ_FRONT_CONTEXTS: usize = 16;
+
+/// `mq_handle.slot` and `mq_message.slot` of an entry that was queued in the front.
+pub const MQ_FRONT_SLOT: u32 = u32::MAX - 1;
+
+/// What a message has of what a search compares: its source in the upper half, its tag in the lower.
+#[inline(always)]
+pub(super) const fn bits_of(source: i32, tag: i32) -> u64 {
+    (source.cast_unsigned() as u64) << 32 | tag.cast_unsigned() as u64
+}
+
+/// The bits of the tag that a receive of any tag wants to be 0: any tag is any of 0 and above.
+const CARE_OF_ANY_TAG: u32 = 1 << 31;
+
+/// What a receive wants, and the bits that matter to it.
+#[inline(always)]
+pub(super) const fn wanted_by(source: i32, tag: i32) -> (u64, u64) {
+    let care_of_source = if source == MQ_ANY_SOURCE { 0 } else { u32::MAX };
+    let (tag, care_of_tag) = if tag == MQ_ANY_TAG {
+        (0, CARE_OF_ANY_TAG)
+    } else {
+        (tag, u32::MAX)
+    };
+    let care = (care_of_source as u64) << 32 | care_of_tag as u64;
+    (bits_of(source, tag), care)
+}
+
+/// An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
+///
+/// All words are of one size, and are written and copied as such: a processor that loads what was stored in
+/// smaller pieces waits until all of them are in its cache, longer than a search takes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_parked {
+    /// The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for any.
+    pub bits: u64,
+    /// Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was told of its
+    /// bytes.
+    pub care: u64,
+    /// The context in the lower half, the traffic class in the upper.
+    pub place: u64,
+    /// What the entry's handle holds.
+    pub sequence: u64,
+    /// The caller's receive or message.
+    pub cookie: *mut c_void,
+}
+
+impl mq_parked {
+    pub(super) const NOTHING: Self = Self {
+        bits: 0,
+        care: 0,
+        place: 0,
+        sequence: 0,
+        cookie: ptr::null_mut(),
+    };
+
+    pub(super) const fn source(&self) -> i32 {
+        ((self.bits >> 32) as u32).cast_signed()
+    }
+
+    /// Of a message.
+    pub(super) const fn tag(&self) -> i32 {
+        (self.bits as u32).cast_signed()
+    }
+
+    /// Of a receive.
+    pub(super) const fn tag_or_any(&self) -> i32 {
+        if self.care as u32 == CARE_OF_ANY_TAG {
+            MQ_ANY_TAG
+        } else {
+            self.tag()
+        }
+    }
+
+    pub(super) const fn context(&self) -> u32 {
+        self.place as u32
+    }
+
+    pub(super) const fn traffic_class(&self) -> u32 {
+        (self.place >> 32) as u32
+    }
+}
+
+/// The receives, or the messages, in the front of an engine. Not for callers: `mq_inline.h` uses it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_front_queue {
+    /// The array.
+    pub start: *mut mq_parked,
+    /// The earliest entry; `start` if there is none.
+    pub first: *mut mq_parked,
+    /// Behind the latest entry.
+    pub end: *mut mq_parked,
+    /// Behind the room for entries.
+    pub limit: *mut mq_parked,
+}
+
+impl mq_front_queue {
+    pub(super) const NONE: Self = Self {
+        start: ptr::null_mut(),
+        first: ptr::null_mut(),
+        end: ptr::null_mut(),
+        limit: ptr::null_mut(),
+    };
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        (self.end.addr() - self.first.addr()) / size_of::<mq_parked>()
+    }
+
+    /// Whether there is no room for one more, wherever the entries stand: what [`add`](Self::add) refuses.
+    pub(super) fn is_full(&self) -> bool {
+        self.end == self.limit
+            && self.first.addr() - self.start.addr() < self.limit.addr() - self.first.addr()
+    }
+
+    /// The entries, earliest first.
+    pub(super) fn entries(self) -> impl Iterator<Item = mq_parked> {
+        (0..self.len()).map(move |i| {
+            // SAFETY: `first` and `end` are in the memory of the array, and the entries between them were
+            // written when they were queued.
+            unsafe { self.first.wrapping_add(i).read() }
+        })
+    }
+}
+
+/// What the front of an engine knows of a context. Not for callers: `mq_inline.h` uses it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_known {
+    /// The context; in a place that knows none, one that belongs elsewhere.
+    pub context: u32,
+    /// The last rank of the context.
+    pub last_rank: u32,
+    /// The promises of the context, as in `mq_context_options`.
+    pub promises: u32,
+}
+
+/// The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mq_front {
+    /// Where layouts without a number had their state: says for ever that every inline call has to call.
+    pub older: [u32; 3],
+    /// `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be answered here; else 0.
+    pub open: u32,
+    /// `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
+    pub no_receives: u32,
+    /// `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front; else 0.
+    pub no_messages: u32,
+    /// The sequence number of the next entry.
+    pub sequence: u64,
+    /// The receives.
+    pub receives: mq_front_queue,
+    /// The messages.
+    pub messages: mq_front_queue,
+    /// What is known of contexts; context `c` at `(c ^ c >> 4) % MQ_FRONT_CONTEXTS`.
+    pub known: [mq_known; MQ_FRONT_CONTEXTS],
+}
+
+impl mq_front {
+    /// A front that leaves everything to the queues.
+    pub(crate) const CLOSED: Self = Self {
+        older: [0, u32::MAX, u32::MAX],
+        open: 0,
+        no_receives: 0,
+        no_messages: 0,
+        sequence: 0,
+        receives: mq_front_queue::NONE,
+        messages: mq_front_queue::NONE,
+        known: {
+            let mut known = [NOT_KNOWN; MQ_FRONT_CONTEXTS];
+            let mut place = 0;
+            while place < MQ_FRONT_CONTEXTS {
+                known[place] = not_known(place);
+                place += 1;
+            }
+            known
+        },
+    };
+
+    /// A closed front whose entries are numbered from `sequence`.
+    pub(crate) const fn numbered_from(sequence: u64) -> Self {
+        Self {
+            sequence,
+            ..Self::CLOSED
+        }
+    }
+
+    #[inline(always)]
+    pub(super) const fn known(&self, context: u32) -> Option<&mq_known> {
+        let known = &self.known[place_of(context)];
+        if known.context == context {
+            Some(known)
+        } else {
+            None
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.receives.first == self.receives.end && self.messages.first == self.messages.end
+    }
+}
+
+/// Contexts that are counted, and those whose numbers count in sixteens, have places of their own.
+#[inline(always)]
+pub(super) const fn place_of(context: u32) -> usize {
+    (context ^ context >> 4) as usize % MQ_FRONT_CONTEXTS
+}
+
+const NOT_KNOWN: mq_known = mq_known {
+    context: 0,
+    last_rank: 0,
+    promises: 0,
+};
+
+pub(super) const fn not_known(place: usize) -> mq_known {
+    mq_known {
+        // Of the contexts below `MQ_FRONT_CONTEXTS` each has the place of its number.
+        context: place as u32 ^ 1,
+        ..NOT_KNOWN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+
+    /// Who changes one of these has to raise the number.
+    #[test]
+    fn the_layout_is_that_of_its_number() {
+        let parked = [
+            offset_of!(mq_parked, bits),
+            offset_of!(mq_parked, care),
+            offset_of!(mq_parked, place),
+            offset_of!(mq_parked, sequence),
+            offset_of!(mq_parked, cookie),
+            size_of::<mq_parked>(),
+        ];
+        let queue = [
+            offset_of!(mq_front_queue, start),
+            offset_of!(mq_front_queue, first),
+            offset_of!(mq_front_queue, end),
+            offset_of!(mq_front_queue, limit),
+        ];
+        let known = [
+            offset_of!(mq_known, context),
+            offset_of!(mq_known, last_rank),
+            offset_of!(mq_known, promises),
+            size_of::<mq_known>(),
+        ];
+        let front = [
+            offset_of!(mq_front, sequence),
+            offset_of!(mq_front, receives),
+            offset_of!(mq_front, messages),
+            offset_of!(mq_front, known),
+            size_of::<mq_front>(),
+        ];
+        let constants = (MQ_FRONT_SCAN, MQ_FRONT_CONTEXTS, MQ_FRONT_SLOT);
+        assert_eq!(MQ_FRONT_LAYOUT, 3, "these are the offsets of layout 3");
+        assert_eq!(parked, [0, 8, 16, 24, 32, 40]);
+        assert_eq!(queue, [0, 8, 16, 24]);
+        assert_eq!(known, [0, 4, 8, 12]);
+        assert_eq!(front, [24, 32, 64, 96, 288]);
+        assert_eq!(constants, (48, 16, 0xffff_fffe));
+    }
+
+    /// In every layout, whatever its number.
+    #[test]
+    fn the_state_is_where_all_layouts_look_for_it() {
+        let state = [
+            offset_of!(mq_front, open),
+            offset_of!(mq_front, no_receives),
+            offset_of!(mq_front, no_messages),
+        ];
+        assert_eq!(state, [12, 16, 20]);
+        // `open`, and how many receives and messages are in the queues.
+        assert_eq!(offset_of!(mq_front, older), 0);
+        assert_eq!(mq_front::CLOSED.older, [0, u32::MAX, u32::MAX]);
+    }
+}

@@ -1,0 +1,98 @@
+//! The memory of the arrays of a front.
+
+use core::cell::UnsafeCell;
+
+use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
+use crate::allocator;
+
+/// How many entries a new array has room for, and at most one that was found too short.
+const LEAST_ROOM: usize = 16;
+const MOST_ROOM: usize = 128;
+
+/// How many overflows an array bears after a search that went too far in it, before it gets more room: twice
+/// as many each time, between these.
+const LEAST_PATIENCE: u32 = 8;
+const MOST_PATIENCE: u32 = 1024;
+
+/// The memory of one kind of entries in a front, and how much of it is used.
+///
+/// Entries that leave in about the order in which they came are never looked for far, and a long array keeps all
+/// of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`] moves all of them, at
+/// the worst of times. So a full array gets more room, but one in which that happened is made as short as searches
+/// are, and is given more room only after it has overflowed many times.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    places: Vec<UnsafeCell<mq_parked>>,
+    room: usize,
+    /// How many overflows more change nothing.
+    patience: u32,
+    /// What `patience` was last.
+    longest: u32,
+}
+
+impl Memory {
+    pub(super) fn new() -> Self {
+        Self {
+            places: places(LEAST_ROOM),
+            room: LEAST_ROOM,
+            patience: 0,
+            longest: LEAST_PATIENCE / 2,
+        }
+    }
+
+    /// The array, with nothing in it.
+    pub(super) fn empty(&self) -> mq_front_queue {
+        let start: *mut mq_parked = self.places.as_ptr().cast_mut().cast();
+        mq_front_queue {
+            start,
+            first: start,
+            end: start,
+            limit: start.wrapping_add(self.room),
+        }
+    }
+
+    /// Empties the array whose memory this is, and makes it shorter if it held more than searches look at.
+    pub(super) fn renew(&mut self, array: &mut mq_front_queue) {
+        if array.is_full() {
+            self.patience = self.patience.saturating_sub(1);
+        } else if array.len() > MQ_FRONT_SCAN {
+            self.room = MQ_FRONT_SCAN;
+            self.longest = MOST_PATIENCE.min(2 * self.longest);
+            self.patience = self.longest;
+        }
+        *array = self.empty();
+    }
+
+    /// Gives a full array more room, if it may have more; whether it has. Its entries stay.
+    pub(super) fn grow(&mut self, array: &mut mq_front_queue) -> bool {
+        if !array.is_full() || self.patience > 0 || self.room == MOST_ROOM {
+            return false;
+        }
+        let room = MOST_ROOM.min(4 * self.room);
+        let more = places(room);
+        if allocator::has_refused() {
+            return false;
+        }
+        let entries = *array;
+        for (place, entry) in more.iter().zip(entries.entries()) {
+            // SAFETY: nobody else has the new array.
+            unsafe { *place.get() = entry };
+        }
+        self.places = more;
+        self.room = room;
+        *array = self.empty();
+        array.end = array.start.wrapping_add(entries.len());
+        true
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.places.len() * size_of::<mq_parked>()
+    }
+}
+
+fn places(room: usize) -> Vec<UnsafeCell<mq_parked>> {
+    let places = 0..room;
+    places
+        .map(|_| UnsafeCell::new(mq_parked::NOTHING))
+        .collect()
+}

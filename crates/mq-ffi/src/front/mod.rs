@@ -1,0 +1,191 @@
+//! The front of an engine: the first entries, where `mq_inline.h` finds them without a call.
+//!
+//! While everything that is queued fits here, the inline calls of `mq_inline.h` answer on the spot, in
+//! the time that a caller's own list would take, and the match operations of the interface do the same
+//! ([`steps`]). When it does not, and before any other operation, the entries move into the queues
+//! ([`settle`]), but for those that only count. The front opens again when the queues are empty
+//! ([`reopen`]).
+//!
+//! Receives and messages of all contexts stand in one array each, in order and without gaps, every entry with
+//! its context. Entries join at the end and leave anywhere, so an array is used from the left to
+//! the right; what is left at its right end moves back to the left, and one that runs empty begins there
+//! again. What calls have to check of a context, its size and its promises, is kept for
+//! [`MQ_FRONT_CONTEXTS`] of them; others are answered behind the front.
+
+mod array;
+mod layout;
+mod memory;
+pub(crate) mod steps;
+
+pub use self::layout::{
+    MQ_FRONT_CONTEXTS, MQ_FRONT_LAYOUT, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue,
+    mq_known, mq_parked,
+};
+use self::layout::{not_known, place_of};
+pub(crate) use self::memory::Memory;
+use crate::allocator;
+use crate::matching::Matching;
+use crate::types::{mq_envelope, mq_pattern};
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+
+/// Gives the front of a new engine its memory.
+pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
+    if matching.may_use_front() {
+        matching.front_memory = [Memory::new(), Memory::new()];
+        front.receives = matching.front_memory[0].empty();
+        front.messages = matching.front_memory[1].empty();
+    }
+}
+
+/// What an open front could not answer it may yet, once it knows the context, or has room for one more if the
+/// operation `queues`: whether anything of that was done.
+pub(crate) fn prepare(
+    front: &mut mq_front,
+    matching: &mut Matching,
+    context: u32,
+    queues: bool,
+) -> bool {
+    if front.open == 0 {
+        return false;
+    }
+    if front.known(context).is_none() {
+        learn(front, matching, context);
+        return front.known(context).is_some();
+    }
+    let [receives, messages] = &mut matching.front_memory;
+    queues && receives.grow(&mut front.receives) | messages.grow(&mut front.messages)
+}
+
+/// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has none.
+#[inline(always)]
+pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
+    if front.open != 0 && !front.is_empty() {
+        move_in(front, matching);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn move_in(front: &mut mq_front, matching: &mut Matching) {
+    front.open = 0;
+    // Only an open front can have named entries, and it opens with empty queues: the names given
+    // before are all stale.
+    let mut aliases = core::mem::take(&mut matching.aliases);
+    aliases.clear();
+    for parked in front.receives.entries() {
+        // What the header let in is what the calls would have: it made the same checks.
+        let moved = pattern_of(&parked)
+            .and_then(|pattern| matching.move_in_receive(pattern, parked.cookie));
+        if let Ok(name) = moved {
+            aliases.add_receive(parked.sequence, name);
+        }
+    }
+    for parked in front.messages.entries() {
+        let moved = envelope_of(&parked)
+            .and_then(|envelope| matching.move_in_message(envelope, parked.care, parked.cookie));
+        if let Ok(name) = moved {
+            aliases.add_message(parked.sequence, name);
+        }
+    }
+    matching.aliases = aliases;
+    // What was refused until here came from the system; the operation in progress asks for its own.
+    allocator::has_refused();
+    let [receives, messages] = &mut matching.front_memory;
+    receives.renew(&mut front.receives);
+    messages.renew(&mut front.messages);
+    tell_what_is_behind(front, matching);
+}
+
+fn pattern_of(parked: &mq_parked) -> Result<MpiPattern, core::ffi::c_int> {
+    let pattern = mq_pattern {
+        context: parked.context(),
+        source: parked.source(),
+        tag: parked.tag_or_any(),
+        ignore: 0,
+        traffic_class: parked.traffic_class(),
+    };
+    pattern.read()
+}
+
+fn envelope_of(parked: &mq_parked) -> Result<MpiEnvelope, core::ffi::c_int> {
+    envelope_in(parked).read()
+}
+
+const fn envelope_in(parked: &mq_parked) -> mq_envelope {
+    mq_envelope {
+        context: parked.context(),
+        source: parked.source(),
+        tag: parked.tag(),
+        traffic_class: parked.traffic_class(),
+    }
+}
+
+/// After an operation on `context`: tells the front what is behind it, and opens it if that is nothing.
+pub(crate) fn reopen(front: &mut mq_front, matching: &Matching, context: u32) {
+    if matching.may_use_front() {
+        if front.known(context).is_none() {
+            learn(front, matching, context);
+        }
+        tell(front, matching);
+    }
+}
+
+const fn tell(front: &mut mq_front, matching: &Matching) {
+    tell_what_is_behind(front, matching);
+    front.open = front.no_receives & front.no_messages;
+}
+
+/// [`tell`] after a step of [`plain`](crate::plain), for an engine that may have no front.
+#[cold]
+#[inline(never)]
+pub(crate) fn emptied(front: &mut mq_front, matching: &Matching) {
+    if matching.may_use_front() {
+        tell(front, matching);
+    }
+}
+
+#[inline(always)]
+const fn tell_what_is_behind(front: &mut mq_front, matching: &Matching) {
+    let (posted, unexpected) = matching.lengths();
+    front.no_receives = state(posted == 0);
+    front.no_messages = state(unexpected == 0);
+}
+
+/// A word of the state.
+#[inline(always)]
+const fn state(holds: bool) -> u32 {
+    if holds { MQ_FRONT_LAYOUT } else { 0 }
+}
+
+#[cold]
+fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
+    if let Some((last_rank, promises)) = matching.limits(context) {
+        front.known[place_of(context)] = mq_known {
+            context,
+            last_rank,
+            promises,
+        };
+    }
+}
+
+/// A context goes: what the front knows of it is void.
+pub(crate) fn forget(front: &mut mq_front, context: u32) {
+    if front.known(context).is_some() {
+        front.known[place_of(context)] = not_known(place_of(context));
+    }
+}
+
+/// Before functions of the caller's are called: inline calls of theirs become calls, which are refused.
+pub(crate) fn hide(front: &mut mq_front, matching: &mut Matching) {
+    settle(front, matching);
+    front.open = 0;
+    front.no_receives = 0;
+    front.no_messages = 0;
+}
+
+/// The end of [`hide`].
+pub(crate) const fn show(front: &mut mq_front, matching: &Matching) {
+    if matching.may_use_front() {
+        tell(front, matching);
+    }
+}

@@ -1,0 +1,201 @@
+//! The short ways of the match operations: in the front, and straight to the queues of an engine of which nothing
+//! has to be noted but how a step ended. Each is compiled for itself and takes its arguments in registers; what they
+//! have in common, a call and its checks, costs as much as a short search.
+
+use core::ffi::{c_int, c_void};
+use core::ptr;
+
+use crate::front::{emptied, mq_front, prepare, settle, steps};
+use crate::gate::{Entered, Way, enter, front_of, guard, mq_engine, straight, way};
+use crate::matching::{Matching, Message};
+use crate::operations::InContext;
+use crate::plain::{self, Outputs};
+use crate::status::{MQ_ERR_NULL, MQ_MATCHED, MQ_NONE};
+use crate::types::{mq_envelope, mq_handle, mq_message_handle, mq_pattern};
+use crate::{halves, operations};
+
+/// How a step of posting ended.
+#[inline(always)]
+fn posted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+    if status == MQ_NONE {
+        matching.receive_added();
+        front.no_receives = 0;
+        front.open = 0;
+    } else if matching.message_left() {
+        emptied(front, matching);
+    }
+}
+
+/// How a step of arriving ended.
+#[inline(always)]
+fn arrived(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+    if status == MQ_NONE {
+        matching.message_added();
+        front.no_messages = 0;
+        front.open = 0;
+    } else if matching.receive_left() {
+        emptied(front, matching);
+    }
+}
+
+/// How a step of extracting ended.
+#[inline(always)]
+fn extracted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+    if status == MQ_MATCHED && matching.message_left() {
+        emptied(front, matching);
+    }
+}
+
+/// How a step of delivering ended.
+#[inline(always)]
+fn delivered(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+    if status == MQ_MATCHED && matching.receive_left() {
+        emptied(front, matching);
+    }
+}
+
+/// How a look ended.
+#[inline(always)]
+const fn looked(_: &mut mq_front, _: &mut Matching, _: c_int) {}
+
+/// The front did not answer: whether it is worth asking again.
+///
+/// # Safety
+/// As for [`enter`].
+#[cold]
+#[inline(never)]
+unsafe fn try_again(engine: *mut mq_engine, context: u32, queues: bool) -> bool {
+    let body = |entered: &mut Entered<'_>| {
+        let again = prepare(entered.front, entered.matching, context, queues);
+        Ok(c_int::from(again))
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) == 1 }
+}
+
+macro_rules! ways {
+    ($name:ident($what:ident: $type:ty $(, $arg:ident: $kind:ty)*), queues: $queues:literal,
+     again: $again:path, around: $around:path,
+     $front:ident => $in_front:expr, $queue:ident => $straight:expr, $ended:ident) => {
+        /// The ways of the call of this name.
+        pub(crate) mod $name {
+            use super::*;
+
+            /// In the front, or wherever it is done if not there.
+            ///
+            /// # Safety
+            /// As for the call; [`way`] has just said [`Way::Front`].
+            #[inline(never)]
+            pub(crate) unsafe fn in_front(
+                engine: *mut mq_engine,
+                $what: *const $type,
+                $($arg: $kind),*
+            ) -> c_int {
+                // SAFETY: as required of the caller.
+                let Some($what) = (unsafe { $what.as_ref() }) else {
+                    return MQ_ERR_NULL;
+                };
+                {
+                    // SAFETY: as required of the caller.
+                    let $front = unsafe { front_of(engine) };
+                    // SAFETY: as required of the caller.
+                    if let Some(status) = unsafe { $in_front } {
+                        return status;
+                    }
+                }
+                // SAFETY: as required of the caller.
+                if unsafe { try_again(engine, $what.context(), $queues) } {
+                    // SAFETY: as required of the caller.
+                    return unsafe { $again(engine, $what, $($arg),*) };
+                }
+                // SAFETY: as required of the caller.
+                match unsafe { way(engine, |_| 0) } {
+                    // SAFETY: as required of the caller.
+                    Way::Straight => unsafe { straight(engine, $what, $($arg),*) },
+                    // SAFETY: as required of the caller.
+                    _ => unsafe { $around(engine, $what, $($arg),*) },
+                }
+            }
+
+            /// Straight to the queues.
+            ///
+            /// # Safety
+            /// As for the call; [`way`] has just said [`Way::Straight`].
+            #[inline(never)]
+            pub(crate) unsafe fn straight(
+                engine: *mut mq_engine,
+                $what: *const $type,
+                $($arg: $kind),*
+            ) -> c_int {
+                guard(|| {
+                    // SAFETY: as required of the caller.
+                    let $what = unsafe { $what.as_ref() }.ok_or(MQ_ERR_NULL)?;
+                    // SAFETY: as required of the caller.
+                    let (front, matching) = unsafe { super::straight(engine) }?;
+                    settle(front, matching);
+                    let $queue = matching.engine_mut();
+                    // SAFETY: as required of the caller.
+                    let status = unsafe { $straight }?;
+                    $ended(front, matching, status);
+                    Ok(status)
+                })
+            }
+        }
+    };
+}
+
+ways! {
+    post(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: true,
+    again: crate::mq_post, around: operations::post_around,
+    front => steps::post(front, pattern, receive, handle, Outputs { message, envelope }),
+    engine => plain::post(engine, pattern, receive, handle, Outputs { message, envelope }), posted
+}
+
+ways! {
+    arrive(envelope: mq_envelope, bytes: u64, message: *mut c_void, receive: *mut *mut c_void), queues: true,
+    again: crate::mq_arrive, around: operations::arrive_around,
+    front => steps::arrive(front, envelope, bytes, message, receive),
+    engine => plain::arrive(engine, envelope, Message { cookie: message, bytes }, receive), arrived
+}
+
+ways! {
+    probe(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
+    again: crate::mq_probe, around: operations::probe_around,
+    front => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }),
+    engine => plain::find(engine, pattern, ptr::null_mut(), Outputs { message, envelope }), looked
+}
+
+ways! {
+    extract(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
+    again: crate::mq_extract, around: halves::extract_around,
+    front => steps::extract(front, pattern, Outputs { message, envelope }),
+    engine => plain::extract(engine, pattern, Outputs { message, envelope }), extracted
+}
+
+ways! {
+    find(pattern: mq_pattern, found: *mut mq_message_handle, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
+    again: crate::mq_find, around: halves::find_around,
+    front => steps::find(front, pattern, found, Outputs { message, envelope }),
+    engine => plain::find(engine, pattern, found, Outputs { message, envelope }), looked
+}
+
+ways! {
+    deliver(envelope: mq_envelope, receive: *mut *mut c_void), queues: false,
+    again: crate::mq_deliver, around: halves::deliver_around,
+    front => steps::deliver(front, envelope, receive),
+    engine => plain::deliver(engine, envelope, receive), delivered
+}
+
+ways! {
+    queue_receive(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle), queues: true,
+    again: crate::mq_queue_receive, around: halves::queue_receive_around,
+    front => steps::queue_receive(front, pattern, receive, handle),
+    engine => plain::queue_receive(engine, pattern, receive, handle), posted
+}
+
+ways! {
+    queue_message(envelope: mq_envelope, bytes: u64, message: *mut c_void, queued: *mut mq_message_handle), queues: true,
+    again: crate::mq_queue_message, around: halves::queue_message_around,
+    front => steps::queue_message(front, envelope, bytes, message, queued),
+    engine => plain::queue_message(engine, envelope, Message { cookie: message, bytes }, queued), arrived
+}
