@@ -157,6 +157,8 @@ head_of_table() {
     printf '| %s | %s | %s | --- |\n' --- --- ---
 }
 total() {
+    [ ${#took[@]} -eq 0 ] || printf '%s, ' "${took[@]}"
+    echo "$SECONDS s in all"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }
@@ -206,6 +208,14 @@ replayed() {
     fi
 }
 
+# timed PART: runs a part of a test and says how long it took.
+timed() {
+    local start=$SECONDS
+    "$1"
+    took+=("$1 $((SECONDS - start)) s")
+}
+took=()
+
 # mpi4py's own suite: its last words, and which tests failed, on WHICH with a launcher.
 mpi4py_version=4.1.2
 mpi4py_suite() { # WHICH SECONDS LAUNCHER...
@@ -220,14 +230,15 @@ mpi4py_suite() { # WHICH SECONDS LAUNCHER...
 }
 prepare_mpi4py() {
     [ -f "$work/venv/ready" ] && return
+    # Not optimised: compiling takes minutes otherwise, and it is the library below that is tested.
     say "mpi4py $mpi4py_version, built with stock"
     logged "$work/mpi4py.log" python3 -m venv "$work/venv"
     logged "$work/mpi4py.log" "$work/venv/bin/pip" install --quiet setuptools wheel cython
     (cd "$work" && with stock logged "$work/mpi4py.log" "$work/venv/bin/pip" download --quiet \
         --no-binary :all: --no-deps "mpi4py==$mpi4py_version")
     unpack "$work/mpi4py-$mpi4py_version.tar.gz" "$work/mpi4py"
-    with stock logged "$work/mpi4py.log" env MPICC="$work/stock/bin/mpicc" "$work/venv/bin/pip" install \
-        --quiet "$work/mpi4py-$mpi4py_version.tar.gz"
+    with stock logged "$work/mpi4py.log" env MPICC="$work/stock/bin/mpicc" CFLAGS="-O0 -g0" \
+        "$work/venv/bin/pip" install --quiet "$work/mpi4py-$mpi4py_version.tar.gz"
     touch "$work/venv/ready"
 }
 

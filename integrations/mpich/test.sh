@@ -2,20 +2,38 @@
 # Tests the MPICH that integrations/mpich/build.sh built: stock and ours run the same programs and must end the
 # same; then what only ours can do. Ends with a total, and with 1 if anything differs.
 #
-# usage: integrations/mpich/test.sh [--quick] [PART...]
+# usage: integrations/mpich/test.sh [--quick] [--resume] [PART...]
 #   parts: programs suite mpi4py structures switches; all if none is named
-#   --quick  programs, structures, switches and of the suite the folder topo: about 5 minutes on two cores
+#   of suite, by themselves: pt2pt coll comm topo datatype errors threads
+#   --quick   programs, structures, switches and of the suite the folder topo: about 5 minutes on two cores
+#   --resume  folders of the suite that have been run with as many ranks count as they ended then
 #
-# suite: MPICH's own test/mpi, folders pt2pt coll comm topo datatype errors threads, with at most
-# $MQ_MAX_RANKS ranks a test (4; the folders' own numbers go to 10 and more, which two cores take hours for).
+# suite: MPICH's own test/mpi, those folders, with at most $MQ_MAX_RANKS ranks a test (4; the folders' own numbers
+# go to 10 and more, which two cores take hours for). A test that runs longer than its own limit, or $MPITEST_TIMEOUT
+# seconds (180), has failed.
 # mpi4py 4.1.2 comes from PyPI; its test of symbol coverage fails on both, because both are built without
 # Fortran.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
-parse quick "programs suite mpi4py structures switches" "$@"
-folders=(pt2pt coll comm topo datatype errors threads)
-[ $quick = no ] || folders=(topo)
+all_folders=(pt2pt coll comm topo datatype errors threads)
+parse "quick resume" "programs suite mpi4py structures switches ${all_folders[*]}" "$@"
+usual=("${all_folders[@]}")
+[ $quick = no ] || usual=(topo)
+folders=() others=()
+for part in "${parts[@]}"; do
+    case " ${all_folders[*]} suite " in
+    *" $part "*) folders+=("${part/#suite/${usual[*]}}") ;;
+    *) others+=("$part") ;;
+    esac
+done
+parts=("${others[@]}")
+if [ ${#folders[@]} -gt 0 ]; then
+    parts+=(suite)
+    read -ra folders <<<"${folders[*]}"
+else
+    folders=("${usual[@]}")
+fi
 if [ ${#parts[@]} -eq 0 ]; then
     parts=(programs suite structures switches)
     [ $quick = yes ] || parts+=(mpi4py)
@@ -78,25 +96,43 @@ prepare_suite() {
     cd "$scratch"
 }
 
-# suite_of WHICH FOLDER: the tests that passed and failed, in two files, and how many.
+ranks=${MQ_MAX_RANKS:-4}
+
+# list_of WHICH FOLDER: the file that holds which tests passed and failed; there once all have run.
+list_of() {
+    echo "$work/suite-$1/$2-$ranks.list"
+}
+
+# suite_of WHICH FOLDER: runs a folder's tests; how many passed and failed.
 suite_of() {
-    local tap=$work/suite-$1/$2.tap
+    local tap=$work/suite-$1/$2-$ranks.tap list
+    list=$(list_of "$1" "$2")
     mkdir -p "$work/suite-$1"
+    [ $resume = no ] || [ ! -s "$list" ] || {
+        counts_of "$list"
+        return
+    }
+    rm -f "$list"
     (cd "$work/suite" && with "$1" ./runtests -srcdir="$work/source-stock/test/mpi" -tests=testlist \
-        -testdirs="$2" -maxnp="${MQ_MAX_RANKS:-4}" -mpiexec="$work/$1/bin/mpiexec" -tapfile="$tap") \
-        >"$work/suite-$1/$2.log" 2>&1 || true
-    sed -n 's/^\(ok\|not ok\) *- \([^#]*\).*/\1 \2/p' "$tap" | sed 's/ *$//' | sort >"$work/suite-$1/$2.list"
-    echo "$(grep -c '^ok' "$work/suite-$1/$2.list") ok, $(grep -c '^not' "$work/suite-$1/$2.list") not ok"
+        -testdirs="$2" -maxnp="$ranks" -mpiexec="$work/$1/bin/mpiexec" -tapfile="$tap") \
+        >"$work/suite-$1/$2-$ranks.log" 2>&1 || true
+    sed -n 's/^\(ok\|not ok\) *- \([^#]*\).*/\1 \2/p' "$tap" | sed 's/ *$//' | sort >"$list.part"
+    mv "$list.part" "$list"
+    counts_of "$list"
+}
+
+counts_of() {
+    echo "$(grep -c '^ok' "$1") ok, $(grep -c '^not' "$1") not ok"
 }
 
 suite() {
     prepare_suite
     for folder in "${folders[@]}"; do
-        row "test/mpi/$folder" "$(suite_of stock "$folder")" "$(suite_of ours "$folder")"
-        if ! diff "$work/suite-stock/$folder.list" "$work/suite-ours/$folder.list" >"$folder.diff"; then
+        row "test/mpi/$folder, $ranks ranks" "$(suite_of stock "$folder")" "$(suite_of ours "$folder")"
+        if ! diff "$(list_of stock "$folder")" "$(list_of ours "$folder")" >"$folder.diff"; then
             row "test/mpi/$folder, by test" "" "$(wc -l <"$folder.diff") lines differ"
             cat "$folder.diff"
-        elif grep '^not' "$work/suite-stock/$folder.list" >cannot; then
+        elif grep '^not' "$(list_of stock "$folder")" >cannot; then
             sed 's/^not ok/  cannot run here, on stock either:/' cannot
         fi
     done
@@ -131,6 +167,6 @@ switches() {
 
 head_of_table "MPICH 4.0.2"
 for part in "${parts[@]}"; do
-    $part
+    timed "$part"
 done
 total
