@@ -202,10 +202,65 @@ static void run(uint64_t seed, const char *structure)
             exit(2);
 }
 
+/* How many receives stand in the front. */
+static long in_front(const mq_engine *engine)
+{
+    const mq_front *front = (const mq_front *) engine;
+    return (long) (front->receives.end - front->receives.first);
+}
+
+static void want(int holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "not so: %s\n", what);
+        exit(1);
+    }
+}
+
+/* Posts `count` receives and matches them, in the order they came or in reverse; how many stood in the front. */
+static long window(mq_engine *engine, int count, int reverse)
+{
+    static char receives[200];
+    long stood;
+    for (int i = 0; i < count; i++) {
+        mq_pattern pattern = {.source = 1, .tag = i};
+        want(mq_inline_post(engine, &pattern, &receives[i], NULL, NULL, NULL) == MQ_NONE, "a receive is queued");
+    }
+    stood = in_front(engine);
+    for (int i = 0; i < count; i++) {
+        int tag = reverse ? count - 1 - i : i;
+        mq_envelope envelope = {.source = 1, .tag = tag};
+        void *receive;
+        want(mq_inline_arrive(engine, &envelope, 8, NULL, &receive) == MQ_MATCHED && receive == &receives[tag],
+             "a message takes its receive");
+    }
+    return stood;
+}
+
+/* The front has room for what is taken in order, and is cut to what searches look at where that is not so. */
+static void sizes(void)
+{
+    mq_context_options options = {.size = 4};
+    mq_engine *engine;
+    if (mq_engine_new(NULL, &engine) != MQ_NONE || mq_context_create(engine, 0, &options) != MQ_NONE)
+        exit(2);
+    want(window(engine, 10, 0) == 10, "few receives are in the front");
+    want(window(engine, 128, 0) == 128, "so are many, where it grows");
+    want(window(engine, 128, 0) == 128, "again");
+    want(window(engine, 129, 0) == 0, "more are in the queues");
+    want(window(engine, MQ_FRONT_SCAN, 1) == MQ_FRONT_SCAN, "in reverse what a search looks at is in the front");
+    want(window(engine, 60, 1) == 60, "nobody knows the order of a window before");
+    want(window(engine, 60, 1) == 0, "now the front is shorter");
+    want(window(engine, MQ_FRONT_SCAN, 1) == MQ_FRONT_SCAN, "and long enough for searches");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 int main(void)
 {
     const char *name;
     uint64_t seeds = 0;
+    sizes();
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
         for (uint64_t seed = 0; seed < 12; seed++, seeds++)
             run(seed * 31 + i, name);
