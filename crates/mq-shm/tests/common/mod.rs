@@ -106,6 +106,7 @@ struct Peer {
     part: Vec<u8>,
     pulling: Option<Pull>,
     bulk: Vec<u8>,
+    refused: bool,
 }
 
 /// A large message that comes through a ring, but for its first bytes.
@@ -121,6 +122,17 @@ struct Pull {
 pub(crate) struct Heard {
     pub(crate) messages: u64,
     pub(crate) gone: Option<Gone>,
+    /// The kernel did not let this process read the other's memory.
+    pub(crate) refused: bool,
+}
+
+/// Sleeps until something comes, or for a short time, whatever there is to do: the patience of [`options`] has an end
+/// at the fifth look.
+fn nap(endpoint: &mut Endpoint) {
+    let mut idle = Idle::default();
+    for _ in 0..5 {
+        endpoint.rest(&mut idle).unwrap();
+    }
 }
 
 /// Sends `count` messages to each other process and receives as many, as long as they live.
@@ -131,6 +143,7 @@ pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
     endpoint.want(None).unwrap();
     let mut idle = Idle::default();
     let mut looked = Instant::now();
+    let mut moves = 0_u32;
     loop {
         let mut moved = hear(endpoint, &mut peers);
         let mut done = true;
@@ -149,11 +162,17 @@ pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
                 .map(|peer| Heard {
                     messages: peer.received,
                     gone: peer.gone,
+                    refused: peer.refused,
                 })
                 .collect();
         }
         if moved {
             idle.reset();
+            // On a busy machine there is always something to do.
+            moves += 1;
+            if moves.is_multiple_of(8) {
+                nap(endpoint);
+            }
         } else {
             endpoint.rest(&mut idle).unwrap();
         }
@@ -172,6 +191,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
             *peer = Peer {
                 received: peer.received,
                 gone: Some(how),
+                refused: peer.refused,
                 ..Peer::default()
             };
             return true;
@@ -205,6 +225,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
             match endpoint.read(from, remote, &mut peer.bulk).unwrap() {
                 Copied::All => received_large(peer),
                 Copied::Refused(done) => {
+                    peer.refused = true;
                     peer.answers.push(([done as u64, NO_COPY], Vec::new()));
                     peer.pulling = Some(Pull {
                         ring: None,
