@@ -3,6 +3,7 @@
 //! ```text
 //! header     one page: magic, version, the sizes below
 //! places     one a process: who it is, whether it sleeps, its receive queue, its returned cells
+//! holders    a table a process: who may have something of it
 //! cells      each process's own, side by side
 //! fastboxes  one an ordered pair, at a place that its two numbers give
 //! rings      some a process, for large messages
@@ -14,6 +15,7 @@
 
 use crate::cell::Cell;
 use crate::error::ShmError;
+use crate::estate::HOLDERS;
 use crate::fastbox::FastBox;
 use crate::index::{CellId, Process};
 use crate::large::ring::Ring;
@@ -109,9 +111,20 @@ impl Geometry {
     }
 
     #[inline]
+    const fn holders_at(&self) -> usize {
+        self.places() + self.processes as usize * size_of::<Place>()
+    }
+
+    /// Words of a process's table of holders.
+    #[inline]
+    pub(crate) const fn holder_words(&self) -> u32 {
+        self.processes.div_ceil(HOLDERS)
+    }
+
+    #[inline]
     const fn cells_at(&self) -> usize {
-        let places = self.places() + self.processes as usize * size_of::<Place>();
-        places.next_multiple_of(PAGE)
+        let tables = self.processes as usize * self.holder_words() as usize * size_of::<u64>();
+        (self.holders_at() + tables).next_multiple_of(PAGE)
     }
 
     #[inline]
@@ -129,6 +142,13 @@ impl Geometry {
     #[inline]
     pub(crate) const fn place(&self, process: Process) -> usize {
         self.places() + process.index() * size_of::<Place>()
+    }
+
+    /// Where a word of a process's table of holders is.
+    #[inline]
+    pub(crate) const fn holders(&self, owner: Process, word: u32) -> usize {
+        let word = owner.index() * self.holder_words() as usize + word as usize;
+        self.holders_at() + word * size_of::<u64>()
     }
 
     /// Where a cell begins.

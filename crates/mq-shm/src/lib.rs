@@ -32,6 +32,7 @@ pub mod channel;
 mod copy;
 pub mod endpoint;
 mod error;
+mod estate;
 pub mod fastbox;
 mod index;
 pub mod large;
@@ -57,4 +58,4 @@ pub use large::{Pulled, Pushed, RingId};
 pub use layout::Geometry;
 pub use segment::{Heap, Mapped};
 #[cfg(feature = "steps")]
-pub use steps::STEPS;
+pub use steps::{STEPS, at_step};

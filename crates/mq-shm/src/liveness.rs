@@ -102,6 +102,17 @@ pub(crate) fn left(place: &Place, how: Gone) {
     place.state.store(state as u32, Ordering::Release);
 }
 
+/// Whether a process has joined, and its entry is complete.
+#[cfg(all(loom, test))]
+pub(crate) fn has_joined(place: &Place) -> bool {
+    State::of(place) == State::Joined
+}
+
+/// Whether a process is known to have ended.
+pub(crate) fn has_ended(place: &Place) -> bool {
+    matches!(State::of(place), State::Left | State::Died)
+}
+
 /// Says that a process has died, unless it has left.
 pub(crate) fn ended(place: &Place) {
     if State::of(place) != State::Left {

@@ -21,6 +21,8 @@ pub(crate) struct Place {
     /// A random word of its own memory, for others to try whether they can read that, and where it is.
     pub(crate) token: AtomicU64,
     pub(crate) token_at: AtomicU64,
+    /// Who gives back the memory of the process once it has ended: see `estate`.
+    pub(crate) heir: AtomicU32,
     pub(crate) queue: Line<Chain>,
     pub(crate) returns: Line<Chain>,
 }

@@ -22,6 +22,8 @@ steps! {
     Joining,
     /// A process has joined.
     Joined,
+    /// A process has noted that another may have something of it, and has sent it nothing.
+    Noted,
     /// A cell is out of the pool, empty.
     CellTaken,
     /// A cell is filled and not yet in the queue.
@@ -60,6 +62,14 @@ steps! {
     Copied,
     /// The process has said that it sleeps, and does not sleep yet.
     Sleeping,
+    /// Everything from a process that has ended is received, and the note of that still stands.
+    Buried,
+    /// The note is struck out.
+    StruckOut,
+    /// The memory of a process that has ended is this one's to give back.
+    Inherited,
+    /// It is given back, and nobody knows.
+    GivenBack,
     /// A process has said that it leaves.
     Left,
 }
@@ -68,6 +78,8 @@ steps! {
 #[inline(always)]
 pub(crate) fn step(_step: Step) {}
 
+#[cfg(feature = "steps")]
+pub use counted::at_step;
 #[cfg(feature = "steps")]
 pub(crate) use counted::step;
 
@@ -98,10 +110,19 @@ mod counted {
     }
 
     pub(crate) fn step(step: Step) {
+        at_step(&format!("{step:?}"));
+    }
+
+    /// A process comes to a step of this name, which a crate that builds on this one has, and kills itself if
+    /// `MQ_DIE` says so.
+    ///
+    /// # Panics
+    /// If `MQ_DIE` can not be read.
+    pub fn at_step(step: &str) {
         let Some(death) = DEATH.get_or_init(planned) else {
             return;
         };
-        if death.step == format!("{step:?}") && death.times.fetch_sub(1, Ordering::Relaxed) == 1 {
+        if death.step == step && death.times.fetch_sub(1, Ordering::Relaxed) == 1 {
             let me = rustix::process::getpid();
             rustix::process::kill_process(me, rustix::process::Signal::KILL).expect("to die");
             loop {

@@ -49,7 +49,7 @@ fn a_segment_of_another_version_or_length_is_refused() {
     short.write_all(&head).unwrap();
     let error = opened(&short).unwrap_err().to_string();
     assert!(
-        error.starts_with("the file has layout version 2, this program has 1"),
+        error.starts_with("the file has layout version 3, this program has 2"),
         "{error}"
     );
 }

@@ -9,12 +9,14 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use mq_shm::liveness::Gone;
-use mq_shm::{Endpoint, Geometry, Mapped, Options, Policy, Process, STEPS};
+use mq_shm::{Endpoint, Geometry, Mapped, Options, Policy, Process, STEPS, Sent};
 use rand::RngExt;
 
 const COUNT: u64 = 60;
 const VICTIM: u32 = 1;
 const KILLED: i32 = 9;
+/// Steps that come after another's end.
+const ESTATE: [&str; 4] = ["Buried", "StruckOut", "Inherited", "GivenBack"];
 
 fn options() -> Options {
     // Whether it reads another's memory is for each process to say: those that do not take the ring.
@@ -39,13 +41,19 @@ fn survive(endpoint: &mut Endpoint) {
         }
     }
     // Those with the dead have come back, and those with the living do.
-    let patience = Instant::now() + Duration::from_secs(20);
-    while endpoint.cells_out().unwrap() > 0 {
-        assert!(
-            Instant::now() < patience,
-            "{} cells are lost",
-            endpoint.cells_out().unwrap()
-        );
+    wait_until(endpoint, "all cells are back", |endpoint| {
+        endpoint.cells_out().unwrap() == 0
+    });
+    wait_until(endpoint, "what the victim had is given back", |endpoint| {
+        endpoint.memory().is_given_back(Process(VICTIM)).unwrap()
+    });
+}
+
+/// Goes on, with nothing more to say, until something is so.
+fn wait_until(endpoint: &mut Endpoint, what: &str, is_so: impl Fn(&mut Endpoint) -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !is_so(endpoint) {
+        assert!(Instant::now() < patience, "never: {what}");
         endpoint.check_peers().unwrap();
         endpoint.poll().unwrap();
         std::thread::yield_now();
@@ -58,6 +66,7 @@ const REFUSED: i32 = 77;
 /// Three processes talk; `end` sees to the death of one. How the victim ended.
 fn with_victim(test: &str, settings: &[(&str, &str)], end: impl FnOnce(&mut Child)) -> ExitStatus {
     let segment = Mapped::create(Geometry::with_cells(3, 8).unwrap()).unwrap();
+    let fresh = segment.committed().unwrap();
     let mut victim = common::spawn(&segment, test, VICTIM, settings);
     let mut other = common::spawn(&segment, test, 2, &[]);
     let file = segment.file().try_clone_to_owned().unwrap();
@@ -74,6 +83,7 @@ fn with_victim(test: &str, settings: &[(&str, &str)], end: impl FnOnce(&mut Chil
         other.wait().unwrap().success(),
         "the other survivor goes on"
     );
+    assert_eq!(segment.committed().unwrap(), fresh, "memory is lost");
     ended
 }
 
@@ -100,7 +110,7 @@ fn at_every_step() {
     if take_part() {
         return;
     }
-    for step in STEPS {
+    for step in STEPS.iter().filter(|step| !ESTATE.contains(step)) {
         for times in [1, 2, 7] {
             let plan = format!("{step}:{times}");
             let mut settings = vec![("MQ_DIE", plan.as_str())];
@@ -119,6 +129,110 @@ fn at_every_step() {
                 assert_eq!(signal, Some(KILLED), "the victim was to die at {plan}");
             }
         }
+    }
+}
+
+/// The steps of giving memory back, which come after another's end: the victim is the only one that has something of
+/// a process that has left, and dies over its estate.
+#[test]
+fn over_an_estate() {
+    common::watchdog(200);
+    if let Some(mut endpoint) = common::spawned(options()) {
+        if endpoint.me().0 == VICTIM {
+            let sent = endpoint.try_send(Process(0), [0, 0], b"mine", 0);
+            assert_eq!(sent.unwrap(), Sent::Whole);
+            wait_until(&mut endpoint, "the other has left", |endpoint| {
+                endpoint.gone(Process(2)).is_some()
+            });
+            // To the end of the last message, and beyond.
+            for _ in 0..9 {
+                endpoint.poll().unwrap();
+                endpoint.check_peers().unwrap();
+            }
+        } else {
+            let sent = endpoint.try_send(Process(VICTIM), [0, 0], b"all I have", 0);
+            assert_eq!(sent.unwrap(), Sent::Whole);
+        }
+        drop(endpoint);
+        std::process::exit(0);
+    }
+    for step in ESTATE {
+        let segment = Mapped::create(Geometry::with_cells(3, 8).unwrap()).unwrap();
+        let fresh = segment.committed().unwrap();
+        let file = segment.file().try_clone_to_owned().unwrap();
+        let memory = Mapped::open(file, "a copy").unwrap();
+        let mut endpoint = Endpoint::join(memory, Process(0), options()).unwrap();
+        endpoint.want(None).unwrap();
+        let mut victim = common::spawn(&segment, "over_an_estate", VICTIM, &[("MQ_DIE", step)]);
+        let mut other = common::spawn(&segment, "over_an_estate", 2, &[]);
+        assert!(other.wait().unwrap().success());
+        assert_eq!(victim.wait().unwrap().signal(), Some(KILLED), "at {step}");
+        wait_until(&mut endpoint, "all is given back", |endpoint| {
+            let memory = endpoint.memory();
+            [1, 2]
+                .into_iter()
+                .all(|other| memory.is_given_back(Process(other)).unwrap())
+        });
+        drop(endpoint);
+        assert_eq!(
+            segment.committed().unwrap(),
+            fresh,
+            "memory is lost at {step}"
+        );
+    }
+}
+
+/// Eleven of twelve die, each at another step, while all talk to all. When the last has heard of it, nothing of theirs is
+/// left, and when it leaves, nothing at all.
+#[test]
+fn many_at_once() {
+    const PROCESSES: u32 = 12;
+    common::watchdog(200);
+    if let Some(mut endpoint) = common::spawned(options()) {
+        common::talk(&mut endpoint, COUNT);
+        drop(endpoint);
+        std::process::exit(0);
+    }
+    for round in 0..4 {
+        let segment = Mapped::create(Geometry::with_cells(PROCESSES, 8).unwrap()).unwrap();
+        let fresh = segment.committed().unwrap();
+        let victims: Vec<Child> = (1..PROCESSES)
+            .map(|me| {
+                let step = STEPS[(me + round * 7) as usize % STEPS.len()];
+                let plan = format!("{step}:{}", 1 + me % 3);
+                common::spawn(&segment, "many_at_once", me, &[("MQ_DIE", plan.as_str())])
+            })
+            .collect();
+        let file = segment.file().try_clone_to_owned().unwrap();
+        let memory = Mapped::open(file, "a copy").unwrap();
+        let survivor = std::thread::spawn(move || {
+            let mut endpoint = Endpoint::join(memory, Process(0), options()).unwrap();
+            for (from, heard) in (0..).zip(common::talk(&mut endpoint, COUNT)) {
+                let all = heard.messages == COUNT;
+                assert!(
+                    from == 0 || all || heard.gone.is_some(),
+                    "{from}: {heard:?}"
+                );
+            }
+            wait_until(&mut endpoint, "all is given back", |endpoint| {
+                let memory = endpoint.memory();
+                (1..PROCESSES).all(|other| memory.is_given_back(Process(other)).unwrap())
+            });
+        });
+        // One that ended before it joined is known to its launcher only, and the others wait for it.
+        let mut running: Vec<(u32, Child)> = (1..).zip(victims).collect();
+        while !running.is_empty() {
+            running.retain_mut(|(me, victim)| {
+                let ended = victim.try_wait().unwrap().is_some();
+                if ended {
+                    segment.ended(Process(*me)).unwrap();
+                }
+                !ended
+            });
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        survivor.join().expect("the survivor goes on");
+        assert_eq!(segment.committed().unwrap(), fresh, "memory is lost");
     }
 }
 

@@ -118,3 +118,37 @@ fn the_memory_of_a_box_goes_with_its_pair() {
     ));
     assert_eq!(survivor.memory().committed().unwrap(), before - 4 * KIB);
 }
+
+#[test]
+fn what_processes_leave_is_given_back_when_all_have_received_it() {
+    let mut members = members(4, Policy::PerPeer);
+    let fresh = members[0].memory().committed().unwrap();
+    for from in [2, 3] {
+        for to in [0, 1] {
+            exchange(&mut members, from, to);
+        }
+        assert!(members[from].take_ring(Process(0)).unwrap().is_some());
+    }
+    let sent = members[3].try_send(Process(0), [0, 0], b"the last", 0);
+    assert_eq!(sent.unwrap(), Sent::Whole);
+    members.truncate(2);
+    for me in [0, 1] {
+        for ended in [2, 3] {
+            assert!(!members[me].memory().is_given_back(Process(ended)).unwrap());
+        }
+        assert_eq!(members[me].check_peers().unwrap(), 2);
+        let (mut messages, mut gone) = (0, 0);
+        while let Some(arrival) = members[me].poll().unwrap() {
+            match arrival {
+                Arrival::Message(_) => messages += 1,
+                Arrival::Gone(..) => gone += 1,
+            }
+        }
+        assert_eq!(gone, 2);
+        assert!(messages >= 1 - me, "the last message arrives");
+        members[me].check_peers().unwrap();
+    }
+    assert!(members[0].memory().is_given_back(Process(2)).unwrap());
+    assert!(members[0].memory().is_given_back(Process(3)).unwrap());
+    assert_eq!(members[1].memory().committed().unwrap(), fresh);
+}

@@ -191,8 +191,12 @@ impl<M: Memory> Endpoint<M> {
     /// Empties the buffers of a ring of `from` that are full into `into`, from byte `done` on; `first` is the number
     /// with which the transfer's buffers begin, and `skipped` how many bytes `into` had before it.
     ///
+    /// What a process that has ended had put into a ring can be pulled until the next
+    /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after that was reported.
+    ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not; [`ShmError::Gone`] if the sender
+    /// has ended and its memory is given up.
     pub fn pull(
         &mut self,
         from: Process,
@@ -207,6 +211,12 @@ impl<M: Memory> Endpoint<M> {
             return Err(ShmError::Corrupt {
                 what: "the number of a ring",
                 process: from.0,
+            });
+        }
+        if let (true, Some(how)) = (self.peers[from.index()].struck_out, self.gone(from)) {
+            return Err(ShmError::Gone {
+                process: from.0,
+                how,
             });
         }
         let shared: &Ring = self.memory.ring(from, ring.0);

@@ -33,6 +33,7 @@ pub use send::Sent;
 use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
 use crate::error::ShmError;
+use crate::estate;
 use crate::index::{CellId, Process};
 use crate::layout::Geometry;
 use crate::liveness::{self, Gone, Watch};
@@ -101,6 +102,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<(Process, Gone)>,
+    /// Those of which this was reported, and whose memory this process may still look into.
+    buried: Vec<Process>,
     rings: large::Rings,
     /// A word for others to try whether they can read this process's memory.
     _token: Box<u64>,
@@ -149,6 +152,7 @@ impl<M: Memory> Endpoint<M> {
             turn: 0,
             watch: Watch::new(processes),
             ending: Vec::new(),
+            buried: Vec::new(),
             rings: large::Rings::default(),
             _token: token,
             memory,
@@ -264,12 +268,19 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.
     pub fn check_peers(&mut self) -> Result<usize, ShmError> {
+        self.strike_out();
         let mut found = 0;
         for number in 0..self.peers.len() {
             let process = Process(number as u32);
             let peer = &self.peers[number];
-            let concerns = peer.met || self.wanted_from_any > 0;
-            if process == self.me || peer.gone.is_some() || !concerns {
+            if process == self.me || peer.gone.is_some() {
+                continue;
+            }
+            // One that was about to send something is noted, and nothing else is known of it.
+            let concerns = peer.met
+                || self.wanted_from_any > 0
+                || estate::is_noted(&self.memory, process, self.me);
+            if !concerns {
                 continue;
             }
             if let Some(how) = self.watch.gone(process, &peer.place) {
@@ -278,7 +289,25 @@ impl<M: Memory> Endpoint<M> {
                 found += 1;
             }
         }
+        if found > 0 {
+            // They may have been the last that had something of others.
+            estate::settle(&self.memory, Some(self.me));
+        }
         Ok(found)
+    }
+
+    /// Gives up what it had of processes that have ended.
+    fn strike_out(&mut self) {
+        if self.buried.is_empty() {
+            return;
+        }
+        for process in self.buried.drain(..) {
+            self.peers[process.index()].struck_out = true;
+            step(Step::Buried);
+            estate::strike_out(&self.memory, process, self.me);
+            step(Step::StruckOut);
+        }
+        estate::settle(&self.memory, Some(self.me));
     }
 
     /// Cells of this process that are on their way, or with a receiver.
@@ -316,6 +345,7 @@ impl<M: Memory> Endpoint<M> {
             self.open.retain(|&open| open != process);
             self.wanted.retain(|&wanted| wanted != process);
         }
+        self.buried.push(process);
         Ok(())
     }
 }
@@ -329,6 +359,7 @@ impl<M: Memory> Drop for Endpoint<M> {
         };
         liveness::left(&self.place, how);
         step(Step::Left);
+        estate::settle(&self.memory, Some(self.me));
         for peer in self.peers.iter().filter(|peer| peer.met) {
             wait::wake(&peer.place, self.fences);
         }

@@ -33,6 +33,10 @@ pub(super) struct Peer {
     pub(super) no_box: bool,
     /// There has been, or is to be, a message between the two.
     pub(super) met: bool,
+    /// It is noted that it may have something of this process's.
+    pub(super) noted: bool,
+    /// It has ended, and what it had may be given back.
+    pub(super) struck_out: bool,
     pub(super) reading: Reading,
     pub(super) gone: Option<Gone>,
 }
@@ -49,6 +53,8 @@ impl Peer {
             wanted: 0,
             no_box: false,
             met: false,
+            noted: false,
+            struck_out: false,
             reading: Reading::default(),
             gone: None,
         }

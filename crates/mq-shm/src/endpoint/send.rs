@@ -10,6 +10,7 @@ use crate::channel::Policy;
 use crate::copy::copy;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
+use crate::estate;
 use crate::fastbox::{BOX_PAYLOAD, Outlet, Stamp};
 use crate::index::{CellId, Process};
 use crate::part::Found;
@@ -92,7 +93,9 @@ impl<M: Memory> Endpoint<M> {
         if let Some(how) = self.peers[to.index()].gone {
             return Err(ShmError::Gone { process: to.0, how });
         }
-        self.peers[to.index()].met = true;
+        if !self.peers[to.index()].noted {
+            self.introduce(to);
+        }
         loop {
             let Some(cell) = self.cell_for(to)? else {
                 self.counters.full += 1;
@@ -134,6 +137,16 @@ impl<M: Memory> Endpoint<M> {
             }
         }
         self.pool.take(&self.memory, to, tuning, &mut self.counters)
+    }
+
+    /// Before the first message to a process.
+    #[cold]
+    fn introduce(&mut self, to: Process) {
+        estate::note(&self.memory, self.me, to);
+        step(Step::Noted);
+        let peer = &mut self.peers[to.index()];
+        peer.noted = true;
+        peer.met = true;
     }
 
     /// Whether the next cell to `to` announces a fastbox, which is there then.

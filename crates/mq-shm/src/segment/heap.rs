@@ -11,6 +11,7 @@ use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
 use crate::segment::{Memory, Part};
+use crate::sync::AtomicU64;
 
 /// A segment for threads of one process, for tests and for the model checker.
 ///
@@ -18,9 +19,13 @@ use crate::segment::{Memory, Part};
 pub struct Heap {
     geometry: Geometry,
     places: Vec<Place>,
+    holders: Vec<AtomicU64>,
     cells: Vec<Cell>,
     boxes: Vec<FastBox>,
     rings: Vec<Ring>,
+    /// Whose cells were given back, in order.
+    #[cfg(all(loom, test))]
+    given_back: loom::sync::Mutex<Vec<Process>>,
 }
 
 impl core::fmt::Debug for Heap {
@@ -42,10 +47,21 @@ impl Heap {
         Arc::new(Self {
             geometry,
             places: many(processes),
+            holders: many(processes * geometry.holder_words()),
             cells: many(geometry.all_cells()),
             boxes: many(processes * processes),
             rings: many(processes * RINGS),
+            #[cfg(all(loom, test))]
+            given_back: loom::sync::Mutex::new(Vec::new()),
         })
+    }
+}
+
+#[cfg(all(loom, test))]
+impl Heap {
+    /// Whose cells were given back, in order.
+    pub(crate) fn given_back(&self) -> Vec<Process> {
+        self.given_back.lock().unwrap().clone()
     }
 }
 
@@ -69,6 +85,10 @@ impl Memory for Arc<Heap> {
         &self.places[process.index()]
     }
 
+    fn holders(&self, owner: Process, word: u32) -> &AtomicU64 {
+        &self.holders[(owner.0 * self.geometry.holder_words() + word) as usize]
+    }
+
     fn cell(&self, cell: CellId) -> &Cell {
         &self.cells[cell.index()]
     }
@@ -85,5 +105,21 @@ impl Memory for Arc<Heap> {
         Ok(())
     }
 
+    #[cfg(not(all(loom, test)))]
     fn discard(&self, _part: Part) {}
+
+    /// What is given back is written to: the model fails if somebody still reads it. Two do so one after the other, as
+    /// in the kernel.
+    #[cfg(all(loom, test))]
+    fn discard(&self, part: Part) {
+        if let Part::Cells(owner, first, count) = part {
+            let mut given_back = self.given_back.lock().unwrap();
+            for number in first..first + count {
+                let cell = self.cell(CellId::of(&self.geometry, owner, number));
+                // SAFETY: any bytes are a cell's content; that nobody else touches it is what the model shows.
+                cell.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
+            }
+            given_back.push(owner);
+        }
+    }
 }

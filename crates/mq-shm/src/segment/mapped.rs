@@ -24,6 +24,7 @@ use rustix::shm;
 
 use crate::cell::Cell;
 use crate::error::ShmError;
+use crate::estate;
 use crate::fastbox::FastBox;
 use crate::index::{CellId, Process};
 use crate::large::ring::Ring;
@@ -31,6 +32,7 @@ use crate::layout::{Geometry, PAGE};
 use crate::liveness;
 use crate::place::Place;
 use crate::segment::{Memory, Part, header};
+use crate::sync::AtomicU64;
 
 /// A segment in a memory file.
 #[derive(Debug)]
@@ -189,7 +191,18 @@ impl Mapped {
     pub fn ended(&self, process: Process) -> Result<(), ShmError> {
         self.geometry.check(process)?;
         liveness::ended(self.place(process));
+        estate::settle(self, None);
         Ok(())
+    }
+
+    /// Whether the memory that a process had for its messages has been given back to the system. It is once the
+    /// process has ended and all others have received what it had sent them, or have ended too.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`].
+    pub fn is_given_back(&self, process: Process) -> Result<bool, ShmError> {
+        self.geometry.check(process)?;
+        Ok(estate::is_given_back(self.place(process)))
     }
 
     /// Bytes of memory behind the segment at present, the header's included.
@@ -267,6 +280,11 @@ impl Memory for Mapped {
     #[inline]
     fn place(&self, process: Process) -> &Place {
         self.at(self.geometry.place(process))
+    }
+
+    #[inline]
+    fn holders(&self, owner: Process, word: u32) -> &AtomicU64 {
+        self.at(self.geometry.holders(owner, word))
     }
 
     #[inline]

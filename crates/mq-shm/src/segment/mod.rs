@@ -15,8 +15,9 @@ use crate::error::ShmError;
 use crate::fastbox::FastBox;
 use crate::index::{CellId, Process};
 use crate::large::ring::Ring;
-use crate::layout::Geometry;
+use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
+use crate::sync::AtomicU64;
 
 /// Where the parts of a segment are. Implemented by [`Mapped`] and [`Heap`] only.
 #[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
@@ -28,6 +29,9 @@ pub trait Memory: sealed::Sealed {
     fn pid(&self) -> u32;
     #[doc(hidden)]
     fn place(&self, process: Process) -> &Place;
+    /// A word of a process's table of holders.
+    #[doc(hidden)]
+    fn holders(&self, owner: Process, word: u32) -> &AtomicU64;
     #[doc(hidden)]
     fn cell(&self, cell: CellId) -> &Cell;
     #[doc(hidden)]
@@ -37,7 +41,7 @@ pub trait Memory: sealed::Sealed {
     /// Makes sure that there is memory behind a part, so that touching it can not fail.
     #[doc(hidden)]
     fn commit(&self, part: Part) -> Result<(), ShmError>;
-    /// Gives the memory behind a part back. Its content becomes zero.
+    /// Gives the memory behind a part back. Nobody looks into it any more.
     #[doc(hidden)]
     fn discard(&self, part: Part);
 }
@@ -49,8 +53,12 @@ pub(crate) enum Part {
     Cells(Process, u32, u32),
     /// The box of an ordered pair.
     FastBox(Process, Process),
+    /// The boxes from a process to all others.
+    FastBoxes(Process),
     /// A ring of a process.
     Ring(Process, u32),
+    /// All rings of a process.
+    Rings(Process),
 }
 
 impl Part {
@@ -62,7 +70,12 @@ impl Part {
                 count as usize * size_of::<Cell>(),
             ),
             Self::FastBox(from, to) => (geometry.fastbox(from, to), size_of::<FastBox>()),
+            Self::FastBoxes(from) => (
+                geometry.fastbox(from, Process(0)),
+                geometry.processes() as usize * size_of::<FastBox>(),
+            ),
             Self::Ring(owner, number) => (geometry.ring(owner, number), size_of::<Ring>()),
+            Self::Rings(owner) => (geometry.ring(owner, 0), RINGS as usize * size_of::<Ring>()),
         }
     }
 
@@ -70,8 +83,8 @@ impl Part {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Cells(..) => "message cells",
-            Self::FastBox(..) => "a fastbox",
-            Self::Ring(..) => "a ring for large messages",
+            Self::FastBox(..) | Self::FastBoxes(..) => "a fastbox",
+            Self::Ring(..) | Self::Rings(..) => "a ring for large messages",
         }
     }
 }

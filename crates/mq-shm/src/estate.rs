@@ -1,0 +1,127 @@
+//! What a process leaves when it ends, and who gives it back to the system.
+//!
+//! The cells, fastboxes and rings of a process that has ended may hold messages that others have yet to read. Before
+//! it puts a first cell into another's queue, it therefore notes in its table of *holders* that the other may have
+//! something of it from now on. The other strikes its note out when it knows of the end and has received everything.
+//! Whoever strikes a note out, leaves, or tells of a death then looks through the tables of all that have ended. If all
+//! holders of one have struck theirs out, or have ended too, nobody reads or writes its memory any more, and
+//! the first to put its name there, the heir, gives it back. If the heir dies over that, another takes its place.
+//!
+//! | whose | noted by | struck out by | given back by |
+//! | --- | --- | --- | --- |
+//! | a note that `other` may have something of `owner`'s | `owner`, before its first cell to `other` | `other`, after the last message; nobody, if it ends | |
+//! | cells, fastboxes from it, rings | | | one of those that find no holder left |
+//!
+//! A place in a segment is not used twice, so that nobody is in need of the memory; but a job of which many processes
+//! die weighs no more than those that are left.
+
+use crate::index::Process;
+use crate::liveness;
+use crate::place::Place;
+use crate::segment::{Memory, Part};
+use crate::steps::{Step, step};
+use crate::sync::{Ordering, fence};
+
+/// Processes that a word of a table of holders has a bit for.
+pub(crate) const HOLDERS: u32 = if cfg!(loom) { 1 } else { 64 };
+
+/// The word of a table, and the bit in it, that a process has.
+const fn bit_of(other: Process) -> (u32, u64) {
+    (other.0 / HOLDERS, 1 << (other.0 % HOLDERS))
+}
+
+/// Notes that `other` may have something of `owner`'s from now on.
+pub(crate) fn note<M: Memory>(memory: &M, owner: Process, other: Process) {
+    let (word, bit) = bit_of(other);
+    // Relaxed: others read it when they know that the owner has ended (JOIN).
+    memory.holders(owner, word).fetch_or(bit, Ordering::Relaxed);
+}
+
+/// Whether `other` may have something of `owner`'s.
+pub(crate) fn is_noted<M: Memory>(memory: &M, owner: Process, other: Process) -> bool {
+    let (word, bit) = bit_of(other);
+    memory.holders(owner, word).load(Ordering::Relaxed) & bit != 0
+}
+
+/// `other` has received everything from a process that has ended.
+pub(crate) fn strike_out<M: Memory>(memory: &M, owner: Process, other: Process) {
+    let (word, bit) = bit_of(other);
+    // ESTATE (release): what was read comes before another gives the memory back.
+    memory
+        .holders(owner, word)
+        .fetch_and(!bit, Ordering::Release);
+}
+
+/// Nobody gives the memory of a process back as yet.
+const NO_HEIR: u32 = 0;
+/// It is given back.
+const DONE: u32 = u32::MAX;
+
+/// One that gives memory back, as it stands in an entry: a process, or the launcher, which is none.
+fn name_of(heir: Option<Process>) -> u32 {
+    heir.map_or(DONE - 1, |process| process.0 + 1)
+}
+
+/// Whether the memory of a process has been given back.
+pub(crate) fn is_given_back(place: &Place) -> bool {
+    place.heir.load(Ordering::Relaxed) == DONE
+}
+
+/// Gives back what nobody has any more of those that have ended. To be called after each strike, and after each end
+/// that was said or found, by a process, or by its launcher.
+///
+/// # Cost
+/// A load for each process, and up to three system calls for each that something is given back of.
+pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
+    // LAST: the own strike or end, then the look at the others'.
+    fence(Ordering::SeqCst);
+    let processes = memory.geometry().processes();
+    for owner in (0..processes).map(Process) {
+        let place = memory.place(owner);
+        let heir = place.heir.load(Ordering::Relaxed);
+        if !is_free(memory, heir) || !liveness::has_ended(place) || is_held(memory, owner) {
+            continue;
+        }
+        let first = place
+            .heir
+            .compare_exchange(heir, name_of(me), Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+        if first {
+            step(Step::Inherited);
+            memory.discard(Part::Cells(owner, 0, memory.geometry().cells()));
+            memory.discard(Part::FastBoxes(owner));
+            memory.discard(Part::Rings(owner));
+            step(Step::GivenBack);
+            place.heir.store(DONE, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether there is no heir, or none that lives.
+fn is_free<M: Memory>(memory: &M, heir: u32) -> bool {
+    match heir {
+        NO_HEIR => true,
+        name if name > memory.geometry().processes() => false,
+        // One that gives it back while it leaves may be joined by another: nobody wants the memory any more, and
+        // giving back nothing does no harm.
+        name => liveness::has_ended(memory.place(Process(name - 1))),
+    }
+}
+
+/// Whether a process that has not ended may have something of `owner`'s.
+fn is_held<M: Memory>(memory: &M, owner: Process) -> bool {
+    let processes = memory.geometry().processes();
+    (0..processes.div_ceil(HOLDERS)).any(|word| {
+        // ESTATE (acquire).
+        let mut bits = memory.holders(owner, word).load(Ordering::Acquire);
+        while bits != 0 {
+            let other = Process(word * HOLDERS + bits.trailing_zeros());
+            // A bit for nobody is the work of a foreign hand.
+            if other.0 < processes && !liveness::has_ended(memory.place(other)) {
+                return true;
+            }
+            bits &= bits - 1;
+        }
+        false
+    })
+}

@@ -1,0 +1,111 @@
+//! Entries of processes, and what those that have ended leave.
+
+use super::*;
+use crate::place::Place;
+use crate::sync::Ordering;
+
+const CAROL: Process = Process(2);
+
+/// JOIN: an entry is read whole or not at all.
+#[test]
+fn an_entry_is_whole_once_its_process_has_joined() {
+    loom::model(|| {
+        let place = Arc::new(Place::default());
+        let shared = Arc::clone(&place);
+        let joining = thread::spawn(move || {
+            liveness::join(&shared, ALICE, 7).unwrap();
+            shared.token.store(9, Ordering::Relaxed);
+            liveness::joined(&shared);
+        });
+        if liveness::has_joined(&place) {
+            let word = place.pid.load(Ordering::Relaxed);
+            assert_eq!((word, place.token.load(Ordering::Relaxed)), (7, 9));
+        }
+        joining.join().unwrap();
+    });
+}
+
+/// A segment in which Alice has sent Bob and Carol a message each, and has left.
+fn left_by_alice() -> (Arc<Heap>, Member, Member) {
+    let segment = segment(3, 2);
+    let mut alice = member(&segment, ALICE, Policy::Shared);
+    let bob = member(&segment, BOB, Policy::Shared);
+    let carol = member(&segment, CAROL, Policy::Shared);
+    for to in [BOB, CAROL] {
+        send(&mut alice, to, 0);
+    }
+    drop(alice);
+    (segment, bob, carol)
+}
+
+/// Receives everything from Alice, hears of her end, and gives up what it had of hers.
+fn bury_alice(at: &mut Member) {
+    assert_eq!(take(at), Some((ALICE, 0)));
+    assert!(at.check_peers().unwrap() > 0);
+    let Some(Arrival::Gone(ALICE, Gone::Left)) = at.poll().unwrap() else {
+        panic!("she has left")
+    };
+    at.check_peers().unwrap();
+}
+
+/// How often what Alice had was given back.
+fn alices(segment: &Heap) -> usize {
+    let all = segment.given_back();
+    all.iter().filter(|&&owner| owner == ALICE).count()
+}
+
+/// ESTATE, LAST: two processes have something of one that has left. Its memory is given back once, by the one that is
+/// done last, when nobody reads it any more.
+#[test]
+fn the_last_to_be_done_gives_memory_back() {
+    loom::model(|| {
+        let (segment, mut bob, mut carol) = left_by_alice();
+        let other = thread::spawn(move || {
+            bury_alice(&mut bob);
+            bob
+        });
+        bury_alice(&mut carol);
+        let bob = other.join().unwrap();
+        assert_eq!(alices(&segment), 1);
+        drop((bob, carol));
+        assert_eq!(alices(&segment), 1);
+    });
+}
+
+/// LAST, JOIN: of the two that have something of one that has left, one leaves with the message in its hands.
+#[test]
+fn one_that_leaves_holds_nothing_any_more() {
+    loom::model(|| {
+        let (segment, mut bob, mut carol) = left_by_alice();
+        let other = thread::spawn(move || {
+            let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+                panic!("there is one")
+            };
+            let mut content = [0; 8];
+            message.copy_to(&mut content);
+            assert_eq!(content, [0; 8]);
+            // It is not returned, which would end with the fence of SLEEP.
+            core::mem::forget(message);
+            drop(bob);
+        });
+        bury_alice(&mut carol);
+        other.join().unwrap();
+        assert!(alices(&segment) > 0);
+        drop(carol);
+    });
+}
+
+/// LAST: what its owner and its last holder leave at the same time is given back by one of them.
+#[test]
+fn an_owner_and_a_holder_leave_at_once() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut alice = member(&segment, ALICE, Policy::Shared);
+        let bob = member(&segment, BOB, Policy::Shared);
+        send(&mut alice, BOB, 0);
+        let other = thread::spawn(move || drop(bob));
+        drop(alice);
+        other.join().unwrap();
+        assert!(alices(&segment) > 0);
+    });
+}
