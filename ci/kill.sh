@@ -1,5 +1,9 @@
 #!/usr/bin/env bash
-# Processes killed at every step of sending and receiving, and at random for MQ_KILL_SECONDS (5 unless set).
+# Processes killed at every step of sending and receiving, of the transport and of the protocol above it, and at random
+# for MQ_KILL_SECONDS each (5 unless set).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-timeout "$((${MQ_KILL_SECONDS:-5} + 600))" cargo test -p mq-shm --features steps --test killed -- --nocapture
+for crate in mq-shm mq-comm; do
+    cargo test -p $crate --features steps --test killed --no-run
+    timeout "$((${MQ_KILL_SECONDS:-5} + 600))" cargo test -p $crate --features steps --test killed -- --nocapture
+done

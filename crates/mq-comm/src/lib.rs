@@ -34,7 +34,8 @@
 //! # Deaths
 //! When a process ends, everything it had sent whole is received. Then receives that name it, receives from any
 //! source that are waiting when it dies, and sends to it fail with [`Error::Gone`]; everything else goes on. A
-//! process that has left properly disturbs receives from any source only when nobody else is left.
+//! process that has left properly disturbs receives from any source only when nobody else is left. A collective
+//! operation fails at the ranks that find one gone; those that live all come to its end, and to the next one.
 
 mod buffer;
 mod collective;
@@ -50,6 +51,7 @@ mod protocol;
 mod request;
 mod scope;
 mod status;
+mod steps;
 pub mod transport;
 mod world;
 
@@ -64,6 +66,8 @@ pub use profile::Profile;
 pub use request::{Completion, Request, RequestId, RequestSet};
 pub use scope::Scope;
 pub use status::Status;
+#[cfg(feature = "steps")]
+pub use steps::STEPS;
 pub use world::{Seat, World};
 
 /// The README's examples are compiled and run with the doctests.

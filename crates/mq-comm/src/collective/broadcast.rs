@@ -1,9 +1,11 @@
 //! The broadcast, along a binomial tree.
 
 use super::BROADCAST;
+use super::failure::{self, Notice};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::plain::{self, Plain};
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 /// Bytes that go down the tree together: longer messages follow each other in parts, so that all levels of the tree
@@ -30,6 +32,17 @@ impl<T: Transport> Communicator<T> {
     /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one has ended;
     /// [`Error::Truncated`] or [`Error::Disagreement`] if another gave more or fewer elements.
     pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
+        self.broadcast_after(Ok(()), elements, root)
+    }
+
+    /// A broadcast to which this rank comes with a success or a failure. If the root's is a failure, all ranks get
+    /// that instead of the elements.
+    pub(super) fn broadcast_after<E: Plain>(
+        &self,
+        before: Result<(), Error>,
+        elements: &mut [E],
+        root: u32,
+    ) -> Result<(), Error> {
         let size = self.size();
         if root >= size {
             return Err(Error::Rank { rank: root, size });
@@ -42,28 +55,74 @@ impl<T: Transport> Communicator<T> {
         } else {
             1 << place.trailing_zeros()
         };
-        let digits = || core::iter::successors(Some(lowest / 2), |digit| Some(digit / 2));
-        let children = || {
-            digits()
-                .take_while(|&digit| digit > 0)
-                .map(|digit| place + digit)
-                .filter(|&child| child < size)
-        };
+        let digits = core::iter::successors(Some(lowest / 2), |digit| Some(digit / 2));
+        let children = digits
+            .take_while(|&digit| digit > 0)
+            .map(|digit| place + digit)
+            .filter(|&child| child < size)
+            .map(rank_at);
         let bytes = plain::bytes_mut(elements);
-        if bytes.len() <= SEGMENT {
-            self.segment_from(bytes, (place > 0).then(|| rank_at(place - lowest)))?;
-            return children().try_for_each(|child| self.put(BROADCAST, bytes, rank_at(child)));
+        if place == 0 {
+            self.send_down(before, bytes, None, children)
+        } else {
+            let heard = self.send_down(Ok(()), bytes, Some(rank_at(place - lowest)), children);
+            before.and(heard)
         }
-        self.scope(|s| {
-            for segment in bytes.chunks_mut(SEGMENT) {
-                self.segment_from(segment, (place > 0).then(|| rank_at(place - lowest)))?;
+    }
+
+    /// Gets each part from above, if there is somebody, and passes it on.
+    fn send_down(
+        &self,
+        before: Result<(), Error>,
+        bytes: &mut [u8],
+        parent: Option<u32>,
+        children: impl Iterator<Item = u32> + Clone,
+    ) -> Result<(), Error> {
+        if bytes.len() <= SEGMENT {
+            let heard = before.and_then(|()| self.segment_from(bytes, parent));
+            if heard.is_err() {
+                return self.pass_failure_on(heard, bytes.len(), children);
+            }
+            let mut result = Ok(());
+            for child in children {
+                // Each gets it, whoever else is gone.
+                result = result.and(self.put(BROADCAST, bytes, child));
+                step(Step::PartPassedOn);
+            }
+            return result;
+        }
+        let mut result = before;
+        let sent = self.scope(|s| {
+            let mut segments = bytes.chunks_mut(SEGMENT);
+            while let Some(segment) = segments.next() {
+                if result.is_ok() {
+                    result = self.segment_from(segment, parent);
+                }
+                if result.is_err() {
+                    let heard = core::mem::replace(&mut result, Ok(()));
+                    result = self.pass_failure_on(heard, segment.len(), children.clone());
+                    if matches!(result, Err(Error::Gone { process, .. }) if self.is_above(parent, process)) {
+                        // Of what it had sent, short parts may have come whole.
+                        for segment in segments {
+                            let _ = self.segment_from(segment, parent);
+                        }
+                    }
+                    break;
+                }
                 let segment = &*segment;
-                for child in children() {
-                    self.put_in(s, BROADCAST, segment, rank_at(child))?;
+                for child in children.clone() {
+                    self.put_in(s, BROADCAST, segment, child)?;
+                    step(Step::PartPassedOn);
                 }
             }
             s.wait_all()
-        })
+        });
+        result.and(sent)
+    }
+
+    /// Whether a process is the rank above.
+    fn is_above(&self, parent: Option<u32>, process: u32) -> bool {
+        parent.is_some_and(|parent| self.inner.group[parent as usize].0 == process)
     }
 
     /// Receives a part of the elements, unless this is the root.
@@ -71,11 +130,48 @@ impl<T: Transport> Communicator<T> {
         let Some(parent) = parent else {
             return Ok(());
         };
-        let status = self.get(BROADCAST, segment, parent)?;
-        if status.bytes() == segment.len() as u64 {
-            Ok(())
+        let room = segment.len();
+        // There has to be room for a notice.
+        let mut short = [0; failure::MOST];
+        let into = if room < short.len() {
+            &mut short[..]
         } else {
-            Err(Error::Disagreement("broadcasts of different lengths"))
+            &mut *segment
+        };
+        let status = self.get(BROADCAST, into, parent)?;
+        step(Step::PartHeard);
+        let bytes = status.bytes() as usize;
+        if bytes == room {
+            if room < short.len() {
+                segment.copy_from_slice(&short[..room]);
+            }
+            return Ok(());
         }
+        Err(match failure::read(&into[..bytes]) {
+            Some(failure) => failure,
+            None if bytes > room => Error::Truncated {
+                sent: bytes as u64,
+                room: room as u64,
+            },
+            None => Error::Disagreement("broadcasts of different lengths"),
+        })
+    }
+
+    /// Tells those below that a part of so many bytes, and what was to follow it, will not come.
+    #[cold]
+    fn pass_failure_on(
+        &self,
+        heard: Result<(), Error>,
+        bytes: usize,
+        children: impl Iterator<Item = u32>,
+    ) -> Result<(), Error> {
+        if let Err(error) = &heard {
+            let notice = Notice::of(error, bytes);
+            for child in children {
+                // One that is gone as well needs none.
+                let _ = self.put(BROADCAST, notice.bytes(), child);
+            }
+        }
+        heard
     }
 }

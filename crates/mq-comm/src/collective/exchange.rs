@@ -3,21 +3,27 @@
 use super::EXCHANGE;
 use crate::communicator::Communicator;
 use crate::error::Error;
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Communicator<T> {
     /// Four words of each rank, by rank, at all ranks.
     pub(crate) fn exchange(&self, mine: [u32; 4]) -> Result<Vec<[u32; 4]>, Error> {
         let mut all = vec![[0; 4]; self.size() as usize];
+        let mut said = Ok(());
         if self.rank() == 0 {
             all[0] = mine;
             for (rank, theirs) in (0..).zip(&mut all).skip(1) {
-                self.get(EXCHANGE, core::slice::from_mut(theirs), rank)?;
+                // What the others say is heard even if one is gone.
+                let heard = self.get(EXCHANGE, core::slice::from_mut(theirs), rank);
+                said = said.and(heard.map(|_| ()));
             }
         } else {
-            self.put(EXCHANGE, &[mine], 0)?;
+            said = self.put(EXCHANGE, &[mine], 0);
+            step(Step::NumberSaid);
         }
-        self.broadcast(&mut all, 0)?;
+        self.broadcast_after(said, &mut all, 0)?;
+        step(Step::NumberAgreed);
         Ok(all)
     }
 }

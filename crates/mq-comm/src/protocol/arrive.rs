@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::header::{self, Announcement, Kind, Payload, RingGiven, RingWanted, Word};
 use crate::messages::Body;
 use crate::request::{Name, Outcome, Stage};
+use crate::steps::{Step, step};
 use crate::transport::Arrived;
 
 /// What no process of this crate sends.
@@ -94,6 +95,7 @@ impl State {
             return Err(refused.error.into());
         }
         self.unexpected += 1;
+        step(Step::MessageKept);
         if announced.is_none() {
             let bytes = &mut self.messages.at_mut(kept).bytes;
             append(bytes, message);
@@ -169,6 +171,7 @@ impl State {
             Some((target, done)) if done == message.offset() => (target, done + part),
             _ => return Err(corrupt("a part of a message", from)),
         };
+        step(Step::PartTaken);
         let whole = done == message.total();
         match target {
             Target::Nowhere => {}
@@ -235,6 +238,7 @@ impl State {
                 slot.stage = Stage::Pulling;
                 self.rings.pull(request, slot, given);
                 self.attention = true;
+                step(Step::RingKnown);
                 Ok(Follow::Nothing)
             }
             // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.

@@ -10,6 +10,7 @@ use super::{Core, State, Target};
 use crate::error::Error;
 use crate::messages::{Body, Keeper};
 use crate::request::Outcome;
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 /// The communicators of this process. Their numbers are agreed upon by all members and never given again.
@@ -110,6 +111,7 @@ impl<T: Transport> Core<T> {
     /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled.
     pub(crate) fn remove_communicator(&mut self, number: u32) -> Result<(), Error> {
         self.state.contexts.groups.remove(&number);
+        step(Step::CommunicatorFreed);
         let mut removed = Vec::new();
         for context in [of_user(number), of_collectives(number)] {
             self.state

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, Outcome, Stage};
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
@@ -17,6 +18,11 @@ impl<T: Transport> Core<T> {
     /// to it, never will.
     #[cold]
     pub(crate) fn gone(&mut self, process: Process, how: Gone) -> Result<(), Error> {
+        // The transport has taken the rings to it back, and gives them to others: nothing goes into them on its account.
+        let State {
+            rings, requests, ..
+        } = &mut self.state;
+        rings.stop_pushing(|send| requests.at(send).peer == process);
         // What it had put into rings before it left is still there.
         if self.state.rings.is_moving() {
             while self.turn_rings()? {}
@@ -122,6 +128,7 @@ impl<T: Transport> Core<T> {
             Stage::Announced if !slot.buffer.is_owned() => {
                 let to = slot.peer;
                 let name = self.state.requests.name(request);
+                step(Step::Withdrawing);
                 // If this can not be sent, the caller's next step fails as well.
                 let _ = self.answer(to, Kind::Withdraw, name.0, Payload::default());
             }
@@ -174,14 +181,17 @@ impl<T: Transport> Core<T> {
             return Ok(());
         };
         self.state.lose(message, Body::Withdrawn);
+        step(Step::GivenUp);
         self.answer(from, Kind::Withdrawn, send, Payload::default())
     }
 }
 
 impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
+        step(Step::Leaving);
         // If the transport is damaged, nothing can be done any more.
         let _ = self.leave();
+        step(Step::SeenThrough);
     }
 }
 

@@ -8,6 +8,7 @@ use super::Core;
 use crate::error::Error;
 use crate::header::{Kind, Payload, RingGiven, RingWanted};
 use crate::request::{Outcome, Slot, Stage};
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 /// Transfers through rings, and the rings that are to become free.
@@ -61,6 +62,11 @@ impl Rings {
         });
     }
 
+    /// The receivers of some sends have ended, and the rings to them may be others' now.
+    pub(super) fn stop_pushing(&mut self, is_for_nobody: impl Fn(u32) -> bool) {
+        self.pushing.retain(|push| !is_for_nobody(push.send));
+    }
+
     /// A process has ended. Its transfers are over, and the transport has taken the rings to it back.
     pub(super) fn forget(&mut self, is_over: impl Fn(u32) -> bool) {
         self.pushing.retain(|push| !is_over(push.send));
@@ -81,6 +87,7 @@ impl<T: Transport> Core<T> {
 
     #[cold]
     fn fetch(&mut self, receive: u32) -> Result<(), Error> {
+        step(Step::Matched);
         let slot = self.state.requests.at_mut(receive);
         let (from, send) = (slot.peer, slot.remote);
         let room = slot.room();
@@ -98,11 +105,13 @@ impl<T: Transport> Core<T> {
         };
         match copied {
             Copied::All => {
+                step(Step::Fetched);
                 self.state.profile.single_copy += 1;
                 self.state.received(receive);
                 self.answer_finished(from, send)
             }
             Copied::Refused(done) => {
+                step(Step::NotFetched);
                 slot.done = done;
                 slot.stage = Stage::AwaitsRing;
                 let name = self.state.requests.name(receive);
@@ -125,6 +134,7 @@ impl<T: Transport> Core<T> {
     pub(super) fn give_ring(&mut self, send: u32) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(send);
         slot.stage = Stage::WantsRing;
+        step(Step::RingAskedFor);
         let to = slot.peer;
         self.transport.unwant(Some(to));
         self.state.rings.asking.push_back(send);
@@ -147,6 +157,7 @@ impl<T: Transport> Core<T> {
                 Ok(None) => break,
                 Ok(Some((ring, first))) => {
                     slot.stage = Stage::Pushing;
+                    step(Step::RingFound);
                     self.state.rings.asking.pop_front();
                     self.state.rings.pushing.push(Push { send, ring });
                     let given = RingGiven {
@@ -154,6 +165,7 @@ impl<T: Transport> Core<T> {
                         first,
                     };
                     self.answer(to, Kind::RingGiven, receive, given.to_bytes())?;
+                    step(Step::RingOffered);
                     given_any = true;
                 }
                 Err(ShmError::Gone { how, .. }) => {
@@ -200,10 +212,12 @@ impl<T: Transport> Core<T> {
         let message = &slot.buffer.bytes()[..until];
         match self.transport.push(push.ring, message, slot.done) {
             Ok(Pushed::All) => {
+                step(Step::RingFilledLast);
                 self.state.requests.complete(push.send, Outcome::Fine);
                 Ok((true, true))
             }
             Ok(Pushed::Upto(done)) => {
+                step(Step::RingFilled);
                 let before = core::mem::replace(&mut slot.done, done);
                 Ok((done > before, false))
             }
@@ -231,11 +245,13 @@ impl<T: Transport> Core<T> {
         )?;
         match pulled {
             Pulled::All => {
+                step(Step::RingEmptiedLast);
                 self.state.profile.ring += 1;
                 self.state.received(pull.receive);
                 Ok((true, true))
             }
             Pulled::Upto(done) => {
+                step(Step::RingEmptied);
                 let before = core::mem::replace(&mut slot.done, done);
                 Ok((done > before, false))
             }

@@ -38,6 +38,7 @@ use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
 use crate::request::{Outcome, Requests, Stage};
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 use contexts::Contexts;
 use large::Rings;
@@ -194,6 +195,7 @@ impl<T: Transport> Core<T> {
                 self.fetch_if_announced(receive)
             }
             Follow::Finished { send } => {
+                step(Step::BufferFree);
                 self.transport.unwant(Some(from));
                 self.state.requests.complete(send, Outcome::Fine);
                 Ok(())

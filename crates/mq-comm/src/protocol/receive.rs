@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, Outcome, Stage};
 use crate::status::Status;
+use crate::steps::{Step, step};
 use crate::transport::{Arrived, Event, Transport};
 
 /// A receive that has begun and is in no queue.
@@ -78,6 +79,7 @@ impl<T: Transport> Core<T> {
                 let slot = self.state.requests.at_mut(hand.request);
                 slot.posted = Some(name);
                 slot.stage = Stage::Posted;
+                step(Step::ReceivePosted);
                 self.want(wanted)
             }
             Ok(Post::Matched { message, .. }) => {

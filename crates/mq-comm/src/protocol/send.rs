@@ -7,6 +7,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Announcement, Kind, Payload, Word};
 use crate::request::{Outcome, Stage};
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
@@ -45,6 +46,7 @@ impl<T: Transport> Core<T> {
         let name = self.state.requests.name(send);
         let slot = self.state.requests.at_mut(send);
         slot.stage = Stage::Announced;
+        step(Step::Announcing);
         let (to, bits) = (slot.peer, slot.bits);
         let word = slot.word.with_kind(Kind::Announce);
         self.state.profile.rendezvous += 1;
@@ -58,7 +60,9 @@ impl<T: Transport> Core<T> {
         // The answer is waited for.
         self.transport.want(Some(to))?;
         let what = What::Words(announcement.to_bytes());
-        self.transmit(to, [bits, word.0], what, 0)
+        self.transmit(to, [bits, word.0], what, 0)?;
+        step(Step::Announced);
+        Ok(())
     }
 
     /// Sends an answer.
@@ -93,6 +97,7 @@ impl<T: Transport> Core<T> {
             self.state.attention = true;
         }
         self.state.profile.deferred += 1;
+        step(Step::Deferred);
         self.state.peers[to.index()].outbox.push_back(outgoing);
         Ok(())
     }
@@ -142,6 +147,7 @@ impl<T: Transport> Core<T> {
                     sent?;
                     break;
                 }
+                step(Step::Flushed);
             }
             if self.state.peers[to.index()].outbox.is_empty() {
                 self.state.clogged.swap_remove(at);

@@ -1,4 +1,5 @@
 //! What the tests share.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -9,13 +10,19 @@ static RUNNING: Mutex<Vec<(u64, &'static str, Instant)>> = Mutex::new(Vec::new()
 /// Ends the whole program if the test that holds it takes too long.
 pub(crate) struct Watchdog(u64);
 
-/// Begins to watch a test.
+/// Begins to watch a test, for a minute.
 pub(crate) fn watchdog(test: &'static str) -> Watchdog {
+    watchdog_for(test, 60)
+}
+
+/// Begins to watch a test.
+pub(crate) fn watchdog_for(test: &'static str, seconds: u64) -> Watchdog {
+    let time = Duration::from_secs(seconds);
     let mut running = RUNNING.lock().unwrap();
     let id = running.iter().map(|(id, ..)| id + 1).max().unwrap_or(0);
-    running.push((id, test, Instant::now() + Duration::from_secs(60)));
+    running.push((id, test, Instant::now() + time));
     std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(time);
         let running = RUNNING.lock().unwrap();
         let late = running.iter().find(|(.., end)| *end <= Instant::now());
         if let Some((_, test, _)) = late {

@@ -1,0 +1,85 @@
+//! What a rank passes on in the place of a message that it could not get.
+//!
+//! A rank that has lost one of the others in the middle of a collective operation goes on with it: it still sends
+//! what those that live wait for, or, where it has nothing to send, this notice. So nobody waits for ever for a rank that
+//! has given up, and the next operation finds all messages of this one received.
+
+use mq_shm::liveness::Gone;
+
+use crate::error::Error;
+
+/// What a notice begins with: no data is likely to.
+const MARK: [u8; 8] = *b"\x00mq lost";
+/// Bytes of a notice, unless the message in whose place it comes has as many.
+const BYTES: usize = 16;
+/// Bytes of one otherwise.
+pub(super) const MOST: usize = 24;
+/// In the place of a process: it was not for a process's end.
+const NOBODY: u32 = u32::MAX;
+
+/// Why a rank could not get what it was to pass on.
+pub(super) struct Notice {
+    bytes: [u8; MOST],
+    len: usize,
+}
+
+impl Notice {
+    /// In the place of a message of so many bytes.
+    pub(super) fn of(error: &Error, bytes: usize) -> Self {
+        let (process, how) = match error {
+            Error::Gone { process, how } => (*process, u32::from(*how == Gone::Died)),
+            _ => (NOBODY, 0),
+        };
+        let mut notice = Self {
+            bytes: [0; MOST],
+            len: if bytes == BYTES { MOST } else { BYTES },
+        };
+        notice.bytes[..8].copy_from_slice(&MARK);
+        notice.bytes[8..12].copy_from_slice(&process.to_le_bytes());
+        notice.bytes[12..16].copy_from_slice(&how.to_le_bytes());
+        notice
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// What the sender of a message says instead, if that is a notice.
+pub(super) fn read(message: &[u8]) -> Option<Error> {
+    let (words, _) = message.strip_prefix(&MARK)?.as_chunks::<4>();
+    let &[process, how, ..] = words else {
+        return None;
+    };
+    Some(match u32::from_le_bytes(process) {
+        NOBODY => Error::Disagreement("another rank could not go on with a collective operation"),
+        process => Error::Gone {
+            process,
+            how: if u32::from_le_bytes(how) == 0 {
+                Gone::Left
+            } else {
+                Gone::Died
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_says_who_is_gone_and_is_never_as_long_as_the_message() {
+        for how in [Gone::Left, Gone::Died] {
+            for bytes in 0..30 {
+                let notice = Notice::of(&Error::Gone { process: 7, how }, bytes);
+                assert_ne!(notice.bytes().len(), bytes);
+                let said = read(notice.bytes()).unwrap().to_string();
+                assert_eq!(said, Error::Gone { process: 7, how }.to_string());
+            }
+        }
+        let other = Notice::of(&Error::Disagreement("x"), 0);
+        assert!(matches!(read(other.bytes()), Some(Error::Disagreement(_))));
+        assert!(read(&[0; 16]).is_none() && read(&MARK).is_none());
+    }
+}

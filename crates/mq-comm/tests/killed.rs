@@ -1,0 +1,361 @@
+//! A process of a world is killed at every step of the protocol and of the transport below it. The others are told so
+//! where they wait for it, and everything else goes on, whole and unchanged.
+#![cfg(feature = "steps")]
+
+mod common;
+
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use common::watchdog_for;
+use mq_comm::{Communicator, Error, Source, World};
+use mq_shm::{Geometry, Mapped, Process};
+
+const SIZE: u32 = 4;
+/// It has a rank below it in a broadcast from rank 0.
+const VICTIM: u32 = 2;
+const ROUNDS: u32 = 4;
+const KILLED: i32 = 9;
+/// Empty, in a fastbox, in a cell, in parts, and announced.
+const LENGTHS: [usize; 6] = [0, 8, 300, 30_000, 100_000, 700_000];
+/// A tag that nobody sends with.
+const NEVER: i32 = 9_999;
+/// What a child is to do.
+const TASK: &str = "MQ_TEST_TASK";
+
+/// Steps of single copy, which the kernel may refuse.
+const COPIES: [&str; 4] = ["Copying", "Copied", "Fetched", "BufferFree"];
+/// Steps that come after another's end, or by chance: the transport's own kill tests have them.
+const ELSEWHERE: [&str; 5] = ["Buried", "StruckOut", "Inherited", "GivenBack", "Sleeping"];
+
+#[test]
+fn a_child_does_its_task() {
+    if std::env::var(TASK).is_err() {
+        return;
+    }
+    let _dog = watchdog_for("a child", 60);
+    let world = World::init().unwrap();
+    let me = world.rank();
+    for round in 0..ROUNDS {
+        exchange(&world, round);
+        collect(&world, round);
+        give_up(&world);
+        crowd(&world);
+        collectives(&world, round);
+        another(&world, round);
+    }
+    if me != VICTIM {
+        // However it ended, it has.
+        let heard = world.recv(&mut [0_u8], VICTIM, NEVER);
+        assert!(
+            matches!(
+                heard,
+                Err(Error::Gone {
+                    process: VICTIM,
+                    ..
+                })
+            ),
+            "{heard:?}"
+        );
+        let sent = world.send(&[0_u8], VICTIM, NEVER);
+        assert!(
+            matches!(
+                sent,
+                Err(Error::Gone {
+                    process: VICTIM,
+                    ..
+                })
+            ),
+            "{sent:?}"
+        );
+        // Those that live are all still there.
+        exchange(&world, ROUNDS);
+    }
+    drop(world);
+    std::process::exit(0);
+}
+
+/// What an operation gave, or nothing if it is only that the victim is gone.
+fn unless_gone<R>(world: &Communicator, result: Result<R, Error>) -> Option<R> {
+    match result {
+        Ok(result) => Some(result),
+        Err(Error::Gone {
+            process: VICTIM, ..
+        }) if world.rank() != VICTIM => None,
+        Err(error) => panic!("rank {}: {error}", world.rank()),
+    }
+}
+
+/// What an operation with another rank gave: nothing if that is the victim, and gone.
+fn with_peer<R>(world: &Communicator, peer: u32, result: Result<R, Error>) -> Option<R> {
+    if peer == VICTIM {
+        unless_gone(world, result)
+    } else {
+        Some(result.unwrap_or_else(|error| panic!("rank {} with {peer}: {error}", world.rank())))
+    }
+}
+
+/// The bytes that one sends another: they follow from who, when and how many.
+fn bytes(from: u32, to: u32, round: u32, len: usize) -> Vec<u8> {
+    let first = from.wrapping_mul(31) ^ to.wrapping_mul(17) ^ round.wrapping_mul(101);
+    (0..len)
+        .map(|at| (first as usize).wrapping_add(at * 7) as u8)
+        .collect()
+}
+
+fn others(world: &Communicator) -> impl Iterator<Item = u32> + use<> {
+    let me = world.rank();
+    (0..SIZE).filter(move |&rank| rank != me)
+}
+
+/// Messages of all lengths with everybody, all at once.
+fn exchange(world: &Communicator, round: u32) {
+    let (me, tag) = (world.rank(), round as i32);
+    let mut receiving = Vec::new();
+    let mut sending = Vec::new();
+    for len in LENGTHS {
+        for peer in others(world) {
+            let begun = world.irecv(vec![0_u8; len], peer, tag).map_err(Error::from);
+            receiving.extend(with_peer(world, peer, begun).map(|begun| (peer, begun)));
+        }
+    }
+    for len in LENGTHS {
+        for peer in others(world) {
+            let begun = world
+                .isend(bytes(me, peer, round, len), peer, tag)
+                .map_err(Error::from);
+            sending.extend(with_peer(world, peer, begun).map(|begun| (peer, begun)));
+        }
+    }
+    for (number, (peer, request)) in receiving.into_iter().enumerate() {
+        if let Some((content, status)) = with_peer(world, peer, request.wait()) {
+            assert!(
+                content == bytes(peer, me, round, content.len()),
+                "{number} of {peer}"
+            );
+            assert_eq!(status.bytes(), content.len() as u64);
+        }
+    }
+    for (peer, request) in sending {
+        with_peer(world, peer, request.wait());
+    }
+}
+
+/// A message of everybody to rank 0, which receives them from any source.
+fn collect(world: &Communicator, round: u32) {
+    let (me, tag) = (world.rank(), 100 + round as i32);
+    if me > 0 {
+        return world.send(&[me, round], 0, tag).unwrap();
+    }
+    let mut missing: Vec<u32> = (1..SIZE).collect();
+    while !missing.is_empty() {
+        // A death that was noticed before the receive does not end it.
+        if world.iprobe(VICTIM, NEVER).is_err() {
+            missing.retain(|&rank| rank != VICTIM);
+            if missing.is_empty() {
+                return;
+            }
+        }
+        let mut words = [0_u32; 2];
+        if let Some(status) = unless_gone(world, world.recv(&mut words, Source::Any, tag)) {
+            assert_eq!(words, [status.source(), round]);
+            missing.retain(|&rank| rank != status.source());
+        }
+    }
+}
+
+/// A large message that nobody receives is withdrawn.
+fn give_up(world: &Communicator) {
+    let large = vec![1_u8; 100_000];
+    let next = (world.rank() + 1) % SIZE;
+    let result = world.scope(|s| {
+        s.isend(&large, next, NEVER)?;
+        Err::<(), _>(Error::Cancelled)
+    });
+    assert!(matches!(result, Err(Error::Cancelled)), "{result:?}");
+}
+
+/// More to itself than there are cells.
+fn crowd(world: &Communicator) {
+    let me = world.rank();
+    let sending: Vec<_> = (0..20)
+        .map(|number| {
+            world
+                .isend(vec![number as u8; 30_000], me, 200 + number)
+                .unwrap()
+        })
+        .collect();
+    for number in (0..20).rev() {
+        let mut content = vec![0_u8; 30_000];
+        world.recv(&mut content, me, 200 + number).unwrap();
+        assert!(content.iter().all(|&byte| i32::from(byte) == number));
+    }
+    for request in sending {
+        request.wait().unwrap();
+    }
+}
+
+/// Barriers and broadcasts. Whoever is told of the death goes on to the next all the same.
+fn collectives(world: &Communicator, round: u32) {
+    unless_gone(world, world.barrier());
+    for root in [0, VICTIM, 3] {
+        for len in [8, 16, 1_000, 300_000] {
+            let mut content = if world.rank() == root {
+                bytes(root, root, round, len)
+            } else {
+                vec![0_u8; len]
+            };
+            if unless_gone(world, world.broadcast(&mut content, root)).is_some() {
+                assert!(content == bytes(root, root, round, len), "from {root}");
+            }
+        }
+    }
+    unless_gone(world, world.barrier());
+}
+
+/// A communicator of all, which is used if all that live have it.
+fn another(world: &World, round: u32) {
+    let (me, tag) = (world.rank(), 300 + round as i32);
+    let other = unless_gone(world, world.dup());
+    let mut all = other.is_some();
+    for peer in others(world) {
+        let mut theirs = [0_u8];
+        let mine = [u8::from(other.is_some())];
+        let said = world.sendrecv(&mine, peer, tag, &mut theirs, peer, tag);
+        if with_peer(world, peer, said).is_some() && peer != VICTIM {
+            all &= theirs == [1];
+        }
+    }
+    if let (Some(other), true) = (other, all) {
+        unless_gone(world, other.barrier());
+        for peer in others(world) {
+            let (mine, mut theirs) = ([me], [0_u32]);
+            let said = other.sendrecv(&mine, peer, tag, &mut theirs, peer, tag);
+            if with_peer(world, peer, said).is_some() {
+                assert_eq!(theirs, [peer]);
+            }
+        }
+    }
+}
+
+/// A world of four of which one is killed; `end` sees to that. How it ended.
+fn with_victim(settings: &[(&str, &str)], plan: &str, end: impl FnOnce(&mut Child)) -> ExitStatus {
+    let segment = Mapped::create(Geometry::new(SIZE).unwrap()).unwrap();
+    let fresh = segment.committed().unwrap();
+    let file = segment.file();
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty()).unwrap();
+    let mut children: Vec<Child> = (0..SIZE)
+        .map(|rank| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command
+                .args(["--exact", "a_child_does_its_task", "--nocapture"])
+                .env(TASK, "talk")
+                .env("MQ_RANK", rank.to_string())
+                .env("MQ_SIZE", SIZE.to_string())
+                .env("MQ_SEGMENT", format!("fd:{}", file.as_raw_fd()))
+                .env("MQ_EAGER_LIMIT", "40K")
+                .env("MQ_POLICY", "per-peer")
+                .env_remove("MQ_DIE")
+                .envs(settings.iter().copied())
+                .stdout(Stdio::null());
+            if rank == VICTIM && !plan.is_empty() {
+                command.env("MQ_DIE", plan);
+            }
+            command.spawn().unwrap()
+        })
+        .collect();
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC).unwrap();
+    let mut victim = children.remove(VICTIM as usize);
+    end(&mut victim);
+    let ended = victim.wait().unwrap();
+    segment.ended(Process(VICTIM)).unwrap();
+    for (rank, mut child) in [0, 1, 3].into_iter().zip(children) {
+        assert!(
+            child.wait().unwrap().success(),
+            "rank {rank} goes on after {plan}"
+        );
+        segment.ended(Process(rank)).unwrap();
+    }
+    assert_eq!(
+        segment.committed().unwrap(),
+        fresh,
+        "memory is lost after {plan}"
+    );
+    ended
+}
+
+/// Whether the processes of this test may read each other's memory.
+fn single_copy_works() -> bool {
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            world.send(&vec![1_u8; 1 << 20], 1, 0)?;
+            return Ok(true);
+        }
+        world.recv(&mut vec![0_u8; 1 << 20], 0, 0)?;
+        Ok(world.profile().single_copy > 0)
+    })
+    .unwrap()[1]
+}
+
+#[test]
+fn at_every_step() {
+    let _dog = watchdog_for("every step", 500);
+    let names = names_in_shared_memory();
+    let copies = single_copy_works();
+    let steps = mq_shm::STEPS.iter().chain(mq_comm::STEPS);
+    let (mut tried, mut killed) = (0, 0);
+    for step in steps.filter(|step| !ELSEWHERE.contains(step)) {
+        let ring = step.starts_with("Ring") || step.starts_with("Buffer") || *step == "NotFetched";
+        let single = COPIES.contains(step);
+        if single && !copies {
+            println!("{step} was not tried: process_vm_readv is refused on this machine");
+            continue;
+        }
+        for times in [1, 3] {
+            let plan = format!("{step}:{times}");
+            let copy = if ring && !single { "0" } else { "1" };
+            let signal = with_victim(&[("MQ_SINGLE_COPY", copy)], &plan, |_| {}).signal();
+            assert!(
+                times > 1 || signal == Some(KILLED),
+                "the victim was to die at {plan}"
+            );
+            tried += 1;
+            killed += u32::from(signal == Some(KILLED));
+        }
+    }
+    println!("{killed} of {tried} victims were killed at a step");
+    assert_eq!(names_in_shared_memory(), names);
+}
+
+#[test]
+fn at_any_time() {
+    let seconds = std::env::var("MQ_KILL_SECONDS").map_or(5, |text| text.parse().unwrap());
+    let _dog = watchdog_for("any time", seconds + 100);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let (mut runs, mut killed) = (0_u64, 0);
+    while Instant::now() < until {
+        // Spread evenly, in an order that jumps.
+        let wait = runs.wrapping_mul(7_919) % 60_000;
+        let copy = if runs.is_multiple_of(2) { "1" } else { "0" };
+        let ended = with_victim(&[("MQ_SINGLE_COPY", copy)], "", |victim| {
+            std::thread::sleep(Duration::from_micros(wait));
+            victim.kill().unwrap();
+        });
+        runs += 1;
+        killed += u32::from(ended.signal() == Some(KILLED));
+    }
+    println!("{killed} of {runs} victims were killed before they had finished");
+    assert!(killed > 0);
+}
+
+/// The names there that could be ours.
+fn names_in_shared_memory() -> Vec<String> {
+    let entries = std::fs::read_dir("/dev/shm")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("mq")).collect()
+}
