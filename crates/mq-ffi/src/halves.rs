@@ -45,7 +45,7 @@ pub unsafe extern "C" fn mq_extract(
 /// As for [`mq_extract`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn extract_around(
+pub(crate) unsafe extern "C" fn extract_around(
     engine: *mut mq_engine,
     pattern: *const mq_pattern,
     message: *mut *mut c_void,
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn mq_find(
 /// As for [`mq_find`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn find_around(
+pub(crate) unsafe extern "C" fn find_around(
     engine: *mut mq_engine,
     pattern: *const mq_pattern,
     found: *mut mq_message_handle,
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn mq_deliver(
 /// As for [`mq_deliver`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn deliver_around(
+pub(crate) unsafe extern "C" fn deliver_around(
     engine: *mut mq_engine,
     envelope: *const mq_envelope,
     receive: *mut *mut c_void,
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn mq_queue_receive(
 /// As for [`mq_queue_receive`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn queue_receive_around(
+pub(crate) unsafe extern "C" fn queue_receive_around(
     engine: *mut mq_engine,
     pattern: *const mq_pattern,
     receive: *mut c_void,
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn mq_queue_message(
 /// As for [`mq_queue_message`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn queue_message_around(
+pub(crate) unsafe extern "C" fn queue_message_around(
     engine: *mut mq_engine,
     envelope: *const mq_envelope,
     bytes: u64,

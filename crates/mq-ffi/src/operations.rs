@@ -131,7 +131,7 @@ pub unsafe extern "C" fn mq_post(
 /// As for [`mq_post`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn post_around(
+pub(crate) unsafe extern "C" fn post_around(
     engine: *mut mq_engine,
     pattern: *const mq_pattern,
     receive: *mut c_void,
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn mq_arrive(
 /// As for [`mq_arrive`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn arrive_around(
+pub(crate) unsafe extern "C" fn arrive_around(
     engine: *mut mq_engine,
     envelope: *const mq_envelope,
     bytes: u64,
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn mq_probe(
 /// As for [`mq_probe`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn probe_around(
+pub(crate) unsafe extern "C" fn probe_around(
     engine: *mut mq_engine,
     pattern: *const mq_pattern,
     message: *mut *mut c_void,

@@ -1,6 +1,7 @@
 //! The short ways of the match operations: in the front, and straight to the queues of an engine of which nothing
 //! has to be noted but how a step ended. Each is compiled for itself and takes its arguments in registers; what they
-//! have in common, a call and its checks, costs as much as a short search.
+//! have in common, a call and its checks, costs as much as a short search. They are C functions because those do
+//! not unwind: the calls end in jumps to them.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -86,7 +87,7 @@ macro_rules! ways {
             /// # Safety
             /// As for the call; [`way`] has just said [`Way::Front`].
             #[inline(never)]
-            pub(crate) unsafe fn in_front(
+            pub(crate) unsafe extern "C" fn in_front(
                 engine: *mut mq_engine,
                 $what: *const $type,
                 $($arg: $kind),*
@@ -122,7 +123,7 @@ macro_rules! ways {
             /// # Safety
             /// As for the call; [`way`] has just said [`Way::Straight`].
             #[inline(never)]
-            pub(crate) unsafe fn straight(
+            pub(crate) unsafe extern "C" fn straight(
                 engine: *mut mq_engine,
                 $what: *const $type,
                 $($arg: $kind),*
