@@ -49,9 +49,80 @@ unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
+/// Copies `len` bytes past the caches of the writer, as Nemesis does with long messages: the lines need not be fetched
+/// before they are written, and push nothing else out. What is stored afterwards is seen afterwards.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(target_arch = "x86_64")]
+pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
+    use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+
+    const LINE: usize = 64;
+    let head = to.align_offset(LINE).min(len);
+    let lines = (len - head) / LINE;
+    let tail = head + lines * LINE;
+    // SAFETY: `head` and what comes after `tail` lie within `len` bytes, which the caller vouches for.
+    unsafe {
+        copy(from, to, head);
+        copy(from.add(tail), to.add(tail), len - tail);
+    }
+    for line in 0..lines {
+        let at = head + line * LINE;
+        // SAFETY: the whole line lies within `len` bytes, and begins at a multiple of 64 in `to`. These instructions are
+        // in every processor of this architecture.
+        unsafe {
+            let from = from.add(at).cast::<__m128i>();
+            let to = to.add(at).cast::<__m128i>();
+            let words = [
+                _mm_loadu_si128(from),
+                _mm_loadu_si128(from.add(1)),
+                _mm_loadu_si128(from.add(2)),
+                _mm_loadu_si128(from.add(3)),
+            ];
+            _mm_stream_si128(to, words[0]);
+            _mm_stream_si128(to.add(1), words[1]);
+            _mm_stream_si128(to.add(2), words[2]);
+            _mm_stream_si128(to.add(3), words[3]);
+        }
+    }
+    // Such stores are not ordered by a release.
+    // SAFETY: it is in every processor of this architecture.
+    unsafe { _mm_sfence() };
+}
+
+/// [`copy`]: there is no other way on this architecture.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { copy(from, to, len) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::copy;
+    use super::{copy, copy_past_caches};
+
+    #[test]
+    fn every_length_is_copied_past_the_caches_to_every_place() {
+        let from: Vec<u8> = (0..600).map(|at| (at * 13 + 1) as u8).collect();
+        for at in 0..66 {
+            for len in (0..400).step_by(if at < 2 { 1 } else { 37 }) {
+                let mut to = [0_u8; 600];
+                // SAFETY: both are longer.
+                unsafe { copy_past_caches(from.as_ptr(), to.as_mut_ptr().add(at), len) };
+                assert_eq!(&to[at..at + len], &from[..len]);
+                assert!(
+                    to[..at]
+                        .iter()
+                        .chain(&to[at + len..])
+                        .all(|&byte| byte == 0)
+                );
+            }
+        }
+    }
 
     #[test]
     fn every_length_is_copied_and_no_more() {

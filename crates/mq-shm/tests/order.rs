@@ -1,6 +1,7 @@
 //! What one process sends another arrives whole and in order, by every way and under every policy.
 
 use mq_shm::channel::Tuning;
+use mq_shm::fastbox::BOX_PAYLOAD;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{
@@ -184,21 +185,47 @@ fn a_message_through_the_queue_does_not_overtake_one_in_a_box() {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let mut alice = Endpoint::join(segment.clone(), Process(0), eager_boxes()).unwrap();
     let mut bob = Endpoint::join(segment, Process(1), eager_boxes()).unwrap();
-    // The first announces the box; 15 fill it; the rest take the queue again.
-    for number in 0..20 {
+    // The first announces the box; 60 fill it; the rest take the queue again.
+    for number in 0..76 {
         send(&mut alice, Process(1), number, b"short");
     }
     assert_eq!(
         (alice.counters().by_box(), alice.counters().by_queue),
-        (15, 5)
+        (60, 16)
     );
-    for number in 0..20 {
+    for number in 0..76 {
         let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
             panic!("{number}")
         };
         assert_eq!(message.header()[0], number);
     }
     assert!(bob.poll().unwrap().is_none());
+}
+
+#[test]
+fn messages_of_every_length_go_round_a_box() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let mut alice = Endpoint::join(segment.clone(), Process(0), eager_boxes()).unwrap();
+    let mut bob = Endpoint::join(segment, Process(1), eager_boxes()).unwrap();
+    for round in 0..3 {
+        for len in 0..=BOX_PAYLOAD {
+            let text: Vec<u8> = (0..len).map(|at| (at * 7 + len + round) as u8).collect();
+            send(&mut alice, Process(1), len as u64, &text);
+            let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+                panic!("{len}")
+            };
+            assert_eq!((message.header()[0], message.len()), (len as u64, len));
+            let mut received = vec![0xa5; len + 1];
+            assert_eq!(message.copy_to(&mut received), len);
+            assert_eq!(received.pop(), Some(0xa5));
+            assert!(received == text, "{len}");
+            // As many as there is room for, and no more.
+            let mut less = vec![0; len / 2];
+            assert_eq!(message.copy_to(&mut less), len / 2);
+            assert!(less == text[..len / 2], "{len}");
+        }
+    }
+    assert_eq!(alice.counters().by_queue, 1);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Large messages: reading them from the sender, or having them sent through a ring.
 #![allow(unsafe_code, reason = "copies to and from shared memory")]
 
-use crate::copy::copy;
+use crate::copy::{copy, copy_past_caches};
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Reading;
 use crate::error::ShmError;
@@ -152,12 +152,14 @@ impl<M: Memory> Endpoint<M> {
         };
         let shared: &Ring = self.memory.ring(self.me, ring.0);
         let before = done;
+        let past_caches = message.len() >= self.options.nontemporal_from;
         while done < message.len() {
             let Some(buffer) = shared.to_fill(state.filled) else {
                 break;
             };
             let part = &message[done..];
             let len = part.len().min(BUFFER_BYTES);
+            let copy = if past_caches { copy_past_caches } else { copy };
             // SAFETY: the buffer is empty, so that only the sender touches it until it is counted; `len` is
             // no more than either has.
             buffer.with_mut(|buffer| unsafe { copy(part.as_ptr(), buffer.cast(), len) });

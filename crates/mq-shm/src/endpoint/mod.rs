@@ -57,6 +57,8 @@ pub struct Options {
     pub fastbox: bool,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
+    /// The shortest message that is copied into a ring past the caches, in bytes.
+    pub nontemporal_from: usize,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
     pub patience: Option<Patience>,
 }
@@ -68,6 +70,7 @@ impl Default for Options {
             tuning: Tuning::default(),
             fastbox: true,
             single_copy: true,
+            nontemporal_from: usize::MAX,
             patience: None,
         }
     }
@@ -217,8 +220,9 @@ impl<M: Memory> Endpoint<M> {
             return;
         };
         peer.wanted = peer.wanted.saturating_sub(1);
-        let at = self.wanted.iter().position(|&wanted| wanted == process);
-        if let (0, Some(at)) = (peer.wanted, at) {
+        if peer.wanted == 0
+            && let Some(at) = self.wanted.iter().position(|&wanted| wanted == process)
+        {
             self.wanted.swap_remove(at);
         }
     }

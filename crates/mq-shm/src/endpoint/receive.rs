@@ -12,7 +12,7 @@ use crate::cell::{CELL_PAYLOAD, CellHead, OPENS_BOX};
 use crate::copy::copy;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
-use crate::fastbox::{BOX_PAYLOAD, Inlet, SlotBody};
+use crate::fastbox::Inlet;
 use crate::index::{Link, Process};
 use crate::liveness::Gone;
 use crate::part::Found;
@@ -38,7 +38,7 @@ pub struct Incoming<'a, M: Memory = Mapped> {
     held: Held,
 }
 
-/// A message that is next from its sender: in the slot of its fastbox, with so many bytes, or in the cell that is
+/// A message that is next from its sender: in its fastbox, with so many bytes, or in the cell that is
 /// next in the shadow of the queue, as [`Endpoint::head`] says.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Held {
@@ -103,11 +103,7 @@ impl<M: Memory> Endpoint<M> {
     #[inline(always)]
     pub(super) fn in_box(&self, from: Process) -> Option<u32> {
         let peer = &self.peers[from.index()];
-        let stamp = peer.inlet.as_ref()?.slot().stamp();
-        // A length that no sender writes is cut to what a slot holds.
-        stamp
-            .is(peer.due)
-            .then(|| stamp.len().min(BOX_PAYLOAD) as u32)
+        peer.inlet.as_ref()?.holds(peer.due)
     }
 
     #[inline(never)]
@@ -219,8 +215,8 @@ impl<M: Memory> Endpoint<M> {
         };
         peer.due += 1;
         match (held, &mut peer.inlet) {
-            (Held::Slot(_), Some(inlet)) => {
-                inlet.emptied();
+            (Held::Slot(len), Some(inlet)) => {
+                inlet.emptied(len);
                 step(Step::SlotEmptied);
             }
             _ => self.release_cell(from),
@@ -263,10 +259,7 @@ impl<M: Memory> Incoming<'_, M> {
     #[must_use]
     pub fn header(&self) -> [u64; 2] {
         match self.held {
-            // SAFETY: the slot is published and not yet given back: the sender does not touch it.
-            Held::Slot(_) => self
-                .slot(|body| unsafe { (*body).header })
-                .unwrap_or_default(),
+            Held::Slot(_) => self.inlet().map(Inlet::header).unwrap_or_default(),
             Held::Cell => self.endpoint.head.header,
         }
     }
@@ -313,20 +306,25 @@ impl<M: Memory> Incoming<'_, M> {
     #[inline(always)]
     pub fn copy_to(&self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.len());
-        let to = into.as_mut_ptr();
+        let into = &mut into[..count];
         match self.held {
             Held::Slot(_) => {
                 step(Step::SlotHeld);
-                // SAFETY: the slot is this process's until it is given back, when `self` is dropped; its
-                // payload is at least `len` long; the buffer is the caller's own.
-                self.slot(|body| unsafe { copy((&raw const (*body).payload).cast(), to, count) });
+                if let Some(inlet) = self.inlet() {
+                    inlet.copy_to(into);
+                }
             }
             Held::Cell => {
                 step(Step::CellHeld);
                 if let Some(&cell) = self.endpoint.shadow.last() {
-                    // SAFETY: as above, for a cell.
+                    // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its
+                    // payload is at least `count` long, and so is the caller's buffer.
                     self.endpoint.memory.cell(cell).body.with(|body| unsafe {
-                        copy((&raw const (*body).payload).cast(), to, count);
+                        copy(
+                            (&raw const (*body).payload).cast(),
+                            into.as_mut_ptr(),
+                            count,
+                        );
                     });
                 }
             }
@@ -342,9 +340,8 @@ impl<M: Memory> Incoming<'_, M> {
     }
 
     #[inline(always)]
-    fn slot<R>(&self, read: impl FnOnce(*const SlotBody) -> R) -> Option<R> {
-        let peer = &self.endpoint.peers[self.from.index()];
-        Some(peer.inlet.as_ref()?.slot().body.with(read))
+    fn inlet(&self) -> Option<&Inlet> {
+        self.endpoint.peers[self.from.index()].inlet.as_ref()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::copy::copy;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::{BOX_PAYLOAD, Outlet, Stamp};
+use crate::fastbox::{BOX_PAYLOAD, Outlet};
 use crate::index::{CellId, Process};
 use crate::part::Found;
 use crate::segment::{Memory, Part};
@@ -55,22 +55,13 @@ impl<M: Memory> Endpoint<M> {
         if let Some(outlet) = &mut peer.outlet
             && message.len() <= BOX_PAYLOAD
             && done == 0
-            && let Some(slot) = outlet.slot()
+            && outlet.has_room(message.len())
         {
-            // SAFETY: the slot was empty, so that only the sender touches its body until it is
-            // published; the message is no longer than the body's payload.
-            slot.body.with_mut(|body| unsafe {
-                (*body).header = header;
-                copy(
-                    message.as_ptr(),
-                    (&raw mut (*body).payload).cast(),
-                    message.len(),
-                );
-            });
+            outlet.fill(header, message);
             step(Step::SlotFilled);
-            slot.publish(Stamp::new(peer.sequence, message.len()));
+            outlet.publish(peer.sequence, message.len());
             step(Step::SlotShown);
-            outlet.filled();
+            outlet.filled(message.len());
             peer.sequence += 1;
             self.counters.sent(message.len());
             wait::wake(&peer.place, self.fences);

@@ -17,7 +17,7 @@ const FIELDS: [&str; 8] = [
     "number of cells",
     "bytes of a cell",
     "slots of a fastbox",
-    "bytes of a slot",
+    "bytes of a fastbox message",
     "rings of a process",
     "buffers of a ring",
     "bytes of a buffer",
