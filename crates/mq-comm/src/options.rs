@@ -16,7 +16,9 @@ use mq_shm::{CELL_PAYLOAD, Policy};
 /// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | bytes, with K, M or G |
 /// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 0, 1 |
 /// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | bytes, with K, M or G |
+/// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | bytes, with K, M or G |
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 0, 1 |
+/// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `20,100` |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The structure of the matching engine.
@@ -33,6 +35,9 @@ pub struct Options {
     /// a ring. 0 unless set: windows of messages up to 256 KiB can be twice as quick through the ring, but some runs were
     /// four times slower for a reason not found.
     pub single_copy_from: usize,
+    /// The shortest message whose bytes are stored past the caches into a ring, in bytes. None unless set: see
+    /// `docs/results.md`.
+    pub nontemporal_from: usize,
     /// Fastboxes, if the policy has them.
     pub fastbox: bool,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
@@ -48,6 +53,7 @@ impl Default for Options {
             eager_limit: CELL_PAYLOAD,
             single_copy: true,
             single_copy_from: 0,
+            nontemporal_from: usize::MAX,
             fastbox: true,
             patience: None,
         }
@@ -89,11 +95,19 @@ impl Options {
             self.single_copy_from = bytes(value)?;
             Ok(())
         });
+        each("MQ_NONTEMPORAL_FROM", &mut |value| {
+            self.nontemporal_from = bytes(value)?;
+            Ok(())
+        });
         each("MQ_BYPASS", &mut |value| switch(value, &mut self.bypass));
         each("MQ_SINGLE_COPY", &mut |value| {
             switch(value, &mut self.single_copy)
         });
         each("MQ_FASTBOX", &mut |value| switch(value, &mut self.fastbox));
+        each("MQ_PATIENCE", &mut |value| {
+            self.patience = Some(patience(value)?);
+            Ok(())
+        });
         (self, complaints)
     }
 
@@ -103,6 +117,7 @@ impl Options {
             policy: self.policy,
             fastbox: self.fastbox,
             single_copy: self.single_copy,
+            nontemporal_from: self.nontemporal_from,
             patience: self.patience,
             ..mq_shm::Options::default()
         }
@@ -124,6 +139,21 @@ fn switch(value: &OsStr, to: &mut bool) -> Result<(), String> {
         _ => return Err("it may be 0 or 1".into()),
     };
     Ok(())
+}
+
+/// Two numbers: looks with the processor kept, and looks after each of which others may run.
+fn patience(value: &OsStr) -> Result<Patience, String> {
+    let numbers = value.to_str().and_then(|text| text.split_once(','));
+    let number = |text: &str| text.parse().ok();
+    numbers
+        .and_then(|(spins, yields)| {
+            Some(Patience {
+                spins: number(spins)?,
+                yields: number(yields)?,
+                ..Patience::YIELDING
+            })
+        })
+        .ok_or_else(|| "it may be two numbers with a comma between them".into())
 }
 
 /// A number, with K, M or G for powers of 1,024.
@@ -161,7 +191,9 @@ mod tests {
             ("MQ_EAGER_LIMIT", "64K"),
             ("MQ_SINGLE_COPY", "0"),
             ("MQ_SINGLE_COPY_FROM", "1M"),
+            ("MQ_NONTEMPORAL_FROM", "2M"),
             ("MQ_FASTBOX", "0"),
+            ("MQ_PATIENCE", "5,7"),
         ]);
         assert_eq!(complaints, [""; 0]);
         let expected = Options {
@@ -171,8 +203,13 @@ mod tests {
             eager_limit: 64 << 10,
             single_copy: false,
             single_copy_from: 1 << 20,
+            nontemporal_from: 2 << 20,
             fastbox: false,
-            patience: None,
+            patience: Some(Patience {
+                spins: 5,
+                yields: 7,
+                ..Patience::YIELDING
+            }),
         };
         assert_eq!(options, expected);
         assert_eq!(read(&[("MQ_BYPASS", "")]), (Options::default(), vec![]));
@@ -185,9 +222,10 @@ mod tests {
             ("MQ_POLICY", "srq"),
             ("MQ_EAGER_LIMIT", "much"),
             ("MQ_BYPASS", "yes"),
+            ("MQ_PATIENCE", "5"),
         ]);
         assert_eq!(options, Options::default());
-        assert_eq!(complaints.len(), 4);
+        assert_eq!(complaints.len(), 5);
         assert!(complaints[0].starts_with("MQ_STRUCTURE=tree is ignored; it may be list, array"));
         assert_eq!(complaints[3], "MQ_BYPASS=yes is ignored; it may be 0 or 1");
     }

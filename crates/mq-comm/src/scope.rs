@@ -146,9 +146,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let buffer = unsafe { Buffer::shared(elements) };
         let (slot, begun) = core.start_send(to, bits, word, buffer, 0);
         core.state.requests.join(slot, self.set);
+        let name = core.state.requests.name(slot);
         drop(core);
         // SAFETY: it was made of just that.
-        let request = unsafe { Request::new(inner.clone(), slot) };
+        let request = unsafe { Request::named(inner.clone(), name) };
         begun.map(|()| request)
     }
 
@@ -171,9 +172,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let buffer = unsafe { Buffer::exclusive(elements) };
         let (slot, begun) = core.start_receive(pattern, process, buffer);
         core.state.requests.join(slot, self.set);
+        let name = core.state.requests.name(slot);
         drop(core);
         // SAFETY: it was made of just that.
-        let request = unsafe { Request::new(inner.clone(), slot) };
+        let request = unsafe { Request::named(inner.clone(), name) };
         begun.map(|()| request)
     }
 
@@ -208,13 +210,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     pub fn wait_all(&self) -> Result<(), Error> {
         let mut core = self.communicator.inner.core();
         core.wait_pending(self.set)?;
-        let mut result = Ok(());
-        while let Some(completion) = core.next_ready(self.set, false) {
-            if let (Ok(()), Err(error)) = (&result, completion.into_result()) {
-                result = Err(error);
-            }
-        }
-        result
+        core.state.requests.tell_all(self.set)
     }
 }
 

@@ -59,7 +59,14 @@ impl State {
         if !self.knows(word.context()) {
             return Ok(self.discard(message, announced));
         }
-        if self.posted > 0
+        if let Some(receive) = self.front.matched(bits, word) {
+            self.posted -= 1;
+            let peer = self.requests.at(receive).peer;
+            let wanted = self.front.is_empty().then_some(peer);
+            self.begin(receive, message, bits, announced);
+            return Ok(Follow::Matched { receive, wanted });
+        }
+        if self.posted > self.front.len()
             && let Some((_, receive)) = self.engine.deliver(&envelope)?
         {
             self.posted -= 1;
@@ -138,6 +145,7 @@ impl State {
     }
 
     /// All of a receive's message is there.
+    #[inline]
     pub(super) fn received(&mut self, receive: u32) {
         let slot = self.requests.at(receive);
         let outcome = if slot.total > slot.buffer.len() as u64 {

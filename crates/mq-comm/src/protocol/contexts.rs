@@ -114,6 +114,15 @@ impl<T: Transport> Core<T> {
         step(Step::CommunicatorFreed);
         let mut removed = Vec::new();
         for context in [of_user(number), of_collectives(number)] {
+            let mut wanted = None;
+            for receive in self.state.front.remove_context(context) {
+                self.state.posted -= 1;
+                wanted = Some(self.state.requests.at(receive).peer);
+                self.state.requests.complete(receive, Outcome::Cancelled);
+            }
+            if let Some(wanted) = wanted {
+                self.unwant(wanted);
+            }
             self.state
                 .engine
                 .free_context(context, &mut |entry| removed.push(entry))?;

@@ -19,6 +19,7 @@
 mod arrive;
 mod contexts;
 mod death;
+mod front;
 mod large;
 mod receive;
 mod send;
@@ -41,6 +42,7 @@ use crate::request::{Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 use contexts::Contexts;
+use front::Front;
 use large::Rings;
 
 pub(crate) use contexts::{of_collectives, of_user};
@@ -66,8 +68,9 @@ pub(crate) struct Core<T: Transport> {
 pub(crate) struct State {
     pub(crate) me: Process,
     pub(crate) engine: Engine<Queues>,
-    /// Receives in the engine.
+    /// Receives in front and in the engine.
     pub(crate) posted: usize,
+    pub(crate) front: Front,
     /// Messages in the engine.
     pub(crate) unexpected: usize,
     pub(crate) requests: Requests,
@@ -129,7 +132,7 @@ enum Target {
 #[must_use]
 pub(crate) enum Follow {
     Nothing,
-    /// A receive has matched; it had wanted messages of `wanted`, if it was posted.
+    /// A receive has matched; messages of `wanted` are wanted once less.
     Matched {
         receive: u32,
         wanted: Option<Process>,
@@ -160,6 +163,7 @@ impl<T: Transport> Core<T> {
             me: transport.me(),
             engine,
             posted: 0,
+            front: Front::default(),
             unexpected: 0,
             requests: Requests::default(),
             messages: Messages::default(),

@@ -24,22 +24,29 @@ pub(crate) struct Wanted {
 impl<T: Transport> Core<T> {
     /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails, the request is
     /// the caller's to end.
+    #[inline]
     pub(crate) fn start_receive(
         &mut self,
         pattern: MpiPattern,
         from: Process,
         buffer: Buffer,
     ) -> (u32, Result<(), Error>) {
+        let buffer = match self.start_in_front(&pattern, from, buffer) {
+            Ok(receive) => return (receive, Ok(())),
+            Err(buffer) => buffer,
+        };
         let hand = self.state.start_hand(pattern, from, buffer);
         let begun = self.start_hand_on(&hand);
         (hand.request, begun)
     }
 
+    #[inline(never)]
     fn start_hand_on(&mut self, hand: &Wanted) -> Result<(), Error> {
         if self.settle(hand)? {
             return Ok(());
         }
-        if self.state.bypass {
+        // A message that has come is more likely for those that were posted before.
+        if self.state.bypass && self.state.posted == 0 {
             self.poll_once(Some(hand))?;
             if self.state.requests.at(hand.request).stage != Stage::Hand {
                 return Ok(());
@@ -72,6 +79,11 @@ impl<T: Transport> Core<T> {
     pub(crate) fn post(&mut self, hand: &Wanted) -> Result<(), Error> {
         let slot = self.state.requests.at(hand.request);
         let wanted = slot.peer;
+        if self.state.front_admits(&hand.pattern) {
+            let first = self.state.front.is_empty();
+            self.post_in_front(hand.pattern, hand.request);
+            return if first { self.want(wanted) } else { Ok(()) };
+        }
         // A poll may have come between the first search and this.
         match self.state.engine.post(hand.pattern, hand.request) {
             Ok(Post::Queued(name)) => {
@@ -147,6 +159,24 @@ impl<T: Transport> Core<T> {
 
     /// One message, if there is one; whether there was.
     pub(crate) fn poll_once(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
+        let Some(message) = self.transport.poll_wanted() else {
+            return self.poll_all(hand);
+        };
+        let taken = match self.state.accept_in_front(&message) {
+            Some(wanted) => Ok(wanted),
+            None => Err((message.source(), self.state.accept(&message, hand))),
+        };
+        drop(message);
+        match taken {
+            Ok(None) => {}
+            Ok(Some(wanted)) => self.unwant(wanted),
+            Err((from, follow)) => self.follow(from, follow?)?,
+        }
+        Ok(true)
+    }
+
+    #[inline(never)]
+    fn poll_all(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
         let polled = match self.transport.poll()? {
             None => return Ok(false),
             Some(Event::Message(message)) => {

@@ -13,7 +13,40 @@ use crate::transport::Transport;
 impl<T: Transport> Core<T> {
     /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
     /// that fails, the request is the caller's to end.
+    #[inline]
     pub(crate) fn start_send(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        buffer: Buffer,
+        mut done: usize,
+    ) -> (u32, Result<(), Error>) {
+        let total = buffer.len();
+        if self.state.clogged.is_empty() && total <= self.state.eager_limit {
+            match self
+                .transport
+                .try_send(to, [bits, word.0], buffer.bytes(), done)
+            {
+                Ok(Sent::Whole) => {
+                    self.state.profile.eager += 1;
+                    self.state.profile.eager_bytes += total as u64;
+                    let send = self.state.requests.add(Stage::Done, to, buffer);
+                    let slot = self.state.requests.at_mut(send);
+                    slot.bits = bits;
+                    slot.total = total as u64;
+                    return (send, Ok(()));
+                }
+                Ok(Sent::Upto(sent)) => done = sent,
+                // Said again, and dealt with, below.
+                Err(_) => {}
+            }
+        }
+        self.start_send_slowly(to, bits, word, buffer, done)
+    }
+
+    #[inline(never)]
+    fn start_send_slowly(
         &mut self,
         to: Process,
         bits: u64,

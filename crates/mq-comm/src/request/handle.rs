@@ -44,6 +44,15 @@ impl<B: Content, T: Transport> Request<B, T> {
     #[allow(unsafe_code, reason = "a promise about a type")]
     pub(crate) unsafe fn new(inner: Rc<Inner<T>>, slot: u32) -> Self {
         let name = inner.core().state.requests.name(slot);
+        // SAFETY: the caller's.
+        unsafe { Self::named(inner, name) }
+    }
+
+    /// # Safety
+    /// The buffer of the request of this name was made of a `B`.
+    #[inline]
+    #[allow(unsafe_code, reason = "a promise about a type")]
+    pub(crate) unsafe fn named(inner: Rc<Inner<T>>, name: Name) -> Self {
         Self {
             inner,
             name,
@@ -119,6 +128,7 @@ impl<B: Content, T: Transport> Request<B, T> {
 }
 
 impl<B: Content, T: Transport> Drop for Request<B, T> {
+    #[inline]
     fn drop(&mut self) {
         let mut core = self.inner.core();
         // Over already, if it was finished or cancelled.

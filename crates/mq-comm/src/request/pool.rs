@@ -4,11 +4,12 @@ use mq_shm::Process;
 
 use super::slot::{Name, Outcome, Slot, Stage};
 use crate::buffer::Buffer;
+use crate::error::Error;
 
 /// No slot, list or set.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Which list of its set a request is in.
+/// What its set knows of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListOf {
     /// Not complete.
@@ -32,9 +33,20 @@ const EMPTY: List = List {
     len: 0,
 };
 
+/// What is complete is in a list; what is not is only counted, since nobody looks for it before the set ends.
 #[derive(Clone, Copy, Debug)]
 struct Set {
-    lists: [List; 3],
+    pending: u32,
+    ready: List,
+    told: List,
+}
+
+impl Set {
+    const EMPTY: Self = Self {
+        pending: 0,
+        ready: EMPTY,
+        told: EMPTY,
+    };
 }
 
 /// All requests of a process.
@@ -120,7 +132,8 @@ impl Requests {
         slot.stage = Stage::Done;
         slot.outcome = outcome;
         if slot.set != NONE {
-            self.move_to(index, ListOf::Ready);
+            self.sets[slot.set as usize].pending -= 1;
+            self.link(index, ListOf::Ready);
         } else if !slot.handle {
             self.release(index);
         }
@@ -149,6 +162,7 @@ impl Requests {
     }
 
     /// Nobody has the handle any more.
+    #[inline]
     pub(crate) fn drop_handle(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.handle = false;
@@ -160,7 +174,7 @@ impl Requests {
 
     /// A new, empty set.
     pub(crate) fn add_set(&mut self) -> u32 {
-        let set = Set { lists: [EMPTY; 3] };
+        let set = Set::EMPTY;
         if let Some(index) = self.free_sets.pop() {
             self.sets[index as usize] = set;
             return index;
@@ -171,12 +185,13 @@ impl Requests {
 
     /// The set is over; its requests go on without it.
     pub(crate) fn remove_set(&mut self, set: u32) {
-        for list in [ListOf::Pending, ListOf::Ready, ListOf::Told] {
+        for index in self.pending(set) {
+            self.leave(index);
+        }
+        for list in [ListOf::Ready, ListOf::Told] {
             while let Some(index) = self.first(set, list) {
-                self.unlink(index);
-                let slot = &mut self.slots[index as usize];
-                slot.set = NONE;
-                if slot.stage == Stage::Done && !slot.handle {
+                self.leave(index);
+                if !self.slots[index as usize].handle {
                     self.release(index);
                 }
             }
@@ -200,58 +215,112 @@ impl Requests {
         self.link(index, list);
     }
 
-    /// The first request of a list.
+    /// The first request of the list of those that are ready, or told.
     #[inline]
     pub(crate) fn first(&self, set: u32, list: ListOf) -> Option<u32> {
-        let first = self.sets[set as usize].lists[list as usize].first;
+        let set = &self.sets[set as usize];
+        let first = if list == ListOf::Told {
+            set.told.first
+        } else {
+            set.ready.first
+        };
         (first != NONE).then_some(first)
     }
 
-    /// All requests of a list.
-    pub(crate) fn listed(&self, set: u32, list: ListOf) -> Vec<u32> {
-        let mut all = Vec::new();
-        let mut at = self.first(set, list);
-        while let Some(index) = at {
-            all.push(index);
-            let next = self.slots[index as usize].next;
-            at = (next != NONE).then_some(next);
+    /// The requests of a set that are not complete.
+    ///
+    /// # Cost
+    /// A look at every slot of the pool.
+    #[cold]
+    pub(crate) fn pending(&self, set: u32) -> Vec<u32> {
+        if self.sets[set as usize].pending == 0 {
+            return Vec::new();
         }
-        all
+        self.all()
+            .filter(|(_, slot)| slot.set == set && slot.list == ListOf::Pending)
+            .map(|(index, _)| index)
+            .collect()
     }
 
-    /// How many requests a list has.
+    /// How many requests of a set are not complete.
     #[inline]
-    pub(crate) fn len(&self, set: u32, list: ListOf) -> u32 {
-        self.sets[set as usize].lists[list as usize].len
+    pub(crate) fn pending_len(&self, set: u32) -> u32 {
+        self.sets[set as usize].pending
     }
 
-    /// Moves a request to the end of another list of its set.
+    /// How many requests of a set are complete without anybody having been told.
+    #[inline]
+    pub(crate) fn ready_len(&self, set: u32) -> u32 {
+        self.sets[set as usize].ready.len
+    }
+
+    /// Tells of everything that is ready: what has no handle is over. The first that has failed, if any has.
+    #[inline]
+    pub(crate) fn tell_all(&mut self, set: u32) -> Result<(), Error> {
+        let mut result = Ok(());
+        let ready = core::mem::replace(&mut self.sets[set as usize].ready, EMPTY);
+        let mut at = ready.first;
+        while at != NONE {
+            let index = at;
+            let slot = &mut self.slots[index as usize];
+            at = slot.next;
+            if slot.outcome != Outcome::Fine && result.is_ok() {
+                result = slot.result().map(|_| ());
+            }
+            if slot.handle {
+                self.link(index, ListOf::Told);
+            } else {
+                slot.set = NONE;
+                drop(self.release(index));
+            }
+        }
+        result
+    }
+
+    /// A request of a set moves on, to be ready or told.
     #[inline]
     pub(crate) fn move_to(&mut self, index: u32, list: ListOf) {
         self.unlink(index);
         self.link(index, list);
     }
 
+    #[inline]
     fn link(&mut self, index: u32, to: ListOf) {
-        let set = self.slots[index as usize].set;
-        let list = &mut self.sets[set as usize].lists[to as usize];
+        let slot = &mut self.slots[index as usize];
+        slot.list = to;
+        let set = &mut self.sets[slot.set as usize];
+        let list = match to {
+            ListOf::Pending => {
+                set.pending += 1;
+                return;
+            }
+            ListOf::Ready => &mut set.ready,
+            ListOf::Told => &mut set.told,
+        };
         let before = core::mem::replace(&mut list.last, index);
         list.len += 1;
+        slot.previous = before;
+        slot.next = NONE;
         if before == NONE {
             list.first = index;
         } else {
             self.slots[before as usize].next = index;
         }
-        let slot = &mut self.slots[index as usize];
-        slot.list = to;
-        slot.previous = before;
-        slot.next = NONE;
     }
 
+    #[inline]
     fn unlink(&mut self, index: u32) {
         let slot = &self.slots[index as usize];
+        let set = &mut self.sets[slot.set as usize];
+        let list = match slot.list {
+            ListOf::Pending => {
+                set.pending -= 1;
+                return;
+            }
+            ListOf::Ready => &mut set.ready,
+            ListOf::Told => &mut set.told,
+        };
         let (previous, next) = (slot.previous, slot.next);
-        let list = &mut self.sets[slot.set as usize].lists[slot.list as usize];
         list.len -= 1;
         if previous == NONE {
             list.first = next;
@@ -273,9 +342,21 @@ mod tests {
     use super::super::slot::ANYONE;
     use super::*;
 
-    fn listed(requests: &Requests, set: u32, list: ListOf) -> Vec<u32> {
-        let all = requests.listed(set, list);
-        assert_eq!(requests.len(set, list) as usize, all.len());
+    fn ready(requests: &Requests, set: u32) -> Vec<u32> {
+        let mut all = Vec::new();
+        let mut at = requests.first(set, ListOf::Ready);
+        while let Some(index) = at {
+            all.push(index);
+            let next = requests.at(index).next;
+            at = (next != NONE).then_some(next);
+        }
+        assert_eq!(requests.ready_len(set) as usize, all.len());
+        all
+    }
+
+    fn pending(requests: &Requests, set: u32) -> Vec<u32> {
+        let all = requests.pending(set);
+        assert_eq!(requests.pending_len(set) as usize, all.len());
         all
     }
 
@@ -292,10 +373,18 @@ mod tests {
         for at in [3, 0, 4] {
             requests.complete(all[at], Outcome::Fine);
         }
-        assert_eq!(listed(&requests, set, ListOf::Ready), [3, 0, 4]);
-        assert_eq!(listed(&requests, set, ListOf::Pending), [1, 2]);
+        assert_eq!(ready(&requests, set), [3, 0, 4]);
+        assert_eq!(pending(&requests, set), [1, 2]);
         requests.release(0);
-        assert_eq!(listed(&requests, set, ListOf::Ready), [3, 4]);
+        requests.release(1);
+        assert_eq!(ready(&requests, set), [3, 4]);
+        assert_eq!(pending(&requests, set), [2]);
+        requests.drop_handle(4);
+        assert_eq!(ready(&requests, set), [3, 4]);
+        assert!(requests.tell_all(set).is_ok());
+        assert_eq!(ready(&requests, set), [0_u32; 0]);
+        assert_eq!(requests.at(4).stage, Stage::Free);
+        assert_eq!(requests.first(set, ListOf::Told), Some(3));
         requests.remove_set(set);
         assert_eq!(requests.at(3).set, NONE);
         assert_eq!(requests.add_set(), set);

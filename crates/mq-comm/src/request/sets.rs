@@ -75,8 +75,7 @@ impl<T: Transport> Core<T> {
 
     /// Waits until a request of a set is ready, unless there is none.
     fn wait_ready(&mut self, set: u32) -> Result<(), Error> {
-        let requests = |core: &Self, list| core.state.requests.len(set, list);
-        while requests(self, ListOf::Ready) == 0 && requests(self, ListOf::Pending) > 0 {
+        while self.state.requests.ready_len(set) == 0 && self.state.requests.pending_len(set) > 0 {
             self.progress_or_rest(None)?;
         }
         Ok(())
@@ -103,7 +102,7 @@ impl<T: Transport> Core<T> {
 
     /// Waits until no request of a set is pending.
     pub(crate) fn wait_pending(&mut self, set: u32) -> Result<(), Error> {
-        while self.state.requests.len(set, ListOf::Pending) > 0 {
+        while self.state.requests.pending_len(set) > 0 {
             self.progress_or_rest(None)?;
         }
         Ok(())
@@ -117,7 +116,7 @@ impl<T: Transport> Core<T> {
                 self.state.requests.release(slot);
             }
         }
-        if self.state.requests.len(set, ListOf::Pending) > 0 {
+        if self.state.requests.pending_len(set) > 0 {
             self.end_pending(set);
         }
         self.state.requests.remove_set(set);
@@ -126,10 +125,10 @@ impl<T: Transport> Core<T> {
     #[cold]
     fn end_pending(&mut self, set: u32) {
         // The withdrawals go out before their answers are waited for.
-        for slot in self.state.requests.listed(set, ListOf::Pending) {
+        for slot in self.state.requests.pending(set) {
             self.abandon(slot);
         }
-        while let Some(slot) = self.state.requests.first(set, ListOf::Pending) {
+        for slot in self.state.requests.pending(set) {
             self.see_off(slot);
         }
     }
@@ -190,8 +189,8 @@ impl<T: Transport> RequestSet<T> {
     #[must_use]
     pub fn len(&self) -> usize {
         let core = self.inner.core();
-        let count = |list| core.state.requests.len(self.set, list);
-        (count(ListOf::Pending) + count(ListOf::Ready)) as usize
+        let requests = &core.state.requests;
+        (requests.pending_len(self.set) + requests.ready_len(self.set)) as usize
     }
 
     /// Whether there is none.

@@ -1,0 +1,144 @@
+//! Windows of receives with one pattern are matched past the engine: in order, and as the engine would beside others.
+
+use mq_comm::{Error, Options, Request, Source, TagSelector, World};
+
+type Receive = Request<Vec<u64>>;
+
+fn post(world: &World, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Receive {
+    world.irecv(vec![0_u64], source, tag).unwrap()
+}
+
+fn send(world: &World, number: u64, tag: i32) {
+    world.isend(vec![number], 0, tag).unwrap().wait().unwrap();
+}
+
+fn taken(receive: Receive) -> u64 {
+    let (numbers, status) = receive.wait().unwrap();
+    assert_eq!(status.bytes(), 8);
+    numbers[0]
+}
+
+/// One with, one without: the engine decides then.
+fn worlds() -> [World; 2] {
+    [true, false].map(|bypass| {
+        let options = Options {
+            bypass,
+            ..Options::default()
+        };
+        let seat = World::seats(1, &options).unwrap().pop().unwrap();
+        seat.take().unwrap()
+    })
+}
+
+#[test]
+fn a_window_is_filled_in_order() {
+    for world in worlds() {
+        // More than wait in front.
+        let receives: Vec<_> = (0..600).map(|_| post(&world, 0, 7)).collect();
+        for number in 0..600 {
+            send(&world, number, 7);
+        }
+        let numbers: Vec<_> = receives.into_iter().map(taken).collect();
+        assert!(numbers.into_iter().eq(0..600));
+    }
+}
+
+#[test]
+fn what_was_posted_first_is_matched_first_whatever_its_pattern() {
+    for world in worlds() {
+        let same = [post(&world, 0, 7), post(&world, 0, 7)];
+        let any_tag = post(&world, 0, TagSelector::Any);
+        let again = post(&world, 0, 7);
+        let other = post(&world, Source::Any, 8);
+        send(&world, 0, 8);
+        for number in 1..5 {
+            send(&world, number, 7);
+        }
+        send(&world, 5, 8);
+        assert_eq!(taken(any_tag), 0);
+        assert_eq!(same.map(taken), [1, 2]);
+        assert_eq!(taken(again), 3);
+        assert_eq!(taken(other), 5);
+        assert_eq!(taken(post(&world, 0, 7)), 4);
+    }
+}
+
+#[test]
+fn a_window_of_wildcards_goes_before_what_came_after_it() {
+    for world in worlds() {
+        let any = [(); 2].map(|()| post(&world, Source::Any, TagSelector::Any));
+        let named = post(&world, 0, 3);
+        for number in 0..3 {
+            send(&world, number, 3);
+        }
+        assert_eq!(any.map(taken), [0, 1]);
+        assert_eq!(taken(named), 2);
+    }
+}
+
+#[test]
+fn a_message_that_waits_is_taken_before_one_that_comes() {
+    for world in worlds() {
+        send(&world, 0, 7);
+        send(&world, 1, 9);
+        world.progress().unwrap();
+        let receives = [post(&world, 0, 7), post(&world, 0, 7), post(&world, 0, 7)];
+        for number in 2..4 {
+            send(&world, number, 7);
+        }
+        assert_eq!(receives.map(taken), [0, 2, 3]);
+        assert_eq!(taken(post(&world, 0, 9)), 1);
+    }
+}
+
+#[test]
+fn receives_of_a_window_are_cancelled_one_by_one() {
+    for world in worlds() {
+        let mut receives: Vec<_> = (0..5).map(|_| Some(post(&world, 0, 7))).collect();
+        for at in [3, 0] {
+            let receive = receives[at].take().unwrap();
+            assert_eq!(receive.cancel().unwrap(), [0]);
+        }
+        for number in 0..2 {
+            send(&world, number, 7);
+        }
+        let left = receives.into_iter().flatten();
+        let mut left: Vec<_> = left.collect();
+        let last = left.pop().unwrap();
+        assert_eq!(left.into_iter().map(taken).collect::<Vec<_>>(), [0, 1]);
+        drop(last);
+        // Nobody takes this but the one who asks now.
+        send(&world, 2, 7);
+        assert_eq!(taken(post(&world, 0, 7)), 2);
+    }
+}
+
+#[test]
+fn a_window_ends_with_its_communicator() {
+    for world in worlds() {
+        let part = world.dup().unwrap();
+        let receives = [(); 3].map(|()| part.irecv(vec![0_u64], 0, 7).unwrap());
+        let kept = post(&world, 0, 7);
+        drop(part);
+        // The receives keep their communicator; with them it goes, and takes nothing of the other's along.
+        drop(receives);
+        send(&world, 1, 7);
+        assert_eq!(taken(kept), 1);
+    }
+}
+
+#[test]
+fn a_message_too_long_for_a_receive_of_a_window_is_cut() {
+    for world in worlds() {
+        let receives = [post(&world, 0, 7), post(&world, 0, 7)];
+        world.isend(vec![1_u64, 2], 0, 7).unwrap().wait().unwrap();
+        send(&world, 3, 7);
+        let [cut, whole] = receives;
+        let error = cut.wait().unwrap_err();
+        assert!(
+            matches!(error, Error::Truncated { sent: 16, room: 8 }),
+            "{error}"
+        );
+        assert_eq!(taken(whole), 3);
+    }
+}
