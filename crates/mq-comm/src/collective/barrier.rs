@@ -1,6 +1,7 @@
 //! The barrier, by dissemination (Hensgen, Finkel & Manber 1988).
 
 use super::BARRIER;
+use super::failure::unless_gone;
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::steps::{Step, step};
@@ -19,7 +20,7 @@ impl<T: Transport> Communicator<T> {
         let (rank, size) = (self.rank(), self.size());
         let (mut distance, mut result) = (1, Ok(()));
         while distance < size {
-            let said = self.put::<u8>(BARRIER, &[], (rank + distance) % size);
+            let said = unless_gone(self.put::<u8>(BARRIER, &[], (rank + distance) % size))?;
             step(Step::BarrierSaid);
             let heard = self.get::<u8>(BARRIER, &mut [], (rank + size - distance) % size);
             step(Step::BarrierHeard);

@@ -1,7 +1,7 @@
 //! The broadcast, along a binomial tree.
 
 use super::BROADCAST;
-use super::failure::{self, Notice};
+use super::failure::{self, Notice, unless_gone};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::plain::{self, Plain};
@@ -86,7 +86,7 @@ impl<T: Transport> Communicator<T> {
             let mut result = Ok(());
             for child in children {
                 // Each gets it, whoever else is gone.
-                result = result.and(self.put(BROADCAST, bytes, child));
+                result = result.and(unless_gone(self.put(BROADCAST, bytes, child))?);
                 step(Step::PartPassedOn);
             }
             return result;

@@ -1,15 +1,19 @@
 //! What communicators are made with: every rank hears what each has to say.
 
 use super::EXCHANGE;
+use super::failure::unless_gone;
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Communicator<T> {
-    /// Four words of each rank, by rank, at all ranks.
-    pub(crate) fn exchange(&self, mine: [u32; 4]) -> Result<Vec<[u32; 4]>, Error> {
-        let mut all = vec![[0; 4]; self.size() as usize];
+    /// Some words of each rank, by rank, at all ranks.
+    pub(crate) fn exchange<const WORDS: usize>(
+        &self,
+        mine: [u32; WORDS],
+    ) -> Result<Vec<[u32; WORDS]>, Error> {
+        let mut all = vec![[0; WORDS]; self.size() as usize];
         let mut said = Ok(());
         if self.rank() == 0 {
             all[0] = mine;
@@ -19,7 +23,7 @@ impl<T: Transport> Communicator<T> {
                 said = said.and(heard.map(|_| ()));
             }
         } else {
-            said = self.put(EXCHANGE, &[mine], 0);
+            said = unless_gone(self.put(EXCHANGE, &[mine], 0))?;
             step(Step::NumberSaid);
         }
         self.broadcast_after(said, &mut all, 0)?;

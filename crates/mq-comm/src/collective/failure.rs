@@ -17,6 +17,14 @@ pub(super) const MOST: usize = 24;
 /// In the place of a process: it was not for a process's end.
 const NOBODY: u32 = u32::MAX;
 
+/// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it at once.
+pub(super) fn unless_gone(result: Result<(), Error>) -> Result<Result<(), Error>, Error> {
+    match result {
+        Ok(()) | Err(Error::Gone { .. }) => Ok(result),
+        Err(error) => Err(error),
+    }
+}
+
 /// Why a rank could not get what it was to pass on.
 pub(super) struct Notice {
     bytes: [u8; MOST],

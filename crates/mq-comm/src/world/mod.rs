@@ -125,13 +125,16 @@ impl World {
                 join(memory)
             }
             Meeting::Name(name) => {
-                let world = join(Mapped::named(name, geometry)?)?;
+                let memory = Mapped::named(name, geometry)?;
                 // All have opened it when all have come so far.
-                let met = world.barrier();
+                let met = join(memory).and_then(|world: Self| world.barrier().map(|()| world));
                 if start.rank == 0 {
                     Mapped::forget(name)?;
+                } else if met.is_err() {
+                    // Rank 0 may not come to it any more.
+                    let _ = Mapped::forget(name);
                 }
-                met.map(|()| world)
+                met
             }
         }
     }

@@ -72,6 +72,30 @@ fn the_last_to_be_done_gives_memory_back() {
     });
 }
 
+/// ESTATE, by a way that has no other fence: what came through a fastbox.
+#[test]
+fn a_box_is_read_before_it_is_given_back() {
+    loom::model(|| {
+        let segment = segment(3, 2);
+        let mut alice = member(&segment, ALICE, Policy::AdaptiveShared);
+        let mut bob = member(&segment, BOB, Policy::AdaptiveShared);
+        let mut carol = member(&segment, CAROL, Policy::Shared);
+        send(&mut alice, CAROL, 0);
+        // The first announces the box.
+        send(&mut alice, BOB, 0);
+        assert_eq!(take(&mut bob), Some((ALICE, 0)));
+        send(&mut alice, BOB, 0);
+        drop(alice);
+        let other = thread::spawn(move || {
+            bury_alice(&mut bob);
+            bob
+        });
+        bury_alice(&mut carol);
+        drop((other.join().unwrap(), carol));
+        assert!(alices(&segment) > 0);
+    });
+}
+
 /// LAST, JOIN: of the two that have something of one that has left, one leaves with the message in its hands.
 #[test]
 fn one_that_leaves_holds_nothing_any_more() {

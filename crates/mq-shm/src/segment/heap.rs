@@ -112,8 +112,13 @@ impl Memory for Arc<Heap> {
     /// in the kernel.
     #[cfg(all(loom, test))]
     fn discard(&self, part: Part) {
+        let mut given_back = self.given_back.lock().unwrap();
+        if let Part::FastBoxes(from) = part {
+            for to in 0..self.geometry.processes() {
+                self.fastbox(from, Process(to)).wipe();
+            }
+        }
         if let Part::Cells(owner, first, count) = part {
-            let mut given_back = self.given_back.lock().unwrap();
             for number in first..first + count {
                 let cell = self.cell(CellId::of(&self.geometry, owner, number));
                 // SAFETY: any bytes are a cell's content; that nobody else touches it is what the model shows.
