@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod ends;
+mod leftovers;
 mod node;
 mod output;
 mod signals;

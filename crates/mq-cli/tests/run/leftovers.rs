@@ -1,0 +1,146 @@
+//! However a run ends, no process of it stays, and nothing in `/dev/shm`.
+
+use std::process::{Command, Stdio};
+
+use mq_comm::{Error, World};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Launcher, command, until_gone};
+
+/// What a rank is to do, in the program that the launcher starts: this one.
+const TASK: &str = "MQ_TEST_LEFTOVERS";
+
+/// The part of a rank.
+#[test]
+fn a_rank_talks() {
+    let Ok(task) = std::env::var(TASK) else {
+        return;
+    };
+    let world = World::init().expect("there is a world");
+    talk(&world).expect("all are there");
+    println!("pid {}", std::process::id());
+    if task == "panic" && world.rank() == 1 {
+        panic!("by intention");
+    }
+    if task != "exit" {
+        // Nobody sends it: the end comes from outside, or as an error.
+        let heard = world.recv(&mut [0_u8], (world.rank() + 1) % world.size(), 99);
+        std::process::exit(if heard.is_err() { 5 } else { 6 });
+    }
+}
+
+/// Short messages and large ones, so that there are cells, boxes and rings.
+fn talk(world: &World) -> Result<(), Error> {
+    let (next, before) = (
+        (world.rank() + 1) % world.size(),
+        (world.rank() + world.size() - 1) % world.size(),
+    );
+    for len in [1, 100, 10_000, 300_000].repeat(10) {
+        let mut theirs = vec![0_u8; len];
+        world.sendrecv(&vec![7_u8; len], next, 1, &mut theirs, before, 1)?;
+        assert!(theirs.iter().all(|&byte| byte == 7));
+    }
+    world.barrier()
+}
+
+/// What is there that could be ours.
+fn names() -> Vec<String> {
+    let entries = std::fs::read_dir("/dev/shm");
+    let entries = entries.into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("mq")).collect()
+}
+
+fn program() -> [String; 4] {
+    let me = std::env::current_exe().expect("a program");
+    let words = ["leftovers::a_rank_talks", "--exact", "--nocapture"];
+    let [test, exact, printing] = words.map(str::to_owned);
+    [me.to_string_lossy().into_owned(), test, exact, printing]
+}
+
+/// A run of four, and the processes of its ranks once they have talked.
+fn run(task: &str, copy: &str) -> (Launcher, Vec<i32>) {
+    let mut command = command(&["-n", "4", "--label", "never", "--"]);
+    command
+        .args(program())
+        .env(TASK, task)
+        .env("MQ_SINGLE_COPY", copy);
+    let launcher = Launcher::start(&mut command);
+    let mut pids = Vec::new();
+    while pids.len() < 4 {
+        // The first line may begin with what the test runner says.
+        let line = launcher.line();
+        if let Some((_, pid)) = line.split_once("pid ") {
+            pids.push(pid.parse().expect("a number"));
+        }
+    }
+    (launcher, pids)
+}
+
+fn kill(pid: i32, signal: Signal) {
+    let pid = Pid::from_raw(pid).expect("a process");
+    kill_process(pid, signal).expect("it runs");
+}
+
+#[test]
+fn nothing_stays_whatever_ends_a_run() {
+    let before = names();
+    for copy in ["1", "0"] {
+        let (launcher, pids) = run("exit", copy);
+        assert_eq!(launcher.finish().code(), 0);
+        until_gone(&pids);
+        assert_eq!(names(), before, "after an exit");
+
+        let (launcher, pids) = run("panic", copy);
+        let ended = launcher.finish();
+        // That of the panic, or of a rank that has heard of it.
+        assert!([101, 5].contains(&ended.code()), "{ended:?}");
+        until_gone(&pids);
+        assert_eq!(names(), before, "after a panic");
+
+        for signal in [Signal::TERM, Signal::INT, Signal::KILL] {
+            let (launcher, pids) = run("wait", copy);
+            launcher.signal(signal);
+            assert_ne!(launcher.finish().status.code(), Some(0));
+            until_gone(&pids);
+            assert_eq!(names(), before, "after {signal:?} to the launcher");
+
+            let (launcher, pids) = run("wait", copy);
+            kill(pids[2], signal);
+            assert_ne!(launcher.finish().code(), 0);
+            until_gone(&pids);
+            assert_eq!(names(), before, "after {signal:?} to a rank");
+        }
+    }
+}
+
+/// Ranks that meet at a name remove it as soon as they have met, so that it does not matter how they end.
+#[test]
+fn a_name_is_gone_before_anybody_can_be_killed() {
+    let before = names();
+    let job = std::process::id().to_string();
+    let [me, words @ ..] = program();
+    let start = |rank: u32| {
+        let mut command = Command::new(&me);
+        command
+            .args(&words)
+            .env(TASK, "wait")
+            .env("SLURM_PROCID", rank.to_string())
+            .env("SLURM_STEP_NUM_TASKS", "2")
+            .env("SLURM_STEP_NUM_NODES", "1")
+            .env("SLURM_JOB_ID", &job)
+            .env("SLURM_STEP_ID", "leftovers")
+            .stdin(Stdio::null());
+        Launcher::start(&mut command)
+    };
+    let ranks = [start(0), start(1)];
+    for rank in &ranks {
+        while !rank.line().contains("pid ") {}
+    }
+    assert_eq!(names(), before);
+    for rank in ranks {
+        rank.signal(Signal::KILL);
+        assert_ne!(rank.finish().status.code(), Some(0));
+    }
+    assert_eq!(names(), before);
+}
