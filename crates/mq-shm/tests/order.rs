@@ -185,13 +185,13 @@ fn a_message_through_the_queue_does_not_overtake_one_in_a_box() {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let mut alice = Endpoint::join(segment.clone(), Process(0), eager_boxes()).unwrap();
     let mut bob = Endpoint::join(segment, Process(1), eager_boxes()).unwrap();
-    // The first announces the box; 60 fill it; the rest take the queue again.
+    // The first announces the box; 30 fill it; the rest take the queue again.
     for number in 0..76 {
         send(&mut alice, Process(1), number, b"short");
     }
     assert_eq!(
         (alice.counters().by_box(), alice.counters().by_queue),
-        (60, 16)
+        (30, 46)
     );
     for number in 0..76 {
         let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
