@@ -69,6 +69,8 @@ pub use status::Status;
 #[cfg(feature = "steps")]
 pub use steps::STEPS;
 pub use world::{Seat, World};
+/// The crate whose derive macros make a type [`Plain`].
+pub use zerocopy;
 
 /// The README's examples are compiled and run with the doctests.
 #[cfg(doctest)]

@@ -1,45 +1,66 @@
 //! What a message is made of: elements that are their bytes and nothing else.
-#![allow(unsafe_code, reason = "shows elements as bytes")]
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An element of a message: a type without padding for which any bytes are a value.
 ///
-/// Implemented for the integers, `f32` and `f64`, and arrays of these.
-pub trait Plain: sealed::Sealed + Copy + 'static {}
+/// Integers, `f32`, `f64` and arrays of these are; a program's own types are with the derive macros of the `zerocopy`
+/// crate, which refuse what has padding, pointers, or bytes that are no value. It has to be version 0.8, of which
+/// [`mq_comm::zerocopy`](crate::zerocopy) is one.
+///
+/// ```
+/// use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};
+/// use mq_comm::{Error, World};
+///
+/// #[derive(Debug, Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable)]
+/// #[zerocopy(crate = "mq_comm::zerocopy")]
+/// #[repr(C)]
+/// struct Particle {
+///     at: [f64; 3],
+///     charge: i32,
+///     cell: u32,
+/// }
+///
+/// let world = World::alone()?;
+/// let sent = Particle { at: [0.5, 1.0, 2.0], charge: -1, cell: 7 };
+/// world.send(&[sent], 0, 0)?;
+/// let mut received = [Particle { at: [0.0; 3], charge: 0, cell: 0 }];
+/// assert_eq!(world.recv(&mut received, 0, 0)?.count::<Particle>()?, 1);
+/// assert_eq!(received, [sent]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A type that has padding is none:
+///
+/// ```compile_fail
+/// use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};
+///
+/// #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+/// #[zerocopy(crate = "mq_comm::zerocopy")]
+/// #[repr(C)]
+/// struct Padded {
+///     short: u8,
+///     long: u64,
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can not be sent or received as its bytes",
+    note = "derive zerocopy's `FromBytes`, `IntoBytes` and `Immutable`, and `Clone` and `Copy`"
+)]
+pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + 'static {}
 
-mod sealed {
-    /// # Safety
-    /// The type has no padding and no destructor, and any bytes are a value of it.
-    pub unsafe trait Sealed {}
-}
-
-macro_rules! plain {
-    ($($type:ty)*) => {
-        $(
-            // SAFETY: a number: all its bytes count, and any are a value.
-            unsafe impl sealed::Sealed for $type {}
-            impl Plain for $type {}
-        )*
-    };
-}
-plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
-
-// SAFETY: elements without padding follow each other without padding.
-unsafe impl<T: Plain, const N: usize> sealed::Sealed for [T; N] {}
-impl<T: Plain, const N: usize> Plain for [T; N] {}
+impl<T: FromBytes + IntoBytes + Immutable + Copy + 'static> Plain for T {}
 
 /// The bytes of some elements.
 #[inline]
 pub(crate) fn bytes<T: Plain>(elements: &[T]) -> &[u8] {
-    // SAFETY: the same memory for the same time; elements have no padding, so that all bytes are set.
-    unsafe { core::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+    elements.as_bytes()
 }
 
 /// The bytes of some elements, to be written.
 #[inline]
 pub(crate) fn bytes_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
-    let bytes = size_of_val(elements);
-    // SAFETY: as above; any bytes that are written are values.
-    unsafe { core::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), bytes) }
+    elements.as_mut_bytes()
 }
 
 #[cfg(test)]
@@ -53,5 +74,40 @@ mod tests {
         bytes_mut(&mut pairs)[2..4].copy_from_slice(&9_u16.to_ne_bytes());
         assert_eq!(pairs, [[1, 9], [3, 4]]);
         assert_eq!(bytes::<u64>(&[]), [0_u8; 0]);
+    }
+
+    /// Aligned to more than any number, and with bytes in an odd order.
+    #[derive(Debug, Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable)]
+    #[repr(C, align(32))]
+    struct Wide {
+        words: [u64; 3],
+        rest: [u8; 8],
+    }
+
+    #[test]
+    fn types_of_a_users_own_are_sent_as_they_are() {
+        let wide = |seed: u64| Wide {
+            words: [seed, !seed, seed << 40],
+            rest: [seed as u8; 8],
+        };
+        crate::World::threads(2, |world| {
+            let mine: Vec<Wide> = (0..500)
+                .map(|at| wide(at + u64::from(world.rank())))
+                .collect();
+            let other = 1 - world.rank();
+            let sending = world.isend(mine.clone(), other, 0)?;
+            let receiving = world.irecv(vec![wide(0); 500], other, 0)?;
+            let (theirs, status) = receiving.wait()?;
+            assert_eq!(status.count::<Wide>()?, 500);
+            assert!(
+                theirs
+                    .iter()
+                    .zip(0..)
+                    .all(|(got, at)| *got == wide(at + u64::from(other)))
+            );
+            assert_eq!(sending.wait()?.0, mine);
+            Ok(())
+        })
+        .unwrap();
     }
 }

@@ -165,7 +165,7 @@ impl FastBox {
 impl FastBox {
     /// Writes to all slots, as one who gives the memory back may.
     pub(crate) fn wipe(&self) {
-        for slot in &self.slots {
+        for slot in &self.slots.0 {
             // SAFETY: any bytes are a slot's content; that nobody else touches it is what the model shows.
             #[allow(unsafe_code, reason = "writes to shared memory")]
             slot.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });

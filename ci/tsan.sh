@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The threaded tests under ThreadSanitizer, the standard library built with it. Slow, and not part of .ci/run; needs
+# the nightly compiler with its source (rustup component add rust-src --toolchain nightly).
+#
+# The tool knows memory by its address, so that what it can judge are threads over one mapping: the heap form of a
+# segment, and the shared engine. It does not know fences on their own; loom has those (ci/loom.sh).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+sources=$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library
+[ -d "$sources" ] || rustup component add rust-src --toolchain nightly
+export RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1 ${TSAN_OPTIONS:-}"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/tsan"
+run() {
+    echo "== $*"
+    timeout "${SECONDS_AT_MOST:-900}" cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu "$@"
+}
+run -p mq-core --test shared_stress
+run -p mq-shm --test order
+run -p mq-comm --test one_mapping

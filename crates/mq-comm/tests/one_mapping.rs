@@ -1,0 +1,97 @@
+//! Worlds whose processes are threads over memory of their own program, all at the same addresses: what a tool
+//! that watches accesses (`ci/tsan.sh`) can follow from one to the other.
+
+mod common;
+
+use common::watchdog;
+use mq_comm::{Error, Options, Source, TagSelector, World};
+use mq_shm::{Endpoint, Geometry, Heap, Policy, Process};
+use std::sync::Arc;
+
+type Over = World<Endpoint<Arc<Heap>>>;
+
+/// Runs a program as threads over one segment.
+fn threads(size: u32, policy: Policy, program: impl Fn(&Over) -> Result<(), Error> + Sync) {
+    let segment = Heap::new(Geometry::new(size).unwrap());
+    let options = mq_shm::Options {
+        policy,
+        ..mq_shm::Options::default()
+    };
+    std::thread::scope(|scope| {
+        for rank in 0..size {
+            let (segment, program) = (&segment, &program);
+            scope.spawn(move || {
+                let endpoint = Endpoint::join(Arc::clone(segment), Process(rank), options).unwrap();
+                program(&World::over(endpoint, &Options::default())).unwrap();
+            });
+        }
+    });
+}
+
+#[test]
+fn everything_by_every_policy() {
+    let _dog = watchdog("one mapping");
+    for policy in Policy::ALL {
+        threads(3, policy, |world| {
+            let (rank, size) = (world.rank(), world.size());
+            for round in 0..4_u32 {
+                for len in [0, 1, 50, 3_000, 40_000, 300_000] {
+                    let mine = vec![(rank * 5 + round) as u8; len];
+                    let mut theirs = vec![vec![0_u8; len]; size as usize];
+                    world.scope(|s| {
+                        for (from, into) in (0..).zip(&mut theirs) {
+                            s.irecv(into, from, 1)?;
+                        }
+                        for to in 0..size {
+                            s.isend(&mine, to, 1)?;
+                        }
+                        s.wait_all()
+                    })?;
+                    for (from, bytes) in (0..).zip(&theirs) {
+                        assert!(
+                            bytes
+                                .iter()
+                                .all(|&byte| u32::from(byte) == from * 5 + round)
+                        );
+                    }
+                }
+                for number in 0..50_u32 {
+                    world.send(&[number, rank], (rank + 1) % size, 2)?;
+                    let mut words = [0_u32; 2];
+                    world.recv(&mut words, Source::Any, 2)?;
+                    assert_eq!(words, [number, (rank + size - 1) % size]);
+                }
+                let mut content = vec![rank; 100_000];
+                world.broadcast(&mut content, round % size)?;
+                assert!(content.iter().all(|&word| word == round % size));
+                let other = world.dup()?;
+                other.send(&[round], rank, 3)?;
+                assert!(other.improbe(rank, TagSelector::Any)?.is_some());
+                other.barrier()?;
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn those_that_are_left_go_on() {
+    let _dog = watchdog("one mapping, an end");
+    threads(3, Policy::AdaptiveShared, |world| {
+        if world.rank() == 2 {
+            return world.send(&[1_u8; 100], 0, 0);
+        }
+        let other = 1 - world.rank();
+        if world.rank() == 0 {
+            world.recv(&mut [0_u8; 100], 2, 0)?;
+        }
+        assert!(matches!(
+            world.recv(&mut [0_u8], 2, 0),
+            Err(Error::Gone { process: 2, .. })
+        ));
+        let mut theirs = vec![0_u8; 100_000];
+        world.sendrecv(&vec![3_u8; 100_000], other, 1, &mut theirs, other, 1)?;
+        assert!(theirs.iter().all(|&byte| byte == 3));
+        Ok(())
+    });
+}

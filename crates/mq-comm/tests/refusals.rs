@@ -1,0 +1,412 @@
+//! What a kernel, a container or a filter may refuse, and segments that are not what they should be: worlds of real
+//! processes get an error that says what and where, or another way, and lose nothing.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::process::{Child, Command, Output, Stdio};
+
+use common::watchdog;
+use mq_comm::{Error, World};
+use mq_shm::{Geometry, Mapped, ShmError};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+
+/// What each child is to do.
+const TASK: &str = "MQ_TEST_TASK";
+const LARGE: usize = 700_000;
+
+/// From now on a system call fails in this thread, with this error.
+fn refuse(call: i64, error: i32) {
+    let arch: TargetArch = std::env::consts::ARCH.try_into().expect("one with filters");
+    let rules = BTreeMap::from([(call, Vec::new())]);
+    let answer = SeccompAction::Errno(error as u32);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).unwrap();
+    let program: BpfProgram = filter.try_into().unwrap();
+    seccompiler::apply_filter(&program).unwrap();
+}
+
+#[test]
+fn a_child_does_its_task() {
+    let Ok(task) = std::env::var(TASK) else {
+        return;
+    };
+    let _dog = watchdog("a child");
+    let done = match task.as_str() {
+        "denied" => denied_from_the_start(),
+        "denied later" => denied_later(),
+        "no memory file" => {
+            refuse(libc::SYS_memfd_create, libc::ENOSYS);
+            says(
+                World::alone(),
+                "making a memory file: Function not implemented",
+            )
+        }
+        "no room" => {
+            refuse(libc::SYS_fallocate, libc::ENOSPC);
+            says(
+                World::alone(),
+                "no shared memory for the entries of the processes (",
+            )
+        }
+        "no room later" => no_room_later(),
+        "cut" => cut(),
+        "init" => World::init().and_then(|world| world.barrier()),
+        _ => panic!("{task}?"),
+    };
+    if let Err(error) = done {
+        eprintln!("REFUSED {error}");
+        std::process::exit(3);
+    }
+}
+
+/// Expects an error that begins so.
+fn says<T>(result: Result<T, Error>, beginning: &str) -> Result<(), Error> {
+    let error = result.err().expect("it is refused").to_string();
+    assert!(error.starts_with(beginning), "{error}");
+    Ok(())
+}
+
+/// Both send each other large messages and check what they get.
+fn exchange(world: &World, rounds: u32) -> Result<(), Error> {
+    let (me, other) = (world.rank(), 1 - world.rank());
+    for round in 0..rounds {
+        let mine: Vec<u32> = (0..LARGE as u32 / 4)
+            .map(|at| at * 3 + round * 7 + me)
+            .collect();
+        let mut theirs = vec![0_u32; LARGE / 4];
+        world.sendrecv(&mine, other, 1, &mut theirs, other, 1)?;
+        let is_right = |(at, &word): (usize, &u32)| word == at as u32 * 3 + round * 7 + other;
+        assert!(theirs.iter().enumerate().all(is_right), "round {round}");
+    }
+    world.barrier()
+}
+
+fn denied_from_the_start() -> Result<(), Error> {
+    let denied = std::env::var("MQ_RANK").as_deref() == Ok("1");
+    if denied {
+        refuse(libc::SYS_process_vm_readv, libc::EPERM);
+    }
+    let world = World::init()?;
+    exchange(&world, 4)?;
+    let profile = world.profile();
+    assert_eq!(profile.single_copy + profile.ring, 4);
+    assert!(!denied || profile.ring == 4, "{profile:?}");
+    Ok(())
+}
+
+fn denied_later() -> Result<(), Error> {
+    let world = World::init()?;
+    exchange(&world, 4)?;
+    let before = world.profile();
+    if before.single_copy == 0 {
+        println!("process_vm_readv is refused on this machine from the start");
+    }
+    if world.rank() == 1 {
+        refuse(libc::SYS_process_vm_readv, libc::EPERM);
+    }
+    exchange(&world, 4)?;
+    let after = world.profile();
+    assert_eq!(after.single_copy + after.ring, 8);
+    if world.rank() == 1 {
+        assert_eq!(
+            (after.single_copy, after.ring),
+            (before.single_copy, before.ring + 4)
+        );
+    }
+    Ok(())
+}
+
+/// The memory there is serves on; what needs more is refused, and can be refused again.
+fn no_room_later() -> Result<(), Error> {
+    let world = World::init()?;
+    world.barrier()?;
+    exchange_short(&world)?;
+    refuse(libc::SYS_fallocate, libc::ENOSPC);
+    exchange_short(&world)?;
+    world.barrier()?;
+    if world.rank() == 0 {
+        // A ring is needed, and there is no memory for one.
+        for _ in 0..2 {
+            let error = world.send(&vec![0_u8; LARGE], 1, 5).unwrap_err();
+            let Error::Transport(cause) = &error else {
+                panic!("{error}")
+            };
+            assert!(matches!(**cause, ShmError::NoMemory { .. }), "{error}");
+            let error = error.to_string();
+            assert!(
+                error.starts_with("no shared memory for a ring for large messages ("),
+                "{error}"
+            );
+        }
+        world.send(&[7_u8], 1, 6)?;
+    } else {
+        // It never comes whole; the next message does.
+        let waiting = world.irecv(vec![0_u8; LARGE], 0, 5)?;
+        let mut byte = [0_u8];
+        world.recv(&mut byte, 0, 6)?;
+        assert_eq!(byte, [7]);
+        drop(waiting);
+    }
+    Ok(())
+}
+
+fn exchange_short(world: &World) -> Result<(), Error> {
+    let other = 1 - world.rank();
+    for number in 0..100_u32 {
+        let mut theirs = [0_u32; 500];
+        world.sendrecv(&[number; 500], other, 2, &mut theirs, other, 2)?;
+        assert_eq!(theirs, [number; 500]);
+    }
+    Ok(())
+}
+
+/// Messages that are too long, by every way, and a rank that there is not.
+fn cut() -> Result<(), Error> {
+    let world = World::init()?;
+    for bytes in [100, 30_000, LARGE] {
+        if world.rank() == 0 {
+            world.send(&vec![5_u8; bytes], 1, 1)?;
+            world.send(&[9_u8], 1, 1)?;
+        } else {
+            let mut short = vec![0_u8; bytes / 3];
+            let error = world.recv(&mut short, 0, 1).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "the message has {bytes} bytes, the buffer {}: it was cut, and the rest is lost",
+                    bytes / 3
+                )
+            );
+            assert!(short.iter().all(|&byte| byte == 5));
+            let mut next = [0_u8; 4];
+            assert_eq!(world.recv(&mut next, 0, 1)?.bytes(), 1);
+            assert_eq!(next, [9, 0, 0, 0]);
+        }
+    }
+    says(
+        world.send(&[0_u8], 2, 0),
+        "there is no rank 2: the communicator has 2, from 0",
+    )?;
+    says(
+        world.recv(&mut [0_u8], 7, 0),
+        "there is no rank 7: the communicator has 2, from 0",
+    )?;
+    world.barrier()
+}
+
+fn child(task: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "a_child_does_its_task", "--nocapture"])
+        .env(TASK, task)
+        .stdout(Stdio::null());
+    command
+}
+
+/// Two processes that inherit a segment do what they are told.
+fn two(task: &str, settings: &[(&str, &str)]) {
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = rustix::io::dup(segment.file()).unwrap();
+    let children: Vec<Child> = (0..2)
+        .map(|rank| {
+            child(task)
+                .env("MQ_RANK", rank.to_string())
+                .env("MQ_SIZE", "2")
+                .env("MQ_SEGMENT", format!("fd:{}", file.as_raw_fd()))
+                .envs(settings.iter().copied())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for (rank, mut child) in children.into_iter().enumerate() {
+        assert!(child.wait().unwrap().success(), "rank {rank}");
+    }
+}
+
+#[test]
+fn large_messages_go_through_a_ring_where_memory_may_not_be_read() {
+    let _dog = watchdog("denied");
+    two("denied", &[]);
+}
+
+#[test]
+fn large_messages_go_through_a_ring_once_memory_may_not_be_read_any_more() {
+    let _dog = watchdog("denied later");
+    two("denied later", &[]);
+}
+
+#[test]
+fn memory_that_is_refused_is_an_error() {
+    let _dog = watchdog("no memory");
+    for task in ["no memory file", "no room"] {
+        assert!(child(task).status().unwrap().success(), "{task}");
+    }
+    two("no room later", &[("MQ_SINGLE_COPY", "0")]);
+}
+
+#[test]
+fn what_does_not_fit_is_cut_and_said_with_both_sizes() {
+    let _dog = watchdog("cut");
+    two("cut", &[]);
+    two("cut", &[("MQ_SINGLE_COPY", "0")]);
+}
+
+/// One of two processes that meet at a name in `/dev/shm`, which SLURM's variables make.
+fn at_a_name(command: &mut Command, rank: u32, job: &str) -> Child {
+    command
+        .env("SLURM_PROCID", rank.to_string())
+        .env("SLURM_STEP_NUM_TASKS", "2")
+        .env("SLURM_STEP_NUM_NODES", "1")
+        .env("SLURM_JOB_ID", job)
+        .env("SLURM_STEP_ID", "refused")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What a child was refused.
+fn refused(child: Child) -> String {
+    let output: Output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        output.status.code(),
+        Some(3),
+        "an error, and no signal: {text}"
+    );
+    let line = text.lines().find_map(|line| line.strip_prefix("REFUSED "));
+    line.unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+/// A file in `/dev/shm` that is gone with the test.
+struct Named(std::path::PathBuf);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn segments_that_are_not_ours_are_refused() {
+    let _dog = watchdog("foreign");
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let mut head = [0; 256];
+    rustix::io::pread(segment.file(), &mut head, 0).unwrap();
+    let version = head[8];
+    let mut older = head;
+    older[8] = version - 1;
+    let whole = segment_of(3);
+    for (case, content, length, said) in [
+        (
+            "foreign",
+            &[b'x'; 256][..],
+            None,
+            "is not a segment of mq: it begins with 0x7878".to_owned(),
+        ),
+        (
+            "older",
+            &older[..],
+            None,
+            format!(
+                "has layout version {}, this program has {version}: build all",
+                version - 1
+            ),
+        ),
+        (
+            "truncated",
+            &head[..],
+            None,
+            "is damaged: its length is 256, which can not be (at least ".to_owned(),
+        ),
+        (
+            "other",
+            &whole[..],
+            Some(Geometry::new(3).unwrap().bytes()),
+            "is damaged: its number of processes is 3, which can not be (2 expected)".to_owned(),
+        ),
+    ] {
+        let job = format!("{}-{case}", std::process::id());
+        let name = Named(format!("/dev/shm/mq-slurm-{job}-refused").into());
+        let Ok(mut file) = File::create(&name.0) else {
+            println!("{case} was not tried: there is no /dev/shm to write to");
+            continue;
+        };
+        file.write_all(content).unwrap();
+        if let Some(length) = length {
+            file.set_len(length as u64).unwrap();
+        }
+        let error = refused(at_a_name(&mut child("init"), 0, &job));
+        let what = format!("/mq-slurm-{job}-refused {said}");
+        assert!(error.starts_with(&what), "{error}\nexpected: {what}");
+    }
+}
+
+/// The first bytes of a segment.
+fn segment_of(processes: u32) -> [u8; 256] {
+    let segment = Mapped::create(Geometry::new(processes).unwrap()).unwrap();
+    let mut head = [0; 256];
+    rustix::io::pread(segment.file(), &mut head, 0).unwrap();
+    head
+}
+
+/// A child in a mount namespace of its own, in which a shell command has changed `/dev/shm`; nothing where the machine
+/// allows no such thing.
+fn in_namespace(change: &str, task: &str) -> Option<Command> {
+    let allowed = ["-m", "-rm"].into_iter().find(|how| {
+        let tried = Command::new("unshare")
+            .args([how, "mount", "-t", "tmpfs", "none", "/dev/shm"])
+            .stderr(Stdio::null())
+            .status();
+        tried.is_ok_and(|status| status.success())
+    })?;
+    let inner = child(task);
+    let mut command = Command::new("unshare");
+    command
+        .args([
+            allowed,
+            "sh",
+            "-c",
+            &format!("{change} && exec \"$@\""),
+            "sh",
+        ])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .env(TASK, task)
+        .stdout(Stdio::null());
+    Some(command)
+}
+
+#[test]
+fn a_dev_shm_that_is_missing_or_full_is_an_error() {
+    let _dog = watchdog("dev shm");
+    for (case, change, said) in [
+        (
+            "missing",
+            "mount -t tmpfs -o ro none /dev/shm",
+            "making /mq-slurm-JOB-refused in /dev/shm: ",
+        ),
+        (
+            "full at once",
+            "mount -t tmpfs -o size=4k none /dev/shm",
+            "no shared memory for the entries of the processes (",
+        ),
+        (
+            "full later",
+            "mount -t tmpfs -o size=64k none /dev/shm",
+            "no shared memory for message cells (",
+        ),
+    ] {
+        let job = format!("{}-{}", std::process::id(), case.replace(' ', "-"));
+        let Some(mut command) = in_namespace(change, "init") else {
+            println!("{case} was not tried: this machine lets nobody mount");
+            continue;
+        };
+        let error = refused(at_a_name(&mut command, 0, &job));
+        let said = said.replace("JOB", &job);
+        assert!(error.starts_with(&said), "{case}: {error}");
+        assert!(error.contains("os error"), "{case}: {error}");
+    }
+}
