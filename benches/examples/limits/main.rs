@@ -23,6 +23,7 @@ use mq_core::structures::Kind;
 #[command(after_help = "Examples:
   limits                                  all tables, some minutes
   limits rows --structures list,indexed   one table, two structures
+  limits rows --only 65536                some rows of it
   limits tail --repeat 21                 what single operations cost")]
 struct Arguments {
     /// The tables to print.
@@ -34,6 +35,9 @@ struct Arguments {
     /// Repetitions of each measurement.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// Only the rows of the first table whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,7 +59,9 @@ fn main() -> ExitCode {
     println!("{}\n", heading());
     for table in &arguments.tables {
         match table {
-            Table::Rows => rows::print(&arguments.structures, arguments.repeat),
+            Table::Rows => {
+                rows::print(&arguments.structures, arguments.repeat, &arguments.only);
+            }
             Table::Wildcards => wildcards::print(arguments.repeat),
             Table::Keys => keys::print(arguments.repeat),
             Table::Memory => memory::print(),

@@ -7,12 +7,15 @@ use crate::stream::{
 };
 use crate::timing::{measure, show};
 
-pub(crate) fn print(kinds: &[Kind], repeat: u32) {
+pub(crate) fn print(kinds: &[Kind], repeat: u32, only: &str) {
     println!("Nanoseconds a pair, median (best) of {repeat} repetitions.\n");
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     println!("| stream | {} |", names.join(" | "));
     println!("| --- |{}", " ---: |".repeat(names.len()));
     for (name, stream) in streams() {
+        if !name.contains(only) {
+            continue;
+        }
         let costs = measure(&stream, kinds, repeat);
         let costs: Vec<String> = costs.into_iter().map(show).collect();
         println!("| {name} | {} |", costs.join(" | "));
