@@ -2,22 +2,23 @@
 
 use core::mem::size_of;
 
-use super::{Entry, NEAR, NIL};
+use super::{Entry, NEAR, NIL, RUN};
 use crate::memory::vec_bytes;
 
-/// Slots of a chunk: few enough that making or freeing one is no pause, enough that it is rare.
+/// Slots of a chunk: few enough that freeing one is no pause, enough that it is rare.
 const CHUNK: usize = 256;
 
 /// Slots from [`NEAR`] on.
 ///
-/// A chunk is allocated when a slot in it is first needed and freed when its last entry leaves, so
-/// neither growing nor shrinking ever moves or visits more than one chunk's entries. One empty chunk
-/// is kept, for a queue whose length swings about a chunk's end.
+/// A chunk is allocated when a slot in it is first needed, its slots are made a few at a time, and it is freed when its
+/// last entry leaves; so neither growing nor shrinking ever moves or visits more than one chunk's entries. One empty
+/// chunk is kept, for a queue whose length swings about a chunk's end.
 ///
 /// Entries go to the free slots of one chunk, the open one, until there are none left; then the first chunk
 /// with room is opened, so that entries that stay after a burst gather in the first chunks.
 pub(super) struct Far<K, T> {
-    chunks: Vec<Option<Slots<K, T>>>,
+    /// Of each chunk the slots that have been made; all, unless it is open or has no memory.
+    chunks: Vec<Vec<Entry<K, T>>>,
     rooms: Vec<Room>,
     /// A bit for each chunk that is not open and has free slots, allocated or not.
     with_room: Vec<u64>,
@@ -31,8 +32,6 @@ pub(super) struct Far<K, T> {
     spare: u32,
     len: u32,
 }
-
-type Slots<K, T> = Box<[Entry<K, T>; CHUNK]>;
 
 /// The free slots of a chunk that is not open.
 #[derive(Clone, Copy)]
@@ -76,6 +75,12 @@ impl<K: Copy, T> Far<K, T> {
         slot
     }
 
+    /// Whether the open chunk has no free slot.
+    #[inline(always)]
+    pub(super) const fn is_full(&self) -> bool {
+        self.free == NIL
+    }
+
     /// Makes sure that the open chunk has a free slot; `key` may be any.
     #[inline(always)]
     pub(super) fn make_room(&mut self, key: K) {
@@ -84,10 +89,13 @@ impl<K: Copy, T> Far<K, T> {
         }
     }
 
-    /// Opens the first chunk with a free slot; `key` may be any.
+    /// Makes more slots of the open chunk, or opens the first with a free slot; `key` may be any.
     #[inline(never)]
     #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
     fn open_next(&mut self, key: K) {
+        if self.open != NIL && self.chunks[self.open as usize].len() < CHUNK {
+            return self.extend(key);
+        }
         let words = self.with_room.iter().skip(self.first_word);
         self.first_word += words.take_while(|&&word| word == 0).count();
         let chunk = match self.with_room.get_mut(self.first_word) {
@@ -98,30 +106,27 @@ impl<K: Copy, T> Far<K, T> {
             }
             None => self.add_chunk(),
         };
-        if self.chunks[chunk].is_none() {
-            self.allocate(chunk, key);
-        }
         if self.spare == chunk as u32 {
             self.spare = NIL;
         }
         self.open = chunk as u32;
         self.free = core::mem::replace(&mut self.rooms[chunk], Room::NONE).free;
+        if self.free == NIL {
+            self.chunks[chunk].reserve_exact(CHUNK);
+            self.extend(key);
+        }
     }
 
-    /// Makes the slots of a chunk, all of them free.
-    #[cold]
-    fn allocate(&mut self, chunk: usize, key: K) {
-        let free = |i: usize| {
-            let next = if i + 1 < CHUNK {
-                join(chunk, i + 1)
-            } else {
-                NIL
-            };
+    /// Makes the next slots of the open chunk, which has memory for them and no free one.
+    fn extend(&mut self, key: K) {
+        let chunk = self.open as usize;
+        let slots = &mut self.chunks[chunk];
+        let (first, end) = (slots.len(), slots.len() + RUN);
+        slots.extend((first..end).map(|i| {
+            let next = if i + 1 < end { join(chunk, i + 1) } else { NIL };
             Entry::free(key, next)
-        };
-        let slots: Box<[Entry<K, T>]> = (0..CHUNK).map(free).collect();
-        self.chunks[chunk] = slots.try_into().ok();
-        self.rooms[chunk].free = join(chunk, 0);
+        }));
+        self.free = join(chunk, first);
     }
 }
 
@@ -146,24 +151,18 @@ impl<K, T> Far<K, T> {
     #[inline(always)]
     pub(super) fn entry(&self, slot: u32) -> &Entry<K, T> {
         let (chunk, i) = split(slot);
-        match &self.chunks[chunk] {
-            Some(slots) => &slots[i],
-            None => unreachable!("a slot in use is in a chunk"),
-        }
+        &self.chunks[chunk][i]
     }
 
     #[inline(always)]
     pub(super) fn entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
         let (chunk, i) = split(slot);
-        match &mut self.chunks[chunk] {
-            Some(slots) => &mut slots[i],
-            None => unreachable!("a slot in use is in a chunk"),
-        }
+        &mut self.chunks[chunk][i]
     }
 
     pub(super) fn get(&self, slot: u32) -> Option<&Entry<K, T>> {
         let (chunk, i) = split(slot);
-        self.chunks.get(chunk)?.as_ref()?.get(i)
+        self.chunks.get(chunk)?.get(i)
     }
 
     /// Takes a slot of the open chunk, which must have a free one.
@@ -171,10 +170,7 @@ impl<K, T> Far<K, T> {
     pub(super) fn take_free(&mut self) -> (u32, &mut Entry<K, T>) {
         let slot = self.free;
         let (chunk, i) = split(slot);
-        let Some(slots) = &mut self.chunks[chunk] else {
-            unreachable!("the open chunk is allocated")
-        };
-        let entry = &mut slots[i];
+        let entry = &mut self.chunks[chunk][i];
         self.free = entry.next;
         self.len += 1;
         (slot, entry)
@@ -188,7 +184,7 @@ impl<K, T> Far<K, T> {
             join(chunk + 1, 0) < super::SLOTS,
             "a match queue holds at most 2^31 - 256 entries"
         );
-        self.chunks.push(None);
+        self.chunks.push(Vec::new());
         self.rooms.push(Room::ALL);
         chunk
     }
@@ -236,7 +232,7 @@ impl<K, T> Far<K, T> {
         // The one that has just emptied is the one that is needed again if the length swings.
         let before = core::mem::replace(&mut self.spare, chunk as u32);
         if before != NIL {
-            self.chunks[before as usize] = None;
+            self.chunks[before as usize] = Vec::new();
             self.rooms[before as usize].free = NIL;
         }
     }
@@ -245,14 +241,13 @@ impl<K, T> Far<K, T> {
     pub(super) fn entries(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
         let chunks = self.chunks.iter().enumerate();
         chunks.flat_map(|(chunk, slots)| {
-            let entries = slots.iter().flat_map(|slots| slots.iter()).enumerate();
+            let entries = slots.iter().enumerate();
             entries.map(move |(i, entry)| (join(chunk, i), entry))
         })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let allocated = self.chunks.iter().flatten().count();
         let tables = vec_bytes(&self.chunks) + vec_bytes(&self.rooms) + vec_bytes(&self.with_room);
-        size_of::<Self>() + tables + allocated * size_of::<[Entry<K, T>; CHUNK]>()
+        size_of::<Self>() + tables + self.chunks.iter().map(vec_bytes).sum::<usize>()
     }
 }

@@ -21,6 +21,9 @@ pub const KEEP_BYTES: usize = 256 << 10;
 /// Slots that lie in one piece of memory, which grows by doubling. Those behind it lie in chunks.
 const NEAR: usize = 4096;
 
+/// Slots that are made together, so that growing asks for more once in a while, and never for many.
+const RUN: usize = 16;
+
 /// Near slots that are kept when a slab that had far entries is empty: a program that fills and drains short
 /// queues in every step does not allocate each time, and a burst leaves little behind.
 const KEEP_SLOTS: usize = 128;
@@ -137,23 +140,28 @@ impl<K: Copy, T> Slab<K, T> {
             .insert(entry)
     }
 
-    /// Makes sure that the next [`reserve`](Self::reserve) finds a slot; `key` may be any.
-    #[inline(always)]
-    pub(crate) fn make_room(&mut self, key: &K) {
-        if self.free == NIL {
-            self.make_room_elsewhere(*key);
-        }
+    /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next [`reserve`](Self::reserve).
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.free == NIL && self.far.as_ref().is_none_or(|far| far.is_full())
     }
 
-    #[inline(never)]
+    /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that [is full](Self::is_full);
+    /// `key` may be any.
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
-    fn make_room_elsewhere(&mut self, key: K) {
+    pub(crate) fn make_room(&mut self, key: K) {
         let slot = self.near.len();
         if slot < NEAR {
             if slot == 0 {
                 self.near.reserve_exact(1);
             }
             self.near.push(Entry::free(key, NIL));
+            // And others that there is memory for.
+            let end = self.near.capacity().min(slot + RUN).min(NEAR);
+            for more in slot + 1..end {
+                self.near[more - 1].next = more as u32;
+                self.near.push(Entry::free(key, NIL));
+            }
             self.free = slot as u32;
             return;
         }
@@ -162,50 +170,55 @@ impl<K: Copy, T> Slab<K, T> {
     }
 
     /// Takes a free slot for the newest entry, of which only the links and the mark are written;
-    /// [`fill`](Self::fill) follows before anything else looks at it.
-    ///
-    /// # Panics
-    /// Without [`make_room`](Self::make_room).
+    /// [`fill`](Self::fill) follows before anything else looks at it. `None` if the slab [is full](Self::is_full).
     #[inline(always)]
-    pub(crate) fn reserve(&mut self, home: u32) -> u32 {
+    pub(crate) fn reserve(&mut self, home: u32) -> Option<u32> {
         let slot = self.free;
-        let entry = match self.near.get_mut(slot as usize) {
-            Some(entry) => {
-                self.free = entry.next;
-                entry
-            }
-            None => {
-                aside();
-                return self.reserve_far(home);
-            }
+        let Some(entry) = self.near.get_mut(slot as usize) else {
+            aside();
+            return self.reserve_far(home);
         };
+        self.free = entry.next;
         entry.sequence = self.next_sequence;
         entry.next = NIL;
         entry.prev = NIL;
         entry.home = home;
         self.next_sequence += 1;
         self.len += 1;
-        slot
+        Some(slot)
     }
 
     // Without a call, so that the quick steps of the deep form have none.
     #[inline(always)]
-    fn reserve_far(&mut self, home: u32) -> u32 {
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        self.len += 1;
-        let (slot, entry) = self.far_mut().take_free();
-        entry.sequence = sequence;
+    fn reserve_far(&mut self, home: u32) -> Option<u32> {
+        let far = self.far.as_mut()?;
+        if far.is_full() {
+            return None;
+        }
+        let (slot, entry) = far.take_free();
+        entry.sequence = self.next_sequence;
         entry.next = NIL;
         entry.prev = NIL;
         entry.home = home;
-        slot
+        self.next_sequence += 1;
+        self.len += 1;
+        Some(slot)
     }
 
     /// Writes what [`reserve`](Self::reserve) has left out.
     #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, key: K, payload: T) {
-        let entry = self.entry_anywhere_mut(slot);
+        let Some(entry) = self.near.get_mut(slot as usize) else {
+            aside();
+            return self.fill_far(slot, key, payload);
+        };
+        entry.key = key;
+        entry.payload = Some(payload);
+    }
+
+    #[inline(never)]
+    fn fill_far(&mut self, slot: u32, key: K, payload: T) {
+        let entry = self.far_mut().entry_mut(slot);
         entry.key = key;
         entry.payload = Some(payload);
     }

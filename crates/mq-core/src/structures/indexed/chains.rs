@@ -4,17 +4,39 @@
 //! with the same key form a list behind it, in order. All links are in the entries, so the table is
 //! one word a bucket and nothing is allocated for a key.
 //!
-//! The table grows and shrinks by one bucket at a time (linear hashing, Litwin 1980): what one
-//! operation moves is a few chains, whatever the size.
+//! Buckets come and go in small groups (linear hashing, Litwin 1980), so that what one operation moves is bounded,
+//! whatever the size. Steps do not count keys: the owner says how many there may be before it stores one
+//! ([`Chains::serve`]), and when few are left ([`Chains::shrink`]).
+//!
+//! Programs fill and drain their queues in every step. Adding 90,000 buckets anew for each 60,000 entries took half of the
+//! time of such a queue; so a table that has emptied begins with the buckets that the last two fillings both
+//! needed, whose memory comes when they are used.
 
-use super::paged::Paged;
+use super::heads::{Heads, NEAR, PAGE};
 use crate::slab::NIL;
 
-/// Buckets there are at least: one page.
-const FEWEST: u32 = 1024;
+/// Buckets there are at least.
+const FEWEST: u32 = PAGE;
 
-/// Buckets that are kept however few the keys are, 32 KiB.
-const KEPT: u32 = 8192;
+/// Buckets that an emptied table begins with at most: 512 KiB, if all are used.
+const MOST_AT_ONCE: u32 = 1 << 17;
+
+/// Keys for which room is made beyond those asked for: those that storage may take in before it asks again.
+const AHEAD: u32 = 16;
+
+/// Buckets added in one go at most, a few microseconds: more than are asked for at a time, so that the table catches up.
+const SPLITS: u32 = 128;
+
+/// Buckets that are split together, so that their entries are fetched from memory together.
+const BATCH: u32 = 64;
+
+/// Buckets removed in one go, some of a microsecond: they hold few keys.
+const MERGES: u32 = 512;
+
+/// The table shrinks when so many buckets are there for each key; and one that began with those of former fillings, when
+/// so many are.
+const SPARSE: u32 = 8;
+const SPARSE_AT_FIRST: u32 = 64;
 
 /// Where the nodes' links and keys are. Each node has three links: `chain` to the next key of its
 /// bucket, used by the first node of a key; `next` and `prev` in the list of nodes with equal keys.
@@ -57,51 +79,57 @@ impl Probe {
 /// The buckets.
 #[derive(Debug)]
 pub(super) struct Chains {
-    heads: Paged<u32>,
+    heads: Heads,
     buckets: u32,
-    /// The power of two at or below `buckets`, less one.
-    low_mask: u32,
-    /// Keys there is room for before a bucket is added.
-    room: u32,
-    /// The room beyond which buckets are removed.
-    room_limit: u32,
-}
-
-/// Keys that so many buckets serve: two for three buckets, so that a key costs six bytes.
-const fn capacity(buckets: u32) -> u32 {
-    (buckets as u64 * 2 / 3) as u32
+    /// The power of two at or above `buckets`, less one.
+    mask: u32,
+    /// Keys that may be stored before more buckets are needed.
+    served: u32,
+    /// The table shrinks when so many buckets are there for each key.
+    sparse: u32,
+    /// The most keys that were asked for since the table was empty, and in the filling before.
+    most: u32,
+    most_before: u32,
 }
 
 impl Default for Chains {
     fn default() -> Self {
-        let mut heads = Paged::new();
-        heads.reach(FEWEST - 1, NIL);
         Self {
-            heads,
+            heads: Heads::new(),
             buckets: FEWEST,
-            low_mask: FEWEST - 1,
-            room: capacity(FEWEST),
-            room_limit: u32::MAX,
+            mask: FEWEST - 1,
+            served: served_by(FEWEST),
+            sparse: SPARSE,
+            most: 0,
+            most_before: 0,
         }
     }
+}
+
+/// Three buckets for two keys, so that a key costs six bytes.
+const fn buckets_for(keys: u32) -> u32 {
+    keys.saturating_add(keys / 2)
+}
+
+const fn served_by(buckets: u32) -> u32 {
+    buckets - buckets / 3
 }
 
 impl Chains {
     #[inline(always)]
     const fn bucket(&self, hash: u32) -> u32 {
-        let bucket = hash & (self.low_mask << 1 | 1);
+        let bucket = hash & self.mask;
         if bucket < self.buckets {
             bucket
         } else {
-            hash & self.low_mask
+            hash & (self.mask >> 1)
         }
     }
 
     /// Looks for a key.
     #[inline(always)]
     pub(super) fn probe<N: Nodes>(&self, nodes: &N, key: N::Key, hash: u32) -> Probe {
-        let bucket = self.bucket(hash);
-        let first = *self.heads.get(bucket);
+        let (bucket, first) = self.first(hash);
         let mut before = NIL;
         let mut node = first;
         while node != NIL && !nodes.has_key(node, key) {
@@ -116,77 +144,54 @@ impl Chains {
         }
     }
 
-    /// Makes a node, which points to the first of the bucket, the first; it is the only one with its
-    /// key, and knows.
+    /// The bucket of a hash and the first node of its chain.
     #[inline(always)]
-    fn push_key<N: Nodes>(&mut self, nodes: &mut N, bucket: u32, node: u32) {
-        *self.heads.get_mut(bucket) = node;
-        if self.room == 0 {
-            self.split(nodes);
-        }
-        self.room -= 1;
-    }
-
-    /// The bucket of a hash and the first node of its chain, unless the table is to grow or to shrink first.
-    #[inline(always)]
-    pub(super) fn quick_head(&self, hash: u32) -> Option<(u32, u32)> {
-        // No room wraps to the most.
-        if self.room.wrapping_sub(1) >= self.room_limit {
-            return None;
-        }
+    pub(super) fn first(&self, hash: u32) -> (u32, u32) {
         let bucket = self.bucket(hash);
-        Some((bucket, *self.heads.get(bucket)))
+        (bucket, self.heads.get(bucket))
     }
 
-    /// Makes a new key the only one of an empty bucket with a [`quick_head`](Self::quick_head).
+    /// Makes a node the first of a bucket: one that points to the former first, or the one that this points to.
     #[inline(always)]
-    pub(super) fn set_only(&mut self, bucket: u32, node: u32) {
-        *self.heads.get_mut(bucket) = node;
-        self.room -= 1;
+    pub(super) fn set_first(&mut self, bucket: u32, node: u32) {
+        self.heads.set(bucket, node);
     }
 
-    /// Removes the first key of a bucket with a [`quick_head`](Self::quick_head), behind which is `after`.
+    /// [`first`](Self::first), if the bucket has memory.
     #[inline(always)]
-    pub(super) fn drop_first(&mut self, bucket: u32, after: u32) {
-        *self.heads.get_mut(bucket) = after;
-        self.room += 1;
+    pub(super) fn quick_first(&self, hash: u32) -> Option<(u32, u32)> {
+        let bucket = self.bucket(hash);
+        Some((bucket, self.heads.get_made(bucket)?))
     }
 
-    /// The number of buckets has changed.
-    fn limit_room(&mut self) {
-        self.room_limit = if self.buckets > KEPT {
-            capacity(self.buckets) - self.buckets / 4
+    /// [`set_first`](Self::set_first) after [`quick_first`](Self::quick_first), without a call.
+    #[inline(always)]
+    pub(super) fn set_quick_first(&mut self, bucket: u32, node: u32) {
+        self.heads.set_made(bucket, node);
+    }
+
+    /// Removes a node that is alone with its key from its bucket, in which it is between `before`, [`NIL`] if it is
+    /// the first, and `after`.
+    #[inline(always)]
+    pub(super) fn drop_alone<N: Nodes>(
+        &mut self,
+        nodes: &mut N,
+        bucket: u32,
+        before: u32,
+        after: u32,
+    ) {
+        if before == NIL {
+            self.heads.set(bucket, after);
         } else {
-            u32::MAX
-        };
-    }
-
-    /// Makes sure that [`link_reserved`](Self::link_reserved) has room for a key. Before the probe, for
-    /// this moves keys.
-    #[inline(always)]
-    pub(super) fn make_room<N: Nodes>(&mut self, nodes: &mut N) {
-        if self.room == 0 {
-            self.split(nodes);
+            nodes.set_chain(before, after);
         }
     }
 
-    /// [`link`](Self::link) of a node whose key nobody may look at yet, with the first of the chain as
-    /// its `chain`.
-    #[inline(always)]
-    pub(super) fn link_reserved<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
-        if probe.node == NIL {
-            *self.heads.get_mut(probe.bucket) = node;
-            self.room -= 1;
-        } else {
-            append(nodes, probe.node, node);
-        }
-    }
-
-    /// [`link`](Self::link) of a node that was just stored, with the first of the chain as its `chain`.
+    /// Links a node that was just stored, with the first of the chain as its `chain`; nobody may look at its key yet.
     #[inline(always)]
     pub(super) fn link_new<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
         if probe.node == NIL {
-            self.push_key(nodes, probe.bucket, node);
+            self.heads.set(probe.bucket, node);
         } else {
             append(nodes, probe.node, node);
         }
@@ -199,7 +204,7 @@ impl Chains {
         if probe.node == NIL {
             nodes.set_prev(node, NIL);
             nodes.set_chain(node, probe.first);
-            return self.push_key(nodes, probe.bucket, node);
+            return self.heads.set(probe.bucket, node);
         }
         append(nodes, probe.node, node);
     }
@@ -210,7 +215,6 @@ impl Chains {
         let next = nodes.next(probe.node);
         let after = nodes.chain(probe.node);
         let successor = if next == NIL {
-            self.room += 1;
             after
         } else {
             let last = nodes.prev(probe.node);
@@ -219,12 +223,9 @@ impl Chains {
             next
         };
         if probe.before == NIL {
-            *self.heads.get_mut(probe.bucket) = successor;
+            self.heads.set(probe.bucket, successor);
         } else {
             nodes.set_chain(probe.before, successor);
-        }
-        if self.room > self.room_limit {
-            self.shrink(nodes);
         }
     }
 
@@ -244,91 +245,144 @@ impl Chains {
         }
     }
 
-    /// Adds a bucket, and moves to it what belongs there from the one it was part of.
-    #[inline(never)]
-    fn split<N: Nodes>(&mut self, nodes: &mut N) {
-        while self.room == 0 {
-            self.split_one(nodes);
+    /// Adds buckets if there are too few for so many keys; some now and some with the next keys, if they are many:
+    /// meanwhile chains are longer than they should be. Moves keys, so not between a probe and the use of it.
+    #[inline]
+    pub(super) fn serve<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
+        self.most = self.most.max(keys);
+        if keys > self.served {
+            self.grow(nodes, keys);
         }
     }
 
-    fn split_one<N: Nodes>(&mut self, nodes: &mut N) {
-        let added = self.buckets;
-        let buckets = added + 1;
-        self.room += capacity(buckets) - capacity(added);
-        self.heads.reach(added, NIL);
-        if added > 2 * self.low_mask + 1 {
-            self.low_mask = 2 * self.low_mask + 1;
-        }
-        self.buckets = buckets;
-        self.limit_room();
-        let old = added & self.low_mask;
-        let mut node = *self.heads.get(old);
-        let (mut stay, mut go) = (NIL, NIL);
-        while node != NIL {
-            let after = nodes.chain(node);
-            let list = if self.bucket(nodes.hash(node)) == old {
-                &mut stay
-            } else {
-                &mut go
-            };
-            nodes.set_chain(node, *list);
-            *list = node;
-            node = after;
-        }
-        *self.heads.get_mut(old) = stay;
-        *self.heads.get_mut(added) = go;
-    }
-
-    /// Removes some buckets, which are more than four times as many as the keys: keys leave one at a
-    /// time, so the buckets keep up.
     #[cold]
     #[inline(never)]
-    fn shrink<N: Nodes>(&mut self, nodes: &mut N) {
-        for _ in 0..8 {
-            if self.room > self.room_limit {
-                self.merge(nodes);
+    fn grow<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
+        let wanted = buckets_for(keys.saturating_add(AHEAD)).min(self.buckets + SPLITS);
+        self.heads.reach(wanted);
+        while self.buckets < wanted {
+            self.split(nodes, wanted);
+        }
+        self.served = served_by(self.buckets);
+        self.sparse = SPARSE;
+    }
+
+    /// Adds some buckets, `wanted` in all at most, and moves to them what belongs there from those they were part of.
+    fn split<N: Nodes>(&mut self, nodes: &mut N, wanted: u32) {
+        let added = self.buckets;
+        if added > self.mask {
+            self.mask = 2 * self.mask + 1;
+        }
+        let bit = self.mask / 2 + 1;
+        let run = (wanted - added).min(self.mask + 1 - added).min(BATCH);
+        self.buckets = added + run;
+        // The entries are anywhere. Here none has to wait for the one before it.
+        let mut hashes = [0; BATCH as usize];
+        for (hash, added) in hashes.iter_mut().zip(added..self.buckets) {
+            let first = self.heads.get(added - bit);
+            if first != NIL {
+                *hash = nodes.hash(first);
             }
         }
+        for (&hash, added) in hashes.iter().zip(added..self.buckets) {
+            let first = self.heads.get(added - bit);
+            if first != NIL {
+                self.split_one(nodes, first, hash, added, bit);
+            }
+        }
+    }
+
+    /// Moves to a bucket what belongs there of the chain that begins with a node of this hash.
+    #[inline(always)]
+    fn split_one<N: Nodes>(&mut self, nodes: &mut N, first: u32, hash: u32, added: u32, bit: u32) {
+        let mut after = nodes.chain(first);
+        if after == NIL {
+            if hash & bit != 0 {
+                self.heads.set(added - bit, NIL);
+                self.heads.set(added, first);
+            }
+            return;
+        }
+        let (mut node, mut hash) = (first, hash);
+        let mut heads = [NIL; 2];
+        loop {
+            let list = &mut heads[usize::from(hash & bit != 0)];
+            nodes.set_chain(node, *list);
+            *list = node;
+            if after == NIL {
+                break;
+            }
+            node = after;
+            after = nodes.chain(node);
+            hash = nodes.hash(node);
+        }
+        self.heads.set(added - bit, heads[0]);
+        self.heads.set(added, heads[1]);
+    }
+
+    /// With so many keys left the table is to [`shrink`](Self::shrink); 0 if it is as small as it gets.
+    #[inline(always)]
+    pub(super) const fn few(&self) -> u32 {
+        if self.buckets > NEAR {
+            self.buckets / self.sparse
+        } else {
+            0
+        }
+    }
+
+    /// Removes some of the buckets, which are many more than the keys.
+    pub(super) fn shrink<N: Nodes>(&mut self, nodes: &mut N) {
+        let least = (self.buckets - MERGES.min(self.buckets)).max(NEAR);
+        while self.buckets > least {
+            self.merge(nodes);
+        }
+        self.heads.truncate(least);
+        self.served = served_by(least);
     }
 
     /// Removes the last bucket; its chain goes to the front of the one it was split from.
     fn merge<N: Nodes>(&mut self, nodes: &mut N) {
         let removed = self.buckets - 1;
-        self.room -= capacity(self.buckets) - capacity(removed);
-        self.buckets = removed;
-        self.limit_room();
-        if removed == self.low_mask {
-            self.low_mask >>= 1;
-        }
-        let into = removed & self.low_mask;
-        let first = core::mem::replace(self.heads.get_mut(removed), NIL);
+        let into = removed & (self.mask >> 1);
+        let first = self.heads.get(removed);
         if first != NIL {
             let mut last = first;
             while nodes.chain(last) != NIL {
                 last = nodes.chain(last);
             }
-            nodes.set_chain(last, *self.heads.get(into));
-            *self.heads.get_mut(into) = first;
+            nodes.set_chain(last, self.heads.get(into));
+            self.heads.set(into, first);
+            self.heads.set(removed, NIL);
         }
-        self.heads.truncate(removed);
+        self.buckets = removed;
+        if removed == (self.mask >> 1) + 1 {
+            self.mask >>= 1;
+        }
     }
 
-    /// No key is left: gives back the buckets that are too many to keep.
+    /// No key is left: gives back the memory of all but the near buckets, and begins the next filling with as many as
+    /// the last two have needed.
     pub(super) fn rest(&mut self) {
-        self.buckets = self.buckets.min(KEPT);
-        self.room = capacity(self.buckets);
-        self.low_mask = self.low_mask.min(KEPT / 2 - 1);
-        self.limit_room();
-        self.heads.truncate(self.buckets);
+        let again = self.most.min(self.most_before);
+        self.most_before = core::mem::take(&mut self.most);
+        let wanted = buckets_for(again).min(MOST_AT_ONCE);
+        if self.buckets > NEAR || wanted > NEAR {
+            self.heads.clear_pages();
+            self.buckets = wanted.max(self.buckets.min(NEAR));
+            self.heads.reach(self.buckets);
+            self.heads.truncate(self.buckets);
+            self.mask = self.buckets.next_power_of_two() - 1;
+            self.served = served_by(self.buckets);
+            self.sparse = SPARSE_AT_FIRST;
+        }
     }
 
     /// Whether there are no more buckets than in a table that never grew.
     pub(super) const fn is_small(&self) -> bool {
-        self.buckets == FEWEST
+        self.heads.is_small()
     }
 
-    pub(super) const fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.heads.bytes()
     }
 }

@@ -6,6 +6,10 @@ use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::Slab;
 
+/// Searches of a class that look at every message before the messages are indexed for it: one costs about a twentieth
+/// of the index, and most receives of a class that is rarely used need no more.
+const SCANS: u8 = 4;
+
 /// Classes at a time. Receives with yet other masks are scanned.
 const CLASSES: usize = 7;
 
@@ -14,8 +18,10 @@ struct Class<B> {
     care: B,
     /// Posted receives of the class.
     posted: u32,
-    /// The unexpected messages under this mask, if a receive of the class has looked for them.
+    /// The unexpected messages under this mask, if receives of the class keep looking for them.
     view: Option<View<B>>,
+    /// Searches without a view, up to [`SCANS`].
+    scans: u8,
 }
 
 /// The classes, and how many of them need attention.
@@ -77,6 +83,7 @@ impl<B: MatchBits> Classes<B> {
             care,
             posted: 0,
             view: None,
+            scans: 0,
         };
         if self.classes.len() < CLASSES {
             self.classes.push(fresh);
@@ -107,8 +114,8 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// The messages as a class sees them, indexed now if they were not; `None` if there is no room
-    /// for the class.
+    /// The messages as a class sees them, indexed now if the class has searched often enough; `None` if there is no
+    /// such view, nor to be one.
     pub(super) fn view<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
@@ -117,6 +124,10 @@ impl<B: MatchBits> Classes<B> {
     ) -> Option<&mut View<B>> {
         let class = self.class(care)?;
         if class.view.is_none() {
+            if class.scans < SCANS {
+                class.scans += 1;
+                return None;
+            }
             let mut view = self.spare.take().unwrap_or_default();
             view.take_up(care, seed, unexpected);
             self.class(care)?.view = Some(view);
@@ -149,6 +160,7 @@ impl<B: MatchBits> Classes<B> {
         for class in &mut self.classes {
             if class.view.as_ref().is_some_and(View::is_stale) {
                 class.view = None;
+                class.scans = 0;
                 self.views -= 1;
             }
         }

@@ -3,7 +3,9 @@
 use super::chains::{Chains, Probe};
 use super::classes::Classes;
 use super::hash::{Key, Seed};
-use super::nodes::{Both, Slot, key_of_message, key_of_receive, posted, slot_of, unexpected};
+use super::nodes::{
+    Both, Slot, is_receive, key_of_message, key_of_receive, posted, slot_of, unexpected,
+};
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
@@ -12,6 +14,7 @@ use crate::pattern::{Pattern, matches};
 use crate::slab::NIL;
 
 use super::super::best::Best;
+use super::SHORT;
 
 /// The mark of a receive that is on the list of those without a class. No node has this number.
 const UNINDEXED: u32 = NIL - 1;
@@ -31,6 +34,8 @@ pub(super) struct Index<B> {
     place: Probe,
     /// Removals that have left few entries.
     few: u32,
+    /// With so many entries left something is to be done: see [`low`](Self::low).
+    low: u32,
     /// Posted receives other than fully specified ones, and views: 0 if a step has nothing to look at but
     /// the table.
     special: u32,
@@ -45,6 +50,7 @@ impl<B: MatchBits> Index<B> {
             unindexed: Fifo::EMPTY,
             place: Probe::NOWHERE,
             few: 0,
+            low: SHORT,
             special: 0,
         }
     }
@@ -87,21 +93,53 @@ impl<B: MatchBits> Index<B> {
         self.special == 0
     }
 
-    /// [`post_exact`](Self::post_exact) if little is to be done: in a table that keeps its size, and where the
-    /// chain is empty or begins with the only message of the key. Otherwise [`NIL`], and nothing has changed.
+    /// With so many entries left the queues may become short, or the table smaller.
+    #[inline(always)]
+    pub(super) const fn low(&self) -> u32 {
+        self.low
+    }
+
+    /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a search.
+    #[inline]
+    pub(super) fn serve<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let keys = slabs.posted.len() + slabs.unexpected.len() + 1;
+        let nodes = &mut self.nodes(slabs);
+        self.chains.serve(nodes, keys);
+        self.low = SHORT.max(self.chains.few());
+    }
+
+    /// Removes buckets that are too many for the entries left.
+    pub(super) fn shrink<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let nodes = &mut self.nodes(slabs);
+        self.chains.shrink(nodes);
+        self.low = SHORT.max(self.chains.few());
+    }
+
+    /// [`post_exact`](Self::post_exact) if little is to be done: where the chain is empty or begins with the only
+    /// message of the key. Otherwise [`NIL`], and nothing has changed.
     #[inline(always)]
     pub(super) fn post_quick<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some((bucket, first)) = self.chains.quick_head(self.seed.hash(key)) else {
+        let Some((bucket, first)) = self.chains.quick_first(self.seed.hash(key)) else {
             return NIL;
         };
         if first == NIL {
-            let node = posted(slabs.posted.reserve(NIL));
-            self.chains.set_only(bucket, node);
-            return node;
+            let Some(slot) = slabs.posted.reserve(NIL) else {
+                return NIL;
+            };
+            self.chains.set_quick_first(bucket, posted(slot));
+            return posted(slot);
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
             return NIL;
@@ -112,26 +150,72 @@ impl<B: MatchBits> Index<B> {
             && entry.key.context() == key.context
             && self.classes.views() == 0
         {
-            self.chains.drop_first(bucket, entry.home);
+            self.chains.set_quick_first(bucket, entry.home);
             return first;
         }
         NIL
     }
 
-    /// [`arrive_plain`](Self::arrive_plain), likewise.
+    /// [`post_exact`](Self::post_exact) where other keys share the bucket, but not for a key of which more than one
+    /// entry is queued, or a message that is to leave a view too. Then [`NIL`], and nothing has changed.
+    #[inline(always)]
+    pub(super) fn post_beside<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (bucket, first) = self.chains.first(self.seed.hash(key));
+        let (mut node, mut before) = (first, NIL);
+        loop {
+            let after = match slot_of(node) {
+                Slot::None => break,
+                Slot::Unexpected(slot) => {
+                    let entry = slabs.unexpected.entry_anywhere(slot);
+                    let after = entry.home;
+                    if entry.key.bits() == key.bits && entry.key.context() == key.context {
+                        if entry.next != NIL || self.classes.views() > 0 {
+                            return NIL;
+                        }
+                        let nodes = &mut self.nodes(slabs);
+                        self.chains.drop_alone(nodes, bucket, before, after);
+                        return node;
+                    }
+                    after
+                }
+                Slot::Posted(slot) => {
+                    let entry = slabs.posted.entry_anywhere(slot);
+                    if is_receive(entry, key) {
+                        return NIL;
+                    }
+                    entry.home
+                }
+            };
+            before = node;
+            node = after;
+        }
+        let Some(slot) = slabs.posted.reserve(first) else {
+            return NIL;
+        };
+        self.chains.set_first(bucket, posted(slot));
+        posted(slot)
+    }
+
+    /// [`arrive_plain`](Self::arrive_plain), as [`post_quick`](Self::post_quick).
     #[inline(always)]
     pub(super) fn arrive_quick<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some((bucket, first)) = self.chains.quick_head(self.seed.hash(key)) else {
+        let Some((bucket, first)) = self.chains.quick_first(self.seed.hash(key)) else {
             return NIL;
         };
         if first == NIL {
-            let node = unexpected(slabs.unexpected.reserve(NIL));
-            self.chains.set_only(bucket, node);
-            return node;
+            let Some(slot) = slabs.unexpected.reserve(NIL) else {
+                return NIL;
+            };
+            self.chains.set_quick_first(bucket, unexpected(slot));
+            return unexpected(slot);
         }
         let Slot::Posted(slot) = slot_of(first) else {
             return NIL;
@@ -139,14 +223,58 @@ impl<B: MatchBits> Index<B> {
         // While the index is plain all posted receives are fully specified.
         let entry = slabs.posted.entry_anywhere(slot);
         if entry.next == NIL && entry.key.bits() == key.bits && entry.key.context() == key.context {
-            self.chains.drop_first(bucket, entry.home);
+            self.chains.set_quick_first(bucket, entry.home);
             return first;
         }
         NIL
     }
 
+    /// [`arrive_plain`](Self::arrive_plain), as [`post_beside`](Self::post_beside).
+    #[inline(always)]
+    pub(super) fn arrive_beside<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (bucket, first) = self.chains.first(self.seed.hash(key));
+        let (mut node, mut before) = (first, NIL);
+        loop {
+            let after = match slot_of(node) {
+                Slot::None => break,
+                Slot::Posted(slot) => {
+                    // While the index is plain all posted receives are fully specified.
+                    let entry = slabs.posted.entry_anywhere(slot);
+                    let after = entry.home;
+                    if entry.key.bits() == key.bits && entry.key.context() == key.context {
+                        if entry.next != NIL {
+                            return NIL;
+                        }
+                        let nodes = &mut self.nodes(slabs);
+                        self.chains.drop_alone(nodes, bucket, before, after);
+                        return node;
+                    }
+                    after
+                }
+                Slot::Unexpected(slot) => {
+                    let entry = slabs.unexpected.entry_anywhere(slot);
+                    if entry.key.bits() == key.bits && entry.key.context() == key.context {
+                        return NIL;
+                    }
+                    entry.home
+                }
+            };
+            before = node;
+            node = after;
+        }
+        let Some(slot) = slabs.unexpected.reserve(first) else {
+            return NIL;
+        };
+        self.chains.set_first(bucket, unexpected(slot));
+        unexpected(slot)
+    }
+
     /// A step of a fully specified receive: the node of the message that it takes, unlinked, or the node
-    /// of the slot reserved for it, linked and yet to be filled.
+    /// of the slot reserved for it, linked and yet to be filled. [`NIL`], and nothing has changed, if there is no slot.
     #[inline(always)]
     pub(super) fn post_exact<P, R, M>(
         &mut self,
@@ -159,7 +287,6 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let nodes = &mut self.nodes(slabs);
-        self.chains.make_room(nodes);
         let probe = self.chains.probe(nodes, key, self.seed.hash(key));
         if let Slot::Unexpected(slot) = slot_of(probe.node) {
             meter.visited(Queue::Unexpected, 1);
@@ -170,10 +297,12 @@ impl<B: MatchBits> Index<B> {
             self.chains.unlink_first(nodes, probe);
             return probe.node;
         }
+        let Some(slot) = nodes.slabs.posted.reserve(probe.first) else {
+            return NIL;
+        };
         meter.visited(Queue::Unexpected, 0);
-        let node = posted(nodes.slabs.posted.reserve(probe.first));
-        self.chains.link_reserved(nodes, probe, node);
-        node
+        self.chains.link_new(nodes, probe, posted(slot));
+        posted(slot)
     }
 
     /// A step of a message while the index [is plain](Self::is_plain): the node of the receive that takes
@@ -190,17 +319,18 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let nodes = &mut self.nodes(slabs);
-        self.chains.make_room(nodes);
         let probe = self.chains.probe(nodes, key, self.seed.hash(key));
         if let Slot::Posted(_) = slot_of(probe.node) {
             meter.visited(Queue::Posted, 1);
             self.chains.unlink_first(nodes, probe);
             return probe.node;
         }
+        let Some(slot) = nodes.slabs.unexpected.reserve(probe.first) else {
+            return NIL;
+        };
         meter.visited(Queue::Posted, 0);
-        let node = unexpected(nodes.slabs.unexpected.reserve(probe.first));
-        self.chains.link_reserved(nodes, probe, node);
-        node
+        self.chains.link_new(nodes, probe, unexpected(slot));
+        unexpected(slot)
     }
 
     /// The message that a receive takes, unlinked; or [`NIL`], and
@@ -372,7 +502,7 @@ impl<B: MatchBits> Index<B> {
             self.count_special();
             found
         } else {
-            // A mask without a class asks every message.
+            // A mask without a view asks every message.
             let messages = &slabs.unexpected;
             meter.visited(Queue::Unexpected, messages.len());
             return messages.earliest(|envelope| key.admits(envelope));
@@ -422,6 +552,7 @@ impl<B: MatchBits> Index<B> {
             }
         }
         slabs.posted.set_home(slot, NIL);
+        self.serve(slabs);
         let probe = self.probe(slabs, key);
         let nodes = &mut self.nodes(slabs);
         self.chains.link(nodes, probe, posted(slot));
@@ -433,6 +564,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        self.serve(slabs);
         let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
         let probe = self.probe(slabs, key);
         let nodes = &mut self.nodes(slabs);
@@ -492,6 +624,7 @@ impl<B: MatchBits> Index<B> {
         self.special = 0;
         self.few = 0;
         self.chains.rest();
+        self.low = SHORT.max(self.chains.few());
     }
 
     /// Wildcard classes for which messages are indexed.

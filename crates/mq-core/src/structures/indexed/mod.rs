@@ -15,16 +15,17 @@
 //! Search: at most the limit, or one probe for each class of wildcards in use. Changing the form
 //! moves at most a short queue, and looks at up to 4,096 slots of each when it becomes short with a few
 //! entries left, which as many removals have paid for; the table and the storage grow and shrink piece by
-//! piece. The one step that takes as long as the queue is the first search by a class of wildcards while many
-//! messages wait: it indexes them.
+//! piece. What takes as long as the queue are the first searches by a class of wildcards while many messages wait:
+//! four look at all of them, the fifth indexes them.
 //!
-//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key (up to 16 while a long
-//! queue drains), and for each class of wildcards that is searched a table of its own and 12 bytes for each
+//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key (up to 32 while a long queue
+//! drains), and for each class of wildcards that is searched a table of its own and 12 bytes for each
 //! slot. A context that was never deep has no index; one that was keeps at most 52 KiB of it.
 
 mod chains;
 mod classes;
 mod hash;
+mod heads;
 mod index;
 mod nodes;
 mod paged;
@@ -108,15 +109,19 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.slabs.posted.len() + self.slabs.unexpected.len()
     }
 
-    /// Few entries are left in the deep form: goes back to scanning them, if there are none or enough
-    /// removals have paid for collecting them. `leaving` is the node of an entry that is not on any list
-    /// and about to be removed; it is returned.
+    /// Few entries are left in the deep form, for the size of its table or for any: makes the table smaller, or goes
+    /// back to scanning them, if there are none or enough removals have paid for collecting them. `leaving` is the node
+    /// of an entry that is not on any list and about to be removed; it is returned.
     #[cold]
     #[inline(never)]
     fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
         let Some(index) = &mut self.index else {
             return leaving;
         };
+        if left > SHORT {
+            index.shrink(&mut self.slabs);
+            return leaving;
+        }
         if left > 0 {
             // The short form expects its entries near.
             let Slabs { posted, unexpected } = &self.slabs;

@@ -81,8 +81,9 @@ macro_rules! entry {
     };
 }
 
+/// Whether the entry of a posted receive has a key.
 #[inline(always)]
-fn is_receive<P: Pattern, R>(entry: &Entry<P, R>, key: Key<BitsOf<P>>) -> bool {
+pub(super) fn is_receive<P: Pattern, R>(entry: &Entry<P, R>, key: Key<BitsOf<P>>) -> bool {
     let pattern = &entry.key;
     (pattern.bits() ^ key.bits) & key.care == BitsOf::<P>::ZERO
         && pattern.care() == key.care

@@ -44,14 +44,6 @@ impl<T: Copy> Paged<T> {
         self.pages.push(Box::new([fill; PAGE]));
     }
 
-    /// Frees the pages behind the first `len` elements.
-    pub(super) fn truncate(&mut self, len: u32) {
-        self.pages.truncate((len as usize).div_ceil(PAGE));
-        if self.pages.capacity() > 4 * self.pages.len() {
-            self.pages.shrink_to(2 * self.pages.len());
-        }
-    }
-
     pub(super) const fn bytes(&self) -> usize {
         self.pages.len() * size_of::<[T; PAGE]>() + vec_bytes(&self.pages)
     }

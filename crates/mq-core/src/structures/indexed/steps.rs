@@ -3,7 +3,7 @@
 use super::Indexed;
 use super::hash::Key;
 use super::index::Index;
-use super::nodes::{Slot, posted, slot_of, unexpected};
+use super::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
@@ -144,6 +144,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 /// searched, unlinked, or that of a slot of the other queue, reserved for the newcomer, which the caller
 /// writes there. So nothing but words passes between them.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
+    // Where storage is asked for more slots, and nowhere else, the table is asked for more buckets: so steps count
+    // nothing. A step that finds no slot free comes back, and is taken again.
+
     /// The step of a receive; the slot reserved is linked if the receive is `exact`.
     #[inline(always)]
     pub(super) fn search_for_receive(
@@ -152,13 +155,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         exact: bool,
         meter: &mut impl Meter,
     ) -> u32 {
-        self.slabs.posted.make_room(pattern);
         let (context, bits) = (pattern.context(), pattern.bits());
-        if exact {
-            self.post_exact_deep(context, bits, meter)
-        } else {
-            self.post_wildcard_deep(context, bits & pattern.care(), pattern.care(), meter)
+        if !exact {
+            return self.post_wildcard_deep(*pattern, meter);
         }
+        let node = self.post_exact_deep(context, bits, meter);
+        if node != NIL {
+            return node;
+        }
+        self.make_room_for_receive(*pattern);
+        self.post_any_exact(context, bits, meter)
     }
 
     /// The step of a message, and whether the slot reserved is linked.
@@ -168,12 +174,30 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> (u32, bool) {
-        self.slabs.unexpected.make_room(envelope);
-        if deep(&mut self.index).is_plain() {
-            let node = self.arrive_plain_deep(envelope.context(), envelope.bits(), meter);
+        let (context, bits) = (envelope.context(), envelope.bits());
+        if !deep(&mut self.index).is_plain() {
+            return (self.arrive_deep(*envelope, meter), false);
+        }
+        let node = self.arrive_plain_deep(context, bits, meter);
+        if node != NIL {
             return (node, true);
         }
-        (self.arrive_deep(*envelope, meter), false)
+        self.make_room_for_message(*envelope);
+        (self.arrive_any_plain(context, bits, meter), true)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room_for_receive(&mut self, pattern: P) {
+        self.slabs.posted.make_room(pattern);
+        deep(&mut self.index).serve(&mut self.slabs);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room_for_message(&mut self, envelope: P::Envelope) {
+        self.slabs.unexpected.make_room(envelope);
+        deep(&mut self.index).serve(&mut self.slabs);
     }
 
     /// A step of a fully specified receive; the slot reserved is linked.
@@ -196,10 +220,26 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
             Slot::Unexpected(_) => {
                 meter.visited(Queue::Unexpected, 1);
-                let left = self.len() - 1;
-                if left <= super::SHORT {
-                    return self.shorten(left, node);
-                }
+                return self.before_removal(node);
+            }
+            Slot::None => return self.post_beside(context, bits, meter),
+        }
+        node
+    }
+
+    #[inline(never)]
+    fn post_beside(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let node = deep(&mut self.index).post_beside(&mut self.slabs, key);
+        match slot_of(node) {
+            Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
+            Slot::Unexpected(_) => {
+                meter.visited(Queue::Unexpected, 1);
+                return self.before_removal(node);
             }
             Slot::None => return self.post_any_exact(context, bits, meter),
         }
@@ -228,16 +268,18 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// A step of any other receive; the slot reserved is to be linked by
     /// [`link_receive_deep`](Self::link_receive_deep).
     #[inline(never)]
-    fn post_wildcard_deep(
-        &mut self,
-        context: ContextId,
-        bits: BitsOf<P>,
-        care: BitsOf<P>,
-        meter: &mut impl Meter,
-    ) -> u32 {
+    fn post_wildcard_deep(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+        if self.slabs.posted.is_full() {
+            self.make_room_for_receive(pattern);
+        }
+        let Key {
+            context,
+            bits,
+            care,
+        } = key_of_receive(&pattern);
         let slot = self.unlink_message_deep(context, bits, care, meter);
         if slot == NIL {
-            return posted(self.slabs.posted.reserve(NIL));
+            return self.slabs.posted.reserve(NIL).map_or(NIL, posted);
         }
         unexpected(slot)
     }
@@ -267,10 +309,31 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
             Slot::Posted(_) => {
                 meter.visited(Queue::Posted, 1);
-                let left = self.len() - 1;
-                if left <= super::SHORT {
-                    return self.shorten(left, node);
-                }
+                return self.before_removal(node);
+            }
+            Slot::None => return self.arrive_beside(context, bits, meter),
+        }
+        node
+    }
+
+    #[inline(never)]
+    fn arrive_beside(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let node = deep(&mut self.index).arrive_beside(&mut self.slabs, key);
+        match slot_of(node) {
+            Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
+            Slot::Posted(_) => {
+                meter.visited(Queue::Posted, 1);
+                return self.before_removal(node);
             }
             Slot::None => return self.arrive_any_plain(context, bits, meter),
         }
@@ -300,10 +363,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// [`link_message_deep`](Self::link_message_deep).
     #[inline(never)]
     fn arrive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        if self.slabs.unexpected.is_full() {
+            self.make_room_for_message(envelope);
+        }
         let slot = self.unlink_receive_deep(envelope, meter);
         if slot == NIL {
             let home = deep(&mut self.index).home();
-            return unexpected(self.slabs.unexpected.reserve(home));
+            return self.slabs.unexpected.reserve(home).map_or(NIL, unexpected);
         }
         posted(slot)
     }
@@ -317,7 +383,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(always)]
     pub(super) fn before_removal(&mut self, node: u32) -> u32 {
         let left = self.len() - 1;
-        if left <= super::SHORT {
+        if left <= deep(&mut self.index).low() {
             return self.shorten(left, node);
         }
         node

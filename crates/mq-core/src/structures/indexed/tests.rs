@@ -61,8 +61,17 @@ fn deep_searches_visit_one_entry_in_every_wildcard_class() {
         (Source::from(501), TagSelector::Any),
         (Source::Any, TagSelector::Any),
     ] {
+        let pattern = MpiPattern::new(0, source, tag);
+        let is_exact = pattern.care() == u64::ALL;
+        let all = queues.unexpected_len() as u64;
+        for _ in 0..4 {
+            let mut visits = Visits::default();
+            assert!(queues.probe_metered(&pattern, &mut visits).is_some());
+            let looked_at = if is_exact { 1 } else { all };
+            assert_eq!(visits.unexpected, looked_at, "{source} {tag:?}");
+        }
         let mut visits = Visits::default();
-        let found = queues.extract_metered(&MpiPattern::new(0, source, tag), &mut visits);
+        let found = queues.extract_metered(&pattern, &mut visits);
         assert!(found.is_some());
         assert_eq!(visits.unexpected, 1, "{source} {tag:?}");
     }
@@ -72,7 +81,9 @@ fn deep_searches_visit_one_entry_in_every_wildcard_class() {
 fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
     let mut queues = deep(100);
     let any = MpiPattern::new(0, Source::Any, 7);
-    assert!(queues.probe(&any).is_some());
+    for _ in 0..5 {
+        assert!(queues.probe(&any).is_some());
+    }
     assert!(
         queues
             .index
@@ -132,4 +143,63 @@ fn more_masks_than_classes_are_still_matched_in_order() {
 #[test]
 fn an_idle_context_is_small() {
     assert!(size_of::<Queues>() <= 128, "{} bytes", size_of::<Queues>());
+}
+
+/// Fills a queue with messages of `depth` sources and takes all but each `kept`-th, in a scattered order.
+fn fill_and_take(queues: &mut Queues, depth: u32, kept: u32) {
+    for rank in 0..depth {
+        let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+        assert_eq!(arrival, Arrive::Unexpected);
+    }
+    // A prime that divides no depth used here.
+    for i in 0..depth {
+        let rank = u32::try_from(u64::from(i) * 7_919 % u64::from(depth)).unwrap_or(0);
+        if rank % kept != 0 {
+            let post = queues.post(MpiPattern::new(0, rank, 7), 0);
+            assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        }
+    }
+    for rank in (0..depth).step_by(kept as usize) {
+        let seen = queues.probe(&MpiPattern::new(0, rank, 7));
+        assert!(matches!(seen, Some((_, &message)) if message == rank));
+    }
+    for rank in (0..depth).step_by(kept as usize) {
+        let post = queues.post(MpiPattern::new(0, rank, 7), 0);
+        assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+    }
+    assert_eq!(queues.unexpected_len(), 0);
+}
+
+#[test]
+fn tables_that_begin_with_the_buckets_of_former_fillings_find_everything() {
+    let mut queues = unexpected(0);
+    // Buckets come with the first, are there for the third, too many for the fourth and too few for the last.
+    for depth in [20_000, 20_000, 20_000, 300, 20_000, 60_000] {
+        for kept in [depth, 100] {
+            fill_and_take(&mut queues, depth, kept);
+            let idle = queues.memory().total();
+            assert!(idle <= 64 << 10, "{idle} bytes kept after {depth} entries");
+        }
+    }
+}
+
+#[test]
+fn a_short_queue_after_long_ones_gives_their_buckets_back() {
+    let mut queues = unexpected(0);
+    for _ in 0..2 {
+        fill_and_take(&mut queues, 60_000, 100);
+    }
+    // It begins with 90,000 buckets, of which these entries use pages.
+    for rank in 0..1000 {
+        let _ = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+    }
+    let most = queues.memory().total();
+    assert!(most < 600 << 10, "{most} bytes");
+    // As long as it stays, steps that end with few entries make the table smaller.
+    for round in 0..2000 {
+        let _ = queues.post(MpiPattern::new(0, round % 1000, 7), round);
+        let _ = queues.arrive(MpiEnvelope::new(0, round % 1000, 7), round);
+    }
+    let left = queues.memory().total();
+    assert!(left < 350 << 10, "{left} bytes");
 }

@@ -143,7 +143,9 @@ impl<B: MatchBits> View<B> {
         self.slots = self.slots.max(slot as usize + 1);
         self.links.reach(slot, UNLINKED);
         let key = key_of_message(unexpected.key(slot), self.care);
+        let keys = unexpected.len();
         let (chains, mut seen) = self.parts(unexpected, seed);
+        chains.serve(&mut seen, keys);
         let probe = chains.probe(&seen, key, seed.hash(key));
         chains.link(&mut seen, probe, slot);
     }
@@ -156,8 +158,12 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
     ) {
         let key = key_of_message(unexpected.key(slot), self.care);
+        let left = unexpected.len() - 1;
         let (chains, mut seen) = self.parts(unexpected, seed);
         chains.unlink(&mut seen, slot, key, seed.hash(key));
+        if left < chains.few() {
+            chains.shrink(&mut seen);
+        }
     }
 
     fn parts<'a, E: Envelope<Bits = B>, M>(
@@ -179,7 +185,7 @@ impl<B: MatchBits> View<B> {
         self.unused > 4 * self.slots + PATIENCE
     }
 
-    pub(super) const fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.chains.bytes() + self.links.bytes()
     }
 }

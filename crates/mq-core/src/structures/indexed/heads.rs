@@ -1,0 +1,127 @@
+//! Where the buckets of a table are: the first lie in one piece, those behind it in pages.
+//!
+//! A page is made when a node is first put into one of its buckets. So a table can be given as many buckets as the
+//! last one needed without paying for them before they are used.
+
+use crate::memory::vec_bytes;
+use crate::slab::NIL;
+
+/// Buckets that lie in one piece, 32 KiB. It is as large as it has to be, and never shrinks.
+pub(super) const NEAR: u32 = 8192;
+
+/// Buckets of a page, and those by which the piece grows: at most 28 KiB are moved then.
+pub(super) const PAGE: u32 = 1024;
+
+type Page = Box<[u32; PAGE as usize]>;
+
+/// The first node of each bucket, [`NIL`] in an empty one.
+#[derive(Debug)]
+pub(super) struct Heads {
+    near: Vec<u32>,
+    far: Vec<Option<Page>>,
+}
+
+/// Page and place of a bucket that is not near.
+#[inline(always)]
+const fn split(bucket: u32) -> (usize, usize) {
+    let i = (bucket - NEAR) as usize;
+    (i / PAGE as usize, i % PAGE as usize)
+}
+
+impl Heads {
+    /// A page of empty buckets.
+    pub(super) fn new() -> Self {
+        Self {
+            near: vec![NIL; PAGE as usize],
+            far: Vec::new(),
+        }
+    }
+
+    /// The first node of a bucket.
+    #[inline(always)]
+    pub(super) fn get(&self, bucket: u32) -> u32 {
+        self.get_made(bucket).unwrap_or(NIL)
+    }
+
+    /// The same, or `None` if the bucket has no memory yet.
+    #[inline(always)]
+    pub(super) fn get_made(&self, bucket: u32) -> Option<u32> {
+        if let Some(&head) = self.near.get(bucket as usize) {
+            return Some(head);
+        }
+        let (page, i) = split(bucket);
+        self.far[page].as_ref().map(|page| page[i])
+    }
+
+    /// Changes the first node of a bucket.
+    #[inline(always)]
+    pub(super) fn set(&mut self, bucket: u32, node: u32) {
+        if !self.set_made(bucket, node) {
+            self.set_in_new_page(bucket, node);
+        }
+    }
+
+    /// The same, of a bucket that has memory; without a call. False if it has none.
+    #[inline(always)]
+    pub(super) fn set_made(&mut self, bucket: u32, node: u32) -> bool {
+        if let Some(head) = self.near.get_mut(bucket as usize) {
+            *head = node;
+            return true;
+        }
+        let (page, i) = split(bucket);
+        let Some(page) = &mut self.far[page] else {
+            return false;
+        };
+        page[i] = node;
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_in_new_page(&mut self, bucket: u32, node: u32) {
+        if node == NIL {
+            return;
+        }
+        let (page, i) = split(bucket);
+        let mut heads = Box::new([NIL; PAGE as usize]);
+        heads[i] = node;
+        self.far[page] = Some(heads);
+    }
+
+    /// Makes the first `buckets` buckets exist.
+    #[inline]
+    pub(super) fn reach(&mut self, buckets: u32) {
+        while self.near.len() < buckets.min(NEAR) as usize {
+            self.near.reserve_exact(PAGE as usize);
+            self.near.resize(self.near.len() + PAGE as usize, NIL);
+        }
+        let pages = buckets.saturating_sub(NEAR).div_ceil(PAGE) as usize;
+        if self.far.len() < pages {
+            self.far.resize_with(pages, || None);
+        }
+    }
+
+    /// Forgets the buckets behind the first `buckets`, which must be empty.
+    pub(super) fn truncate(&mut self, buckets: u32) {
+        let pages = buckets.saturating_sub(NEAR).div_ceil(PAGE) as usize;
+        self.far.truncate(pages);
+        if self.far.capacity() > 4 * pages {
+            self.far.shrink_to(2 * pages);
+        }
+    }
+
+    /// Gives the pages back. All buckets must be empty.
+    pub(super) fn clear_pages(&mut self) {
+        self.far.fill_with(|| None);
+    }
+
+    /// Whether there is no more than one page.
+    pub(super) const fn is_small(&self) -> bool {
+        self.near.len() == PAGE as usize
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let pages = self.far.iter().flatten().count();
+        vec_bytes(&self.near) + vec_bytes(&self.far) + pages * size_of::<[u32; PAGE as usize]>()
+    }
+}
