@@ -1,0 +1,128 @@
+//! Single operations of a queue that grows and drains, without a clock, for a tracer of instructions.
+//!
+//! `operations STRUCTURE QUEUE DEPTH ORDER` fills a queue (`posted` or `unexpected`) of a new engine with DEPTH
+//! entries, each with a source of its own, and drains it `forward` or in `scattered` order. It calls one function before
+//! each operation and after the last, and prints that function's address first, so that a trace can be cut there.
+//! `benches/tail.sh` makes the table.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::structures::{Kind, KindVisitor};
+use mq_core::{
+    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Tuning,
+};
+
+const USAGE: &str = "usage: operations STRUCTURE posted|unexpected DEPTH forward|scattered";
+
+/// A prime: `i * SCATTER % depth` visits every rank of a depth that it does not divide.
+const SCATTER: u64 = 40_507;
+
+const TAG: i32 = 7;
+
+struct Job {
+    posted: bool,
+    depth: u32,
+    scattered: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match parse(&arguments) {
+        Ok((kind, job)) => {
+            println!("mark {:x}", mark as fn() as usize);
+            kind.accept(job);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}\n{USAGE}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
+    let [structure, queue, depth, order] = arguments else {
+        return Err("four arguments are needed".into());
+    };
+    let one_of = |word: &str, [yes, no]: [&str; 2]| match word {
+        _ if word == yes => Ok(true),
+        _ if word == no => Ok(false),
+        _ => Err(format!("`{word}` is neither {yes} nor {no}")),
+    };
+    let job = Job {
+        posted: one_of(queue, ["posted", "unexpected"])?,
+        depth: depth.parse()?,
+        scattered: one_of(order, ["scattered", "forward"])?,
+    };
+    Ok((structure.parse()?, job))
+}
+
+/// What stands before each operation in a trace.
+#[inline(never)]
+fn mark() {
+    black_box(());
+}
+
+impl KindVisitor<MpiPattern, u64, u64> for Job {
+    type Output = ();
+
+    #[inline(never)]
+    fn visit<Q>(self)
+    where
+        Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint + 'static,
+    {
+        // Always the same hash, so that the same entries share a bucket in every run.
+        let tuning = Tuning {
+            hash_seed: Some(1),
+            ..Tuning::default()
+        };
+        let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
+        let created = engine.create_context(0, ContextOptions::new().size(self.depth));
+        assert!(created.is_ok(), "the first context");
+        let drained = |i: u32| match self.scattered {
+            true => u64::from(i) * SCATTER % u64::from(self.depth),
+            false => u64::from(i),
+        };
+        let drained: Vec<u32> = (0..self.depth)
+            .map(|i| u32::try_from(drained(i)).unwrap_or(0))
+            .collect();
+        if self.posted {
+            (0..self.depth).for_each(|rank| assert!(!post(&mut engine, rank)));
+            drained
+                .iter()
+                .for_each(|&rank| assert!(arrive(&mut engine, rank)));
+        } else {
+            (0..self.depth).for_each(|rank| assert!(!arrive(&mut engine, rank)));
+            drained
+                .iter()
+                .for_each(|&rank| assert!(post(&mut engine, rank)));
+        }
+        mark();
+        black_box(&mut engine);
+    }
+}
+
+/// Whether a receive found its message.
+#[inline(always)]
+fn post<Q>(engine: &mut Engine<Q>, rank: u32) -> bool
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64>,
+{
+    mark();
+    let post = engine.post(MpiPattern::new(0, rank, TAG), 1);
+    matches!(post, Ok(Post::Matched { .. }))
+}
+
+/// Whether a message found its receive.
+#[inline(always)]
+fn arrive<Q>(engine: &mut Engine<Q>, rank: u32) -> bool
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64>,
+{
+    mark();
+    let arrival = engine.arrive(MpiEnvelope::new(0, rank, TAG), 1);
+    matches!(arrival, Ok(Arrive::Matched { .. }))
+}
