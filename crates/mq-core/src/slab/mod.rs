@@ -1,11 +1,11 @@
 //! Storage of queued entries: numbered slots that are reused, and given back after a burst.
 
 mod far;
+mod links;
 
 use core::fmt;
 
 use self::far::Far;
-use crate::fifo::{Keys, Links};
 use crate::handle::Handle;
 use crate::memory::vec_bytes;
 
@@ -457,100 +457,6 @@ impl<K, T> Slab<K, T> {
     /// Near slots, in use and free: what [`slots_in_order`](Self::slots_in_order) looks at if none is far.
     pub fn near_slots(&self) -> usize {
         self.near.len()
-    }
-}
-
-impl<K, T> Links for Slab<K, T> {
-    #[inline(always)]
-    fn next(&self, slot: u32) -> u32 {
-        self.entry(slot).next
-    }
-
-    #[inline(always)]
-    fn prev(&self, slot: u32) -> u32 {
-        self.entry(slot).prev
-    }
-
-    #[inline(always)]
-    fn set_next(&mut self, slot: u32, next: u32) {
-        self.entry_mut(slot).next = next;
-    }
-
-    #[inline(always)]
-    fn set_prev(&mut self, slot: u32, prev: u32) {
-        self.entry_mut(slot).prev = prev;
-    }
-}
-
-impl<K: Copy, T> Keys<K> for Slab<K, T> {
-    #[inline(always)]
-    fn key(&self, slot: u32) -> &K {
-        &self.entry(slot).key
-    }
-    #[inline(always)]
-    fn next(&self, slot: u32) -> u32 {
-        self.entry(slot).next
-    }
-}
-
-/// The entries of a slab of which none is far: nothing but a bounds check is between a slot and its
-/// entry, and code for short queues stays short.
-pub(crate) struct Near<'a, K, T>(&'a mut [Entry<K, T>]);
-
-/// The same, to look at.
-pub(crate) struct NearKeys<'a, K, T>(&'a [Entry<K, T>]);
-
-impl<K: Copy, T> Slab<K, T> {
-    /// Whether entries are far.
-    #[inline(always)]
-    pub(crate) fn has_far(&self) -> bool {
-        self.far.as_ref().is_some_and(|far| !far.is_empty())
-    }
-
-    /// The entry in a slot that may be no slot, if it is near.
-    #[inline(always)]
-    pub(crate) fn near_entry(&self, slot: u32) -> Option<&Entry<K, T>> {
-        self.near.get(slot as usize)
-    }
-
-    #[inline(always)]
-    pub(crate) fn near(&mut self) -> Near<'_, K, T> {
-        Near(&mut self.near)
-    }
-
-    #[inline(always)]
-    pub(crate) fn near_keys(&self) -> NearKeys<'_, K, T> {
-        NearKeys(&self.near)
-    }
-}
-
-impl<K: Copy, T> Keys<K> for NearKeys<'_, K, T> {
-    #[inline(always)]
-    fn key(&self, slot: u32) -> &K {
-        &self.0[slot as usize].key
-    }
-    #[inline(always)]
-    fn next(&self, slot: u32) -> u32 {
-        self.0[slot as usize].next
-    }
-}
-
-impl<K, T> Links for Near<'_, K, T> {
-    #[inline(always)]
-    fn next(&self, slot: u32) -> u32 {
-        self.0[slot as usize].next
-    }
-    #[inline(always)]
-    fn prev(&self, slot: u32) -> u32 {
-        self.0[slot as usize].prev
-    }
-    #[inline(always)]
-    fn set_next(&mut self, slot: u32, next: u32) {
-        self.0[slot as usize].next = next;
-    }
-    #[inline(always)]
-    fn set_prev(&mut self, slot: u32, prev: u32) {
-        self.0[slot as usize].prev = prev;
     }
 }
 

@@ -1,0 +1,191 @@
+//! Searches of the index, in all classes of wildcards.
+
+use super::super::super::best::Best;
+use super::super::chains::Probe;
+use super::super::hash::Key;
+use super::super::nodes::{Slot, key_of_message, posted, slot_of};
+use super::Index;
+use crate::arrangement::Slabs;
+use crate::envelope::{Envelope, MatchBits};
+use crate::meter::{Meter, Queue};
+use crate::pattern::{Pattern, matches};
+use crate::slab::NIL;
+
+impl<B: MatchBits> Index<B> {
+    /// The message that a receive takes, unlinked; or [`NIL`], and [`link_posted`](Self::link_posted) may follow.
+    #[inline(always)]
+    pub(in super::super) fn unlink_message_for<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if key.care != B::ALL {
+            return self.unlink_message_for_wildcard(slabs, key, meter);
+        }
+        let probe = self.probe(slabs, key);
+        let Slot::Unexpected(slot) = slot_of(probe.node) else {
+            meter.visited(Queue::Unexpected, 0);
+            self.place = probe;
+            return NIL;
+        };
+        meter.visited(Queue::Unexpected, 1);
+        if self.classes.views() > 0 {
+            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+        }
+        let nodes = &mut self.nodes(slabs);
+        self.chains.unlink_first(nodes, probe);
+        slot
+    }
+
+    #[inline(never)]
+    fn unlink_message_for_wildcard<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let found = self.find_unexpected(slabs, key, meter);
+        let Some(slot) = found else { return NIL };
+        self.unlink_unexpected(slabs, slot);
+        slot
+    }
+
+    /// The receive that takes a message, unlinked; or [`NIL`], and
+    /// [`link_message`](Self::link_message) may follow.
+    #[inline(always)]
+    pub(in super::super) fn unlink_receive_for<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
+        if self.has_wildcards() {
+            return self.unlink_earliest(slabs, envelope, probe, meter);
+        }
+        let Slot::Posted(slot) = slot_of(probe.node) else {
+            meter.visited(Queue::Posted, 0);
+            self.place = probe;
+            return NIL;
+        };
+        meter.visited(Queue::Posted, 1);
+        let nodes = &mut self.nodes(slabs);
+        self.chains.unlink_first(nodes, probe);
+        slot
+    }
+
+    #[inline(never)]
+    fn unlink_earliest<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        exact: Probe,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some(slot) = self.earliest_posted(slabs, envelope, exact, meter) else {
+            self.place = exact;
+            return NIL;
+        };
+        if posted(slot) == exact.node {
+            let nodes = &mut self.nodes(slabs);
+            self.chains.unlink_first(nodes, exact);
+        } else {
+            self.unlink_posted(slabs, slot);
+        }
+        slot
+    }
+
+    /// The earliest of an exact candidate and the candidates of all wildcard classes in use.
+    #[inline(never)]
+    fn earliest_posted<P, R, M>(
+        &self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        exact: Probe,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let mut best = Best::NONE;
+        if let Slot::Posted(slot) = slot_of(exact.node) {
+            best.consider(slot, &slabs.posted);
+        }
+        for care in self.classes.masks_posted() {
+            let probe = self.probe(slabs, key_of_message(envelope, care));
+            if let Slot::Posted(slot) = slot_of(probe.node) {
+                best.consider(slot, &slabs.posted);
+            }
+        }
+        if !self.unindexed.is_empty() {
+            best.search(self.unindexed, &slabs.posted, |p| matches(p, envelope));
+        }
+        meter.visited(Queue::Posted, best.visited);
+        best.slot
+    }
+
+    /// The earliest posted receive that matches a message.
+    pub(in super::super) fn find_posted<P, R, M>(
+        &self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
+        self.earliest_posted(slabs, envelope, probe, meter)
+    }
+
+    /// The earliest unexpected message that a receive with this key matches.
+    pub(in super::super) fn find_unexpected<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let found = if key.care == B::ALL {
+            match slot_of(self.probe(slabs, key).node) {
+                Slot::Unexpected(slot) => Some(slot),
+                _ => None,
+            }
+        } else if slabs.unexpected.is_empty() {
+            None
+        } else if let Some(view) = self.classes.view(key.care, &slabs.unexpected, self.seed) {
+            let found = view.find(key, self.seed, &slabs.unexpected);
+            self.count_special();
+            found
+        } else {
+            // A mask without a view asks every message.
+            let messages = &slabs.unexpected;
+            meter.visited(Queue::Unexpected, messages.len());
+            return messages.earliest(|envelope| key.admits(envelope));
+        };
+        meter.visited(Queue::Unexpected, u32::from(found.is_some()));
+        found
+    }
+}
