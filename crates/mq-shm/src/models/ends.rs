@@ -1,6 +1,8 @@
 //! Entries of processes, and what those that have ended leave.
 
 use super::*;
+use crate::estate;
+use crate::index::CellId;
 use crate::place::Place;
 use crate::sync::Ordering;
 
@@ -72,7 +74,34 @@ fn the_last_to_be_done_gives_memory_back() {
     });
 }
 
-/// ESTATE, by a way that has no other fence: what came through a fastbox.
+/// ESTATE, alone: between the read and the strike there is no fence, as there is wherever an endpoint looks for ends. The
+/// one that gives the memory back has its own fence behind it when the strike is made, so that no other edge joins the
+/// two.
+#[test]
+fn what_is_read_before_a_strike_is_not_given_back_before_it() {
+    loom::model(|| {
+        let segment = segment(3, 2);
+        let place = segment.place(ALICE);
+        liveness::join(place, ALICE, 0).unwrap();
+        estate::note(&segment, ALICE, BOB);
+        liveness::left(place, Gone::Left);
+        let shared = Arc::clone(&segment);
+        let bob = thread::spawn(move || {
+            let cell = shared.cell(CellId::of(shared.geometry(), ALICE, 0));
+            // SAFETY: a cell that another thread writes to at the same time is what the model fails at.
+            #[allow(unsafe_code, reason = "reads shared memory")]
+            let first = cell.body.with(|body| unsafe { (*body).payload[0] });
+            assert_eq!(first, 0);
+            estate::strike_out(&shared, ALICE, BOB);
+            estate::settle(&shared, Some(BOB));
+        });
+        estate::settle(&segment, Some(CAROL));
+        bob.join().unwrap();
+        assert_eq!(alices(&segment), 1);
+    });
+}
+
+/// ESTATE and LAST, as endpoints do it: what came through a fastbox.
 #[test]
 fn a_box_is_read_before_it_is_given_back() {
     loom::model(|| {
