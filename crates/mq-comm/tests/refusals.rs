@@ -7,12 +7,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::process::{Child, Command, Output, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use common::watchdog;
 use mq_comm::{Error, World};
 use mq_shm::{Geometry, Mapped, ShmError};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
 
 /// What each child is to do.
 const TASK: &str = "MQ_TEST_TASK";
@@ -20,9 +24,29 @@ const LARGE: usize = 700_000;
 
 /// From now on a system call fails in this thread, with this error.
 fn refuse(call: i64, error: i32) {
+    answer(call, Vec::new(), SeccompAction::Errno(error as u32));
+}
+
+/// From now on the process is ended by SIGSYS if it lets its parent read its memory.
+fn end_at_permission() {
+    let argument =
+        |at, len, value| SeccompCondition::new(at, len, SeccompCmpOp::Eq, value).unwrap();
+    let parent = u64::from(std::os::unix::process::parent_id());
+    let rule = SeccompRule::new(vec![
+        argument(0, SeccompCmpArgLen::Dword, libc::PR_SET_PTRACER as u64),
+        argument(1, SeccompCmpArgLen::Qword, parent),
+    ]);
+    answer(
+        libc::SYS_prctl,
+        vec![rule.unwrap()],
+        SeccompAction::KillProcess,
+    );
+}
+
+/// What a system call does in this thread from now on, if one of the rules is true, or there is none.
+fn answer(call: i64, rules: Vec<SeccompRule>, answer: SeccompAction) {
     let arch: TargetArch = std::env::consts::ARCH.try_into().expect("one with filters");
-    let rules = BTreeMap::from([(call, Vec::new())]);
-    let answer = SeccompAction::Errno(error as u32);
+    let rules = BTreeMap::from([(call, rules)]);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).unwrap();
     let program: BpfProgram = filter.try_into().unwrap();
     seccompiler::apply_filter(&program).unwrap();
@@ -53,6 +77,10 @@ fn a_child_does_its_task() {
         }
         "no room later" => no_room_later(),
         "cut" => cut(),
+        "permission" => {
+            end_at_permission();
+            World::init().and_then(|world| exchange(&world, 1))
+        }
         "init" => World::init().and_then(|world| world.barrier()),
         _ => panic!("{task}?"),
     };
@@ -208,6 +236,13 @@ fn child(task: &str) -> Command {
 
 /// Two processes that inherit a segment do what they are told.
 fn two(task: &str, settings: &[(&str, &str)]) {
+    for (rank, ended) in ends_of_two(task, settings).into_iter().enumerate() {
+        assert!(ended.success(), "rank {rank}: {ended}");
+    }
+}
+
+/// How two such processes end.
+fn ends_of_two(task: &str, settings: &[(&str, &str)]) -> Vec<ExitStatus> {
     let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let file = rustix::io::dup(segment.file()).unwrap();
     let children: Vec<Child> = (0..2)
@@ -221,9 +256,18 @@ fn two(task: &str, settings: &[(&str, &str)]) {
                 .unwrap()
         })
         .collect();
-    for (rank, mut child) in children.into_iter().enumerate() {
-        assert!(child.wait().unwrap().success(), "rank {rank}");
+    let ended = children.into_iter().map(|mut child| child.wait().unwrap());
+    ended.collect()
+}
+
+/// What Yama asks for, on whatever kernel: each lets its launcher read its memory, and all that this has started.
+#[test]
+fn processes_of_one_launcher_are_let_in_unless_nothing_is_to_be_read() {
+    let _dog = watchdog("permission");
+    for ended in ends_of_two("permission", &[]) {
+        assert_eq!(ended.signal(), Some(libc::SIGSYS), "{ended}");
     }
+    two("permission", &[("MQ_SINGLE_COPY", "0")]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub use channel::{Counters, Policy};
 pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent};
 pub use error::ShmError;
 pub use index::Process;
-pub use large::single_copy::{Copied, Remote};
+pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};
 pub use large::{Pulled, Pushed, RingId};
 pub use layout::Geometry;
 pub use segment::{Heap, Mapped};

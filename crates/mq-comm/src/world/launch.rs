@@ -13,6 +13,8 @@ pub(super) struct Start {
     pub(super) rank: u32,
     pub(super) size: u32,
     pub(super) meeting: Meeting,
+    /// The program that has started all of them, as the kernel names it; nothing if it is not known.
+    pub(super) launcher: &'static [&'static str],
 }
 
 /// Where the processes of a world find their segment.
@@ -35,6 +37,8 @@ struct Launcher {
     size: &'static str,
     /// How many of the processes are on this machine, or how many machines there are.
     here: &'static [Here],
+    /// What its program on this machine may be called.
+    programs: &'static [&'static str],
     name: fn(&Variables<'_>) -> Option<String>,
 }
 
@@ -49,6 +53,7 @@ const OPEN_MPI: Launcher = Launcher {
     rank: "OMPI_COMM_WORLD_RANK",
     size: "OMPI_COMM_WORLD_SIZE",
     here: &[Here::Processes("OMPI_COMM_WORLD_LOCAL_SIZE")],
+    programs: &["prted", "prterun", "orted", "mpirun", "mpiexec", "orterun"],
     name: |variable| {
         let job = variable("PMIX_NAMESPACE").or_else(|| variable("OMPI_MCA_ess_base_jobid"))?;
         Some(format!("openmpi-{job}"))
@@ -58,12 +63,14 @@ const MPICH: Launcher = Launcher {
     rank: "PMI_RANK",
     size: "PMI_SIZE",
     here: &[Here::Processes("MPI_LOCALNRANKS")],
-    name: |_| starter("hydra_pmi_proxy").map(|starter| format!("mpich-{starter}")),
+    programs: &["hydra_pmi_proxy"],
+    name: |_| starter(MPICH.programs).map(|starter| format!("mpich-{}", starter.name())),
 };
 const SLURM: Launcher = Launcher {
     rank: "SLURM_PROCID",
     size: "SLURM_STEP_NUM_TASKS",
     here: &[Here::Machines("SLURM_STEP_NUM_NODES")],
+    programs: &["slurmstepd"],
     name: |variable| {
         let (job, step) = (variable("SLURM_JOB_ID")?, variable("SLURM_STEP_ID")?);
         Some(format!("slurm-{job}-{step}"))
@@ -75,6 +82,7 @@ impl Start {
         rank: 0,
         size: 1,
         meeting: Meeting::Nowhere,
+        launcher: &[],
     };
 
     /// Looks for the variables of each launcher in turn. That of the program that was called last wins: `mq
@@ -108,6 +116,7 @@ impl Start {
             rank,
             size,
             meeting: Meeting::Descriptor(number),
+            launcher: &["mq"],
         })
     }
 
@@ -142,6 +151,7 @@ impl Start {
             rank,
             size,
             meeting: Meeting::Name(format!("/mq-{name}")),
+            launcher: launcher.programs,
         })
     }
 }
@@ -168,35 +178,36 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
     Ok((rank, size))
 }
 
-/// The nearest process above this one that runs a program of this name, or else its parent: number and time of
-/// its start, which no other process on this machine has.
-fn starter(program: &str) -> Option<String> {
-    // The kernel keeps 15 bytes of a program's name.
-    let program = &program[..program.len().min(15)];
+/// The nearest process above this one that runs a program of one of these names, or else its parent.
+pub(super) fn starter(programs: &[&str]) -> Option<Above> {
     let parent = process(&process("self")?.parent.to_string())?;
     let mut above = parent.clone();
     // A chain of parents ends at 1 or 0.
     while above.number > 1 {
-        if above.program == program {
-            return Some(above.name());
+        // The kernel keeps 15 bytes of a program's name.
+        let is_it = |program: &&str| above.program == program[..program.len().min(15)];
+        if programs.iter().any(is_it) {
+            return Some(above);
         }
         let Some(next) = process(&above.parent.to_string()) else {
             break;
         };
         above = next;
     }
-    Some(parent.name())
+    Some(parent)
 }
 
+/// A process above this one.
 #[derive(Debug, Clone)]
-struct Above {
-    number: u32,
+pub(super) struct Above {
+    pub(super) number: u32,
     parent: u32,
     started: u64,
     program: String,
 }
 
 impl Above {
+    /// Number and time of its start, which no other process on this machine has.
     fn name(&self) -> String {
         format!("{}-{}", self.number, self.started)
     }
@@ -228,11 +239,17 @@ mod tests {
         Start::find(variable).map_err(|error| error.to_string())
     }
 
-    fn start(rank: u32, size: u32, meeting: Meeting) -> Result<Start, String> {
+    fn start(
+        launcher: &'static [&'static str],
+        rank: u32,
+        size: u32,
+        meeting: Meeting,
+    ) -> Result<Start, String> {
         Ok(Start {
             rank,
             size,
             meeting,
+            launcher,
         })
     }
 
@@ -246,7 +263,7 @@ mod tests {
             ("PMI_RANK", "0"),
             ("PMI_SIZE", "1"),
         ];
-        assert_eq!(find(&mq), start(1, 4, Meeting::Descriptor(9)));
+        assert_eq!(find(&mq), start(&["mq"], 1, 4, Meeting::Descriptor(9)));
         let openmpi = [
             ("OMPI_COMM_WORLD_RANK", "3"),
             ("OMPI_COMM_WORLD_SIZE", "4"),
@@ -254,7 +271,7 @@ mod tests {
             ("PMIX_NAMESPACE", "prterun-a.b-77@1"),
         ];
         let name = Meeting::Name("/mq-openmpi-prterun-a-b-77-1".into());
-        assert_eq!(find(&openmpi), start(3, 4, name));
+        assert_eq!(find(&openmpi), start(OPEN_MPI.programs, 3, 4, name));
         let slurm = [
             ("SLURM_PROCID", "0"),
             ("SLURM_STEP_NUM_TASKS", "2"),
@@ -263,7 +280,7 @@ mod tests {
             ("SLURM_STEP_ID", "3"),
         ];
         let name = Meeting::Name("/mq-slurm-12-3".into());
-        assert_eq!(find(&slurm), start(0, 2, name));
+        assert_eq!(find(&slurm), start(SLURM.programs, 0, 2, name));
         let batch = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")];
         assert_eq!(find(&batch), Ok(Start::ALONE));
     }
@@ -274,6 +291,19 @@ mod tests {
         let first = find(&mpich).unwrap();
         assert!(matches!(&first.meeting, Meeting::Name(name) if name.starts_with("/mq-mpich-")));
         assert_eq!(find(&mpich), Ok(first));
+    }
+
+    #[test]
+    fn a_launcher_is_looked_for_among_all_processes_above() {
+        let parent = process("self").unwrap().parent;
+        assert_eq!(starter(&["no such program"]).unwrap().number, parent);
+        let parent = process(&parent.to_string()).unwrap();
+        assert_eq!(starter(&[&parent.program]).unwrap().number, parent.number);
+        if parent.parent > 1 {
+            let above = process(&parent.parent.to_string()).unwrap();
+            let found = starter(&[&above.program]).unwrap();
+            assert_eq!(found.program, above.program);
+        }
     }
 
     #[test]

@@ -104,6 +104,12 @@ impl World {
     }
 
     fn enter(start: &Start, options: &Options) -> Result<Self, Error> {
+        if options.single_copy
+            && start.size > 1
+            && let Some(launcher) = launch::starter(start.launcher)
+        {
+            mq_shm::permit_single_copy(launcher.number);
+        }
         let geometry = Geometry::new(start.size)?;
         let join = |memory| {
             let endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;

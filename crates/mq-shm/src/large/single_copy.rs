@@ -10,6 +10,7 @@ use std::io::IoSliceMut;
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
+use rustix::process::{PTracer, set_ptracer};
 
 /// Bytes that lie in the memory of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,20 @@ pub(crate) fn read(pid: u32, address: u64, into: &mut [u8]) -> Copied {
         }
     }
     Copied::All
+}
+
+/// Lets a process, and all that it has started, read the memory of this one, where the kernel would let nobody but the
+/// ancestors of this one do so: the Yama module with `kernel.yama.ptrace_scope` at 1, as Debian and Ubuntu set it.
+/// For a launcher, those are the processes of the world.
+///
+/// It replaces what the program has declared before (`PR_SET_PTRACER`), and does nothing where the kernel has no such
+/// module, or where the pair is refused for another reason: then the ring is used.
+pub fn permit(launcher: u32) {
+    let launcher = i32::try_from(launcher).ok();
+    if let Some(pid) = launcher.and_then(rustix::process::Pid::from_raw) {
+        // Without the module there is no such declaration, and none is needed.
+        let _ = set_ptracer(PTracer::ProcessID(pid));
+    }
 }
 
 /// Whether the word at `address` in process `pid` can be read and is `token`.
