@@ -4,7 +4,7 @@ mod common;
 
 use std::process::{Child, Command, Stdio};
 
-use common::watchdog;
+use common::{watchdog, watchdog_for};
 use mq_comm::{Error, Source, World};
 use mq_shm::{Geometry, Mapped};
 
@@ -43,10 +43,11 @@ fn a_child_does_its_task() {
     let Ok(task) = std::env::var(TASK) else {
         return;
     };
-    let _dog = watchdog("a child");
+    let _dog = watchdog_for("a child", 300);
     let world = World::init().unwrap();
     match task.as_str() {
-        "talk" => talk(&world),
+        "talk" => talk(&world, &[0, 1, 8, 300, 20_000, 500_000]),
+        "crowd" => talk(&world, &[0, 300, 20_000]),
         "die" => die(&world),
         _ => panic!("{task}?"),
     }
@@ -54,10 +55,10 @@ fn a_child_does_its_task() {
 }
 
 /// Everybody sends everybody else messages of many sizes.
-fn talk(world: &World) -> Result<(), Error> {
+fn talk(world: &World, lengths: &[usize]) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     world.barrier()?;
-    for len in [0, 1, 8, 300, 20_000, 500_000] {
+    for &len in lengths {
         let mine = vec![rank as u8; len];
         let mut theirs = vec![vec![0_u8; len]; size as usize];
         world.scope(|s| {
@@ -74,7 +75,8 @@ fn talk(world: &World) -> Result<(), Error> {
         }
     }
     let profile = world.profile();
-    assert_eq!(profile.single_copy + profile.ring, 2 * u64::from(size));
+    let large = lengths.iter().filter(|&&len| len >= 20_000).count() as u64;
+    assert_eq!(profile.single_copy + profile.ring, large * u64::from(size));
     world.dup()?.barrier()
 }
 
@@ -117,6 +119,16 @@ fn processes_that_inherit_a_segment_talk() {
     let _dog = watchdog("processes talk");
     let segment = Mapped::create(Geometry::new(3).unwrap()).unwrap();
     for mut child in start("talk", 3, &segment) {
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// Far more than there are cores: whoever waits makes room.
+#[test]
+fn sixty_four_processes_of_a_world_share_the_cores_there_are() {
+    let _dog = watchdog_for("sixty-four talk", 300);
+    let segment = Mapped::create(Geometry::new(64).unwrap()).unwrap();
+    for mut child in start("crowd", 64, &segment) {
         assert!(child.wait().unwrap().success());
     }
 }
