@@ -2,7 +2,7 @@
 //!
 //! | word | of a message to be matched | of an answer |
 //! | --- | --- | --- |
-//! | first | source 32, tag 32: what [`MpiEnvelope`] compares | the request it is for |
+//! | first | source 32, tag 32: what [`MpiEnvelope`] compares | the request, or the communicator, it is for |
 //! | second | context 32, class 8, kind 8 | kind 8 |
 
 use core::fmt;
@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Withdraw = 6,
     /// To the sender of an announced message: it is withdrawn.
     Withdrawn = 7,
+    /// To all members of a communicator: it is over at one. The first word is its number.
+    Closed = 8,
 }
 
 /// The second word of a header.
@@ -75,6 +77,7 @@ impl Word {
             5 => Kind::RingGiven,
             6 => Kind::Withdraw,
             7 => Kind::Withdrawn,
+            8 => Kind::Closed,
             _ => return None,
         })
     }

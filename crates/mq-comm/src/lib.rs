@@ -32,10 +32,12 @@
 //! user of this crate needs `unsafe`; why that is sound is written in `buffer.rs` and `scope.rs`.
 //!
 //! # Deaths
-//! When a process ends, everything it had sent whole is received. Then receives that name it, receives from any
-//! source that are waiting when it dies, and sends to it fail with [`Error::Gone`]; everything else goes on. A
-//! process that has left properly disturbs receives from any source only when nobody else is left. A collective
-//! operation fails at the ranks that find one gone; those that live all come to its end, and to the next one.
+//! When a process ends, everything it had sent whole is received. Then receives that name it, and sends to it, fail with
+//! [`Error::Gone`]; everything else goes on. So do receives and probes from any source that find nothing, where a rank of
+//! their communicator has died: it may be what they wait for. They fail until the program
+//! [says](Communicator::acknowledge_deaths) that it knows. A receive that fails so is over, and took nothing. A process
+//! that has left properly disturbs receives from any source only when nobody else is left. A collective operation fails
+//! at the ranks that find one gone; those that live all come to its end, and to the next one.
 
 mod buffer;
 mod collective;

@@ -61,6 +61,16 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
+    /// Takes in what has come, about as many messages as are asked for, without waiting for any.
+    pub(crate) fn take_in(&mut self, messages: u32) -> Result<(), Error> {
+        for _ in 0..=messages as usize / BATCH {
+            if !self.progress(None)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Goes round once, and rests if that was in vain.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
         if !self.progress(hand)? {

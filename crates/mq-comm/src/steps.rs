@@ -70,10 +70,14 @@ steps! {
     PartPassedOn,
     /// New communicators: what the own rank says is said.
     NumberSaid,
+    /// New communicators: rank 0 has told one of the others what they agree on.
+    NumberTold,
     /// New communicators: all agree, and there is none yet.
     NumberAgreed,
     /// A communicator is over here.
     CommunicatorFreed,
+    /// One of its members has been told so.
+    EndSaid,
     /// A process begins to leave.
     Leaving,
     /// What others wait for is seen through.

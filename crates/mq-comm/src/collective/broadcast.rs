@@ -32,17 +32,6 @@ impl<T: Transport> Communicator<T> {
     /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one has ended;
     /// [`Error::Truncated`] or [`Error::Disagreement`] if another gave more or fewer elements.
     pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
-        self.broadcast_after(Ok(()), elements, root)
-    }
-
-    /// A broadcast to which this rank comes with a success or a failure. If the root's is a failure, all ranks get
-    /// that instead of the elements.
-    pub(super) fn broadcast_after<E: Plain>(
-        &self,
-        before: Result<(), Error>,
-        elements: &mut [E],
-        root: u32,
-    ) -> Result<(), Error> {
         let size = self.size();
         if root >= size {
             return Err(Error::Rank { rank: root, size });
@@ -62,24 +51,19 @@ impl<T: Transport> Communicator<T> {
             .filter(|&child| child < size)
             .map(rank_at);
         let bytes = plain::bytes_mut(elements);
-        if place == 0 {
-            self.send_down(before, bytes, None, children)
-        } else {
-            let heard = self.send_down(Ok(()), bytes, Some(rank_at(place - lowest)), children);
-            before.and(heard)
-        }
+        let above = (place > 0).then(|| rank_at(place - lowest));
+        self.send_down(bytes, above, children)
     }
 
     /// Gets each part from above, if there is somebody, and passes it on.
     fn send_down(
         &self,
-        before: Result<(), Error>,
         bytes: &mut [u8],
         parent: Option<u32>,
         children: impl Iterator<Item = u32> + Clone,
     ) -> Result<(), Error> {
         if bytes.len() <= SEGMENT {
-            let heard = before.and_then(|()| self.segment_from(bytes, parent));
+            let heard = self.segment_from(bytes, parent);
             if heard.is_err() {
                 return self.pass_failure_on(heard, bytes.len(), children);
             }
@@ -91,7 +75,7 @@ impl<T: Transport> Communicator<T> {
             }
             return result;
         }
-        let mut result = before;
+        let mut result = Ok(());
         let sent = self.scope(|s| {
             let mut segments = bytes.chunks_mut(SEGMENT);
             while let Some(segment) = segments.next() {

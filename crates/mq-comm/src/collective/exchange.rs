@@ -1,33 +1,78 @@
-//! What communicators are made with: every rank hears what each has to say.
+//! What communicators are made with: rank 0 hears what each rank has to say, and answers each.
 
 use super::EXCHANGE;
-use super::failure::unless_gone;
+use super::failure::{self, Notice, unless_gone};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
+/// What became of a question.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    With(Vec<u32>),
+    /// It was put, and there is no answer. Others may have theirs.
+    Never(Error),
+}
+
 impl<T: Transport> Communicator<T> {
-    /// Some words of each rank, by rank, at all ranks.
-    pub(crate) fn exchange<const WORDS: usize>(
+    /// Tells rank 0 some words, and gets what it `decide`s for this rank when it has heard all.
+    ///
+    /// # Errors
+    /// If rank 0 can not decide, since one has ended or for its own reasons, the same at all ranks; if rank 0 was
+    /// gone before the question was put, and nobody will get an answer.
+    pub(crate) fn ask<const WORDS: usize>(
         &self,
         mine: [u32; WORDS],
-    ) -> Result<Vec<[u32; WORDS]>, Error> {
-        let mut all = vec![[0; WORDS]; self.size() as usize];
-        let mut said = Ok(());
+        decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<Vec<u32>>, Error>,
+    ) -> Result<Answered, Error> {
         if self.rank() == 0 {
-            all[0] = mine;
-            for (rank, theirs) in (0..).zip(&mut all).skip(1) {
-                // What the others say is heard even if one is gone.
-                let heard = self.get(EXCHANGE, core::slice::from_mut(theirs), rank);
-                said = said.and(heard.map(|_| ()));
-            }
-        } else {
-            said = unless_gone(self.put(EXCHANGE, &[mine], 0))?;
-            step(Step::NumberSaid);
+            return self.answer_all(mine, decide).map(Answered::With);
         }
-        self.broadcast_after(said, &mut all, 0)?;
-        step(Step::NumberAgreed);
-        Ok(all)
+        self.put(EXCHANGE, &[mine], 0)?;
+        step(Step::NumberSaid);
+        // What is decided, or a notice.
+        let mut words = vec![0; (self.size() as usize + 2).max(failure::MOST / size_of::<u32>())];
+        let heard = self.get(EXCHANGE, &mut words, 0);
+        match heard.and_then(|status| status.count::<u32>()) {
+            Ok(count) => words.truncate(count),
+            Err(error) => return Ok(Answered::Never(error)),
+        }
+        match failure::read(crate::plain::bytes(&words)) {
+            Some(failure) => Err(failure),
+            None => Ok(Answered::With(words)),
+        }
+    }
+
+    /// The part of rank 0.
+    fn answer_all<const WORDS: usize>(
+        &self,
+        mine: [u32; WORDS],
+        decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<Vec<u32>>, Error>,
+    ) -> Result<Vec<u32>, Error> {
+        let mut all = vec![mine; self.size() as usize];
+        let mut said = Ok(());
+        for (rank, theirs) in (0..).zip(&mut all).skip(1) {
+            // What the others say is heard even if one is gone.
+            let heard = self.get(EXCHANGE, core::slice::from_mut(theirs), rank);
+            said = said.and(heard.map(|_| ()));
+        }
+        let mut answers = match said.and_then(|()| decide(&all)) {
+            Ok(answers) => answers,
+            Err(error) => {
+                let notice = Notice::of(&error, 0);
+                for rank in 1..self.size() {
+                    // One that is gone needs none.
+                    unless_gone(self.put(EXCHANGE, notice.bytes(), rank))?.ok();
+                }
+                return Err(error);
+            }
+        };
+        for (rank, answer) in (0..).zip(&answers).skip(1) {
+            // One that has died since has said what it wanted, and is found to be gone by whoever talks to it.
+            unless_gone(self.put(EXCHANGE, answer, rank))?.ok();
+            step(Step::NumberTold);
+        }
+        Ok(answers.swap_remove(0))
     }
 }

@@ -23,6 +23,8 @@ use crate::scope::Scope;
 use crate::status::Status;
 use crate::transport::Transport;
 
+pub(crate) use exchange::Answered;
+
 /// A collective operation: its class, and the tag from which Open MPI's tools would tell it.
 #[derive(Debug, Clone, Copy)]
 struct Operation {

@@ -1,33 +1,141 @@
 //! New communicators out of old ones.
+//!
+//! Every rank tells rank 0 what it wants and which numbers are free with it. Rank 0 chooses the lowest that is free with
+//! all, and tells each rank the number and who else has it. It does so itself, not along a tree: a rank that waits in vain
+//! then knows that rank 0 has died, and that happens once, so that the numbers which nobody dares to use any more
+//! afterwards ([`Contexts`](crate::protocol)) are few. If one of the others has ended, no rank gets a communicator.
 
 use std::rc::Rc;
 
 use mq_shm::Process;
 
 use super::Communicator;
+use crate::collective::Answered;
 use crate::error::Error;
+use crate::protocol::Offer;
+use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// What a rank says when a communicator is split: whether it takes part, its colour, its key, and the lowest
-/// number that is free with it.
-type Said = [u32; 4];
+/// What a rank wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    /// The communicator once more.
+    Dup,
+    /// A part of it.
+    Split { color: u32, key: i32 },
+    /// To be in no part of it.
+    Nothing,
+}
+
+/// What a rank says: its wish, as what it is, colour and key; and its [`Offer`], as two words of bits and the number behind
+/// them.
+type Said = [u32; 6];
+
+impl Wish {
+    fn said(self, offer: Offer) -> Said {
+        let (what, color, key) = match self {
+            Self::Dup => (0, 0, 0),
+            Self::Split { color, key } => (1, color, key),
+            Self::Nothing => (2, 0, 0),
+        };
+        let (low, high) = (offer.free as u32, (offer.free >> 32) as u32);
+        [what, color, key.cast_unsigned(), low, high, offer.later]
+    }
+
+    fn of(&[what, color, key, ..]: &Said) -> Option<Self> {
+        Some(match what {
+            0 => Self::Dup,
+            1 => Self::Split {
+                color,
+                key: key.cast_signed(),
+            },
+            2 => Self::Nothing,
+            _ => return None,
+        })
+    }
+}
+
+fn offer_of(&[.., low, high, later]: &Said) -> Offer {
+    let free = u64::from(high) << 32 | u64::from(low);
+    Offer { free, later }
+}
+
+/// What rank 0 tells the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    /// The number. After a split, the ranks that share it with the one that is told, in their new order.
+    Number(u32, Vec<u32>),
+    /// None is free with all: they are to say which are from this one on.
+    Further(u32),
+}
+
+impl Verdict {
+    fn words(&self) -> Vec<u32> {
+        match self {
+            Self::Number(number, ranks) => [&[0, *number], &**ranks].concat(),
+            Self::Further(first) => vec![1, *first],
+        }
+    }
+
+    fn of(words: &[u32]) -> Option<Self> {
+        match words {
+            [0, number, ranks @ ..] => Some(Self::Number(*number, ranks.to_vec())),
+            [1, first] => Some(Self::Further(*first)),
+            _ => None,
+        }
+    }
+}
+
+/// What rank 0 tells each, having heard what all say of the numbers from `first` on.
+fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
+    let disagree = || Error::Disagreement("some dup, others split, or do something else");
+    let wishes: Option<Vec<Wish>> = all.iter().map(Wish::of).collect();
+    let wishes = wishes.ok_or_else(disagree)?;
+    let dups = wishes.iter().filter(|&&wish| wish == Wish::Dup).count();
+    if dups > 0 && dups < wishes.len() {
+        return Err(disagree());
+    }
+    let offers = || all.iter().map(offer_of);
+    let free = offers().fold(u64::MAX, |free, offer| free & offer.free);
+    if free == 0 {
+        let later = offers().map(|offer| offer.later).max().unwrap_or(first);
+        return Ok(vec![Verdict::Further(later); all.len()]);
+    }
+    let number = first + free.trailing_zeros();
+    let mut parts: Vec<(u32, i32, u32)> = (0..)
+        .zip(&wishes)
+        .filter_map(|(rank, wish)| match *wish {
+            Wish::Split { color, key } => Some((color, key, rank)),
+            _ => None,
+        })
+        .collect();
+    parts.sort_unstable();
+    let mut verdicts = vec![Verdict::Number(number, Vec::new()); all.len()];
+    for part in parts.chunk_by(|one, other| one.0 == other.0) {
+        let ranks: Vec<u32> = part.iter().map(|&(.., rank)| rank).collect();
+        for &rank in &ranks {
+            verdicts[rank as usize] = Verdict::Number(number, ranks.clone());
+        }
+    }
+    Ok(verdicts)
+}
 
 impl<T: Transport> Communicator<T> {
     /// A communicator of the same ranks, whose messages are apart from this one's. All ranks have to call it.
     /// `MPI_Comm_dup`, MPI 4.1 §7.4.2.
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended.
+    /// [`Error::Gone`] if one of them has ended: then nobody gets one, unless rank 0 died while it told them.
+    /// [`Error::Disagreement`] if others call something else.
+    ///
+    /// # Cost
+    /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is used again when all have
+    /// dropped it.
     pub fn dup(&self) -> Result<Self, Error> {
-        let said = self.agree(Some(0), 0)?;
+        let (number, _) = self.agree(Wish::Dup)?;
         let group = self.inner.group.clone();
-        let number = number_of(&said);
-        Ok(Self::new(
-            self.inner.core.clone(),
-            number,
-            self.rank(),
-            group,
-        ))
+        let core = self.inner.core.clone();
+        Ok(Self::new(core, number, self.rank(), group))
     }
 
     /// A communicator of the ranks that give the same colour, in the order of their keys, and of their ranks here
@@ -47,43 +155,127 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended.
+    /// As [`dup`](Self::dup).
+    ///
+    /// # Cost
+    /// As `dup`, with the ranks of each part.
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>, Error> {
-        let said = self.agree(color, key)?;
-        let number = number_of(&said);
-        let Some(color) = color else {
-            let mut core = self.inner.core();
-            core.state.add_communicator(number, None);
+        let wish = color.map_or(Wish::Nothing, |color| Wish::Split { color, key });
+        let (number, ranks) = self.agree(wish)?;
+        if wish == Wish::Nothing {
             return Ok(None);
-        };
-        let mut members: Vec<(i32, u32)> = (0..)
-            .zip(&said)
-            .filter(|(_, [takes_part, its_color, ..])| *takes_part == 1 && *its_color == color)
-            .map(|(rank, [_, _, key, _])| (key.cast_signed(), rank))
-            .collect();
-        members.sort_unstable();
-        let rank = members.iter().position(|&(_, rank)| rank == self.rank());
-        let group: Rc<[Process]> = members
-            .iter()
-            .map(|&(_, rank)| self.inner.group[rank as usize])
-            .collect();
+        }
+        let mine = self.rank();
+        let rank = ranks.iter().position(|&rank| rank == mine);
         let rank = rank.ok_or(Error::Disagreement("split"))? as u32;
+        let group: Option<Rc<[Process]>> = ranks
+            .iter()
+            .map(|&rank| self.inner.group.get(rank as usize).copied())
+            .collect();
+        let group = group.ok_or(Error::Disagreement("split"))?;
         let core = self.inner.core.clone();
         Ok(Some(Self::new(core, number, rank, group)))
     }
 
-    fn agree(&self, color: Option<u32>, key: i32) -> Result<Vec<Said>, Error> {
-        let next = self.inner.core().state.contexts.next();
-        self.exchange([
-            u32::from(color.is_some()),
-            color.unwrap_or(0),
-            key.cast_unsigned(),
-            next,
-        ])
+    /// A number that is free with all ranks, and those that this one is to share it with.
+    fn agree(&self, wish: Wish) -> Result<(u32, Vec<u32>), Error> {
+        // What others have said of communicators that are over may have come, and makes numbers free.
+        self.inner.core().take_in(self.size())?;
+        let mut first = 0;
+        loop {
+            let offer = self.inner.core().state.contexts.offer(first);
+            let decide = |all: &[Said]| {
+                let verdicts = verdicts(all, first)?;
+                Ok(verdicts.iter().map(Verdict::words).collect())
+            };
+            let words = match self.ask(wish.said(offer), decide)? {
+                Answered::With(words) => words,
+                Answered::Never(error) => {
+                    self.inner.core().doubt(first, offer)?;
+                    return Err(error);
+                }
+            };
+            match Verdict::of(&words).ok_or(Error::Disagreement("dup or split"))? {
+                Verdict::Further(later) => first = later,
+                Verdict::Number(number, ranks) => {
+                    step(Step::NumberAgreed);
+                    return Ok((number, ranks));
+                }
+            }
+        }
     }
 }
 
-/// A number that is free with all ranks.
-fn number_of(said: &[Said]) -> u32 {
-    said.iter().map(|&[.., next]| next).max().unwrap_or(0)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(wish: Wish, free: u64, later: u32) -> Said {
+        wish.said(Offer { free, later })
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        let offer = Offer {
+            free: 0x8000_0001_0000_0002,
+            later: 77,
+        };
+        for wish in [
+            Wish::Dup,
+            Wish::Nothing,
+            Wish::Split {
+                color: u32::MAX,
+                key: -1,
+            },
+        ] {
+            let words = wish.said(offer);
+            assert_eq!((Wish::of(&words), offer_of(&words)), (Some(wish), offer));
+        }
+        for verdict in [
+            Verdict::Further(640),
+            Verdict::Number(3, vec![]),
+            Verdict::Number(3, vec![2, 0]),
+        ] {
+            assert_eq!(Verdict::of(&verdict.words()), Some(verdict));
+        }
+        assert_eq!(Verdict::of(&[1]), None);
+        assert_eq!(Verdict::of(&[2, 0]), None);
+    }
+
+    #[test]
+    fn the_lowest_number_that_is_free_with_all_is_chosen() {
+        let all = [said(Wish::Dup, 0b0110, 64), said(Wish::Dup, 0b1100, 70)];
+        assert_eq!(
+            verdicts(&all, 128).unwrap(),
+            [Verdict::Number(130, vec![]), Verdict::Number(130, vec![])]
+        );
+        let all = [said(Wish::Dup, 0b01, 64), said(Wish::Dup, 0b10, 70)];
+        assert_eq!(
+            verdicts(&all, 0).unwrap(),
+            [Verdict::Further(70), Verdict::Further(70)]
+        );
+    }
+
+    #[test]
+    fn parts_are_in_the_order_of_keys_and_then_of_ranks() {
+        let split = |color, key| said(Wish::Split { color, key }, 1, 64);
+        let all = [
+            split(7, 1),
+            split(9, 0),
+            said(Wish::Nothing, 1, 64),
+            split(7, -1),
+            split(7, 1),
+        ];
+        let sevens = || Verdict::Number(0, vec![3, 0, 4]);
+        let expected = [
+            sevens(),
+            Verdict::Number(0, vec![1]),
+            Verdict::Number(0, vec![]),
+            sevens(),
+            sevens(),
+        ];
+        assert_eq!(verdicts(&all, 0).unwrap(), expected);
+        let mixed = [split(7, 1), said(Wish::Dup, 1, 64)];
+        assert!(matches!(verdicts(&mixed, 0), Err(Error::Disagreement(_))));
+    }
 }

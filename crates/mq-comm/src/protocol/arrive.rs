@@ -213,6 +213,11 @@ impl State {
         if kind == Kind::Withdraw {
             return Ok(Follow::Withdraw { send: name.0 });
         }
+        if kind == Kind::Closed {
+            let number = u32::try_from(name.0).map_err(|_| corrupt("an answer", from))?;
+            self.contexts.closed(number, from);
+            return Ok(Follow::Nothing);
+        }
         let stage = match kind {
             Kind::RingGiven => Stage::AwaitsRing,
             _ => Stage::Announced,

@@ -1,29 +1,92 @@
 //! Contexts: two for each communicator, one for its user and one for its collectives.
+//!
+//! All that make a communicator agree on its number (`communicator/create.rs`), and the number is given again when the
+//! communicator is over at all of them. Whoever drops it says so to every member, itself too, behind the last message that it
+//! sends on it (`Kind::Closed`). What one process sends to another keeps its order. So one that has dropped it, and has
+//! heard from each member that it has done the same or has ended, gets no message of it any more: the number is free here,
+//! and the next message that carries it is of another communicator.
+//!
+//! | a number is | because | a message with it |
+//! | --- | --- | --- |
+//! | free | | makes it early |
+//! | early | another member is ahead, and sends or is done already | waits for the communicator to be complete here |
+//! | open | the communicator is complete here | is received |
+//! | closing | it is over here, and not at all others | is for nobody |
+//! | doubtful | the rank that was to tell it died; others may have been told | is for nobody |
+//!
+//! Doubtful numbers stay so: whether one of them was given to a communicator of which this process is a member is known to
+//! nobody here. There are 64 of them for each rank 0 that dies while it is being asked.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mq_core::{ContextOptions, Removed};
 use mq_shm::Process;
+use mq_shm::liveness::Gone;
 
 use super::{Core, State, Target};
 use crate::error::Error;
+use crate::header::{Kind, Payload};
 use crate::messages::{Body, Keeper};
 use crate::request::Outcome;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// The communicators of this process. Their numbers are agreed upon by all members and never given again.
+/// The communicators of this process, by number. What is free is not here.
 #[derive(Debug)]
 pub(crate) struct Contexts {
-    /// The members of each, by number.
-    groups: HashMap<u32, Rc<[Process]>>,
-    /// Those that others have begun to send on before they were complete here.
-    early: Vec<u32>,
-    /// No communicator here has this number or a higher one.
-    next: u32,
+    lives: BTreeMap<u32, Life>,
     processes: u32,
 }
+
+/// What a number that is not free stands for.
+#[derive(Debug)]
+enum Life {
+    Early {
+        /// The engine has its contexts.
+        in_engine: bool,
+        /// Members that are done with it.
+        over_at: Vec<Process>,
+    },
+    Open(Open),
+    Closing {
+        /// Members that are not done with it.
+        awaited: Vec<Process>,
+    },
+    Doubtful,
+}
+
+impl Life {
+    /// Of a number that is heard of before its communicator is complete here.
+    fn early() -> Self {
+        Self::Early {
+            in_engine: false,
+            over_at: Vec::new(),
+        }
+    }
+}
+
+/// A communicator that is complete here.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) members: Rc<[Process]>,
+    /// Those that are done with it.
+    over_at: Vec<Process>,
+    /// A member that has died, if the user has not said that it is known.
+    pub(super) unacknowledged: Option<Process>,
+}
+
+/// Which of 64 numbers are free with a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// A bit for each, the first as the lowest.
+    pub(crate) free: u64,
+    /// The lowest of those behind them that is free.
+    pub(crate) later: u32,
+}
+
+/// Numbers of an [`Offer`].
+const OFFERED: u32 = u64::BITS;
 
 /// The context of a communicator's user.
 pub(crate) const fn of_user(communicator: u32) -> u32 {
@@ -38,27 +101,82 @@ pub(crate) const fn of_collectives(communicator: u32) -> u32 {
 impl Contexts {
     pub(super) fn new(processes: u32) -> Self {
         Self {
-            groups: HashMap::new(),
-            early: Vec::new(),
-            next: 0,
+            lives: BTreeMap::new(),
             processes,
         }
     }
 
-    /// The lowest number that is free here.
-    pub(crate) fn next(&self) -> u32 {
-        self.next
+    /// Which numbers from one on are free here.
+    ///
+    /// # Cost
+    /// The communicators with these numbers are visited, and where none of them is free, those behind them too.
+    pub(crate) fn offer(&self, first: u32) -> Offer {
+        let behind = first.saturating_add(OFFERED);
+        let mut free = u64::MAX;
+        for (&number, _) in self.lives.range(first..behind) {
+            free &= !(1 << (number - first));
+        }
+        let mut later = behind;
+        if free == 0 {
+            for (&number, _) in self.lives.range(behind..) {
+                if number != later {
+                    break;
+                }
+                later += 1;
+            }
+        }
+        Offer { free, later }
     }
 
-    /// The members of the communicator of a context.
-    pub(super) fn group(&self, context: u32) -> Option<&[Process]> {
-        self.groups.get(&(context / 2)).map(|group| &**group)
+    /// The communicator of a context, if it is complete here.
+    pub(super) fn open(&self, context: u32) -> Option<&Open> {
+        match self.lives.get(&(context / 2)) {
+            Some(Life::Open(open)) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// A communicator is over at another member, or at this one, which hears so from itself.
+    pub(super) fn closed(&mut self, number: u32, at: Process) {
+        match self.lives.entry(number).or_insert_with(Life::early) {
+            Life::Early { over_at, .. } | Life::Open(Open { over_at, .. }) => over_at.push(at),
+            Life::Closing { awaited } => {
+                awaited.retain(|&other| other != at);
+                if awaited.is_empty() {
+                    self.lives.remove(&number);
+                }
+            }
+            Life::Doubtful => {}
+        }
+    }
+
+    /// A process has ended: it sends nothing any more.
+    pub(super) fn gone(&mut self, process: Process, how: Gone) {
+        self.lives.retain(|_, life| match life {
+            Life::Closing { awaited } => {
+                awaited.retain(|&other| other != process);
+                !awaited.is_empty()
+            }
+            Life::Open(open) => {
+                if how == Gone::Died && open.members.contains(&process) {
+                    open.unacknowledged.get_or_insert(process);
+                }
+                true
+            }
+            Life::Early { .. } | Life::Doubtful => true,
+        });
+    }
+
+    /// The user knows of the members that have died.
+    pub(crate) fn acknowledge(&mut self, number: u32) {
+        if let Some(Life::Open(open)) = self.lives.get_mut(&number) {
+            open.unacknowledged = None;
+        }
     }
 }
 
 impl State {
-    /// Whether messages of a context are taken: those of a communicator that is not complete here wait for it,
-    /// those of one that is over are for nobody.
+    /// Whether messages of a context are taken: see the table above.
     #[inline]
     pub(super) fn knows(&mut self, context: u32) -> bool {
         // The contexts of the world are there for ever.
@@ -66,52 +184,102 @@ impl State {
     }
 
     fn knows_other(&mut self, context: u32) -> bool {
-        let communicator = context / 2;
-        if self.contexts.groups.contains_key(&communicator)
-            || self.contexts.early.contains(&communicator)
-        {
-            return true;
+        let number = context / 2;
+        let life = self.contexts.lives.entry(number);
+        match life.or_insert_with(Life::early) {
+            Life::Open(_) => return true,
+            Life::Closing { .. } | Life::Doubtful => return false,
+            Life::Early { in_engine, .. } => {
+                if core::mem::replace(in_engine, true) {
+                    return true;
+                }
+            }
         }
-        if communicator < self.contexts.next {
-            return false;
-        }
-        self.contexts.early.push(communicator);
-        self.create_contexts(communicator);
+        self.create_contexts(number);
         true
     }
 
-    pub(super) fn create_contexts(&mut self, communicator: u32) {
+    pub(super) fn create_contexts(&mut self, number: u32) {
         let options = ContextOptions::new().size(self.contexts.processes);
-        for context in [of_user(communicator), of_collectives(communicator)] {
+        for context in [of_user(number), of_collectives(number)] {
             let created = self.engine.create_context(context, options);
             debug_assert_eq!(created, Ok(()));
         }
     }
 
-    /// A communicator is complete here; `members` is nothing if this process is not one of them.
-    pub(crate) fn add_communicator(&mut self, number: u32, members: Option<Rc<[Process]>>) {
-        let early = self
-            .contexts
-            .early
-            .iter()
-            .position(|&early| early == number);
-        if let Some(at) = early {
-            self.contexts.early.swap_remove(at);
-        } else if members.is_some() && number > 0 {
+    /// A communicator is complete here.
+    pub(crate) fn add_communicator(&mut self, number: u32, members: Rc<[Process]>) {
+        let (in_engine, over_at) = match self.contexts.lives.remove(&number) {
+            Some(Life::Early { in_engine, over_at }) => (in_engine, over_at),
+            // The world's contexts are made with the process.
+            _ => (number == 0, Vec::new()),
+        };
+        if !in_engine {
             self.create_contexts(number);
         }
-        self.contexts.next = self.contexts.next.max(number + 1);
-        if let Some(members) = members {
-            self.contexts.groups.insert(number, members);
-        }
+        let unacknowledged = members
+            .iter()
+            .copied()
+            .find(|&member| self.has_died(member));
+        let open = Open {
+            members,
+            over_at,
+            unacknowledged,
+        };
+        self.contexts.lives.insert(number, Life::Open(open));
     }
 }
 
 impl<T: Transport> Core<T> {
-    /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled.
+    /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled, and the others
+    /// told.
     pub(crate) fn remove_communicator(&mut self, number: u32) -> Result<(), Error> {
-        self.state.contexts.groups.remove(&number);
+        let Some(Life::Open(open)) = self.state.contexts.lives.remove(&number) else {
+            return Ok(());
+        };
         step(Step::CommunicatorFreed);
+        let mut result = self.empty_contexts(number);
+        let peers = &self.state.peers;
+        let living: Vec<Process> = (open.members.iter().copied())
+            .filter(|member| peers[member.index()].gone.is_none())
+            .collect();
+        let mut awaited = living.clone();
+        awaited.retain(|member| !open.over_at.contains(member));
+        if !awaited.is_empty() {
+            let closing = Life::Closing { awaited };
+            self.state.contexts.lives.insert(number, closing);
+        }
+        for member in living {
+            let said = self.answer(member, Kind::Closed, u64::from(number), Payload::default());
+            step(Step::EndSaid);
+            // One who can not be told does not keep the others waiting.
+            result = result.and(said);
+        }
+        result
+    }
+
+    /// Whether one of the numbers of an offer was given to a communicator of this process is not known.
+    #[cold]
+    pub(crate) fn doubt(&mut self, first: u32, offer: Offer) -> Result<(), Error> {
+        let mut result = Ok(());
+        for number in (0..OFFERED).filter(|at| offer.free >> at & 1 == 1) {
+            let number = first + number;
+            let before = self.state.contexts.lives.insert(number, Life::Doubtful);
+            if matches!(
+                before,
+                Some(Life::Early {
+                    in_engine: true,
+                    ..
+                })
+            ) {
+                result = result.and(self.empty_contexts(number));
+            }
+        }
+        result
+    }
+
+    /// Takes the contexts of a communicator out of the engine, with all that is queued there.
+    fn empty_contexts(&mut self, number: u32) -> Result<(), Error> {
         let mut removed = Vec::new();
         for context in [of_user(number), of_collectives(number)] {
             let mut wanted = None;

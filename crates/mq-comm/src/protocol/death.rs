@@ -30,6 +30,7 @@ impl<T: Transport> Core<T> {
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
         peer.outbox.clear();
+        self.state.contexts.gone(process, how);
         self.state.obstacles += 1;
         self.state.clogged.retain(|&clogged| clogged != process);
         if let Some((Target::Message(message), _)) =
@@ -228,8 +229,8 @@ impl State {
         self.messages.release(message);
     }
 
-    /// Whether a request can not be completed now that a process has ended. Receives from any source that were
-    /// posted before a death are told of it, as in ULFM; those posted later are not.
+    /// Whether a request can not be completed now that a process has ended. Receives from any source are told of a death
+    /// in their communicator, as in ULFM; those begun later too, until the user acknowledges it (`nobody_left`).
     fn is_concerned(&self, request: u32, process: Process, how: Gone) -> bool {
         let slot = self.requests.at(request);
         if matches!(slot.stage, Stage::Free | Stage::Done) {
@@ -243,8 +244,8 @@ impl State {
         }
         let member = self
             .contexts
-            .group(slot.context)
-            .is_some_and(|group| group.contains(&process));
+            .open(slot.context)
+            .is_some_and(|open| open.members.contains(&process));
         let alone = self.nobody_left(ANYONE, slot.context, slot.stage == Stage::Hand);
         member && (how == Gone::Died || alone.is_some())
     }

@@ -12,6 +12,8 @@
 //! | takes a ring | ← | `RingWanted`: from byte n on |
 //! | `RingGiven`, fills buffers | → | empties them |
 //!
+//! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
+//!
 //! [`State`] is all that a process knows but for the transport, and is changed by a message while that is
 //! still in the transport's memory; what then has to be done with the transport is a [`Follow`], for
 //! [`Core`] to do.
@@ -45,7 +47,7 @@ use contexts::Contexts;
 use front::Front;
 use large::Rings;
 
-pub(crate) use contexts::{of_collectives, of_user};
+pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use receive::{Wanted, peer_of};
 
 /// Receives carry their request's slot, messages theirs.
@@ -217,6 +219,11 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
+    /// Whether a process is known to have died.
+    pub(crate) fn has_died(&self, process: Process) -> bool {
+        self.peers[process.index()].gone == Some(Gone::Died)
+    }
+
     /// Whether there is something to be done that no message will announce.
     pub(crate) fn is_busy(&self) -> bool {
         !self.clogged.is_empty() || self.rings.is_busy()

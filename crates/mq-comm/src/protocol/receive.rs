@@ -55,7 +55,7 @@ impl<T: Transport> Core<T> {
         self.post(hand)
     }
 
-    /// Looks whether a receive has a message already, or never will; whether it is to wait no longer.
+    /// Looks whether a receive has a message already, or is to wait for none; whether it is over or on its way.
     pub(crate) fn settle(&mut self, hand: &Wanted) -> Result<bool, Error> {
         if self.state.unexpected > 0
             && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
@@ -205,7 +205,7 @@ impl<T: Transport> Core<T> {
         Ok(Some(self.state.messages.at(message).status()))
     }
 
-    /// Says so if no message can come any more for a receive.
+    /// Says so if a receive for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
         match self.state.nobody_left(from, pattern.context().0, false) {
             Some((process, how)) => Err(Error::Gone {
@@ -275,8 +275,10 @@ impl State {
         Wanted { request, pattern }
     }
 
-    /// If no message can come any more for a receive: one of those that it could have come from, and how that ended.
-    /// A blocking receive can not get one from this process either, once the transport is empty.
+    /// If a receive for which nothing has come is not to wait: a process that it could have come from, and how that
+    /// ended. One that names its sender waits as long as that lives; one from any source, as long as any member does,
+    /// but not after a death that the user has not acknowledged, since it may be waiting for the dead. A blocking
+    /// receive can not get a message from this process either, once the transport is empty.
     pub(crate) fn nobody_left(
         &self,
         from: Process,
@@ -286,9 +288,12 @@ impl State {
         if from != ANYONE {
             return Some((from, self.peers[from.index()].gone?));
         }
-        let group = self.contexts.group(context)?;
+        let open = self.contexts.open(context)?;
+        if let Some(dead) = open.unacknowledged {
+            return Some((dead, Gone::Died));
+        }
         let mut last = None;
-        for &member in group {
+        for &member in &*open.members {
             if !(blocking && member == self.me) {
                 last = Some((member, self.peers[member.index()].gone?));
             }
