@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""What each way of sending gains: `mq` with all of them, and with each switched off, by turns on the same two cores.
+
+Prints a table of the switches beside the figures of Buntinas, Mercier and Gropp (2006), and one of eager messages
+against announced ones, whose crossover is where MQ_EAGER_LIMIT belongs. A figure is the median over the rounds, a ratio
+the median over the rounds of the ratio in each; another contestant begins in each round.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+EAGER_SIZES = [1 << power for power in range(10, 19)]
+
+# Arguments of `mq` and the row's unit. Of one contestant all sizes are measured in one run.
+JOBS = {
+    "one way": ["pingpong", "--sizes", "0,8,128,584"],
+    "rate": ["rate", "--size", "8"],
+    "large": ["bandwidth", "--sizes", "16384,65536,262144,1048576,4194304"],
+    "limit": ["pingpong", "--sizes", ",".join(map(str, EAGER_SIZES))],
+}
+
+# A switch: its name, the variables with it and without it, the jobs that show it, and what the paper says.
+SWITCHES = [
+    ("bypass", {}, {"MQ_BYPASS": "0"}, ["one way", "rate"], "0 bytes: 341 ns, 403 without (1.18)"),
+    ("fastbox", {}, {"MQ_FASTBOX": "0"}, ["one way", "rate"], "no figure"),
+    ("single copy, the ring without it", {"MQ_SINGLE_COPY_FROM": "0"}, {"MQ_SINGLE_COPY": "0"}, ["large"],
+     "its double-buffered ring over cells: 1,500 MiB/s, 130 less without (0.91)"),
+    ("stores past the caches, into the ring", {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "0"},
+     {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "1G"}, ["large"], "\"dramatically higher bandwidth\", no figure"),
+]
+
+# Messages with their bytes; announced and read from the sender's memory; announced and through a ring.
+WAYS = [
+    ("eager", {"MQ_EAGER_LIMIT": "1G"}),
+    ("single copy", {"MQ_EAGER_LIMIT": "512", "MQ_SINGLE_COPY_FROM": "0"}),
+    ("ring", {"MQ_EAGER_LIMIT": "512", "MQ_SINGLE_COPY": "0"}),
+]
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mq", default="target/release/mq", metavar="PATH", help="the program (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(%(default)s)")
+    parser.add_argument("--samples", type=int, default=15, metavar="N", help="of a row in each round (%(default)s)")
+    parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="how long a sample takes, about (%(default)s)")
+    parser.add_argument("--only", choices=["switches", "limit"], help="one of the two tables")
+    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="of one run (%(default)s)")
+    options = parser.parse_args()
+    if options.rounds < 1 or options.samples < 1:
+        parser.error("at least one round of one sample is needed")
+    return options
+
+
+def figures(options, job, variables):
+    """The figures of one run by row; more is better where the row is a bandwidth or a rate."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("MQ_")}
+    command = [options.mq, *JOBS[job], "--format", "json", "--samples", str(options.samples), "--block", str(options.block)]
+    done = subprocess.run(command, env={**known, **variables}, capture_output=True, text=True, timeout=options.timeout,
+                          check=False)
+    # A variable that is refused is complained of, and would make both columns the same.
+    if done.returncode != 0 or done.stderr:
+        sys.exit(f"switches.py: {' '.join(command)} with {variables} ended with {done.returncode}:\n{done.stderr}")
+    found = {}
+    for line in done.stdout.splitlines():
+        row = json.loads(line)
+        if row["mode"] == "pingpong":
+            found[f"{row['size']:,} bytes one way, ns"] = row["ns"]
+        elif row["mode"] == "rate":
+            found["8 bytes, million a second"] = row["per_s"] / 1e6
+        elif row["mode"] == "bandwidth":
+            found[f"{row['size'] >> 10:,} KiB, {'window' if row['by'] == 'window' else 'ping-pong'}, GB/s"] = row["gb_s"]
+    if not found:
+        sys.exit(f"switches.py: {' '.join(command)} printed no row")
+    return found
+
+
+def measured(options, contests):
+    """Of each contest (a job and a set of variables): its figures by row, one of each round."""
+    results = {contest: {} for contest in contests}
+    for turn in range(options.rounds):
+        print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
+        first = turn % len(contests)
+        for job, variables in contests[first:] + contests[:first]:
+            for row, figure in figures(options, job, dict(variables)).items():
+                results[job, variables].setdefault(row, []).append(figure)
+    return results
+
+
+def shown(figure):
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.3g}"
+
+
+def ratio(ours, others):
+    return statistics.median(one / other for one, other in zip(ours, others))
+
+
+def fixed(variables):
+    return tuple(sorted(variables.items()))
+
+
+def switches(options):
+    contests = {(job, fixed(variables)) for _, on, off, jobs, _ in SWITCHES for job in jobs for variables in (on, off)}
+    results = measured(options, sorted(contests))
+    print("| switch | measured | on | off | off / on | the paper |")
+    print("| --- | --- | ---: | ---: | ---: | --- |")
+    for name, on, off, jobs, paper in SWITCHES:
+        for job in jobs:
+            for row, with_it in results[job, fixed(on)].items():
+                without = results[job, fixed(off)][row]
+                cells = [name, row, *(shown(statistics.median(of)) for of in (with_it, without))]
+                print(f"| {' | '.join(cells)} | {ratio(without, with_it):.2f} | {paper} |")
+                paper = ""
+
+
+def limit(options):
+    results = measured(options, [("limit", fixed(variables)) for _, variables in WAYS])
+    print("| one way, ns | eager | single copy | ring | single copy / eager | ring / eager |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    eager, copy, ring = (results["limit", fixed(variables)] for _, variables in WAYS)
+    for row in eager:
+        cells = [row.removesuffix(" one way, ns"), *(shown(statistics.median(of[row])) for of in (eager, copy, ring))]
+        print(f"| {' | '.join(cells)} | {ratio(copy[row], eager[row]):.2f} | {ratio(ring[row], eager[row]):.2f} |")
+
+
+def main():
+    options = parsed()
+    if options.only != "limit":
+        switches(options)
+    if options.only is None:
+        print()
+    if options.only != "switches":
+        limit(options)
+
+
+main()
