@@ -27,7 +27,7 @@ impl<T: Transport> Communicator<T> {
         decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<Vec<u32>>, Error>,
     ) -> Result<Answered, Error> {
         if self.rank() == 0 {
-            return self.answer_all(mine, decide).map(Answered::With);
+            return self.answer_all(mine, decide);
         }
         self.put(EXCHANGE, &[mine], 0)?;
         step(Step::NumberSaid);
@@ -49,7 +49,7 @@ impl<T: Transport> Communicator<T> {
         &self,
         mine: [u32; WORDS],
         decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<Vec<u32>>, Error>,
-    ) -> Result<Vec<u32>, Error> {
+    ) -> Result<Answered, Error> {
         let mut all = vec![mine; self.size() as usize];
         let mut said = Ok(());
         for (rank, theirs) in (0..).zip(&mut all).skip(1) {
@@ -62,17 +62,22 @@ impl<T: Transport> Communicator<T> {
             Err(error) => {
                 let notice = Notice::of(&error, 0);
                 for rank in 1..self.size() {
-                    // One that is gone needs none.
-                    unless_gone(self.put(EXCHANGE, notice.bytes(), rank))?.ok();
+                    // One that is gone needs none, and one that can not be told holds up nobody else.
+                    let _ = self.put(EXCHANGE, notice.bytes(), rank);
                 }
                 return Err(error);
             }
         };
+        let mut told = Ok(());
         for (rank, answer) in (0..).zip(&answers).skip(1) {
             // One that has died since has said what it wanted, and is found to be gone by whoever talks to it.
-            unless_gone(self.put(EXCHANGE, answer, rank))?.ok();
+            let put = unless_gone(self.put(EXCHANGE, answer, rank)).map(|_| ());
             step(Step::NumberTold);
+            told = told.and(put);
         }
-        Ok(answers.swap_remove(0))
+        Ok(match told {
+            Ok(()) => Answered::With(answers.swap_remove(0)),
+            Err(error) => Answered::Never(error),
+        })
     }
 }
