@@ -19,7 +19,7 @@ EAGER_SIZES = [1 << power for power in range(10, 19)]
 JOBS = {
     "one way": ["pingpong", "--sizes", "0,8,128,584"],
     "rate": ["rate", "--size", "8"],
-    "large": ["bandwidth", "--sizes", "16384,65536,262144,1048576,4194304"],
+    "large": ["bandwidth", "--sizes", "65536,262144,1048576,4194304"],
     "limit": ["pingpong", "--sizes", ",".join(map(str, EAGER_SIZES))],
 }
 
