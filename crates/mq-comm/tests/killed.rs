@@ -38,8 +38,8 @@ fn a_child_does_its_task() {
     let _dog = watchdog_for("a child", 60);
     let world = World::init().unwrap();
     let me = world.rank();
-    // The victim is rank 0 of one, and no member of the other.
-    let (mut led, mut living) = (None, None);
+    // The victim is rank 0 of the first, and no member of the others, the last of which leaves out one that lives as well.
+    let (mut led, mut living, mut pair) = (None, None, None);
     let mut expected: Vec<u32> = (1..SIZE).collect();
     for round in 0..ROUNDS {
         exchange(&world, round);
@@ -47,15 +47,16 @@ fn a_child_does_its_task() {
         give_up(&world);
         crowd(&world);
         collectives(&world, round);
-        another(&world, &world, round);
+        another(&world, &world, pair.as_ref(), round);
         if round == 0 {
             let first = ((me + SIZE - VICTIM) % SIZE) as i32;
             led = unless_gone(&world, world.split(Some(0), first)).flatten();
             let part = world.split((me != VICTIM).then_some(0), 0);
             living = unless_gone(&world, part).flatten();
+            pair = unless_gone(&world, world.split((me < 2).then_some(0), 0)).flatten();
         }
         if let Some(led) = &led {
-            another(&world, led, round);
+            another(&world, led, pair.as_ref(), round);
         }
         if let Some(living) = &living {
             renew(living, round);
@@ -93,7 +94,7 @@ fn a_child_does_its_task() {
             }
         }
     }
-    drop((led, living, world));
+    drop((led, living, pair, world));
     std::process::exit(0);
 }
 
@@ -237,8 +238,9 @@ fn collectives(world: &Communicator, round: u32) {
 }
 
 /// A communicator of all that have `from`, which is used if all that live get it. Short and announced messages of it stay
-/// where they are when it ends.
-fn another(world: &World, from: &Communicator, round: u32) {
+/// where they are when it ends, while the `pair` has a new one of its own: if the pair did not hear which number was given,
+/// and others did, it may not have that.
+fn another(world: &World, from: &Communicator, pair: Option<&Communicator>, round: u32) {
     let (me, tag) = (world.rank(), 300 + round as i32);
     let made = if round.is_multiple_of(2) {
         from.dup().map(Some)
@@ -255,13 +257,10 @@ fn another(world: &World, from: &Communicator, round: u32) {
             all &= theirs == [1];
         }
     }
-    let Some(other) = other else {
-        return;
-    };
     // The rank of each there: those of the world, or with the victim as the first.
-    let shift = (other.rank() + SIZE - me) % SIZE;
+    let shift = (from.rank() + SIZE - me) % SIZE;
     let there = |peer: u32| (peer + shift) % SIZE;
-    if all {
+    if let (Some(other), true) = (&other, all) {
         unless_gone(world, other.barrier());
         for peer in others(world) {
             let (mine, mut theirs) = ([me], [0_u32]);
@@ -272,27 +271,52 @@ fn another(world: &World, from: &Communicator, round: u32) {
             }
         }
     }
-    for peer in others(world) {
-        with_peer(world, peer, other.send(&[me, round], there(peer), tag));
-        let large = other.isend(vec![me; 20_000], there(peer), tag);
-        drop(with_peer(world, peer, large.map_err(Error::from)));
+    let theirs = pair.map(|pair| pair.dup().unwrap());
+    meet(world, tag);
+    if let Some(other) = other {
+        for peer in others(world) {
+            with_peer(world, peer, other.send(&[me, round], there(peer), RING));
+            let large = other.isend(vec![me; 20_000], there(peer), RING);
+            drop(with_peer(world, peer, large.map_err(Error::from)));
+        }
+    }
+    meet(world, tag);
+    if let Some(theirs) = theirs {
+        pass_round(&theirs, round);
     }
 }
 
-/// Those that live, among themselves, make communicators for as long as they like: nothing comes of what was left behind
-/// on one that had the number, and nobody is gone.
-fn renew(living: &Communicator, round: u32) {
-    let (rank, size) = (living.rank(), living.size());
-    let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
-    for number in 0..3 {
-        let other = living.dup().unwrap();
-        let sent = [rank, round, number];
-        other.send(&sent, next, 300).unwrap();
-        other.send(&sent, before, 301).unwrap();
-        let mut words = [0_u32; 3];
-        let status = other.recv(&mut words, Source::Any, 300).unwrap();
-        assert_eq!((status.source(), words), (before, [before, round, number]));
+/// What was sent before by any of those that live is there after.
+fn meet(world: &World, tag: i32) {
+    for peer in others(world) {
+        let said = world.sendrecv(&[0_u8], peer, tag, &mut [0_u8], peer, tag);
+        with_peer(world, peer, said);
     }
+}
+
+/// The tag of messages in a ring of ranks.
+const RING: i32 = 400;
+
+/// Those that live, among themselves, make communicators for as long as they like: nobody is gone.
+fn renew(living: &Communicator, round: u32) {
+    for number in 0..3 {
+        pass_round(&living.dup().unwrap(), round * 3 + number);
+    }
+}
+
+/// In a new communicator, a message from the rank before comes from any source, and not what was left behind on one that had
+/// its number. Something is left behind again.
+fn pass_round(new: &Communicator, round: u32) {
+    let (rank, size) = (new.rank(), new.size());
+    let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
+    let sent = [rank, round, !round];
+    new.send(&sent, next, RING).unwrap();
+    let mut words = [0_u32; 3];
+    let status = new.recv(&mut words, Source::Any, RING).unwrap();
+    assert_eq!((status.source(), words), (before, [before, round, !round]));
+    // In the last round it may have left by now.
+    let left_behind = new.send(&sent, next, RING);
+    assert!(matches!(left_behind, Ok(()) | Err(Error::Gone { .. })));
 }
 
 /// A world of four of which one is killed; `end` sees to that. How it ended.
