@@ -106,7 +106,7 @@ fn take_part() -> bool {
 
 #[test]
 fn at_every_step() {
-    common::watchdog(500);
+    let _dog = common::watchdog(500);
     if take_part() {
         return;
     }
@@ -136,7 +136,7 @@ fn at_every_step() {
 /// a process that has left, and dies over its estate.
 #[test]
 fn over_an_estate() {
-    common::watchdog(200);
+    let _dog = common::watchdog(200);
     if let Some(mut endpoint) = common::spawned(options()) {
         if endpoint.me().0 == VICTIM {
             let sent = endpoint.try_send(Process(0), [0, 0], b"mine", 0);
@@ -187,7 +187,7 @@ fn over_an_estate() {
 #[test]
 fn many_at_once() {
     const PROCESSES: u32 = 12;
-    common::watchdog(200);
+    let _dog = common::watchdog(200);
     if let Some(mut endpoint) = common::spawned(options()) {
         common::talk(&mut endpoint, COUNT);
         drop(endpoint);
@@ -239,7 +239,7 @@ fn many_at_once() {
 #[test]
 fn at_any_time() {
     let seconds = std::env::var("MQ_KILL_SECONDS").map_or(5, |text| text.parse().unwrap());
-    common::watchdog(seconds + 60);
+    let _dog = common::watchdog(seconds + 60);
     if take_part() {
         return;
     }

@@ -7,7 +7,7 @@ use mq_shm::{Endpoint, Geometry, Mapped, Options, Policy, Process};
 
 /// Runs `processes` of this program and expects each to hear everything from all others.
 fn all_hear_all(test: &str, processes: u32, count: u64, options: Options) -> Mapped {
-    common::watchdog(40);
+    let _dog = common::watchdog(40);
     if let Some(mut endpoint) = common::spawned(options) {
         expect_all(&mut endpoint, count);
         drop(endpoint);

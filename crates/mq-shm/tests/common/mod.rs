@@ -4,6 +4,7 @@
 use std::env;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use mq_shm::channel::Tuning;
@@ -14,13 +15,22 @@ use mq_shm::{
     Sent,
 };
 
-/// Ends the test if it hangs.
-pub(crate) fn watchdog(seconds: u64) {
+/// Ends the whole program if the test that holds it takes too long.
+#[must_use]
+pub(crate) struct Watchdog(#[expect(dead_code, reason = "only dropped")] Sender<()>);
+
+/// Begins to watch a test.
+pub(crate) fn watchdog(seconds: u64) -> Watchdog {
+    let (held, dropped) = channel();
     std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(seconds));
-        eprintln!("{} hangs", env::args().collect::<Vec<_>>().join(" "));
-        std::process::abort();
+        // Nothing is ever sent.
+        let ended = dropped.recv_timeout(Duration::from_secs(seconds));
+        if ended == Err(RecvTimeoutError::Timeout) {
+            eprintln!("{} hangs", env::args().collect::<Vec<_>>().join(" "));
+            std::process::abort();
+        }
     });
+    Watchdog(held)
 }
 
 /// Starts this program again as process `me` of a segment, to run the test `test`.
