@@ -32,11 +32,16 @@ const ELSEWHERE: [&str; 5] = ["Buried", "StruckOut", "Inherited", "GivenBack", "
 
 #[test]
 fn a_child_does_its_task() {
-    if std::env::var(TASK).is_err() {
+    let Ok(task) = std::env::var(TASK) else {
         return;
-    }
+    };
     let _dog = watchdog_for("a child", 60);
     let world = World::init().unwrap();
+    if task == "late" {
+        late(&world);
+        drop(world);
+        std::process::exit(0);
+    }
     let me = world.rank();
     // The victim is rank 0 of the first, and no member of the others, the last of which leaves out one that lives as well.
     let (mut led, mut living, mut pair) = (None, None, None);
@@ -237,6 +242,24 @@ fn collectives(world: &Communicator, round: u32) {
     unless_gone(world, world.barrier());
 }
 
+/// A broadcast of the dead, from whom all parts have come: the announced ones, which are lost, and the last one, whole. It
+/// is begun when the death is known.
+fn late(world: &World) {
+    if world.rank() != VICTIM {
+        let heard = world.recv(&mut [0_u8], VICTIM, NEVER);
+        assert!(unless_gone(world, heard).is_none());
+    }
+    let mut content = vec![0_u8; 300_000];
+    let heard = world.broadcast(&mut content, VICTIM);
+    assert!(unless_gone(world, heard).is_none());
+    // Nothing of it is left for the next, which one of them was to pass on to the dead.
+    for len in [8, 300_000] {
+        let mut content = vec![world.rank() as u8; len];
+        unless_gone(world, world.broadcast(&mut content, 3));
+        assert!(content.iter().all(|&byte| byte == 3));
+    }
+}
+
 /// A communicator of all that have `from`, which is used if all that live get it. Short and announced messages of it stay
 /// where they are when it ends, while the `pair` has a new one of its own: if the pair did not hear which number was given,
 /// and others did, it may not have that.
@@ -410,6 +433,17 @@ fn at_every_step() {
     println!("{killed} of {tried} victims were killed at a step");
     assert!(tried > 0, "MQ_KILL_STEPS={only} names no step");
     assert_eq!(names_in_shared_memory(), names);
+}
+
+#[test]
+fn in_a_broadcast_of_which_the_end_has_come() {
+    let _dog = watchdog_for("a broadcast", 100);
+    // Three parts, to two ranks each.
+    let plan = "PartPassedOn:6";
+    assert_eq!(
+        with_victim(&[(TASK, "late")], plan, |_| {}).signal(),
+        Some(KILLED)
+    );
 }
 
 #[test]

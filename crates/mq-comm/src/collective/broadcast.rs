@@ -5,6 +5,7 @@ use super::failure::{self, Notice, unless_gone};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::plain::{self, Plain};
+use crate::protocol::of_collectives;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -131,13 +132,26 @@ impl<T: Transport> Communicator<T> {
             }
             return Ok(());
         }
-        Err(match failure::read(&into[..bytes]) {
-            Some(failure) => failure,
-            None if bytes > room => Error::Truncated {
+        if let Some(failure) = failure::read(&into[..bytes]) {
+            return Err(failure);
+        }
+        // Parts that the rank above had announced are lost with it. A short one behind them that had come whole is found
+        // in their place.
+        let (above, context) = (
+            self.inner.group[parent as usize],
+            of_collectives(self.inner.number),
+        );
+        if let Some((process, how)) = self.inner.core().state.nobody_left(above, context, false) {
+            let process = process.0;
+            return Err(Error::Gone { process, how });
+        }
+        Err(if bytes > room {
+            Error::Truncated {
                 sent: bytes as u64,
                 room: room as u64,
-            },
-            None => Error::Disagreement("broadcasts of different lengths"),
+            }
+        } else {
+            Error::Disagreement("broadcasts of different lengths")
         })
     }
 
