@@ -217,10 +217,13 @@ static void want(int holds, const char *what)
     }
 }
 
+/* How many entries the front keeps that are taken in order. */
+enum { MOST_ROOM = 4096 };
+
 /* Posts `count` receives and matches them, in the order they came or in reverse; how many stood in the front. */
 static long window(mq_engine *engine, int count, int reverse)
 {
-    static char receives[200];
+    static char receives[MOST_ROOM + 1];
     long stood;
     for (int i = 0; i < count; i++) {
         mq_pattern pattern = {.source = 1, .tag = i};
@@ -237,17 +240,34 @@ static long window(mq_engine *engine, int count, int reverse)
     return stood;
 }
 
-/* The front has room for what is taken in order, and is cut to what searches look at where that is not so. */
-static void sizes(void)
+static mq_engine *new_engine(void)
 {
     mq_context_options options = {.size = 4};
     mq_engine *engine;
     if (mq_engine_new(NULL, &engine) != MQ_NONE || mq_context_create(engine, 0, &options) != MQ_NONE)
         exit(2);
+    return engine;
+}
+
+/* The front has room for what is taken in order. */
+static void room_in_order(void)
+{
+    mq_engine *engine = new_engine();
     want(window(engine, 10, 0) == 10, "few receives are in the front");
-    want(window(engine, 128, 0) == 128, "so are many, where it grows");
-    want(window(engine, 128, 0) == 128, "again");
-    want(window(engine, 129, 0) == 0, "more are in the queues");
+    want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "so are many, where it grows");
+    want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "again");
+    want(window(engine, MOST_ROOM + 1, 0) == 0, "more are in the queues");
+    for (int overflow = 0; overflow < 8; overflow++)
+        want(window(engine, MQ_FRONT_SCAN + 1, 0) == 0, "then the front is short for a while");
+    want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "and may grow again");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
+/* It is cut to what searches look at where entries are not taken in order. */
+static void room_out_of_order(void)
+{
+    mq_engine *engine = new_engine();
     want(window(engine, MQ_FRONT_SCAN, 1) == MQ_FRONT_SCAN, "in reverse what a search looks at is in the front");
     want(window(engine, 60, 1) == 60, "nobody knows the order of a window before");
     want(window(engine, 60, 1) == 0, "now the front is shorter");
@@ -260,7 +280,8 @@ int main(void)
 {
     const char *name;
     uint64_t seeds = 0;
-    sizes();
+    room_in_order();
+    room_out_of_order();
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
         for (uint64_t seed = 0; seed < 12; seed++, seeds++)
             run(seed * 31 + i, name);
