@@ -259,7 +259,8 @@ counted() {
 # check_variables LIBRARY: what MQ_STRUCTURE, MQ_STATS and MQ_BUDGET_ENTRIES say; LIBRARY is its name in the table.
 check_variables() {
     ours_only "wrong values: a line each, then the default" \
-        "$(counted 'rank 0: MQ_.* is ignored; it may be' MQ_STRUCTURE=lists MQ_STATS=maybe) lines" "2 lines"
+        "$(counted 'rank 0: MQ_[A-Z_]*=[^ ]* is ignored; ' MQ_STRUCTURE=lists MQ_STATS=maybe \
+            MQ_TRACE=/dev/null/traces MQ_BUDGET_ENTRIES=few MQ_BUDGET_BYTES=many) lines" "5 lines"
     ours_only "MQ_STATS=1: a table from each rank" \
         "$(counted "match operations in $1" MQ_STATS=1) tables" "3 tables"
     ours_only "MQ_BUDGET_ENTRIES: said once a rank" \

@@ -264,6 +264,7 @@ int MPIDI_CH3U_Recvq_init(void)
         .rank = (uint32_t) MPIR_Process.rank,
         .size = (uint32_t) MPIR_Process.size,
         .environment = 1,
+        .no_sizes = 1,
     };
     mq_engine_options options = {.flags = ENABLE_PVAR_RECVQ ? MQ_STATISTICS : 0 };
 
@@ -271,9 +272,6 @@ int MPIDI_CH3U_Recvq_init(void)
     if (engine != NULL)
         return MPI_SUCCESS;
     check(mq_session_open(&about, &session));
-    if (getenv("MQ_BUDGET_BYTES") != NULL && MPIR_Process.rank == 0)
-        fprintf(stderr, "mq: rank 0: MQ_BUDGET_BYTES is ignored; MPICH's queues do not know sizes, "
-                "MQ_BUDGET_ENTRIES counts messages\n");
     options.session = session;
     check(mq_engine_new(&options, &engine));
     /* Last of all callbacks: the others may still communicate. */

@@ -377,6 +377,8 @@ typedef struct mq_session_options {
   // Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
   // `MQ_BUDGET_BYTES` decide, above what is said here.
   uint32_t environment;
+  // Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
+  uint32_t no_sizes;
 } mq_session_options;
 
 // An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.

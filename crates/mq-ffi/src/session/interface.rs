@@ -58,6 +58,8 @@ pub struct mq_session_options {
     /// Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
     /// `MQ_BUDGET_BYTES` decide, above what is said here.
     pub environment: u32,
+    /// Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
+    pub no_sizes: u32,
 }
 
 /// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
@@ -91,7 +93,7 @@ pub unsafe extern "C" fn mq_session_open(
             ..Settings::default()
         };
         if options.environment != 0 {
-            let complaints = settings.read(|name| std::env::var_os(name));
+            let complaints = settings.read(options.no_sizes == 0, |name| std::env::var_os(name));
             if options.rank == 0 {
                 for complaint in complaints {
                     report::say(options.rank, &complaint);

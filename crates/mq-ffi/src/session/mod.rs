@@ -34,7 +34,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn open(library: String, rank: u32, size: u32, settings: Settings) -> Self {
+    fn open(library: String, rank: u32, size: u32, mut settings: Settings) -> Self {
         let trace = settings.trace.as_ref().and_then(|folder| {
             let mut header = Header::new()
                 .with("source", &library)
@@ -49,11 +49,17 @@ impl Session {
                 Ok(trace) => Some(trace),
                 Err(error) => {
                     let folder = folder.display();
-                    report::say(rank, &format!("cannot record a trace in {folder}: {error}"));
+                    let wrong =
+                        format!("MQ_TRACE={folder} is ignored; it may be a folder to write to");
+                    report::say(rank, &format!("{wrong} ({error})"));
                     None
                 }
             }
         });
+        // Without a trace there is no reason to watch the engines for one.
+        if trace.is_none() {
+            settings.trace = None;
+        }
         Self {
             library,
             rank,

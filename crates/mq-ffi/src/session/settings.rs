@@ -26,8 +26,13 @@ impl Settings {
         self.trace.is_some() || self.statistics || self.entries.is_some() || self.bytes.is_some()
     }
 
-    /// Reads the variables; each value that is wrong gives a complaint and changes nothing.
-    pub(crate) fn read(&mut self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+    /// Reads the variables; each value that is wrong gives a complaint and changes nothing. A library whose
+    /// queues do not know how long messages are has no use for a budget of bytes.
+    pub(crate) fn read(
+        &mut self,
+        knows_bytes: bool,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Vec<String> {
         let mut complaints = Vec::new();
         let mut each = |name: &str, take: &mut dyn FnMut(&OsStr) -> Result<(), String>| {
             if let Some(value) = variable(name).filter(|value| !value.is_empty())
@@ -59,12 +64,18 @@ impl Settings {
             Ok(())
         });
         each("MQ_BUDGET_BYTES", &mut |value| {
+            if !knows_bytes {
+                return Err(NO_BYTES.into());
+            }
             self.bytes = Some(amount(value)?);
             Ok(())
         });
         complaints
     }
 }
+
+const NO_BYTES: &str =
+    "the queues of this library do not know how long messages are, MQ_BUDGET_ENTRIES counts them";
 
 fn structures() -> String {
     let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
@@ -90,8 +101,12 @@ mod tests {
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
+        read_of(true, variables)
+    }
+
+    fn read_of(knows_bytes: bool, variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
         let mut settings = Settings::default();
-        let complaints = settings.read(|name| {
+        let complaints = settings.read(knows_bytes, |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
         });
@@ -141,6 +156,16 @@ mod tests {
             };
             assert!(complaint.starts_with(&format!("{name}={value} is ignored")));
             assert!(complaint.contains(allowed), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn a_budget_of_bytes_is_nothing_where_sizes_are_not_known() {
+        for value in ["64M", "5X"] {
+            let (settings, complaints) = read_of(false, &[("MQ_BUDGET_BYTES", value)]);
+            assert!(!settings.watches());
+            let expected = format!("MQ_BUDGET_BYTES={value} is ignored; {NO_BYTES}");
+            assert_eq!(complaints, [expected]);
         }
     }
 }
