@@ -5,10 +5,10 @@ use core::cell::UnsafeCell;
 use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
 use crate::allocator;
 
-/// How many entries a new array has room for, and at most one that was found too short: 160 KiB, which are moved in
+/// How many entries a new array has room for, and at most one that was found too short: 320 KiB, which are moved in
 /// the time in which an index of as many is made.
 const LEAST_ROOM: usize = 16;
-const MOST_ROOM: usize = 4096;
+const MOST_ROOM: usize = 8192;
 
 /// How many overflows an array bears after a search that went too far in it, before it gets more room: twice
 /// as many each time, between these.

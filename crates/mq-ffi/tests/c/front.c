@@ -218,7 +218,7 @@ static void want(int holds, const char *what)
 }
 
 /* How many entries the front keeps that are taken in order. */
-enum { MOST_ROOM = 4096 };
+enum { MOST_ROOM = 8192 };
 
 /* Posts `count` receives and matches them, in the order they came or in reverse; how many stood in the front. */
 static long window(mq_engine *engine, int count, int reverse)
