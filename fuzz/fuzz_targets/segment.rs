@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::arbitrary::{self, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Policy, Process, RingId};
+use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Policy, Process, RingId, Stretch};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
@@ -68,7 +68,12 @@ fn take_step(
         4 => {
             let ring = RingId(u32::from(input.arbitrary::<u8>()? % 8));
             let first = input.arbitrary()?;
-            let _ = members[1].pull(Process(0), ring, first, 0, buffer, 0);
+            let stretch = Stretch {
+                ring,
+                first,
+                skipped: 0,
+            };
+            let _ = members[1].pull(Process(0), stretch, buffer, 0);
         }
         _ => {
             let _ = members[at].check_peers();

@@ -32,12 +32,11 @@ pub struct Options {
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are not eager go through
-    /// a ring. 0 unless set: windows of messages up to 256 KiB can be twice as quick through the ring, but some runs were
-    /// four times slower for a reason not found.
+    /// a ring. The kernel looks every page up, and one process copies where two can: up to 4 MiB, the ring is quicker.
     pub single_copy_from: usize,
-    /// The shortest message whose bytes are stored past the caches into a ring, in bytes. None unless set: see
-    /// `docs/results.md`.
-    pub nontemporal_from: usize,
+    /// The shortest message whose bytes are stored past the caches into a ring, in bytes; by what is quicker
+    /// at the moment unless given.
+    pub nontemporal_from: Option<usize>,
     /// Fastboxes, if the policy has them.
     pub fastbox: bool,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
@@ -52,8 +51,8 @@ impl Default for Options {
             bypass: true,
             eager_limit: CELL_PAYLOAD,
             single_copy: true,
-            single_copy_from: 0,
-            nontemporal_from: usize::MAX,
+            single_copy_from: 8 << 20,
+            nontemporal_from: None,
             fastbox: true,
             patience: None,
         }
@@ -96,7 +95,7 @@ impl Options {
             Ok(())
         });
         each("MQ_NONTEMPORAL_FROM", &mut |value| {
-            self.nontemporal_from = bytes(value)?;
+            self.nontemporal_from = Some(bytes(value)?);
             Ok(())
         });
         each("MQ_BYPASS", &mut |value| switch(value, &mut self.bypass));
@@ -200,10 +199,10 @@ mod tests {
             structure: Kind::RbTree,
             policy: Policy::Shared,
             bypass: false,
-            eager_limit: 64 << 10,
+            eager_limit: CELL_PAYLOAD,
             single_copy: false,
             single_copy_from: 1 << 20,
-            nontemporal_from: 2 << 20,
+            nontemporal_from: Some(2 << 20),
             fastbox: false,
             patience: Some(Patience {
                 spins: 5,

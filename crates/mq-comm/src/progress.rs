@@ -81,21 +81,13 @@ impl<T: Transport> Core<T> {
 
     #[inline]
     fn rest(&mut self) -> Result<(), Error> {
+        let idle = &mut self.idle;
         if self.state.rings.is_moving() {
-            return self.rest_awake();
+            // The other end of a ring may be filling or emptying it, which wakes nobody.
+            Ok(self.transport.rest_awake(idle)?)
+        } else {
+            Ok(self.transport.rest(idle)?)
         }
-        Ok(self.transport.rest(&mut self.idle)?)
-    }
-
-    /// The other end of a ring may be filling or emptying it, which wakes nobody.
-    #[cold]
-    fn rest_awake(&mut self) -> Result<(), Error> {
-        std::thread::yield_now();
-        self.turns = self.turns.wrapping_add(1);
-        if self.turns.is_multiple_of(4096) {
-            self.transport.check_peers()?;
-        }
-        Ok(())
     }
 
     /// Waits until a request is complete.

@@ -8,7 +8,7 @@ mod shm;
 
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
-use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError};
+use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
 
 /// A message, or a part of one, in the transport's memory, which has it back when this is dropped.
 pub trait Arrived {
@@ -76,6 +76,11 @@ pub trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
+    /// The same without sleep, while bytes may come that wake nobody.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
     /// Messages from this process, or from anyone, are waited for.
     ///
     /// # Errors
@@ -95,16 +100,17 @@ pub trait Transport {
     /// # Errors
     /// If there is no such process.
     fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError>;
-    /// A ring of buffers to another process, if one is free.
+    /// A ring of buffers for so many bytes to another process, and the number of the first, if there is one. All of the
+    /// bytes are then to be pushed and pulled; those of later messages wait for them.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
-    fn take_ring(&mut self, to: Process) -> Result<Option<(RingId, u64)>, ShmError>;
+    fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError>;
     /// Fills the empty buffers of a ring with `message` from byte `done` on.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
-    fn push(&mut self, ring: RingId, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
+    fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
     /// Takes a ring back if its receiver has emptied it; whether it is free.
     fn free_ring(&mut self, ring: RingId) -> bool;
     /// Empties the full buffers of another's ring into `into`, from byte `done` on.
@@ -114,9 +120,7 @@ pub trait Transport {
     fn pull(
         &mut self,
         from: Process,
-        ring: RingId,
-        first: u64,
-        skipped: usize,
+        stretch: Stretch,
         into: &mut [u8],
         done: usize,
     ) -> Result<Pulled, ShmError>;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use common::watchdog_for;
-use mq_comm::{Communicator, Error, Source, World};
+use mq_comm::{Communicator, Error, Options, Source, World};
 use mq_shm::{Geometry, Mapped, Process};
 
 const SIZE: u32 = 4;
@@ -390,7 +390,11 @@ fn with_victim(settings: &[(&str, &str)], plan: &str, end: impl FnOnce(&mut Chil
 
 /// Whether the processes of this test may read each other's memory.
 fn single_copy_works() -> bool {
-    World::threads(2, |world| {
+    let options = Options {
+        single_copy_from: 0,
+        ..Options::default()
+    };
+    World::threads_with(2, &options, |world| {
         if world.rank() == 0 {
             world.send(&vec![1_u8; 1 << 20], 1, 0)?;
             return Ok(true);
@@ -421,7 +425,12 @@ fn at_every_step() {
         for times in [1, 3] {
             let plan = format!("{step}:{times}");
             let copy = if ring && !single { "0" } else { "1" };
-            let signal = with_victim(&[("MQ_SINGLE_COPY", copy)], &plan, |_| {}).signal();
+            let signal = with_victim(
+                &[("MQ_SINGLE_COPY", copy), ("MQ_SINGLE_COPY_FROM", "0")],
+                &plan,
+                |_| {},
+            )
+            .signal();
             assert!(
                 times > 1 || signal == Some(KILLED),
                 "the victim was to die at {plan}"
@@ -456,10 +465,14 @@ fn at_any_time() {
         // Spread evenly, in an order that jumps.
         let wait = runs.wrapping_mul(7_919) % 60_000;
         let copy = if runs.is_multiple_of(2) { "1" } else { "0" };
-        let ended = with_victim(&[("MQ_SINGLE_COPY", copy)], "", |victim| {
-            std::thread::sleep(Duration::from_micros(wait));
-            victim.kill().unwrap();
-        });
+        let ended = with_victim(
+            &[("MQ_SINGLE_COPY", copy), ("MQ_SINGLE_COPY_FROM", "0")],
+            "",
+            |victim| {
+                std::thread::sleep(Duration::from_micros(wait));
+                victim.kill().unwrap();
+            },
+        );
         runs += 1;
         killed += u32::from(ended.signal() == Some(KILLED));
     }

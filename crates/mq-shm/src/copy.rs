@@ -22,9 +22,15 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: as above.
         1..=3 => unsafe { copy_ends::<u8>(from, to, len) },
         // SAFETY: the caller's.
+        LINE_BY_LINE.. => unsafe { copy_lines::<false>(from, to, len) },
+        // SAFETY: the caller's.
         _ => unsafe { ptr::copy_nonoverlapping(from, to, len) },
     }
 }
+
+/// From so many bytes on, lines are copied one by one. The instruction for long copies, which libc takes at such
+/// lengths, is slow where another core has the lines in its caches: see `docs/design.md`.
+const LINE_BY_LINE: usize = 4096;
 
 /// Copies a first and a last word, and for bytes the one in the middle.
 #[inline]
@@ -56,7 +62,21 @@ unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
 /// As for [`copy`].
 #[cfg(target_arch = "x86_64")]
 pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
-    use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    // SAFETY: the caller's.
+    unsafe { copy_lines::<true>(from, to, len) };
+    // Such stores are not ordered by a release.
+    // SAFETY: it is in every processor of this architecture.
+    unsafe { core::arch::x86_64::_mm_sfence() };
+}
+
+/// Copies line by line: past the caches of the writer, or into them.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+unsafe fn copy_lines<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len: usize) {
+    use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_store_si128, _mm_stream_si128};
 
     const LINE: usize = 64;
     let head = to.align_offset(LINE).min(len);
@@ -64,8 +84,8 @@ pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) 
     let tail = head + lines * LINE;
     // SAFETY: `head` and what comes after `tail` lie within `len` bytes, which the caller vouches for.
     unsafe {
-        copy(from, to, head);
-        copy(from.add(tail), to.add(tail), len - tail);
+        ptr::copy_nonoverlapping(from, to, head);
+        ptr::copy_nonoverlapping(from.add(tail), to.add(tail), len - tail);
     }
     for line in 0..lines {
         let at = head + line * LINE;
@@ -80,15 +100,25 @@ pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) 
                 _mm_loadu_si128(from.add(2)),
                 _mm_loadu_si128(from.add(3)),
             ];
-            _mm_stream_si128(to, words[0]);
-            _mm_stream_si128(to.add(1), words[1]);
-            _mm_stream_si128(to.add(2), words[2]);
-            _mm_stream_si128(to.add(3), words[3]);
+            for (at, word) in words.into_iter().enumerate() {
+                if PAST_CACHES {
+                    _mm_stream_si128(to.add(at), word);
+                } else {
+                    _mm_store_si128(to.add(at), word);
+                }
+            }
         }
     }
-    // Such stores are not ordered by a release.
-    // SAFETY: it is in every processor of this architecture.
-    unsafe { _mm_sfence() };
+}
+
+/// As libc does it: there is no other way on this architecture.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_lines<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { ptr::copy_nonoverlapping(from, to, len) }
 }
 
 /// [`copy`]: there is no other way on this architecture.
@@ -114,6 +144,25 @@ mod tests {
                 // SAFETY: both are longer.
                 unsafe { copy_past_caches(from.as_ptr(), to.as_mut_ptr().add(at), len) };
                 assert_eq!(&to[at..at + len], &from[..len]);
+                assert!(
+                    to[..at]
+                        .iter()
+                        .chain(&to[at + len..])
+                        .all(|&byte| byte == 0)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_copies_begin_and_end_anywhere() {
+        let from: Vec<u8> = (0..10_000).map(|at| (at * 7 + at / 256) as u8).collect();
+        for at in 0..66 {
+            for len in [4096, 4097, 4159, 4160, 8192 + at] {
+                let mut to = vec![0_u8; 10_000];
+                // SAFETY: both are longer.
+                unsafe { copy(from.as_ptr().add(at / 3), to.as_mut_ptr().add(at), len) };
+                assert_eq!(&to[at..at + len], &from[at / 3..at / 3 + len]);
                 assert!(
                     to[..at]
                         .iter()

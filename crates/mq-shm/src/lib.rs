@@ -2,9 +2,9 @@
 //!
 //! Every process has one lock-free receive queue, into which all others put *cells* that they own, as
 //! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
-//! a [`fastbox`], a ring of single cache lines past the queue. Large messages are read by the
-//! receiver straight out of the sender's memory where the kernel lets it, and through a ring of
-//! buffers otherwise. There is no lock in the shared memory: a process may be killed at any
+//! a [`fastbox`], a ring of single cache lines past the queue. Large messages go
+//! through a ring of buffers, or are read by the receiver straight out of the sender's memory where the kernel
+//! lets it. There is no lock in the shared memory: a process may be killed at any
 //! instruction, and the others neither wait for it nor read half a message.
 //!
 //! | module | holds |
@@ -54,7 +54,7 @@ pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent};
 pub use error::ShmError;
 pub use index::Process;
 pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};
-pub use large::{Pulled, Pushed, RingId};
+pub use large::{Pulled, Pushed, RingId, Stretch};
 pub use layout::Geometry;
 pub use segment::{Heap, Mapped};
 #[cfg(feature = "steps")]

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use mq_shm::{
     Arrival, Copied, Endpoint, Geometry, Mapped, Options, Policy, Process, Remote, ShmError,
+    Stretch,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -148,7 +149,12 @@ fn bytes_that_nobody_should_have_written_do_no_harm() {
             let _ = receiver.check_peers();
             let ring = mq_shm::RingId(random.random_range(0..6));
             let first = random.random();
-            let _ = receiver.pull(Process(0), ring, first, 0, &mut into, 0);
+            let stretch = Stretch {
+                ring,
+                first,
+                skipped: 0,
+            };
+            let _ = receiver.pull(Process(0), stretch, &mut into, 0);
             let _ = receiver.cells_out();
         }
     }

@@ -127,7 +127,7 @@ fn what_processes_leave_is_given_back_when_all_have_received_it() {
         for to in [0, 1] {
             exchange(&mut members, from, to);
         }
-        assert!(members[from].take_ring(Process(0)).unwrap().is_some());
+        assert!(members[from].take_ring(Process(0), 1).unwrap().is_some());
     }
     let sent = members[3].try_send(Process(0), [0, 0], b"the last", 0);
     assert_eq!(sent.unwrap(), Sent::Whole);

@@ -64,7 +64,8 @@ fn run(task: &str, copy: &str) -> (Launcher, Vec<i32>) {
     command
         .args(program())
         .env(TASK, task)
-        .env("MQ_SINGLE_COPY", copy);
+        .env("MQ_SINGLE_COPY", copy)
+        .env("MQ_SINGLE_COPY_FROM", "0");
     let launcher = Launcher::start(&mut command);
     let mut pids = Vec::new();
     while pids.len() < 4 {

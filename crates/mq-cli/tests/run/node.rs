@@ -35,8 +35,9 @@ fn numbers(rows: &[serde_json::Value], member: &str) -> Vec<u64> {
 
 #[test]
 fn pingpong_has_a_row_for_each_size_whichever_way_messages_take() {
-    let ways: [&[(&str, &str)]; 6] = [
+    let ways: [&[(&str, &str)]; 7] = [
         &[],
+        &[("MQ_SINGLE_COPY_FROM", "0")],
         &[("MQ_BYPASS", "0")],
         &[("MQ_FASTBOX", "0")],
         &[("MQ_SINGLE_COPY", "0")],

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError};
+use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError, Stretch};
 
 use super::Core;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::request::{Outcome, Slot, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// Transfers through rings, and the rings that are to become free.
+/// Transfers through rings, those through one ring in its order, and the rings that are to become free.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
     pushing: Vec<Push>,
@@ -25,16 +25,14 @@ pub(crate) struct Rings {
 #[derive(Debug, Clone, Copy)]
 struct Push {
     send: u32,
-    ring: RingId,
+    stretch: Stretch,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Pull {
     receive: u32,
     from: Process,
-    ring: RingId,
-    first: u64,
-    skipped: usize,
+    stretch: Stretch,
 }
 
 impl Rings {
@@ -55,10 +53,12 @@ impl Rings {
         self.pulling.push(Pull {
             receive,
             from: slot.peer,
-            // A number that there is not is refused by the transport.
-            ring: RingId(u32::try_from(given.ring).unwrap_or(u32::MAX)),
-            first: given.first,
-            skipped: slot.done,
+            stretch: Stretch {
+                // A number that there is not is refused by the transport.
+                ring: RingId(u32::try_from(given.ring).unwrap_or(u32::MAX)),
+                first: given.first,
+                skipped: slot.done,
+            },
         });
     }
 
@@ -153,13 +153,19 @@ impl<T: Transport> Core<T> {
         while let Some(&send) = self.state.rings.asking.front() {
             let slot = self.state.requests.at_mut(send);
             let (to, receive) = (slot.peer, slot.remote);
-            match self.transport.take_ring(to) {
+            let bytes = slot.room() - slot.done;
+            match self.transport.take_ring(to, bytes) {
                 Ok(None) => break,
                 Ok(Some((ring, first))) => {
                     slot.stage = Stage::Pushing;
                     step(Step::RingFound);
                     self.state.rings.asking.pop_front();
-                    self.state.rings.pushing.push(Push { send, ring });
+                    let stretch = Stretch {
+                        ring,
+                        first,
+                        skipped: slot.done,
+                    };
+                    self.state.rings.pushing.push(Push { send, stretch });
                     let given = RingGiven {
                         ring: u64::from(ring.0),
                         first,
@@ -186,8 +192,8 @@ impl<T: Transport> Core<T> {
             let (done, over) = self.push(push)?;
             moved |= done;
             if over {
-                self.state.rings.pushing.swap_remove(at);
-                self.state.rings.draining.push(push.ring);
+                self.state.rings.pushing.remove(at);
+                self.state.rings.draining.push(push.stretch.ring);
             } else {
                 at += 1;
             }
@@ -197,7 +203,7 @@ impl<T: Transport> Core<T> {
             let (done, over) = self.pull(pull)?;
             moved |= done;
             if over {
-                self.state.rings.pulling.swap_remove(at);
+                self.state.rings.pulling.remove(at);
             } else {
                 at += 1;
             }
@@ -210,7 +216,7 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
-        match self.transport.push(push.ring, message, slot.done) {
+        match self.transport.push(push.stretch, message, slot.done) {
             Ok(Pushed::All) => {
                 step(Step::RingFilledLast);
                 self.state.requests.complete(push.send, Outcome::Fine);
@@ -235,14 +241,9 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(pull.receive);
         let room = slot.room();
         let into = &mut slot.buffer.bytes_mut()[..room];
-        let pulled = self.transport.pull(
-            pull.from,
-            pull.ring,
-            pull.first,
-            pull.skipped,
-            into,
-            slot.done,
-        )?;
+        let pulled = self
+            .transport
+            .pull(pull.from, pull.stretch, into, slot.done)?;
         match pulled {
             Pulled::All => {
                 step(Step::RingEmptiedLast);

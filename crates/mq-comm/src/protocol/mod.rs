@@ -1,8 +1,8 @@
 //! What is done with messages: matched, copied, fetched, answered.
 //!
 //! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if nobody has asked
-//! for it. Of a long one only an announcement is sent, and the receiver, once it is matched, reads the bytes out of
-//! the sender's memory; if the kernel refuses that, or refuses to go on, it asks for a ring:
+//! for it. Of a long one only an announcement is sent, and the receiver, once it is matched, asks for a ring; or, if the
+//! message is very long, reads the bytes out of the sender's memory, unless the kernel refuses that, or refuses to go on:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
@@ -59,8 +59,6 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) transport: T,
     pub(crate) state: State,
     pub(crate) idle: Idle,
-    /// Rounds in which a transfer through a ring stood still.
-    pub(crate) turns: u32,
     /// From whom messages are wanted by the blocking receives, kept from one to the next.
     pub(crate) standing: Option<Process>,
 }
@@ -185,7 +183,6 @@ impl<T: Transport> Core<T> {
             transport,
             state,
             idle: Idle::default(),
-            turns: 0,
             standing: None,
         }
     }

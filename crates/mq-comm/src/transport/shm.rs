@@ -4,6 +4,7 @@ use mq_shm::segment::Memory;
 use mq_shm::wait::Idle;
 use mq_shm::{
     Arrival, Copied, Endpoint, Incoming, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError,
+    Stretch,
 };
 
 use super::{Arrived, Event, Transport};
@@ -85,6 +86,11 @@ impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::rest(self, idle)
     }
 
+    #[inline]
+    fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        Endpoint::rest_awake(self, idle)
+    }
+
     #[inline(always)]
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
         Endpoint::want(self, process)
@@ -107,12 +113,12 @@ impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::read(self, from, remote, into)
     }
 
-    fn take_ring(&mut self, to: Process) -> Result<Option<(RingId, u64)>, ShmError> {
-        Endpoint::take_ring(self, to)
+    fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError> {
+        Endpoint::take_ring(self, to, bytes)
     }
 
-    fn push(&mut self, ring: RingId, message: &[u8], done: usize) -> Result<Pushed, ShmError> {
-        Endpoint::push(self, ring, message, done)
+    fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError> {
+        Endpoint::push(self, stretch, message, done)
     }
 
     fn free_ring(&mut self, ring: RingId) -> bool {
@@ -122,12 +128,10 @@ impl<M: Memory> Transport for Endpoint<M> {
     fn pull(
         &mut self,
         from: Process,
-        ring: RingId,
-        first: u64,
-        skipped: usize,
+        stretch: Stretch,
         into: &mut [u8],
         done: usize,
     ) -> Result<Pulled, ShmError> {
-        Endpoint::pull(self, from, ring, first, skipped, into, done)
+        Endpoint::pull(self, from, stretch, into, done)
     }
 }

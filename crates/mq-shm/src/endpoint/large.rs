@@ -6,7 +6,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Reading;
 use crate::error::ShmError;
 use crate::index::Process;
-use crate::large::ring::{BUFFER_BYTES, Pulled, Pushed, Ring, RingId};
+use crate::large::ring::{BUFFER_BYTES, Pulled, Pushed, Ring, RingId, Stretch};
 use crate::large::single_copy::{self, Copied, Remote};
 use crate::layout::RINGS;
 use crate::liveness::Gone;
@@ -15,7 +15,7 @@ use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait;
 
-/// The rings of this process: which transfer has each.
+/// The rings of this process: to whom each leads.
 #[derive(Debug, Default)]
 pub(super) struct Rings {
     rings: [State; RINGS as usize],
@@ -27,6 +27,8 @@ struct State {
     to: Option<Process>,
     /// Buffers filled since the segment began.
     filled: u64,
+    /// Buffers promised to messages since then.
+    promised: u64,
 }
 
 impl Rings {
@@ -39,7 +41,8 @@ impl Rings {
     pub(super) fn abandon<M: Memory>(&mut self, memory: &M, me: Process, process: Process) {
         for (number, state) in self.rings.iter_mut().enumerate() {
             if state.to == Some(process) {
-                memory.ring(me, number as u32).abandon(state.filled);
+                memory.ring(me, number as u32).abandon(state.promised);
+                state.filled = state.promised;
                 state.to = None;
             }
         }
@@ -102,25 +105,29 @@ impl<M: Memory> Endpoint<M> {
         Ok(copied)
     }
 
-    /// A ring for a message to `to`, and the number with which its buffers begin, if one is free. It is taken back
-    /// when the receiver has emptied what was [pushed](Self::push), or has ended.
+    /// A ring for so many bytes of a message to `to`, and the number with which its buffers begin: behind the other
+    /// messages on their way there, or in a ring that is free, if one is. All of the bytes are to be [pushed](Self::push) and
+    /// pulled, as those of later messages wait for them. The ring is taken back when the receiver has emptied it, or
+    /// has ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::NoMemory`] for a ring that was not used before.
-    pub fn take_ring(&mut self, to: Process) -> Result<Option<(RingId, u64)>, ShmError> {
+    pub fn take_ring(
+        &mut self,
+        to: Process,
+        bytes: usize,
+    ) -> Result<Option<(RingId, u64)>, ShmError> {
         self.geometry().check(to)?;
         if let Some(how) = self.gone(to) {
             return Err(ShmError::Gone { process: to.0, how });
         }
-        let free = self
-            .rings
-            .rings
-            .iter_mut()
-            .enumerate()
-            .find(|(_, ring)| ring.to.is_none());
-        let Some((number, state)) = free else {
+        let rings = &mut self.rings.rings;
+        let open = |ring: &State| ring.to == Some(to);
+        let found = rings.iter().position(open);
+        let Some(number) = found.or_else(|| rings.iter().position(|ring| ring.to.is_none())) else {
             return Ok(None);
         };
+        let state = &mut rings[number];
         let number = number as u32;
         if !state.committed {
             self.memory.commit(Part::Ring(self.me, number))?;
@@ -128,19 +135,23 @@ impl<M: Memory> Endpoint<M> {
         }
         state.to = Some(to);
         step(Step::RingTaken);
-        Ok(Some((RingId(number), state.filled)))
+        let first = state.promised;
+        state.promised = first.wrapping_add(bytes.div_ceil(BUFFER_BYTES) as u64);
+        Ok(Some((RingId(number), first)))
     }
 
-    /// Fills the buffers of a ring that are empty with `message` from byte `done` on.
+    /// Fills the buffers of a ring that are empty with `message` from byte `done` on, once those of the messages before it
+    /// are filled.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     pub fn push(
         &mut self,
-        ring: RingId,
+        stretch: Stretch,
         message: &[u8],
         mut done: usize,
     ) -> Result<Pushed, ShmError> {
+        let ring = stretch.ring;
         let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
             return Ok(Pushed::Upto(done));
         };
@@ -151,18 +162,27 @@ impl<M: Memory> Endpoint<M> {
             });
         };
         let shared: &Ring = self.memory.ring(self.me, ring.0);
+        if done < message.len() && stretch.number(done) != state.filled {
+            return Ok(Pushed::Upto(done));
+        }
         let before = done;
-        let past_caches = message.len() >= self.options.nontemporal_from;
+        let pace = &mut self.peers[to.index()].pace;
         while done < message.len() {
             let Some(buffer) = shared.to_fill(state.filled) else {
                 break;
             };
             let part = &message[done..];
             let len = part.len().min(BUFFER_BYTES);
-            let copy = if past_caches { copy_past_caches } else { copy };
-            // SAFETY: the buffer is empty, so that only the sender touches it until it is counted; `len` is
-            // no more than either has.
-            buffer.with_mut(|buffer| unsafe { copy(part.as_ptr(), buffer.cast(), len) });
+            let write = |past_caches| {
+                let copy = if past_caches { copy_past_caches } else { copy };
+                // SAFETY: the buffer is empty, so that only the sender touches it until it is counted; `len` is
+                // no more than either has.
+                buffer.with_mut(|buffer| unsafe { copy(part.as_ptr(), buffer.cast(), len) });
+            };
+            match self.options.nontemporal_from {
+                Some(from) => write(message.len() >= from),
+                None => pace.write(len, write),
+            }
             step(Step::BufferFilled);
             shared.filled(state.filled);
             step(Step::BufferShown);
@@ -184,14 +204,14 @@ impl<M: Memory> Endpoint<M> {
         let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
             return true;
         };
-        if state.to.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.filled) {
+        if state.to.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.promised) {
             state.to = None;
         }
         state.to.is_none()
     }
 
-    /// Empties the buffers of a ring of `from` that are full into `into`, from byte `done` on; `first` is the number
-    /// with which the transfer's buffers begin, and `skipped` how many bytes `into` had before it.
+    /// Empties the buffers of a ring of `from` that are full into `into`, from byte `done` on, once those of the messages
+    /// before it are empty.
     ///
     /// What a process that has ended had put into a ring can be pulled until the next
     /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after that was reported.
@@ -202,12 +222,11 @@ impl<M: Memory> Endpoint<M> {
     pub fn pull(
         &mut self,
         from: Process,
-        ring: RingId,
-        first: u64,
-        skipped: usize,
+        stretch: Stretch,
         into: &mut [u8],
         mut done: usize,
     ) -> Result<Pulled, ShmError> {
+        let ring = stretch.ring;
         self.geometry().check(from)?;
         if ring.0 >= RINGS {
             return Err(ShmError::Corrupt {
@@ -224,7 +243,7 @@ impl<M: Memory> Endpoint<M> {
         let shared: &Ring = self.memory.ring(from, ring.0);
         let before = done;
         while done < into.len() {
-            let number = first.wrapping_add((done.saturating_sub(skipped) / BUFFER_BYTES) as u64);
+            let number = stretch.number(done);
             let Some(buffer) = shared.to_empty(number) else {
                 break;
             };

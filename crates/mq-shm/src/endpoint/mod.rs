@@ -57,8 +57,9 @@ pub struct Options {
     pub fastbox: bool,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
-    /// The shortest message that is copied into a ring past the caches, in bytes.
-    pub nontemporal_from: usize,
+    /// The shortest message that is copied into a ring past the caches, in bytes; by what is quicker at the moment
+    /// unless given.
+    pub nontemporal_from: Option<usize>,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
     pub patience: Option<Patience>,
 }
@@ -70,7 +71,7 @@ impl Default for Options {
             tuning: Tuning::default(),
             fastbox: true,
             single_copy: true,
-            nontemporal_from: usize::MAX,
+            nontemporal_from: None,
             patience: None,
         }
     }
@@ -236,6 +237,20 @@ impl<M: Memory> Endpoint<M> {
     pub fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         if idle.rest(&self.patience) == Rest::Sleep {
             self.sleep()?;
+        }
+        Ok(())
+    }
+
+    /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, which wakes nobody. A core is given up
+    /// only as late as there: whoever gets it may keep it for a whole slice of time, a thousand times as long as a buffer
+    /// takes.
+    ///
+    /// # Errors
+    /// As [`check_peers`](Self::check_peers), which it calls now and then.
+    #[inline]
+    pub fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        if idle.rest(&self.patience) == Rest::Sleep {
+            self.check_peers()?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What an endpoint knows of another process.
 
 use crate::fastbox::{Inlet, Outlet};
+use crate::large::pace::Pace;
 use crate::liveness::Gone;
 use crate::part::Found;
 use crate::place::Place;
@@ -38,6 +39,8 @@ pub(super) struct Peer {
     /// It has ended, and what it had may be given back.
     pub(super) struck_out: bool,
     pub(super) reading: Reading,
+    /// Which way of writing into rings to it is quicker.
+    pub(super) pace: Pace,
     pub(super) gone: Option<Gone>,
 }
 
@@ -56,6 +59,7 @@ impl Peer {
             noted: false,
             struck_out: false,
             reading: Reading::default(),
+            pace: Pace::default(),
             gone: None,
         }
     }

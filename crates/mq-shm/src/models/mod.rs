@@ -16,7 +16,7 @@ use crate::large::ring::BUFFER_BYTES;
 use crate::liveness::{self, Gone};
 use crate::segment::{Heap, Memory};
 use crate::wait::{self, Fences};
-use crate::{Arrival, Endpoint, Geometry, Options, Policy, Pulled, Pushed, Sent};
+use crate::{Arrival, Endpoint, Geometry, Options, Policy, Pulled, Pushed, Sent, Stretch};
 
 type Member = Endpoint<Arc<Heap>>;
 
@@ -281,12 +281,17 @@ fn a_ring_goes_round() {
         let mut receiver = member(&segment, BOB, Policy::Shared);
         let mut sender = member(&segment, ALICE, Policy::Shared);
         let message: Vec<u8> = (0..BYTES as u8).collect();
-        let (ring, first) = sender.take_ring(BOB).unwrap().unwrap();
+        let (ring, first) = sender.take_ring(BOB, BYTES).unwrap().unwrap();
+        let stretch = Stretch {
+            ring,
+            first,
+            skipped: 0,
+        };
         let sender = thread::spawn({
             let message = message.clone();
             move || {
                 let mut done = 0;
-                while let Pushed::Upto(now) = sender.push(ring, &message, done).unwrap() {
+                while let Pushed::Upto(now) = sender.push(stretch, &message, done).unwrap() {
                     done = now;
                     thread::yield_now();
                 }
@@ -294,10 +299,7 @@ fn a_ring_goes_round() {
             }
         });
         let (mut done, mut received) = (0, vec![0; BYTES]);
-        while let Pulled::Upto(now) = receiver
-            .pull(ALICE, ring, first, 0, &mut received, done)
-            .unwrap()
-        {
+        while let Pulled::Upto(now) = receiver.pull(ALICE, stretch, &mut received, done).unwrap() {
             done = now;
             thread::yield_now();
         }

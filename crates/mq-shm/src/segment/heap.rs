@@ -1,5 +1,9 @@
 //! A segment in the memory of one process, made of ordinary values.
 #![allow(unsafe_code, reason = "is shared between threads")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one proof covers the accesses of a block"
+)]
 
 use std::sync::Arc;
 
@@ -22,7 +26,7 @@ pub struct Heap {
     holders: Vec<AtomicU64>,
     cells: Vec<Cell>,
     boxes: Vec<FastBox>,
-    rings: Vec<Ring>,
+    rings: Box<[Ring]>,
     /// Whose cells were given back, in order.
     #[cfg(all(loom, test))]
     given_back: loom::sync::Mutex<Vec<Process>>,
@@ -50,11 +54,31 @@ impl Heap {
             holders: many(processes * geometry.holder_words()),
             cells: many(geometry.all_cells()),
             boxes: many(processes * processes),
-            rings: many(processes * RINGS),
+            rings: rings(processes * RINGS),
             #[cfg(all(loom, test))]
             given_back: loom::sync::Mutex::new(Vec::new()),
         })
     }
+}
+
+/// Rings, made where they stay: they are too long for a thread's stack.
+#[cfg(not(loom))]
+fn rings(count: u32) -> Box<[Ring]> {
+    use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+    let layout = Layout::array::<Ring>(count as usize).expect("a segment has few processes");
+    // SAFETY: there is a process, so that this is not empty; all bytes zero is a ring, see `sync`.
+    unsafe {
+        let rings = alloc_zeroed(layout).cast::<Ring>();
+        if rings.is_null() {
+            handle_alloc_error(layout);
+        }
+        Box::from_raw(core::ptr::slice_from_raw_parts_mut(rings, count as usize))
+    }
+}
+
+#[cfg(loom)]
+fn rings(count: u32) -> Box<[Ring]> {
+    (0..count).map(|_| Ring::default()).collect()
 }
 
 #[cfg(all(loom, test))]

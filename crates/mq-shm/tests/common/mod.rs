@@ -12,7 +12,7 @@ use mq_shm::liveness::Gone;
 use mq_shm::wait::{Idle, Patience};
 use mq_shm::{
     Arrival, Copied, Endpoint, Mapped, Options, Policy, Process, Pulled, Pushed, Remote, RingId,
-    Sent,
+    Sent, Stretch,
 };
 
 /// Ends the whole program if the test that holds it takes too long.
@@ -111,7 +111,8 @@ struct Peer {
     message: Option<(Vec<u8>, usize)>,
     /// What it is to read, until it has.
     large: Option<Vec<u8>>,
-    pushing: Option<(Option<RingId>, usize)>,
+    /// The stretch, once there is one, and the bytes that are through.
+    pushing: Option<(Option<Stretch>, usize)>,
     received: u64,
     part: Vec<u8>,
     pulling: Option<Pull>,
@@ -121,8 +122,8 @@ struct Peer {
 
 /// A large message that comes through a ring, but for its first bytes.
 struct Pull {
-    /// The ring and the number of its first buffer, once they are known.
-    ring: Option<(RingId, u64)>,
+    /// Where, once that is known.
+    stretch: Option<Stretch>,
     skipped: usize,
     done: usize,
 }
@@ -238,7 +239,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                     peer.refused = true;
                     peer.answers.push(([done as u64, NO_COPY], Vec::new()));
                     peer.pulling = Some(Pull {
-                        ring: None,
+                        stretch: None,
                         skipped: done,
                         done,
                     });
@@ -248,12 +249,16 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
         NO_COPY => peer.pushing = Some((None, kind[0] as usize)),
         RING => {
             let pull = peer.pulling.as_mut().expect("it was asked for");
-            pull.ring = Some((RingId(word(0) as u32), word(1)));
+            pull.stretch = Some(Stretch {
+                ring: RingId(word(0) as u32),
+                first: word(1),
+                skipped: pull.skipped,
+            });
         }
         FINISHED => {
             peer.large = None;
-            if let Some((Some(ring), _)) = peer.pushing.take() {
-                assert!(endpoint.free_ring(ring), "it was emptied");
+            if let Some((Some(stretch), _)) = peer.pushing.take() {
+                assert!(endpoint.free_ring(stretch.ring), "it was emptied");
             }
         }
         other => panic!("a message of kind {other}"),
@@ -310,28 +315,30 @@ fn go_on(endpoint: &mut Endpoint, to: Process, peer: &mut Peer, count: u64) -> b
 }
 
 fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
-    if let Some((ring, done)) = peer.pushing {
+    if let Some((stretch, done)) = peer.pushing {
         let message = peer.large.as_ref().expect("it is not finished");
-        if let Some(ring) = ring {
-            peer.pushing = match endpoint.push(ring, message, done) {
-                Ok(Pushed::Upto(done)) => Some((Some(ring), done)),
-                Ok(Pushed::All) => Some((Some(ring), message.len())),
+        if let Some(stretch) = stretch {
+            peer.pushing = match endpoint.push(stretch, message, done) {
+                Ok(Pushed::Upto(done)) => Some((Some(stretch), done)),
+                Ok(Pushed::All) => Some((Some(stretch), message.len())),
                 Err(_) => None,
             };
-        } else if let Ok(Some((ring, first))) = endpoint.take_ring(to) {
+        } else if let Ok(Some((ring, first))) = endpoint.take_ring(to, message.len() - done) {
             let content = [u64::from(ring.0).to_ne_bytes(), first.to_ne_bytes()].concat();
             peer.answers.push(([0, RING], content));
-            peer.pushing = Some((Some(ring), done));
+            let stretch = Stretch {
+                ring,
+                first,
+                skipped: done,
+            };
+            peer.pushing = Some((Some(stretch), done));
         }
     }
     if let Some(pull) = &mut peer.pulling
-        && let Some((ring, first)) = pull.ring
+        && let Some(stretch) = pull.stretch
     {
         let into = &mut peer.bulk;
-        match endpoint
-            .pull(to, ring, first, pull.skipped, into, pull.done)
-            .unwrap()
-        {
+        match endpoint.pull(to, stretch, into, pull.done).unwrap() {
             Pulled::All => {
                 peer.pulling = None;
                 received_large(peer);
