@@ -66,6 +66,21 @@ fn two_processes_weigh_less_than_four_mib() {
     }
 }
 
+/// Each has a ring to the other, for all large messages.
+#[test]
+fn two_processes_with_large_messages_weigh_less_than_six_mib() {
+    let mut members = members(2, Policy::AdaptiveShared);
+    for (from, to) in [(0, 1), (1, 0)] {
+        exchange(&mut members, from, to);
+        for _ in 0..10 {
+            let ring = members[from].take_ring(Process(to as u32), 1 << 20);
+            assert!(ring.unwrap().is_some());
+        }
+    }
+    let committed = members[0].memory().committed().unwrap();
+    assert!(committed < 6 * MIB, "{committed}");
+}
+
 #[test]
 fn sixty_four_processes_weigh_less_than_64_mib() {
     let committed = all_to_all(64, Policy::AdaptiveShared);
