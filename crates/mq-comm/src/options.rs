@@ -199,7 +199,7 @@ mod tests {
             structure: Kind::RbTree,
             policy: Policy::Shared,
             bypass: false,
-            eager_limit: CELL_PAYLOAD,
+            eager_limit: 64 << 10,
             single_copy: false,
             single_copy_from: 1 << 20,
             nontemporal_from: Some(2 << 20),

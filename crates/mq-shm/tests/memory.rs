@@ -68,7 +68,7 @@ fn two_processes_weigh_less_than_four_mib() {
 
 /// Each has a ring to the other, for all large messages.
 #[test]
-fn two_processes_with_large_messages_weigh_less_than_six_mib() {
+fn two_processes_with_large_messages_weigh_less_than_four_mib() {
     let mut members = members(2, Policy::AdaptiveShared);
     for (from, to) in [(0, 1), (1, 0)] {
         exchange(&mut members, from, to);
@@ -78,7 +78,7 @@ fn two_processes_with_large_messages_weigh_less_than_six_mib() {
         }
     }
     let committed = members[0].memory().committed().unwrap();
-    assert!(committed < 6 * MIB, "{committed}");
+    assert!(committed < 4 * MIB, "{committed}");
 }
 
 #[test]
