@@ -18,8 +18,8 @@ const SIZE: u32 = 4;
 const VICTIM: u32 = 2;
 const ROUNDS: u32 = 4;
 const KILLED: i32 = 9;
-/// Empty, in a fastbox, in a cell, in parts, and announced.
-const LENGTHS: [usize; 6] = [0, 8, 300, 30_000, 100_000, 700_000];
+/// Empty, in a fastbox, in a cell, in parts, announced, and announced with more bytes than a ring holds.
+const LENGTHS: [usize; 6] = [0, 8, 300, 30_000, 100_000, 2_500_000];
 /// A tag that nobody sends with.
 const NEVER: i32 = 9_999;
 /// What a child is to do.
