@@ -6,7 +6,7 @@ usage() {
     cat <<'TEXT'
 usage: benches/report.sh [--repeat N] [TABLE...]
 
-Prints, as Markdown, what docs/results.md shows of the engine itself; all of it takes half an hour on two idle cores.
+Prints, as Markdown, what docs/results.md shows of the engine itself. All of it takes long, `rows` and `tail` most.
 
     traces        recorded traces, nanoseconds an operation, every structure
     instructions  instructions a pair, every structure

@@ -52,9 +52,13 @@ fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
         _ if word == no => Ok(false),
         _ => Err(format!("`{word}` is neither {yes} nor {no}")),
     };
+    let depth: u32 = (depth.parse()).map_err(|_| format!("`{depth}` is no number of entries"))?;
+    if u64::from(depth) % SCATTER == 0 {
+        return Err(format!("{depth} entries can not be scattered; take one more").into());
+    }
     let job = Job {
         posted: one_of(queue, ["posted", "unexpected"])?,
-        depth: depth.parse()?,
+        depth,
         scattered: one_of(order, ["scattered", "forward"])?,
     };
     Ok((structure.parse()?, job))

@@ -52,6 +52,8 @@ def parsed():
     options = parser.parse_args()
     if options.rounds < 1 or options.samples < 1:
         parser.error("at least one round of one sample is needed")
+    if not os.access(options.mq, os.X_OK):
+        parser.error(f"there is no program {options.mq}; `cargo build --release -p mq-cli` makes target/release/mq")
     return options
 
 

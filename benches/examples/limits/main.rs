@@ -60,7 +60,18 @@ fn main() -> ExitCode {
     for table in &arguments.tables {
         match table {
             Table::Rows => {
-                rows::print(&arguments.structures, arguments.repeat, &arguments.only);
+                let Arguments {
+                    structures,
+                    repeat,
+                    only,
+                    ..
+                } = &arguments;
+                if !rows::print(structures, *repeat, only) {
+                    eprintln!(
+                        "limits: no row's name contains `{only}`; without --only all are printed"
+                    );
+                    return ExitCode::from(2);
+                }
             }
             Table::Wildcards => wildcards::print(arguments.repeat),
             Table::Keys => keys::print(arguments.repeat),

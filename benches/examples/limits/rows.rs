@@ -7,19 +7,24 @@ use crate::stream::{
 };
 use crate::timing::{measure, show};
 
-pub(crate) fn print(kinds: &[Kind], repeat: u32, only: &str) {
+/// Prints the rows whose name contains `only`; false if there is none.
+pub(crate) fn print(kinds: &[Kind], repeat: u32, only: &str) -> bool {
+    let streams: Vec<_> = (streams().into_iter())
+        .filter(|(name, _)| name.contains(only))
+        .collect();
+    if streams.is_empty() {
+        return false;
+    }
     println!("Nanoseconds a pair, median (best) of {repeat} repetitions.\n");
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     println!("| stream | {} |", names.join(" | "));
     println!("| --- |{}", " ---: |".repeat(names.len()));
-    for (name, stream) in streams() {
-        if !name.contains(only) {
-            continue;
-        }
+    for (name, stream) in streams {
         let costs = measure(&stream, kinds, repeat);
         let costs: Vec<String> = costs.into_iter().map(show).collect();
         println!("| {name} | {} |", costs.join(" | "));
     }
+    true
 }
 
 fn streams() -> Vec<(String, Stream)> {

@@ -32,7 +32,7 @@ pub struct Options {
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are not eager go through
-    /// a ring. The kernel looks every page up, and one process copies where two can: up to 4 MiB, the ring is quicker.
+    /// a ring. The kernel looks every page up, and one process copies where two can: up to 4 MiB, the most that was measured, the ring is quicker.
     pub single_copy_from: usize,
     /// The shortest message whose bytes are stored past the caches into a ring, in bytes; by what is quicker
     /// at the moment unless given.

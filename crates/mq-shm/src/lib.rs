@@ -2,7 +2,7 @@
 //!
 //! Every process has one lock-free receive queue, into which all others put *cells* that they own, as
 //! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
-//! a [`fastbox`], a ring of single cache lines past the queue. Large messages go
+//! a [`fastbox`], a ring of pairs of cache lines past the queue. Large messages go
 //! through a ring of buffers, or are read by the receiver straight out of the sender's memory where the kernel
 //! lets it. There is no lock in the shared memory: a process may be killed at any
 //! instruction, and the others neither wait for it nor read half a message.

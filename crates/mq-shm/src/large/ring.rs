@@ -5,7 +5,7 @@
 //! each message, and takes it back when the receiver has counted the last buffer of the last of them, or has died.
 //!
 //! It is long, so that a buffer is written again only when the lines of its last use have left the caches of
-//! whoever read them: with 256 KiB in place of 1 MiB a transfer took two to three times as long between two cores of one cache.
+//! whoever read them: with 256 KiB in place of 1 MiB a transfer took up to three times as long between two cores of one cache.
 
 use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
