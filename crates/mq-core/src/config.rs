@@ -45,9 +45,9 @@ impl Config {
 /// Parameters of the structures; the defaults are those of their papers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// `indexed`: a scan of more entries than this, at most 255, makes the queues deep.
+    /// `indexed`: a search that would visit more entries than this, at most 255, makes the queues deep.
     pub scan_limit: u32,
-    /// `indexed`: a queue of more entries than this, at most 255, is made deep whatever its
+    /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep whatever their
     /// searches cost. It bounds what one step moves when the form changes.
     pub short_limit: u32,
     /// `indexed`: what the hash starts from; 0 is as none. Without it every context draws a secret one, so that
@@ -75,7 +75,7 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             scan_limit: 12,
-            short_limit: 24,
+            short_limit: 4096,
             hash_seed: None,
             adjustment: 2.0,
             bins: 256,

@@ -191,6 +191,30 @@ impl Fifo {
         }
     }
 
+    /// The slot of the earliest entry that is wanted among the first `limit`, and the entries compared; [`NIL`] if there is
+    /// none, [`ELSEWHERE`] if there are more than those.
+    #[inline(always)]
+    pub(crate) fn find_within<K>(
+        &self,
+        keys: &impl Keys<K>,
+        limit: u32,
+        mut wanted: impl FnMut(&K) -> bool,
+    ) -> (u32, u32) {
+        let mut slot = self.head;
+        let mut visited = 0;
+        while slot != NIL {
+            if visited >= limit {
+                return (ELSEWHERE, visited);
+            }
+            visited += 1;
+            if wanted(keys.key(slot)) {
+                break;
+            }
+            slot = keys.next(slot);
+        }
+        (slot, visited)
+    }
+
     /// The slot of the earliest entry, or [`NIL`].
     #[inline(always)]
     pub(crate) const fn first(&self) -> u32 {

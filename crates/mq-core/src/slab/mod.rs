@@ -19,7 +19,7 @@ pub const SLOTS: u32 = 1 << 31;
 pub const KEEP_BYTES: usize = 256 << 10;
 
 /// Slots that lie in one piece of memory, which grows by doubling. Those behind it lie in chunks.
-const NEAR: usize = 4096;
+pub(crate) const NEAR: usize = 4096;
 
 /// Slots that are made together, so that growing asks for more once in a while, and never for many.
 const RUN: usize = 16;

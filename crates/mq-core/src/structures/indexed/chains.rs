@@ -255,6 +255,19 @@ impl Chains {
         }
     }
 
+    /// So many keys are to be stored in a table that has none.
+    pub(super) fn prepare(&mut self, keys: u32) {
+        self.most = self.most.max(keys);
+        if keys <= self.served {
+            return;
+        }
+        self.buckets = buckets_for(keys + AHEAD);
+        self.heads.reach(self.buckets);
+        self.mask = self.buckets.next_power_of_two() - 1;
+        self.served = served_by(self.buckets);
+        self.sparse = SPARSE;
+    }
+
     #[cold]
     #[inline(never)]
     fn grow<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {

@@ -12,7 +12,7 @@ use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
 use crate::pattern::Pattern;
-use crate::slab::NIL;
+use crate::slab::{Entry, NIL};
 
 /// The mark of a receive that is on the list of those without a class. No node has this number.
 const UNINDEXED: u32 = NIL - 1;
@@ -108,6 +108,53 @@ impl<B: MatchBits> Index<B> {
         let nodes = &mut self.nodes(slabs);
         self.chains.serve(nodes, keys);
         self.low = SHORT.max(self.chains.few());
+    }
+
+    /// Indexes the entries of two lists, in an index that has none.
+    pub(super) fn take_over<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        receives: Fifo,
+        messages: Fifo,
+    ) where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        self.chains
+            .prepare(slabs.posted.len() + slabs.unexpected.len());
+        self.low = SHORT.max(self.chains.few());
+        let mut slot = receives.first();
+        while slot != NIL {
+            let entry = slabs.posted.entry_anywhere_mut(slot);
+            let next = core::mem::replace(&mut entry.next, NIL);
+            let key = key_of_receive(&entry.key);
+            if key.care != B::ALL || !self.put_alone(entry, key, posted(slot)) {
+                self.link_posted(slabs, slot);
+            }
+            slot = next;
+        }
+        let mut slot = messages.first();
+        while slot != NIL {
+            let entry = slabs.unexpected.entry_anywhere_mut(slot);
+            let next = core::mem::replace(&mut entry.next, NIL);
+            let key = key_of_message(&entry.key, B::ALL);
+            if !self.put_alone(entry, key, unexpected(slot)) {
+                self.link_unexpected(slabs, slot);
+            }
+            slot = next;
+        }
+    }
+
+    /// Puts an entry without a next one into its bucket, if that is empty: nearly always so when the table is filled.
+    #[inline(always)]
+    fn put_alone<K, T>(&mut self, entry: &mut Entry<K, T>, key: Key<B>, node: u32) -> bool {
+        let Some((bucket, NIL)) = self.chains.quick_first(self.seed.hash(key)) else {
+            return false;
+        };
+        entry.prev = NIL;
+        entry.home = NIL;
+        self.chains.set_quick_first(bucket, node);
+        true
     }
 
     /// Removes buckets that are too many for the entries left.

@@ -36,20 +36,26 @@ mod view;
 use self::hash::Key;
 use self::index::Index;
 use self::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
-use self::steps::{LONG, if_deep, is_slot};
+use self::steps::{deep, if_deep, is_slot};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
 use crate::envelope::MatchBits;
-use crate::fifo::{ELSEWHERE, Fifo, Search};
+use crate::fifo::{ELSEWHERE, Fifo};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::queues::{Arrive, Post, Scope};
-use crate::slab::NIL;
+use crate::slab::NEAR;
 
 /// Queues of at most this many entries together become short again.
 const SHORT: u32 = 4;
+
+/// The limit of [`Tuning::short_limit`](crate::Tuning::short_limit) as the structure keeps it.
+fn short_limit(wanted: u32) -> u16 {
+    const MOST: u16 = NEAR as u16;
+    u16::try_from(wanted).unwrap_or(MOST).min(MOST)
+}
 
 /// The `indexed` structure; see the [module](self).
 #[derive(Debug)]
@@ -64,8 +70,8 @@ pub struct Indexed<P: Pattern, R, M> {
     hash_seed: u32,
     /// Entries that a scan of the short form may visit.
     scan_limit: u8,
-    /// Entries that a queue of the short form may hold.
-    short_limit: u8,
+    /// Entries that the queues of the short form may hold together.
+    short_limit: u16,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
@@ -74,33 +80,31 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.posted.first() == ELSEWHERE
     }
 
+    /// The receive that takes a message, and the entries visited; [`ELSEWHERE`] if the scan would be long.
     #[inline(always)]
-    fn scan_posted(&self, envelope: &P::Envelope) -> Search {
+    fn scan_posted(&self, envelope: &P::Envelope) -> (u32, u32) {
         let posted = self.slabs.posted.near_keys();
-        self.posted.find_by(&posted, |p| matches(p, envelope))
+        let limit = u32::from(self.scan_limit);
+        self.posted
+            .find_within(&posted, limit, |p| matches(p, envelope))
     }
 
+    /// The message that a receive takes, likewise.
     #[inline(always)]
-    fn scan_unexpected(&self, pattern: &P) -> Search {
+    fn scan_unexpected(&self, pattern: &P) -> (u32, u32) {
         let unexpected = self.slabs.unexpected.near_keys();
+        let limit = u32::from(self.scan_limit);
         self.unexpected
-            .find_by(&unexpected, |e| matches(pattern, e))
+            .find_within(&unexpected, limit, |e| matches(pattern, e))
     }
 
-    /// Indexes all entries, in order; there are few.
+    /// Indexes all entries, in order.
     #[cold]
     #[inline(never)]
     fn deepen(&mut self) {
         let seed = self.hash_seed;
         let index = self.index.get_or_insert_with(|| Box::new(Index::new(seed)));
-        let posted: Vec<u32> = self.posted.slots(&self.slabs.posted).collect();
-        let unexpected: Vec<u32> = self.unexpected.slots(&self.slabs.unexpected).collect();
-        for slot in posted {
-            index.link_posted(&mut self.slabs, slot);
-        }
-        for slot in unexpected {
-            index.link_unexpected(&mut self.slabs, slot);
-        }
+        index.take_over(&mut self.slabs, self.posted, self.unexpected);
         self.posted = Fifo::ELSEWHERE;
         self.unexpected = Fifo::ELSEWHERE;
     }
@@ -152,10 +156,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         leaving
     }
 
-    /// An entry was queued in the short form, after the search that `found` nothing.
+    /// An entry was queued in the short form.
     #[inline(always)]
-    fn after_queueing(&mut self, found: u32, len: u32) {
-        if len > u32::from(self.short_limit) || found == LONG {
+    fn after_queueing(&mut self) {
+        if self.len() > u32::from(self.short_limit) {
             self.deepen();
         }
     }
@@ -168,13 +172,12 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     type Place = ();
 
     fn from_config(config: &Config) -> Self {
-        let limit = |limit: u32| u8::try_from(limit).unwrap_or(u8::MAX);
         Self {
             slabs: Slabs::new(config),
             posted: Fifo::EMPTY,
             unexpected: Fifo::EMPTY,
-            scan_limit: limit(config.tuning.scan_limit),
-            short_limit: limit(config.tuning.short_limit),
+            scan_limit: u8::try_from(config.tuning.scan_limit).unwrap_or(u8::MAX),
+            short_limit: short_limit(config.tuning.short_limit),
             index: None,
             hash_seed: config.tuning.hash_seed.unwrap_or(0),
         }
@@ -207,29 +210,27 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     }
 
     fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
-        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
-            let slabs = &mut self.slabs;
-            return index.find_posted(slabs, envelope, meter);
-        }
-        let search = self.scan_posted(envelope);
-        meter.visited(Queue::Posted, search.visited);
-        if search.visited > u32::from(self.scan_limit) {
+        if !self.is_deep() {
+            let (slot, visited) = self.scan_posted(envelope);
+            meter.visited(Queue::Posted, visited);
+            if slot != ELSEWHERE {
+                return is_slot(slot).then_some(slot);
+            }
             self.deepen();
         }
-        search.found
+        deep(&mut self.index).find_posted(&mut self.slabs, envelope, meter)
     }
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        if let Some(index) = if_deep(self.is_deep(), &mut self.index) {
-            let slabs = &mut self.slabs;
-            return index.find_unexpected(slabs, key_of_receive(pattern), meter);
-        }
-        let search = self.scan_unexpected(pattern);
-        meter.visited(Queue::Unexpected, search.visited);
-        if search.visited > u32::from(self.scan_limit) {
+        if !self.is_deep() {
+            let (slot, visited) = self.scan_unexpected(pattern);
+            meter.visited(Queue::Unexpected, visited);
+            if slot != ELSEWHERE {
+                return is_slot(slot).then_some(slot);
+            }
             self.deepen();
         }
-        search.found
+        deep(&mut self.index).find_unexpected(&mut self.slabs, key_of_receive(pattern), meter)
     }
 
     fn place_of_receive(&mut self, _: &P) {}
@@ -241,8 +242,8 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             let slabs = &mut self.slabs;
             return index.link_posted(slabs, slot);
         }
-        self.posted.link_back(&mut self.slabs.posted.near(), slot);
-        self.after_queueing(NIL, self.slabs.posted.len());
+        self.posted.push_back(&mut self.slabs.posted, slot);
+        self.after_queueing();
     }
 
     fn link_unexpected(&mut self, slot: u32, (): ()) {
@@ -250,9 +251,8 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             let slabs = &mut self.slabs;
             return index.link_unexpected(slabs, slot);
         }
-        self.unexpected
-            .link_back(&mut self.slabs.unexpected.near(), slot);
-        self.after_queueing(NIL, self.slabs.unexpected.len());
+        self.unexpected.push_back(&mut self.slabs.unexpected, slot);
+        self.after_queueing();
     }
 
     fn unlink_posted(&mut self, slot: u32) {
@@ -298,8 +298,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
                 if found != ELSEWHERE {
                     let posted = &mut self.slabs.posted;
                     let slot = self.posted.insert_back(posted, pattern, receive);
-                    let len = posted.len();
-                    self.after_queueing(found, len);
+                    self.after_queueing();
                     break 'queued slot;
                 }
                 let exact = pattern.care() == BitsOf::<P>::ALL;
@@ -340,8 +339,7 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             if found != ELSEWHERE {
                 let unexpected = &mut self.slabs.unexpected;
                 self.unexpected.insert_back(unexpected, envelope, message);
-                let len = unexpected.len();
-                self.after_queueing(found, len);
+                self.after_queueing();
                 return Arrive::Unexpected;
             }
             let (node, linked) = self.search_for_message(&envelope, meter);
@@ -375,8 +373,6 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
                 care,
             } = key_of_receive(pattern);
             slot = self.unlink_message_deep(context, bits, care, meter);
-        } else if slot == LONG {
-            self.deepen();
         }
         is_slot(slot).then(|| self.slabs.unexpected.remove(slot))
     }
@@ -386,8 +382,6 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         let mut slot = self.unlink_receive_short(envelope, meter);
         if slot == ELSEWHERE {
             slot = self.unlink_receive_deep(*envelope, meter);
-        } else if slot == LONG {
-            self.deepen();
         }
         is_slot(slot).then(|| self.slabs.posted.remove(slot))
     }

@@ -5,12 +5,10 @@ use super::hash::Key;
 use super::index::Index;
 use super::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
 use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::fifo::ELSEWHERE;
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{NIL, SLOTS};
-
-/// What a search of the short form returns for a search in vain that was long; no slot.
-pub(super) const LONG: u32 = NIL - 2;
 
 /// Whether a search has found a slot.
 #[inline(always)]
@@ -24,7 +22,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     // The head of a short queue is looked at before anything else: it is nearly always the one. That it is
     // a slot at all is asked once, for the bounds of the storage, the end of the list and the deep form.
 
-    /// Searches the short form: a slot; [`NIL`] or [`LONG`] if there is none; [`ELSEWHERE`](crate::fifo::ELSEWHERE) in the deep form.
+    /// Searches the short form: a slot; [`NIL`] if there is none; [`ELSEWHERE`] if the queues are deep, or have become so
+    /// because the search would be long.
     #[inline(always)]
     pub(super) fn unlink_message_short(&mut self, pattern: &P, meter: &mut impl Meter) -> u32 {
         let messages = &mut self.slabs.unexpected;
@@ -42,6 +41,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let mut visited = 1;
         let mut slot = next;
         while let Some(entry) = messages.near_entry(slot) {
+            if visited >= u32::from(self.scan_limit) {
+                meter.visited(Queue::Unexpected, visited);
+                return self.give_up();
+            }
             visited += 1;
             if matches(pattern, &entry.key) {
                 self.unexpected.unlink_from(&mut messages.near(), slot);
@@ -50,9 +53,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             slot = entry.next;
         }
         meter.visited(Queue::Unexpected, visited);
-        if visited > u32::from(self.scan_limit) {
-            return self.after_long_search(slot);
-        }
         slot
     }
 
@@ -78,6 +78,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let mut visited = 1;
         let mut slot = next;
         while let Some(entry) = receives.near_entry(slot) {
+            if visited >= u32::from(self.scan_limit) {
+                meter.visited(Queue::Posted, visited);
+                return self.give_up();
+            }
             visited += 1;
             if matches(&entry.key, envelope) {
                 self.posted.unlink_from(&mut receives.near(), slot);
@@ -86,22 +90,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             slot = entry.next;
         }
         meter.visited(Queue::Posted, visited);
-        if visited > u32::from(self.scan_limit) {
-            return self.after_long_search(slot);
-        }
         slot
     }
 
-    /// A long search has found `slot`, which is off its list, or nothing.
+    /// A scan has gone as far as scans go.
     #[cold]
     #[inline(never)]
-    fn after_long_search(&mut self, slot: u32) -> u32 {
-        if slot == NIL {
-            // What was looked for is queued before the change of form.
-            return LONG;
-        }
+    fn give_up(&mut self) -> u32 {
         self.deepen();
-        slot
+        ELSEWHERE
     }
 
     /// Searches the deep form.
