@@ -173,11 +173,19 @@ impl<K: Copy, T> Slab<K, T> {
     /// [`fill`](Self::fill) follows before anything else looks at it. `None` if the slab [is full](Self::is_full).
     #[inline(always)]
     pub(crate) fn reserve(&mut self, home: u32) -> Option<u32> {
-        let slot = self.free;
-        let Some(entry) = self.near.get_mut(slot as usize) else {
+        let near = self.reserve_near(home);
+        if near.is_none() {
             aside();
             return self.reserve_far(home);
-        };
+        }
+        near
+    }
+
+    /// [`reserve`](Self::reserve), if a near slot is free.
+    #[inline(always)]
+    pub(crate) fn reserve_near(&mut self, home: u32) -> Option<u32> {
+        let slot = self.free;
+        let entry = self.near.get_mut(slot as usize)?;
         self.free = entry.next;
         entry.sequence = self.next_sequence;
         entry.next = NIL;
@@ -205,20 +213,16 @@ impl<K: Copy, T> Slab<K, T> {
         Some(slot)
     }
 
+    /// Writes the key of a slot that was reserved, for who looks at keys before it is filled.
+    pub(crate) fn set_key(&mut self, slot: u32, key: K) {
+        self.entry_mut(slot).key = key;
+    }
+
     /// Writes what [`reserve`](Self::reserve) has left out.
     #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, key: K, payload: T) {
-        let Some(entry) = self.near.get_mut(slot as usize) else {
-            aside();
-            return self.fill_far(slot, key, payload);
-        };
-        entry.key = key;
-        entry.payload = Some(payload);
-    }
-
-    #[inline(never)]
-    fn fill_far(&mut self, slot: u32, key: K, payload: T) {
-        let entry = self.far_mut().entry_mut(slot);
+        // The call on the way to a far slot is given no key, which would be written to the stack for it, whatever the slot.
+        let entry = self.entry_mut(slot);
         entry.key = key;
         entry.payload = Some(payload);
     }

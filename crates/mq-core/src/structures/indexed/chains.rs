@@ -116,8 +116,9 @@ const fn served_by(buckets: u32) -> u32 {
 }
 
 impl Chains {
+    /// The bucket of a hash.
     #[inline(always)]
-    const fn bucket(&self, hash: u32) -> u32 {
+    pub(super) const fn bucket(&self, hash: u32) -> u32 {
         let bucket = hash & self.mask;
         if bucket < self.buckets {
             bucket
@@ -129,7 +130,8 @@ impl Chains {
     /// Looks for a key.
     #[inline(always)]
     pub(super) fn probe<N: Nodes>(&self, nodes: &N, key: N::Key, hash: u32) -> Probe {
-        let (bucket, first) = self.first(hash);
+        let bucket = self.bucket(hash);
+        let first = self.first(bucket);
         let mut before = NIL;
         let mut node = first;
         while node != NIL && !nodes.has_key(node, key) {
@@ -144,11 +146,10 @@ impl Chains {
         }
     }
 
-    /// The bucket of a hash and the first node of its chain.
+    /// The first node of a bucket.
     #[inline(always)]
-    pub(super) fn first(&self, hash: u32) -> (u32, u32) {
-        let bucket = self.bucket(hash);
-        (bucket, self.heads.get(bucket))
+    pub(super) fn first(&self, bucket: u32) -> u32 {
+        self.heads.get(bucket)
     }
 
     /// Makes a node the first of a bucket: one that points to the former first, or the one that this points to.
@@ -157,17 +158,16 @@ impl Chains {
         self.heads.set(bucket, node);
     }
 
-    /// [`first`](Self::first), if the bucket has memory.
+    /// [`first`](Self::first), if the bucket is near.
     #[inline(always)]
-    pub(super) fn quick_first(&self, hash: u32) -> Option<(u32, u32)> {
-        let bucket = self.bucket(hash);
-        Some((bucket, self.heads.get_made(bucket)?))
+    pub(super) fn near_first(&self, bucket: u32) -> Option<u32> {
+        self.heads.get_near(bucket)
     }
 
-    /// [`set_first`](Self::set_first) after [`quick_first`](Self::quick_first), without a call.
+    /// [`set_first`](Self::set_first) of a bucket that is near.
     #[inline(always)]
-    pub(super) fn set_quick_first(&mut self, bucket: u32, node: u32) {
-        self.heads.set_made(bucket, node);
+    pub(super) fn set_near_first(&mut self, bucket: u32, node: u32) {
+        self.heads.set_near(bucket, node);
     }
 
     /// Removes a node that is alone with its key from its bucket, in which it is between `before`, [`NIL`] if it is

@@ -40,40 +40,40 @@ impl Heads {
     /// The first node of a bucket.
     #[inline(always)]
     pub(super) fn get(&self, bucket: u32) -> u32 {
-        self.get_made(bucket).unwrap_or(NIL)
-    }
-
-    /// The same, or `None` if the bucket has no memory yet.
-    #[inline(always)]
-    pub(super) fn get_made(&self, bucket: u32) -> Option<u32> {
-        if let Some(&head) = self.near.get(bucket as usize) {
-            return Some(head);
+        if let Some(head) = self.get_near(bucket) {
+            return head;
         }
         let (page, i) = split(bucket);
-        self.far[page].as_ref().map(|page| page[i])
+        self.far[page].as_ref().map_or(NIL, |page| page[i])
+    }
+
+    /// The same of a bucket in the first piece; `None` of others.
+    #[inline(always)]
+    pub(super) fn get_near(&self, bucket: u32) -> Option<u32> {
+        self.near.get(bucket as usize).copied()
+    }
+
+    /// Changes the first node of a bucket if it is in the first piece.
+    #[inline(always)]
+    pub(super) fn set_near(&mut self, bucket: u32, node: u32) -> bool {
+        let Some(head) = self.near.get_mut(bucket as usize) else {
+            return false;
+        };
+        *head = node;
+        true
     }
 
     /// Changes the first node of a bucket.
     #[inline(always)]
     pub(super) fn set(&mut self, bucket: u32, node: u32) {
-        if !self.set_made(bucket, node) {
-            self.set_in_new_page(bucket, node);
-        }
-    }
-
-    /// The same, of a bucket that has memory; without a call. False if it has none.
-    #[inline(always)]
-    pub(super) fn set_made(&mut self, bucket: u32, node: u32) -> bool {
-        if let Some(head) = self.near.get_mut(bucket as usize) {
-            *head = node;
-            return true;
+        if self.set_near(bucket, node) {
+            return;
         }
         let (page, i) = split(bucket);
-        let Some(page) = &mut self.far[page] else {
-            return false;
-        };
-        page[i] = node;
-        true
+        match &mut self.far[page] {
+            Some(page) => page[i] = node,
+            None => self.set_in_new_page(bucket, node),
+        }
     }
 
     #[cold]

@@ -32,7 +32,7 @@ pub(super) struct Index<B> {
     place: Probe,
     /// Removals that have left few entries.
     few: u32,
-    /// With so many entries left something is to be done: see [`low`](Self::low).
+    /// See [`low`](Self::low).
     low: u32,
     /// Posted receives other than fully specified ones, and views: 0 if a step has nothing to look at but
     /// the table.
@@ -48,7 +48,7 @@ impl<B: MatchBits> Index<B> {
             unindexed: Fifo::EMPTY,
             place: Probe::NOWHERE,
             few: 0,
-            low: SHORT,
+            low: SHORT + 1,
             special: 0,
         }
     }
@@ -91,10 +91,22 @@ impl<B: MatchBits> Index<B> {
         self.special == 0
     }
 
-    /// With so many entries left the queues may become short, or the table smaller.
+    /// With so many entries, the one included that is about to leave, the queues may become short, or the table smaller.
     #[inline(always)]
     pub(super) const fn low(&self) -> u32 {
         self.low
+    }
+
+    /// After a change to the number of buckets.
+    #[inline(always)]
+    fn set_low(&mut self) {
+        self.low = SHORT.max(self.chains.few()) + 1;
+    }
+
+    /// The bucket of a key.
+    #[inline(always)]
+    pub(super) fn bucket(&self, key: Key<B>) -> u32 {
+        self.chains.bucket(self.seed.hash(key))
     }
 
     /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a search.
@@ -107,7 +119,7 @@ impl<B: MatchBits> Index<B> {
         let keys = slabs.posted.len() + slabs.unexpected.len() + 1;
         let nodes = &mut self.nodes(slabs);
         self.chains.serve(nodes, keys);
-        self.low = SHORT.max(self.chains.few());
+        self.set_low();
     }
 
     /// Indexes the entries of two lists, in an index that has none.
@@ -122,7 +134,7 @@ impl<B: MatchBits> Index<B> {
     {
         self.chains
             .prepare(slabs.posted.len() + slabs.unexpected.len());
-        self.low = SHORT.max(self.chains.few());
+        self.set_low();
         let mut slot = receives.first();
         while slot != NIL {
             let entry = slabs.posted.entry_anywhere_mut(slot);
@@ -148,12 +160,13 @@ impl<B: MatchBits> Index<B> {
     /// Puts an entry without a next one into its bucket, if that is empty: nearly always so when the table is filled.
     #[inline(always)]
     fn put_alone<K, T>(&mut self, entry: &mut Entry<K, T>, key: Key<B>, node: u32) -> bool {
-        let Some((bucket, NIL)) = self.chains.quick_first(self.seed.hash(key)) else {
+        let bucket = self.bucket(key);
+        let Some(NIL) = self.chains.near_first(bucket) else {
             return false;
         };
         entry.prev = NIL;
         entry.home = NIL;
-        self.chains.set_quick_first(bucket, node);
+        self.chains.set_near_first(bucket, node);
         true
     }
 
@@ -165,7 +178,7 @@ impl<B: MatchBits> Index<B> {
     {
         let nodes = &mut self.nodes(slabs);
         self.chains.shrink(nodes);
-        self.low = SHORT.max(self.chains.few());
+        self.set_low();
     }
 
     /// The `home` to store an entry with that was just looked for in vain.
@@ -281,7 +294,7 @@ impl<B: MatchBits> Index<B> {
         self.special = 0;
         self.few = 0;
         self.chains.rest();
-        self.low = SHORT.max(self.chains.few());
+        self.set_low();
     }
 
     /// Wildcard classes for which messages are indexed.

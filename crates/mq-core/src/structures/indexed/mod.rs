@@ -35,11 +35,10 @@ mod view;
 
 use self::hash::Key;
 use self::index::Index;
-use self::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
+use self::nodes::{Slot, key_of_receive, posted, slot_of_some, unexpected};
 use self::steps::{deep, if_deep, is_slot};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
-use crate::envelope::MatchBits;
 use crate::fifo::{ELSEWHERE, Fifo};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
@@ -301,14 +300,10 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
                     self.after_queueing();
                     break 'queued slot;
                 }
-                let exact = pattern.care() == BitsOf::<P>::ALL;
-                match slot_of(self.search_for_receive(&pattern, exact, meter)) {
+                match slot_of_some(self.search_for_receive(&pattern, meter)) {
                     Slot::Unexpected(slot) => slot,
                     Slot::Posted(slot) => {
                         self.slabs.posted.fill(slot, pattern, receive);
-                        if !exact {
-                            self.link_receive_deep(slot);
-                        }
                         break 'queued slot;
                     }
                     Slot::None => unreachable!("a step ends at a node"),
@@ -342,14 +337,10 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
                 self.after_queueing();
                 return Arrive::Unexpected;
             }
-            let (node, linked) = self.search_for_message(&envelope, meter);
-            match slot_of(node) {
+            match slot_of_some(self.search_for_message(&envelope, meter)) {
                 Slot::Posted(slot) => slot,
                 Slot::Unexpected(slot) => {
                     self.slabs.unexpected.fill(slot, envelope, message);
-                    if !linked {
-                        self.link_message_deep(slot);
-                    }
                     return Arrive::Unexpected;
                 }
                 Slot::None => unreachable!("a step ends at a node"),

@@ -138,22 +138,21 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 }
 
 /// The steps of the deep form. Each says at which node it ended: that of an entry of the queue that is
-/// searched, unlinked, or that of a slot of the other queue, reserved for the newcomer, which the caller
+/// searched, unlinked, or that of a slot of the other queue, reserved for the newcomer and linked, which the caller
 /// writes there. So nothing but words passes between them.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     // Where storage is asked for more slots, and nowhere else, the table is asked for more buckets: so steps count
     // nothing. A step that finds no slot free comes back, and is taken again.
 
-    /// The step of a receive; the slot reserved is linked if the receive is `exact`.
+    /// The step of a receive.
     #[inline(always)]
     pub(super) fn search_for_receive(
         &mut self,
         pattern: &P,
-        exact: bool,
         meter: &mut impl Meter,
     ) -> u32 {
         let (context, bits) = (pattern.context(), pattern.bits());
-        if !exact {
+        if pattern.care() != BitsOf::<P>::ALL {
             return self.post_wildcard_deep(*pattern, meter);
         }
         let node = self.post_exact_deep(context, bits, meter);
@@ -164,23 +163,23 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.post_any_exact(context, bits, meter)
     }
 
-    /// The step of a message, and whether the slot reserved is linked.
+    /// The step of a message.
     #[inline(always)]
     pub(super) fn search_for_message(
         &mut self,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
-    ) -> (u32, bool) {
+    ) -> u32 {
         let (context, bits) = (envelope.context(), envelope.bits());
         if !deep(&mut self.index).is_plain() {
-            return (self.arrive_deep(*envelope, meter), false);
+            return self.arrive_deep(*envelope, meter);
         }
         let node = self.arrive_plain_deep(context, bits, meter);
         if node != NIL {
-            return (node, true);
+            return node;
         }
         self.make_room_for_message(*envelope);
-        (self.arrive_any_plain(context, bits, meter), true)
+        self.arrive_any_plain(context, bits, meter)
     }
 
     #[cold]
@@ -197,7 +196,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         deep(&mut self.index).serve(&mut self.slabs);
     }
 
-    /// A step of a fully specified receive; the slot reserved is linked.
+    /// A step of a fully specified receive.
     ///
     /// This function has no call but in the place of its return, so it saves no registers.
     #[inline(never)]
@@ -212,26 +211,36 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = deep(&mut self.index).post_quick(&mut self.slabs, key);
+        let index = deep(&mut self.index);
+        let bucket = index.bucket(key);
+        let node = index.post_quick(&mut self.slabs, key, bucket);
         match slot_of(node) {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
             Slot::Unexpected(_) => {
                 meter.visited(Queue::Unexpected, 1);
-                return self.before_removal(node);
+                if self.slabs.unexpected.len() <= index.low() {
+                    return self.before_removal(node);
+                }
             }
-            Slot::None => return self.post_beside(context, bits, meter),
+            Slot::None => return self.post_beside(context, bits, bucket, meter),
         }
         node
     }
 
     #[inline(never)]
-    fn post_beside(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+    fn post_beside(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        bucket: u32,
+        meter: &mut impl Meter,
+    ) -> u32 {
         let key = Key {
             context,
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = deep(&mut self.index).post_beside(&mut self.slabs, key);
+        let node = deep(&mut self.index).post_beside(&mut self.slabs, key, bucket);
         match slot_of(node) {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
             Slot::Unexpected(_) => {
@@ -262,8 +271,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of any other receive; the slot reserved is to be linked by
-    /// [`link_receive_deep`](Self::link_receive_deep).
+    /// A step of any other receive.
     #[inline(never)]
     fn post_wildcard_deep(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
         if self.slabs.posted.is_full() {
@@ -275,18 +283,18 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care,
         } = key_of_receive(&pattern);
         let slot = self.unlink_message_deep(context, bits, care, meter);
-        if slot == NIL {
-            return self.slabs.posted.reserve(NIL).map_or(NIL, posted);
+        if slot != NIL {
+            return unexpected(slot);
         }
-        unexpected(slot)
-    }
-
-    #[inline(never)]
-    pub(super) fn link_receive_deep(&mut self, slot: u32) {
+        let Some(slot) = self.slabs.posted.reserve(NIL) else {
+            return NIL;
+        };
+        self.slabs.posted.set_key(slot, pattern);
         deep(&mut self.index).link_posted(&mut self.slabs, slot);
+        posted(slot)
     }
 
-    /// A step of a message while no wildcards are in use; the slot reserved is linked.
+    /// A step of a message while no wildcards are in use.
     ///
     /// As [`post_exact_deep`](Self::post_exact_deep) it saves no registers.
     #[inline(never)]
@@ -301,14 +309,18 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = deep(&mut self.index).arrive_quick(&mut self.slabs, key);
+        let index = deep(&mut self.index);
+        let bucket = index.bucket(key);
+        let node = index.arrive_quick(&mut self.slabs, key, bucket);
         match slot_of(node) {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
             Slot::Posted(_) => {
                 meter.visited(Queue::Posted, 1);
-                return self.before_removal(node);
+                if self.slabs.posted.len() <= index.low() {
+                    return self.before_removal(node);
+                }
             }
-            Slot::None => return self.arrive_beside(context, bits, meter),
+            Slot::None => return self.arrive_beside(context, bits, bucket, meter),
         }
         node
     }
@@ -318,6 +330,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
+        bucket: u32,
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key {
@@ -325,7 +338,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = deep(&mut self.index).arrive_beside(&mut self.slabs, key);
+        let node = deep(&mut self.index).arrive_beside(&mut self.slabs, key, bucket);
         match slot_of(node) {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
             Slot::Posted(_) => {
@@ -356,32 +369,31 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of a message; the slot reserved is to be linked by
-    /// [`link_message_deep`](Self::link_message_deep).
+    /// A step of a message.
     #[inline(never)]
     fn arrive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
         if self.slabs.unexpected.is_full() {
             self.make_room_for_message(envelope);
         }
         let slot = self.unlink_receive_deep(envelope, meter);
-        if slot == NIL {
-            let home = deep(&mut self.index).home();
-            return self.slabs.unexpected.reserve(home).map_or(NIL, unexpected);
+        if slot != NIL {
+            return posted(slot);
         }
-        posted(slot)
-    }
-
-    #[inline(never)]
-    pub(super) fn link_message_deep(&mut self, slot: u32) {
-        deep(&mut self.index).link_message(&mut self.slabs, slot);
+        let index = deep(&mut self.index);
+        let Some(slot) = self.slabs.unexpected.reserve(index.home()) else {
+            return NIL;
+        };
+        self.slabs.unexpected.set_key(slot, envelope);
+        index.link_message(&mut self.slabs, slot);
+        unexpected(slot)
     }
 
     /// An entry is off all lists and will be removed: returns its node.
     #[inline(always)]
     pub(super) fn before_removal(&mut self, node: u32) -> u32 {
-        let left = self.len() - 1;
-        if left <= deep(&mut self.index).low() {
-            return self.shorten(left, node);
+        let len = self.len();
+        if len <= deep(&mut self.index).low() {
+            return self.shorten(len - 1, node);
         }
         node
     }

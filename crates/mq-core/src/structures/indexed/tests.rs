@@ -1,4 +1,5 @@
 use super::*;
+use crate::envelope::MatchBits;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use crate::{MatchQueues, Source, Visits};
 

@@ -18,31 +18,34 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
+        bucket: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some((bucket, first)) = self.chains.quick_first(self.seed.hash(key)) else {
+        let Some(first) = self.chains.near_first(bucket) else {
             return NIL;
         };
         if first == NIL {
-            let Some(slot) = slabs.posted.reserve(NIL) else {
+            let Some(slot) = slabs.posted.reserve_near(NIL) else {
                 return NIL;
             };
-            self.chains.set_quick_first(bucket, posted(slot));
+            self.chains.set_near_first(bucket, posted(slot));
             return posted(slot);
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
             return NIL;
         };
-        let entry = slabs.unexpected.entry_anywhere(slot);
+        let Some(entry) = slabs.unexpected.near_entry(slot) else {
+            return NIL;
+        };
         if entry.next == NIL
             && entry.key.bits() == key.bits
             && entry.key.context() == key.context
             && self.classes.views() == 0
         {
-            self.chains.set_quick_first(bucket, entry.home);
+            self.chains.set_near_first(bucket, entry.home);
             return first;
         }
         NIL
@@ -55,12 +58,13 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
+        bucket: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let (bucket, first) = self.chains.first(self.seed.hash(key));
+        let first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
             let after = match slot_of(node) {
@@ -102,28 +106,31 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
+        bucket: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some((bucket, first)) = self.chains.quick_first(self.seed.hash(key)) else {
+        let Some(first) = self.chains.near_first(bucket) else {
             return NIL;
         };
         if first == NIL {
-            let Some(slot) = slabs.unexpected.reserve(NIL) else {
+            let Some(slot) = slabs.unexpected.reserve_near(NIL) else {
                 return NIL;
             };
-            self.chains.set_quick_first(bucket, unexpected(slot));
+            self.chains.set_near_first(bucket, unexpected(slot));
             return unexpected(slot);
         }
         let Slot::Posted(slot) = slot_of(first) else {
             return NIL;
         };
         // While the index is plain all posted receives are fully specified.
-        let entry = slabs.posted.entry_anywhere(slot);
+        let Some(entry) = slabs.posted.near_entry(slot) else {
+            return NIL;
+        };
         if entry.next == NIL && entry.key.bits() == key.bits && entry.key.context() == key.context {
-            self.chains.set_quick_first(bucket, entry.home);
+            self.chains.set_near_first(bucket, entry.home);
             return first;
         }
         NIL
@@ -135,12 +142,13 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
+        bucket: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let (bucket, first) = self.chains.first(self.seed.hash(key));
+        let first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
             let after = match slot_of(node) {
