@@ -233,10 +233,11 @@ impl<K: Copy, T> Slab<K, T> {
     /// If the slot is free: a fault of the structure that calls.
     #[inline(always)]
     pub fn remove(&mut self, slot: u32) -> (K, T) {
-        let Some(entry) = self.near.get_mut(slot as usize) else {
+        if (slot as usize) >= self.near.len() {
             aside();
             return self.remove_far(slot);
-        };
+        }
+        let entry = &mut self.near[slot as usize];
         let key = entry.key;
         let payload = entry.payload.take().expect("the slot is in use");
         entry.next = self.free;
@@ -245,15 +246,19 @@ impl<K: Copy, T> Slab<K, T> {
         (key, payload)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn remove_far(&mut self, slot: u32) -> (K, T) {
-        let far = self.far.as_mut().expect("far slots exist");
-        let entry = far.entry_mut(slot);
+        let entry = self.far_entry_mut(slot);
         let key = entry.key;
         let payload = entry.payload.take().expect("the slot is in use");
-        far.release(slot);
-        self.left();
+        self.release_far(slot);
         (key, payload)
+    }
+
+    #[inline(never)]
+    fn release_far(&mut self, slot: u32) {
+        self.far_mut().release(slot);
+        self.left();
     }
 
     /// An entry has left.

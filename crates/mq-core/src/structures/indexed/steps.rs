@@ -16,6 +16,12 @@ pub(super) const fn is_slot(found: u32) -> bool {
     found < SLOTS
 }
 
+/// The head of a list that is no slot, in words that the compiler draws conclusions from.
+#[inline(always)]
+const fn no_slot(head: u32) -> u32 {
+    if head == ELSEWHERE { ELSEWHERE } else { NIL }
+}
+
 /// The searches of a step: each takes what it finds off its list and leaves it in storage, and returns
 /// its slot.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
@@ -30,7 +36,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let head = self.unexpected.first();
         let Some(entry) = messages.near_entry(head) else {
             meter.visited(Queue::Unexpected, 0);
-            return head;
+            return no_slot(head);
         };
         let next = entry.next;
         if matches(pattern, &entry.key) {
@@ -47,13 +53,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             visited += 1;
             if matches(pattern, &entry.key) {
+                meter.visited(Queue::Unexpected, visited);
                 self.unexpected.unlink_from(&mut messages.near(), slot);
-                break;
+                return slot;
             }
             slot = entry.next;
         }
         meter.visited(Queue::Unexpected, visited);
-        slot
+        NIL
     }
 
     /// Searches the short form, likewise.
@@ -67,7 +74,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let head = self.posted.first();
         let Some(entry) = receives.near_entry(head) else {
             meter.visited(Queue::Posted, 0);
-            return head;
+            return no_slot(head);
         };
         let next = entry.next;
         if matches(&entry.key, envelope) {
@@ -84,13 +91,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             visited += 1;
             if matches(&entry.key, envelope) {
+                meter.visited(Queue::Posted, visited);
                 self.posted.unlink_from(&mut receives.near(), slot);
-                break;
+                return slot;
             }
             slot = entry.next;
         }
         meter.visited(Queue::Posted, visited);
-        slot
+        NIL
     }
 
     /// A scan has gone as far as scans go.
