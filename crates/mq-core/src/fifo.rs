@@ -150,6 +150,16 @@ impl Fifo {
         }
     }
 
+    /// Forgets the entries before the one in `slot`, which is on this list; all if it is [`NIL`].
+    pub(crate) fn begin_at(&mut self, links: &mut impl Links, slot: u32) {
+        if slot == NIL {
+            *self = Self::EMPTY;
+        } else {
+            self.head = slot;
+            links.set_prev(slot, NIL);
+        }
+    }
+
     /// [`unlink`](Self::unlink), wherever the links are.
     #[inline(always)]
     pub(crate) fn unlink_from(&mut self, links: &mut impl Links, slot: u32) {

@@ -130,7 +130,12 @@ impl Chains {
     /// Looks for a key.
     #[inline(always)]
     pub(super) fn probe<N: Nodes>(&self, nodes: &N, key: N::Key, hash: u32) -> Probe {
-        let bucket = self.bucket(hash);
+        self.probe_bucket(nodes, key, self.bucket(hash))
+    }
+
+    /// [`probe`](Self::probe) in the bucket of the key.
+    #[inline(always)]
+    pub(super) fn probe_bucket<N: Nodes>(&self, nodes: &N, key: N::Key, bucket: u32) -> Probe {
         let first = self.first(bucket);
         let mut before = NIL;
         let mut node = first;

@@ -91,9 +91,10 @@ impl Heads {
     /// Makes the first `buckets` buckets exist.
     #[inline]
     pub(super) fn reach(&mut self, buckets: u32) {
-        while self.near.len() < buckets.min(NEAR) as usize {
-            self.near.reserve_exact(PAGE as usize);
-            self.near.resize(self.near.len() + PAGE as usize, NIL);
+        let near = buckets.min(NEAR).next_multiple_of(PAGE) as usize;
+        if self.near.len() < near {
+            self.near.reserve_exact(near - self.near.len());
+            self.near.resize(near, NIL);
         }
         let pages = buckets.saturating_sub(NEAR).div_ceil(PAGE) as usize;
         if self.far.len() < pages {

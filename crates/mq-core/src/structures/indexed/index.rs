@@ -1,8 +1,10 @@
 //! The index of the deep form: entries of either queue, found by what they must match exactly.
 
+mod moving;
 mod quick;
 mod search;
 
+use self::moving::Newer;
 use super::SHORT;
 use super::chains::{Chains, Probe};
 use super::classes::Classes;
@@ -12,7 +14,7 @@ use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
 use crate::pattern::Pattern;
-use crate::slab::{Entry, NIL};
+use crate::slab::NIL;
 
 /// The mark of a receive that is on the list of those without a class. No node has this number.
 const UNINDEXED: u32 = NIL - 1;
@@ -28,14 +30,16 @@ pub(super) struct Index<B> {
     classes: Classes<B>,
     /// Receives whose mask found no class, by slot.
     unindexed: Fifo,
+    /// What is not indexed yet, of queues that were long when they became deep.
+    newer: Newer,
     /// Where the last search of a step for an exact key has ended, if it found nothing.
     place: Probe,
     /// Removals that have left few entries.
     few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// Posted receives other than fully specified ones, and views: 0 if a step has nothing to look at but
-    /// the table.
+    /// Posted receives other than fully specified ones, views, and lists of what is not indexed yet: 0 if a step has
+    /// nothing to look at but the table.
     special: u32,
 }
 
@@ -46,6 +50,7 @@ impl<B: MatchBits> Index<B> {
             seed: Seed::new(seed),
             classes: Classes::default(),
             unindexed: Fifo::EMPTY,
+            newer: Newer::NONE,
             place: Probe::NOWHERE,
             few: 0,
             low: SHORT + 1,
@@ -53,11 +58,13 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// After a change to the classes or the unindexed receives.
+    /// After a change to the classes, the unindexed receives or what is not indexed yet.
     #[inline(always)]
     fn count_special(&mut self) {
-        self.special =
-            self.classes.posted() + self.classes.views() + u32::from(!self.unindexed.is_empty());
+        self.special = self.classes.posted()
+            + self.classes.views()
+            + u32::from(!self.unindexed.is_empty())
+            + u32::from(!self.newer.is_empty());
     }
 
     /// Whether receives other than fully specified ones are posted.
@@ -122,54 +129,6 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
     }
 
-    /// Indexes the entries of two lists, in an index that has none.
-    pub(super) fn take_over<P, R, M>(
-        &mut self,
-        slabs: &mut Slabs<P, R, M>,
-        receives: Fifo,
-        messages: Fifo,
-    ) where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        self.chains
-            .prepare(slabs.posted.len() + slabs.unexpected.len());
-        self.set_low();
-        let mut slot = receives.first();
-        while slot != NIL {
-            let entry = slabs.posted.entry_anywhere_mut(slot);
-            let next = core::mem::replace(&mut entry.next, NIL);
-            let key = key_of_receive(&entry.key);
-            if key.care != B::ALL || !self.put_alone(entry, key, posted(slot)) {
-                self.link_posted(slabs, slot);
-            }
-            slot = next;
-        }
-        let mut slot = messages.first();
-        while slot != NIL {
-            let entry = slabs.unexpected.entry_anywhere_mut(slot);
-            let next = core::mem::replace(&mut entry.next, NIL);
-            let key = key_of_message(&entry.key, B::ALL);
-            if !self.put_alone(entry, key, unexpected(slot)) {
-                self.link_unexpected(slabs, slot);
-            }
-            slot = next;
-        }
-    }
-
-    /// Puts an entry without a next one into its bucket, if that is empty: nearly always so when the table is filled.
-    #[inline(always)]
-    fn put_alone<K, T>(&mut self, entry: &mut Entry<K, T>, key: Key<B>, node: u32) -> bool {
-        let bucket = self.bucket(key);
-        let Some(NIL) = self.chains.near_first(bucket) else {
-            return false;
-        };
-        entry.prev = NIL;
-        entry.home = NIL;
-        self.chains.set_near_first(bucket, node);
-        true
-    }
-
     /// Removes buckets that are too many for the entries left.
     pub(super) fn shrink<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
     where
@@ -194,9 +153,11 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.place;
-        let nodes = &mut self.nodes(slabs);
-        self.chains.link_new(nodes, place, unexpected(slot));
+        if !self.queue_newer_message(slabs, slot) {
+            let place = self.place;
+            let nodes = &mut self.nodes(slabs);
+            self.chains.link_new(nodes, place, unexpected(slot));
+        }
         if self.classes.views() > 0 {
             self.classes.link(&slabs.unexpected, slot, self.seed);
             self.count_special();
@@ -205,6 +166,17 @@ impl<B: MatchBits> Index<B> {
 
     /// Links the newest posted receive of any kind, whatever its links say.
     pub(super) fn link_posted<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if !self.queue_newer_receive(slabs, slot) {
+            self.index_receive(slabs, slot);
+        }
+    }
+
+    /// Indexes a posted receive that is newer than those indexed.
+    fn index_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
@@ -234,11 +206,13 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        self.serve(slabs);
-        let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
-        let probe = self.probe(slabs, key);
-        let nodes = &mut self.nodes(slabs);
-        self.chains.link(nodes, probe, unexpected(slot));
+        if !self.queue_newer_message(slabs, slot) {
+            self.serve(slabs);
+            let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+            let probe = self.probe(slabs, key);
+            let nodes = &mut self.nodes(slabs);
+            self.chains.link(nodes, probe, unexpected(slot));
+        }
         if self.classes.views() > 0 {
             self.classes.link(&slabs.unexpected, slot, self.seed);
             self.count_special();
@@ -251,6 +225,9 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        if self.unlink_newer_receive(slabs, slot) {
+            return;
+        }
         if slabs.posted.home(slot) == UNINDEXED {
             self.unindexed.unlink(&mut slabs.posted, slot);
             return self.count_special();
@@ -274,6 +251,9 @@ impl<B: MatchBits> Index<B> {
         if self.classes.views() > 0 {
             self.classes.unlink(&slabs.unexpected, slot, self.seed);
         }
+        if self.unlink_newer_message(slabs, slot) {
+            return;
+        }
         let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
         let nodes = &mut self.nodes(slabs);
         self.chains
@@ -291,6 +271,7 @@ impl<B: MatchBits> Index<B> {
     pub(super) fn rest(&mut self) {
         self.classes.rest();
         self.unindexed = Fifo::EMPTY;
+        self.newer = Newer::NONE;
         self.special = 0;
         self.few = 0;
         self.chains.rest();

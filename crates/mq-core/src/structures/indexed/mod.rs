@@ -103,7 +103,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn deepen(&mut self) {
         let seed = self.hash_seed;
         let index = self.index.get_or_insert_with(|| Box::new(Index::new(seed)));
-        index.take_over(&mut self.slabs, self.posted, self.unexpected);
+        let most = u32::from(self.short_limit);
+        index.take_over(&mut self.slabs, self.posted, self.unexpected, most);
         self.posted = Fifo::ELSEWHERE;
         self.unexpected = Fifo::ELSEWHERE;
     }

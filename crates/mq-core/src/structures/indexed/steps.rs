@@ -154,21 +154,27 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// The step of a receive.
     #[inline(always)]
-    pub(super) fn search_for_receive(
-        &mut self,
-        pattern: &P,
-        meter: &mut impl Meter,
-    ) -> u32 {
+    pub(super) fn search_for_receive(&mut self, pattern: &P, meter: &mut impl Meter) -> u32 {
         let (context, bits) = (pattern.context(), pattern.bits());
         if pattern.care() != BitsOf::<P>::ALL {
-            return self.post_wildcard_deep(*pattern, meter);
+            return self.post_any_deep(*pattern, meter);
         }
         let node = self.post_exact_deep(context, bits, meter);
         if node != NIL {
             return node;
         }
-        self.make_room_for_receive(*pattern);
-        self.post_any_exact(context, bits, meter)
+        self.post_rarely(*pattern, meter)
+    }
+
+    /// The step of a fully specified receive for which no slot is free, or while entries are being indexed.
+    #[cold]
+    #[inline(never)]
+    fn post_rarely(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+        if deep(&mut self.index).is_moving() {
+            return self.post_any_deep(pattern, meter);
+        }
+        self.make_room_for_receive(pattern);
+        self.post_any_exact(pattern.context(), pattern.bits(), meter)
     }
 
     /// The step of a message.
@@ -186,8 +192,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if node != NIL {
             return node;
         }
-        self.make_room_for_message(*envelope);
-        self.arrive_any_plain(context, bits, meter)
+        self.arrive_rarely(*envelope, meter)
+    }
+
+    /// The step of a message for which no slot is free.
+    #[cold]
+    #[inline(never)]
+    fn arrive_rarely(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        self.make_room_for_message(envelope);
+        self.arrive_any_plain(envelope.context(), envelope.bits(), meter)
     }
 
     #[cold]
@@ -204,7 +217,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         deep(&mut self.index).serve(&mut self.slabs);
     }
 
-    /// A step of a fully specified receive.
+    /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are indexed.
     ///
     /// This function has no call but in the place of its return, so it saves no registers.
     #[inline(never)]
@@ -220,6 +233,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care: BitsOf::<P>::ALL,
         };
         let index = deep(&mut self.index);
+        if index.is_moving() {
+            return NIL;
+        }
         let bucket = index.bucket(key);
         let node = index.post_quick(&mut self.slabs, key, bucket);
         match slot_of(node) {
@@ -279,9 +295,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of any other receive.
+    /// A step of any receive, in any state of the index.
     #[inline(never)]
-    fn post_wildcard_deep(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+    fn post_any_deep(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
         if self.slabs.posted.is_full() {
             self.make_room_for_receive(pattern);
         }
@@ -377,7 +393,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of a message.
+    /// A step of a message, in any state of the index.
     #[inline(never)]
     fn arrive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
         if self.slabs.unexpected.is_full() {

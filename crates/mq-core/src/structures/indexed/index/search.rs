@@ -27,11 +27,13 @@ impl<B: MatchBits> Index<B> {
         if key.care != B::ALL {
             return self.unlink_message_for_wildcard(slabs, key, meter);
         }
+        self.move_on(slabs);
         let probe = self.probe(slabs, key);
         let Slot::Unexpected(slot) = slot_of(probe.node) else {
-            meter.visited(Queue::Unexpected, 0);
-            self.place = probe;
-            return NIL;
+            let found = self.find_newer_message(slabs, key, meter);
+            let Some(slot) = found else { return NIL };
+            self.unlink_unexpected(slabs, slot);
+            return slot;
         };
         meter.visited(Queue::Unexpected, 1);
         if self.classes.views() > 0 {
@@ -72,14 +74,13 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        self.move_on(slabs);
         let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
         if self.has_wildcards() {
             return self.unlink_earliest(slabs, envelope, probe, meter);
         }
         let Slot::Posted(slot) = slot_of(probe.node) else {
-            meter.visited(Queue::Posted, 0);
-            self.place = probe;
-            return NIL;
+            return self.unlink_newer(slabs, envelope, probe, meter);
         };
         meter.visited(Queue::Posted, 1);
         let nodes = &mut self.nodes(slabs);
@@ -100,8 +101,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let Some(slot) = self.earliest_posted(slabs, envelope, exact, meter) else {
-            self.place = exact;
-            return NIL;
+            return self.unlink_newer(slabs, envelope, exact, meter);
         };
         if posted(slot) == exact.node {
             let nodes = &mut self.nodes(slabs);
@@ -109,6 +109,26 @@ impl<B: MatchBits> Index<B> {
         } else {
             self.unlink_posted(slabs, slot);
         }
+        slot
+    }
+
+    /// No receive that is indexed takes the message; `exact` is where it would be queued.
+    fn unlink_newer<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        exact: Probe,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some(slot) = self.find_newer_receive(slabs, envelope, meter) else {
+            self.place = exact;
+            return NIL;
+        };
+        self.unlink_posted(slabs, slot);
         slot
     }
 
@@ -144,7 +164,7 @@ impl<B: MatchBits> Index<B> {
 
     /// The earliest posted receive that matches a message.
     pub(in super::super) fn find_posted<P, R, M>(
-        &self,
+        &mut self,
         slabs: &mut Slabs<P, R, M>,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
@@ -153,8 +173,10 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        self.move_on(slabs);
         let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
-        self.earliest_posted(slabs, envelope, probe, meter)
+        let indexed = self.earliest_posted(slabs, envelope, probe, meter);
+        indexed.or_else(|| self.find_newer_receive(slabs, envelope, meter))
     }
 
     /// The earliest unexpected message that a receive with this key matches.
@@ -168,10 +190,11 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        self.move_on(slabs);
         let found = if key.care == B::ALL {
             match slot_of(self.probe(slabs, key).node) {
                 Slot::Unexpected(slot) => Some(slot),
-                _ => None,
+                _ => return self.find_newer_message(slabs, key, meter),
             }
         } else if slabs.unexpected.is_empty() {
             None
