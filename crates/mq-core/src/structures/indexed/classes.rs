@@ -60,11 +60,12 @@ impl<B: MatchBits> Classes<B> {
         self.views
     }
 
-    /// The masks of the classes that have posted receives.
-    #[inline]
-    pub(super) fn masks_posted(&self) -> impl Iterator<Item = B> {
-        let classes = self.classes.iter();
-        classes.filter(|class| class.posted > 0).map(|c| c.care)
+    /// The classes that have posted receives: number and mask of each.
+    #[inline(always)]
+    pub(super) fn masks_in_use(&self) -> impl Iterator<Item = (usize, B)> {
+        let classes = self.classes.iter().enumerate();
+        let in_use = classes.filter(|(_, class)| class.posted > 0);
+        in_use.map(|(i, class)| (i, class.care))
     }
 
     /// The class of a mask, made if there is room.
@@ -104,6 +105,13 @@ impl<B: MatchBits> Classes<B> {
         class.posted += 1;
         self.posted += 1;
         true
+    }
+
+    /// A receive of the class with a number from [`masks_in_use`](Self::masks_in_use) has left the queue.
+    #[inline(always)]
+    pub(super) fn remove_posted_of(&mut self, class: usize) {
+        self.classes[class].posted -= 1;
+        self.posted -= 1;
     }
 
     /// A receive of a class has left the queue.

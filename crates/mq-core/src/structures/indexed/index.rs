@@ -67,12 +67,6 @@ impl<B: MatchBits> Index<B> {
             + u32::from(!self.newer.is_empty());
     }
 
-    /// Whether receives other than fully specified ones are posted.
-    #[inline(always)]
-    fn has_wildcards(&self) -> bool {
-        self.classes.posted() > 0 || !self.unindexed.is_empty()
-    }
-
     #[inline(always)]
     fn probe<P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
     where

@@ -3,7 +3,7 @@
 use super::super::super::best::Best;
 use super::super::chains::Probe;
 use super::super::hash::Key;
-use super::super::nodes::{Slot, key_of_message, posted, slot_of};
+use super::super::nodes::{Slot, key_of_message, slot_of};
 use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -76,7 +76,10 @@ impl<B: MatchBits> Index<B> {
     {
         self.move_on(slabs);
         let probe = self.probe(slabs, key_of_message(envelope, B::ALL));
-        if self.has_wildcards() {
+        if !self.unindexed.is_empty() {
+            return self.unlink_earliest_of_all(slabs, envelope, probe, meter);
+        }
+        if self.classes.posted() > 0 {
             return self.unlink_earliest(slabs, envelope, probe, meter);
         }
         let Slot::Posted(slot) = slot_of(probe.node) else {
@@ -88,8 +91,58 @@ impl<B: MatchBits> Index<B> {
         slot
     }
 
-    #[inline(never)]
+    /// Takes the earliest of an exact candidate and the candidates of all wildcard classes in use.
+    #[inline(always)]
     fn unlink_earliest<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        envelope: &P::Envelope,
+        exact: Probe,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let mut best = exact;
+        let mut earliest = u64::MAX;
+        let mut class = None;
+        let mut visited = 0;
+        if let Slot::Posted(slot) = slot_of(exact.node) {
+            visited = 1;
+            earliest = slabs.posted.entry_anywhere(slot).sequence;
+        } else {
+            best.node = NIL;
+        }
+        for (i, care) in self.classes.masks_in_use() {
+            let probe = self.probe(slabs, key_of_message(envelope, care));
+            if let Slot::Posted(slot) = slot_of(probe.node) {
+                visited += 1;
+                let sequence = slabs.posted.entry_anywhere(slot).sequence;
+                if sequence < earliest {
+                    earliest = sequence;
+                    best = probe;
+                    class = Some(i);
+                }
+            }
+        }
+        meter.visited(Queue::Posted, visited);
+        let Slot::Posted(slot) = slot_of(best.node) else {
+            return self.unlink_newer(slabs, envelope, exact, meter);
+        };
+        let nodes = &mut self.nodes(slabs);
+        self.chains.unlink_first(nodes, best);
+        if let Some(class) = class {
+            self.classes.remove_posted_of(class);
+            self.count_special();
+        }
+        slot
+    }
+
+    /// [`unlink_earliest`](Self::unlink_earliest) where receives without a class are queued.
+    #[cold]
+    #[inline(never)]
+    fn unlink_earliest_of_all<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         envelope: &P::Envelope,
@@ -103,12 +156,7 @@ impl<B: MatchBits> Index<B> {
         let Some(slot) = self.earliest_posted(slabs, envelope, exact, meter) else {
             return self.unlink_newer(slabs, envelope, exact, meter);
         };
-        if posted(slot) == exact.node {
-            let nodes = &mut self.nodes(slabs);
-            self.chains.unlink_first(nodes, exact);
-        } else {
-            self.unlink_posted(slabs, slot);
-        }
+        self.unlink_posted(slabs, slot);
         slot
     }
 
@@ -149,7 +197,7 @@ impl<B: MatchBits> Index<B> {
         if let Slot::Posted(slot) = slot_of(exact.node) {
             best.consider(slot, &slabs.posted);
         }
-        for care in self.classes.masks_posted() {
+        for (_, care) in self.classes.masks_in_use() {
             let probe = self.probe(slabs, key_of_message(envelope, care));
             if let Slot::Posted(slot) = slot_of(probe.node) {
                 best.consider(slot, &slabs.posted);
