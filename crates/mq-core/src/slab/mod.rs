@@ -214,6 +214,7 @@ impl<K: Copy, T> Slab<K, T> {
     }
 
     /// Writes the key of a slot that was reserved, for who looks at keys before it is filled.
+    #[inline]
     pub(crate) fn set_key(&mut self, slot: u32, key: K) {
         self.entry_mut(slot).key = key;
     }
@@ -233,11 +234,10 @@ impl<K: Copy, T> Slab<K, T> {
     /// If the slot is free: a fault of the structure that calls.
     #[inline(always)]
     pub fn remove(&mut self, slot: u32) -> (K, T) {
-        if (slot as usize) >= self.near.len() {
+        let Some(entry) = self.near.get_mut(slot as usize) else {
             aside();
             return self.remove_far(slot);
-        }
-        let entry = &mut self.near[slot as usize];
+        };
         let key = entry.key;
         let payload = entry.payload.take().expect("the slot is in use");
         entry.next = self.free;
@@ -246,19 +246,15 @@ impl<K: Copy, T> Slab<K, T> {
         (key, payload)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn remove_far(&mut self, slot: u32) -> (K, T) {
-        let entry = self.far_entry_mut(slot);
+        let far = self.far.as_mut().expect("far slots exist");
+        let entry = far.entry_mut(slot);
         let key = entry.key;
         let payload = entry.payload.take().expect("the slot is in use");
-        self.release_far(slot);
-        (key, payload)
-    }
-
-    #[inline(never)]
-    fn release_far(&mut self, slot: u32) {
-        self.far_mut().release(slot);
+        far.release(slot);
         self.left();
+        (key, payload)
     }
 
     /// An entry has left.

@@ -1,20 +1,21 @@
-//! `indexed`: the default. Short queues are scanned, long ones are found by hash.
+//! `indexed`: the default. What is near the head of a queue is found by a scan, the rest by hash.
 //!
 //! **Short form.** Two lists, as in `list` but for one context: nothing beats it while a search
-//! ends within a few entries, and in applications nearly every search does.
+//! ends within a few entries, and in applications nearly every search does. How long a queue is does not matter, if it is
+//! taken in order.
 //!
-//! **Deep form.** When a search has visited more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), or a queue holds more than
-//! [`Tuning::short_limit`](crate::Tuning::short_limit), both queues are indexed by key: one table in
+//! **Deep form.** When a search would visit more entries than
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), or the queues hold more than
+//! [`Tuning::short_limit`](crate::Tuning::short_limit), both are indexed by key: one table in
 //! which an entry of either kind is found by what it must match exactly. A receive that is posted and
 //! a message that is unexpected never have the same key, or they would have matched; so one probe
 //! searches one queue and finds the place of insertion in the other. Wildcard receives are indexed by
 //! the bits they care about, one class for each mask in use; candidates of several classes are merged
 //! by sequence number. When the queues are short again, the short form returns.
 //!
-//! Search: at most the limit, or one probe for each class of wildcards in use. Changing the form
-//! moves at most a short queue, and looks at up to 4,096 slots of each when it becomes short with a few
-//! entries left, which as many removals have paid for; the table and the storage grow and shrink piece by
+//! Search: at most the limit, or one probe for each class of wildcards in use. Becoming deep
+//! moves at most 2,048 entries in one operation, or 1,024 and a look at the others; becoming short with a few entries left
+//! takes a look at up to 4,096 slots of each queue, which as many removals have paid for; the table and the storage grow and shrink piece by
 //! piece. What takes as long as the queue are the first searches by a class of wildcards while many messages wait:
 //! four look at all of them, the fifth indexes them.
 //!
