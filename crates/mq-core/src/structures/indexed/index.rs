@@ -179,8 +179,7 @@ impl<B: MatchBits> Index<B> {
         if key.care != B::ALL {
             let indexed = self.classes.add_posted(key.care);
             if !indexed {
-                slabs.posted.set_home(slot, UNINDEXED);
-                self.unindexed.push_back(&mut slabs.posted, slot);
+                self.leave_unindexed(slabs, slot);
             }
             self.count_special();
             if !indexed {
@@ -192,6 +191,12 @@ impl<B: MatchBits> Index<B> {
         let probe = self.probe(slabs, key);
         let nodes = &mut self.nodes(slabs);
         self.chains.link(nodes, probe, posted(slot));
+    }
+
+    /// Puts a posted receive on the list of those without a class.
+    fn leave_unindexed<P: Pattern, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32) {
+        slabs.posted.set_home(slot, UNINDEXED);
+        self.unindexed.push_back(&mut slabs.posted, slot);
     }
 
     /// Links the newest unexpected message, whatever its links say.

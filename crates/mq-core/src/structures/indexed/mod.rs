@@ -14,7 +14,7 @@
 //! by sequence number. When the queues are short again, the short form returns.
 //!
 //! Search: at most the limit, or one probe for each class of wildcards in use. Becoming deep
-//! moves at most 2,048 entries in one operation, or 1,024 and a look at the others; becoming short with a few entries left
+//! moves at most 1,536 entries in one operation, or 1,024 and a look at the others; becoming short with a few entries left
 //! takes a look at up to 4,096 slots of each queue, which as many removals have paid for; the table and the storage grow and shrink piece by
 //! piece. What takes as long as the queue are the first searches by a class of wildcards while many messages wait:
 //! four look at all of them, the fifth indexes them.

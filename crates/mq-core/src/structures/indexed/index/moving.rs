@@ -43,7 +43,7 @@ fn is_on<K: Copy, T>(list: Fifo, slab: &Slab<K, T>, slot: u32) -> bool {
 impl<B: MatchBits> Index<B> {
     /// Indexes the entries of two lists, which are `most` at most, or begins to; in an index that has none.
     ///
-    /// Of 4,096 an operation moves 1,024, and may have to look at all the others: some 15 microseconds, as for moving 2,048.
+    /// Of 4,096 an operation moves 1,024, and may have to look at all the others: some 14 microseconds, as for moving 1,536.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
@@ -62,7 +62,7 @@ impl<B: MatchBits> Index<B> {
             messages,
             pace: (most / 4).max(1),
         };
-        if entries <= most / 2 {
+        if entries <= most * 3 / 8 {
             self.move_some(slabs, entries);
         }
         self.count_special();
@@ -96,12 +96,12 @@ impl<B: MatchBits> Index<B> {
         let mut left = most;
         let mut slot = self.newer.receives.first();
         while slot != NIL && left > 0 {
-            left -= 1;
             let entry = slabs.posted.entry_anywhere_mut(slot);
             let next = entry.next;
             let key = key_of_receive(&entry.key);
-            if key.care != B::ALL {
-                self.index_receive(slabs, slot);
+            left -= 1;
+            if key.care != B::ALL && !self.classes.add_posted(key.care) {
+                self.leave_unindexed(slabs, slot);
             } else if let Err(bucket) = self.put_alone(entry, key, posted(slot)) {
                 self.put_beside(slabs, key, bucket, posted(slot));
             }
