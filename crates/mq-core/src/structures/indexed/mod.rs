@@ -31,6 +31,7 @@ mod heads;
 mod index;
 mod nodes;
 mod paged;
+mod scans;
 mod steps;
 mod view;
 
@@ -44,7 +45,7 @@ use crate::fifo::{ELSEWHERE, Fifo};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue};
-use crate::pattern::{BitsOf, Pattern, matches};
+use crate::pattern::{BitsOf, Pattern};
 use crate::queues::{Arrive, Post, Scope};
 use crate::slab::NEAR;
 
@@ -78,24 +79,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Whether the queues are indexed at the moment.
     pub const fn is_deep(&self) -> bool {
         self.posted.first() == ELSEWHERE
-    }
-
-    /// The receive that takes a message, and the entries visited; [`ELSEWHERE`] if the scan would be long.
-    #[inline(always)]
-    fn scan_posted(&self, envelope: &P::Envelope) -> (u32, u32) {
-        let posted = self.slabs.posted.near_keys();
-        let limit = u32::from(self.scan_limit);
-        self.posted
-            .find_within(&posted, limit, |p| matches(p, envelope))
-    }
-
-    /// The message that a receive takes, likewise.
-    #[inline(always)]
-    fn scan_unexpected(&self, pattern: &P) -> (u32, u32) {
-        let unexpected = self.slabs.unexpected.near_keys();
-        let limit = u32::from(self.scan_limit);
-        self.unexpected
-            .find_within(&unexpected, limit, |e| matches(pattern, e))
     }
 
     /// Indexes all entries, in order.
