@@ -127,7 +127,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are indexed.
     ///
-    /// This function has no call but in the place of its return, so it saves no registers.
+    /// This function has no call but in the place of its return, so it saves hardly a register. What is not near is left to the next one, which is given the bucket.
     #[inline(never)]
     fn post_exact_deep(
         &mut self,
@@ -228,7 +228,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// A step of a message while no wildcards are in use.
     ///
-    /// As [`post_exact_deep`](Self::post_exact_deep) it saves no registers.
+    /// As [`post_exact_deep`](Self::post_exact_deep) it saves hardly a register.
     #[inline(never)]
     fn arrive_plain_deep(
         &mut self,

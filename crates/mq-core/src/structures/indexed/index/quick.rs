@@ -11,8 +11,8 @@ use crate::pattern::Pattern;
 use crate::slab::NIL;
 
 impl<B: MatchBits> Index<B> {
-    /// [`post_exact`](Self::post_exact) if little is to be done: where the chain is empty or begins with the only
-    /// message of the key. Otherwise [`NIL`], and nothing has changed.
+    /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slot are near, and the chain is
+    /// empty or begins with the only message of the key. Otherwise [`NIL`], and nothing has changed.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,
