@@ -4,10 +4,11 @@
 //!
 //! | where it is | who may touch it | until |
 //! | --- | --- | --- |
-//! | owner's pool | owner | it is pushed on a receiver's queue |
+//! | owner's pool | owner | it is pushed on a receiver's queue, or named |
 //! | receiver's queue | nobody | the receiver takes the chain |
 //! | receiver | receiver | it is pushed on the owner's returns |
 //! | owner's returns | nobody | the owner takes the chain |
+//! | named in a slot of a fastbox | receiver, once that shows it | the receiver counts the slot as taken |
 //!
 //! A cell that was in a queue or with a receiver when that receiver died goes back to the owner, who
 //! knows where each of its cells went.

@@ -124,7 +124,7 @@ pub const CLASSES: usize = 65;
 pub struct Counters {
     /// Messages that went through the queue.
     pub by_queue: u64,
-    /// Cells that they filled.
+    /// Cells that messages filled, through the queue or named in a fastbox.
     pub cells_sent: u64,
     /// Messages of each size class.
     pub by_size: [u64; CLASSES],

@@ -7,6 +7,10 @@
 //! a line of its own, which the sender reads only when it has filled the ring. One line moves for a message of up to
 //! [`LINE_PAYLOAD`] bytes.
 //!
+//! A message that is longer than a few slots, but not than a cell, is in a cell, which its one slot names: it is seen as soon
+//! as a short one, and the cell is its owner's again when the receiver's count has passed the slot. The queue would cost
+//! two exchanges more on lines that both write.
+//!
 //! The slots after a message's first keep the number that they had: one that is over, for which nobody waits. So no
 //! bytes of a message are ever taken for a number.
 //!
@@ -19,8 +23,11 @@
 )]
 
 use core::fmt;
+use std::collections::VecDeque;
 
+use crate::cell::CELL_PAYLOAD;
 use crate::copy::copy;
+use crate::index::CellId;
 use crate::part::Found;
 use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
@@ -40,7 +47,7 @@ const FURTHER_PAYLOAD: usize = FIRST_PAYLOAD + size_of::<[u64; 2]>();
 /// The most slots of a message: of a kilobyte, the queue is as quick.
 const MOST_SLOTS: u32 = if cfg!(loom) { 2 } else { 5 };
 
-/// The most bytes of a message in a box.
+/// The most bytes of a message in a box. One of more bytes is in a cell, which its slot names.
 pub const BOX_PAYLOAD: usize = FIRST_PAYLOAD + (MOST_SLOTS as usize - 1) * FURTHER_PAYLOAD;
 
 /// Slots that a message of so many bytes takes; no more than a box has.
@@ -97,6 +104,9 @@ struct SlotBody {
 
 /// Bytes of a message's header, with which its first slot begins.
 const HEADER: usize = size_of::<[u64; 2]>();
+
+/// The word of a body that names a cell.
+const NAME: usize = HEADER / size_of::<u64>();
 
 /// A pair of lines of a box. Processors fetch the other line of a pair as well: with a message in each, the receiver
 /// takes the next line from the sender before anything is in it, and a message took 83 ns in place of 71.
@@ -181,6 +191,16 @@ pub(crate) struct Outlet {
     /// Slots that are known to be empty.
     room: u32,
     next: u32,
+    /// Cells that slots name which are not known to be taken, in the order of the slots.
+    named: VecDeque<Named>,
+}
+
+/// A cell that a slot names.
+#[derive(Debug)]
+struct Named {
+    cell: CellId,
+    /// Slots sent, with that one.
+    sent: u64,
 }
 
 /// The receiver's side of a box, in its own memory.
@@ -201,6 +221,7 @@ impl Outlet {
             sent: 0,
             room: SLOTS,
             next: 0,
+            named: VecDeque::new(),
         }
     }
 
@@ -256,6 +277,49 @@ impl Outlet {
         }
     }
 
+    /// As [`fill`](Self::fill), for a message that is in the cell of this number among those of the sender.
+    #[inline]
+    pub(crate) fn fill_with_name(&self, header: [u64; 2], number: u32) {
+        debug_assert!(self.room > 0);
+        self.slot(self.next).body.with_mut(|body| {
+            let body = body.cast::<u64>();
+            // SAFETY: as in `fill`; header and number are three words.
+            unsafe {
+                body.cast::<[u64; 2]>().write(header);
+                body.add(NAME).write(u64::from(number));
+            }
+        });
+    }
+
+    /// A message was published that is in this cell.
+    #[inline]
+    pub(crate) fn named(&mut self, cell: CellId) {
+        self.filled(0);
+        let sent = self.sent;
+        self.named.push_back(Named { cell, sent });
+    }
+
+    /// A cell that the receiver is done with, if there is one.
+    #[inline]
+    pub(crate) fn take_back(&mut self) -> Option<CellId> {
+        if !self.has_cell() {
+            return None;
+        }
+        self.named.pop_front().map(|named| named.cell)
+    }
+
+    /// Whether the receiver is done with a cell.
+    #[inline]
+    pub(crate) fn has_cell(&self) -> bool {
+        let Some(first) = self.named.front() else {
+            return false;
+        };
+        // CREDIT (acquire): the receiver is done with the cells that are named in the slots it counts.
+        let taken = self.fastbox.taken.0.load(Ordering::Acquire);
+        // A count that no receiver writes is either small enough or frees nothing.
+        self.sent.wrapping_sub(taken) <= self.sent - first.sent
+    }
+
     /// Shows the receiver the message that was [written](Self::fill), of so many bytes.
     #[inline(always)]
     pub(crate) fn publish(&self, sequence: u64, len: usize) {
@@ -293,10 +357,10 @@ impl Inlet {
     #[inline(always)]
     pub(crate) fn holds(&self, sequence: u64) -> Option<u32> {
         let stamp = self.slot.stamp();
-        // A length that no sender writes is cut to what a box takes.
+        // A length that no sender writes is cut to what a cell takes.
         stamp
             .is(sequence)
-            .then(|| stamp.len().min(BOX_PAYLOAD) as u32)
+            .then(|| stamp.len().min(CELL_PAYLOAD) as u32)
     }
 
     /// The header of a message that has come and was not given back.
@@ -309,7 +373,16 @@ impl Inlet {
             .with(|body| unsafe { body.cast::<[u64; 2]>().read() })
     }
 
-    /// Copies the first bytes of such a message out; it has as many.
+    /// The number of the cell that such a message is in, if it is longer than [`BOX_PAYLOAD`].
+    #[inline]
+    pub(crate) fn name(&self) -> u64 {
+        // SAFETY: as in `header`.
+        self.slot
+            .body
+            .with(|body| unsafe { body.cast::<u64>().add(NAME).read() })
+    }
+
+    /// Copies the first bytes of such a message out; it has as many, and is in slots.
     #[inline(always)]
     pub(crate) fn copy_to(&self, into: &mut [u8]) {
         let here = into.len().min(FIRST_PAYLOAD);

@@ -27,28 +27,20 @@ impl Pool {
         }
     }
 
-    /// A free cell, from those at hand, those that came back, or new ones.
-    ///
-    /// # Errors
-    /// [`ShmError::NoMemory`] if there is no cell at all; a pool that has some makes do with them.
+    /// Whether there are few cells at hand.
     #[inline]
-    pub(crate) fn take<M: Memory>(
-        &mut self,
-        memory: &M,
-        to: Process,
-        tuning: &Tuning,
-        counters: &mut Counters,
-    ) -> Result<Option<CellId>, ShmError> {
-        if self.free.len() <= tuning.low_water as usize {
-            self.refill(memory, tuning, counters)?;
-        }
-        let cell = self.free.pop();
-        if let Some(cell) = cell {
-            let number = self.number(memory, cell);
-            self.out[number] = Some(to);
-            self.out_to[to.index()] += 1;
-        }
-        Ok(cell)
+    pub(crate) fn is_low(&self, tuning: &Tuning) -> bool {
+        self.free.len() <= tuning.low_water as usize
+    }
+
+    /// A cell of those at hand, for a message to a process.
+    #[inline]
+    pub(crate) fn take<M: Memory>(&mut self, memory: &M, to: Process) -> Option<CellId> {
+        let cell = self.free.pop()?;
+        let number = self.number(memory, cell);
+        self.out[number] = Some(to);
+        self.out_to[to.index()] += 1;
+        Some(cell)
     }
 
     /// Cells that are on their way to `process` or with it.
@@ -115,17 +107,17 @@ impl Pool {
         Ok(reclaimed)
     }
 
+    /// New cells, if there is memory for more.
+    ///
+    /// # Errors
+    /// [`ShmError::NoMemory`] if there is no cell at all; a pool that has some makes do with them.
     #[cold]
-    fn refill<M: Memory>(
+    pub(crate) fn grow<M: Memory>(
         &mut self,
         memory: &M,
         tuning: &Tuning,
         counters: &mut Counters,
     ) -> Result<(), ShmError> {
-        self.collect(memory)?;
-        if self.free.len() > tuning.low_water as usize {
-            return Ok(());
-        }
         let geometry = *memory.geometry();
         let made = self.out.len() as u32;
         let more = tuning.grow.min(geometry.cells() - made);
@@ -150,7 +142,8 @@ impl Pool {
         Ok(())
     }
 
-    fn came_back<M: Memory>(&mut self, memory: &M, cell: CellId) {
+    /// A cell is not out any more.
+    pub(crate) fn came_back<M: Memory>(&mut self, memory: &M, cell: CellId) {
         let number = self.number(memory, cell);
         if let Some(to) = self.out.get_mut(number).and_then(Option::take) {
             self.out_to[to.index()] -= 1;

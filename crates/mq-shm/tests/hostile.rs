@@ -50,7 +50,7 @@ fn a_segment_of_another_version_or_length_is_refused() {
     short.write_all(&head).unwrap();
     let error = opened(&short).unwrap_err().to_string();
     assert!(
-        error.starts_with("the file has layout version 4, this program has 3"),
+        error.starts_with("the file has layout version 5, this program has 4"),
         "{error}"
     );
 }

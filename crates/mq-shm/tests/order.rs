@@ -5,7 +5,8 @@ use mq_shm::fastbox::BOX_PAYLOAD;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{
-    Arrival, Endpoint, Geometry, Heap, Mapped, Options, Policy, Process, Sent, segment::Memory,
+    Arrival, CELL_PAYLOAD, Endpoint, Geometry, Heap, Mapped, Options, Policy, Process, Sent,
+    segment::Memory,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -208,7 +209,8 @@ fn messages_of_every_length_go_round_a_box() {
     let mut alice = Endpoint::join(segment.clone(), Process(0), eager_boxes()).unwrap();
     let mut bob = Endpoint::join(segment, Process(1), eager_boxes()).unwrap();
     for round in 0..3 {
-        for len in 0..=BOX_PAYLOAD {
+        let named = [BOX_PAYLOAD + 1, 5000, CELL_PAYLOAD];
+        for len in (0..=BOX_PAYLOAD).chain(named) {
             let text: Vec<u8> = (0..len).map(|at| (at * 7 + len + round) as u8).collect();
             send(&mut alice, Process(1), len as u64, &text);
             let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
@@ -224,6 +226,42 @@ fn messages_of_every_length_go_round_a_box() {
             assert_eq!(message.copy_to(&mut less), len / 2);
             assert!(less == text[..len / 2], "{len}");
         }
+    }
+    assert_eq!(alice.counters().by_queue, 1);
+    assert_eq!(alice.cells_out().unwrap(), 0);
+}
+
+#[test]
+fn cells_named_in_a_box_come_back_in_the_order_in_which_they_are_read() {
+    let segment = Heap::new(Geometry::with_cells(2, 3).unwrap());
+    let mut alice = Endpoint::join(segment.clone(), Process(0), eager_boxes()).unwrap();
+    let mut bob = Endpoint::join(segment, Process(1), eager_boxes()).unwrap();
+    send(&mut alice, Process(1), 0, b"announces the box");
+    assert!(matches!(bob.poll().unwrap(), Some(Arrival::Message(_))));
+    let long = [7; 1000];
+    for round in 0..100 {
+        for number in 0..3 {
+            send(&mut alice, Process(1), round * 3 + number, &long);
+        }
+        let refused = alice.try_send(Process(1), [0, 0], &long, 0).unwrap();
+        assert_eq!(refused, Sent::Upto(0));
+        // Short ones need no cell.
+        send(&mut alice, Process(1), 0, b"short");
+        for left in (0..3).rev() {
+            let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+                panic!("{left} are left after it")
+            };
+            assert_eq!(message.header()[0], round * 3 + 2 - u64::from(left));
+            let mut received = [0; 1001];
+            assert_eq!(message.copy_to(&mut received), 1000);
+            assert_eq!(received[..1000], long);
+            drop(message);
+            assert_eq!(alice.cells_out().unwrap(), left);
+        }
+        let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+            panic!("the short one is left")
+        };
+        assert_eq!(message.len(), 5);
     }
     assert_eq!(alice.counters().by_queue, 1);
 }

@@ -34,6 +34,7 @@ use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
 use crate::error::ShmError;
 use crate::estate;
+use crate::fastbox::Outlet;
 use crate::index::{CellId, Process};
 use crate::layout::Geometry;
 use crate::liveness::{self, Gone, Watch};
@@ -276,6 +277,13 @@ impl<M: Memory> Endpoint<M> {
             || !self.place.queue.0.is_empty()
             || !self.place.returns.0.is_empty()
             || self.open.iter().any(|&from| self.in_box(from).is_some())
+            || self.has_cell_back()
+    }
+
+    /// Whether another process is done with a cell that is named in the fastbox to it.
+    fn has_cell_back(&self) -> bool {
+        let outlets = self.peers.iter().filter_map(|peer| peer.outlet.as_ref());
+        outlets.into_iter().any(Outlet::has_cell)
     }
 
     /// Looks for processes that have ended, among those that this one has to do with; how many were found.
@@ -334,7 +342,7 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.
     pub fn cells_out(&mut self) -> Result<u32, ShmError> {
-        self.pool.collect(&self.memory)?;
+        self.collect()?;
         Ok(self.pool.out())
     }
 

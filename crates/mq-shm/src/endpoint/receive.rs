@@ -12,8 +12,8 @@ use crate::cell::{CELL_PAYLOAD, CellHead, OPENS_BOX};
 use crate::copy::copy;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
-use crate::fastbox::Inlet;
-use crate::index::{Link, Process};
+use crate::fastbox::{BOX_PAYLOAD, Inlet};
+use crate::index::{CellId, Link, Process};
 use crate::liveness::Gone;
 use crate::part::Found;
 use crate::segment::{Mapped, Memory};
@@ -38,12 +38,25 @@ pub struct Incoming<'a, M: Memory = Mapped> {
     held: Held,
 }
 
-/// A message that is next from its sender: in its fastbox, with so many bytes, or in the cell that is
-/// next in the shadow of the queue, as [`Endpoint::head`] says.
+/// A message that is next from its sender: in its fastbox, or in a cell that is named there, with so many bytes, or in the
+/// cell that is next in the shadow of the queue, as [`Endpoint::head`] says.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Held {
     Slot(u32),
+    Named(u32),
     Cell,
+}
+
+impl Held {
+    /// Of a message in a fastbox that is so long.
+    #[inline(always)]
+    const fn in_box(len: u32) -> Self {
+        if len as usize <= BOX_PAYLOAD {
+            Self::Slot(len)
+        } else {
+            Self::Named(len)
+        }
+    }
 }
 
 impl<M: Memory> Endpoint<M> {
@@ -61,7 +74,7 @@ impl<M: Memory> Endpoint<M> {
     #[inline]
     pub fn poll(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
         if let Some((from, len)) = self.in_wanted_boxes() {
-            let held = Held::Slot(len);
+            let held = Held::in_box(len);
             return Ok(Some(Arrival::Message(Incoming {
                 endpoint: self,
                 from,
@@ -75,11 +88,14 @@ impl<M: Memory> Endpoint<M> {
         self.poll_elsewhere()
     }
 
-    /// The first part of [`poll`](Self::poll): a message in the fastbox of a process that is wanted. It can not fail,
-    /// and what it gives fits into registers; whoever waits for a short message asks here first.
+    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the fastbox of a process that is
+    /// wanted. It can not fail, and what it gives fits into registers; whoever waits for a short message asks here first.
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
         let (from, len) = self.in_wanted_boxes()?;
+        if len as usize > BOX_PAYLOAD {
+            return None;
+        }
         Some(Incoming {
             endpoint: self,
             from,
@@ -130,7 +146,7 @@ impl<M: Memory> Endpoint<M> {
             0
         };
         let from = *self.open.get(self.turn)?;
-        Some((from, Held::Slot(self.in_box(from)?)))
+        Some((from, Held::in_box(self.in_box(from)?)))
     }
 
     fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
@@ -161,7 +177,7 @@ impl<M: Memory> Endpoint<M> {
                 None
             };
             let late = late.ok_or_else(|| corrupt("a message's number"))?;
-            return Ok(Some((from, Held::Slot(late))));
+            return Ok(Some((from, Held::in_box(late))));
         }
         let end = head.offset.checked_add(u64::from(head.len));
         if head.len as usize > CELL_PAYLOAD || end.is_none_or(|end| end > head.total) {
@@ -219,12 +235,20 @@ impl<M: Memory> Endpoint<M> {
                 inlet.emptied(len);
                 step(Step::SlotEmptied);
             }
-            _ => self.release_cell(from),
+            _ => self.release_cell(from, held),
         }
     }
 
     #[inline(never)]
-    fn release_cell(&mut self, from: Process) {
+    fn release_cell(&mut self, from: Process, held: Held) {
+        let peer = &mut self.peers[from.index()];
+        if let (Held::Named(_), Some(inlet)) = (held, &mut peer.inlet) {
+            inlet.emptied(0);
+            step(Step::SlotEmptied);
+            // Its owner may wait for the cell.
+            wait::wake(&peer.place, self.fences);
+            return;
+        }
         let Some(cell) = self.shadow.pop() else {
             return;
         };
@@ -259,7 +283,7 @@ impl<M: Memory> Incoming<'_, M> {
     #[must_use]
     pub fn header(&self) -> [u64; 2] {
         match self.held {
-            Held::Slot(_) => self.inlet().map(Inlet::header).unwrap_or_default(),
+            Held::Slot(_) | Held::Named(_) => self.inlet().map(Inlet::header).unwrap_or_default(),
             Held::Cell => self.endpoint.head.header,
         }
     }
@@ -269,7 +293,7 @@ impl<M: Memory> Incoming<'_, M> {
     #[must_use]
     pub fn total(&self) -> u64 {
         match self.held {
-            Held::Slot(len) => u64::from(len),
+            Held::Slot(len) | Held::Named(len) => u64::from(len),
             Held::Cell => self.endpoint.head.total,
         }
     }
@@ -279,7 +303,7 @@ impl<M: Memory> Incoming<'_, M> {
     #[must_use]
     pub fn offset(&self) -> u64 {
         match self.held {
-            Held::Slot(_) => 0,
+            Held::Slot(_) | Held::Named(_) => 0,
             Held::Cell => self.endpoint.head.offset,
         }
     }
@@ -290,7 +314,7 @@ impl<M: Memory> Incoming<'_, M> {
     #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
     pub fn len(&self) -> usize {
         match self.held {
-            Held::Slot(len) => len as usize,
+            Held::Slot(len) | Held::Named(len) => len as usize,
             Held::Cell => self.endpoint.head.len as usize,
         }
     }
@@ -314,22 +338,37 @@ impl<M: Memory> Incoming<'_, M> {
                     inlet.copy_to(into);
                 }
             }
+            Held::Named(_) => {
+                step(Step::SlotHeld);
+                if let Some(inlet) = self.inlet() {
+                    let geometry = self.endpoint.geometry();
+                    let cell = CellId::named(geometry, self.from, inlet.name());
+                    self.copy_from(cell, into);
+                }
+            }
             Held::Cell => {
                 step(Step::CellHeld);
                 if let Some(&cell) = self.endpoint.shadow.last() {
-                    // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its
-                    // payload is at least `count` long, and so is the caller's buffer.
-                    self.endpoint.memory.cell(cell).body.with(|body| unsafe {
-                        copy(
-                            (&raw const (*body).payload).cast(),
-                            into.as_mut_ptr(),
-                            count,
-                        );
-                    });
+                    self.copy_from(cell, into);
                 }
             }
         }
         count
+    }
+
+    /// Copies the first bytes of the message, which has as many and is in this cell.
+    #[inline(never)]
+    fn copy_from(&self, cell: CellId, into: &mut [u8]) {
+        let count = into.len().min(CELL_PAYLOAD);
+        // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its payload is at
+        // least `count` long, and so is the caller's buffer.
+        self.endpoint.memory.cell(cell).body.with(|body| unsafe {
+            copy(
+                (&raw const (*body).payload).cast(),
+                into.as_mut_ptr(),
+                count,
+            );
+        });
     }
 
     /// Appends the bytes here to a vector.

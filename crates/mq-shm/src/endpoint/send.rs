@@ -1,4 +1,5 @@
-//! Sending: through the fastbox if the pair has one with room, otherwise through cells.
+//! Sending: through the fastbox if the pair has one with room, or through a cell that it names; otherwise through cells in
+//! the queue.
 #![allow(unsafe_code, reason = "writes messages into shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -35,8 +36,9 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
-    /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Through the queue: one
-    /// compare-and-swap for each [`CELL_PAYLOAD`] bytes.
+    /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Up to [`CELL_PAYLOAD`] bytes through a cell
+    /// that a slot of the fastbox names: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`]
+    /// bytes.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if there is no
@@ -68,22 +70,82 @@ impl<M: Memory> Endpoint<M> {
             return Ok(Sent::Whole);
         }
         let [first, second] = header;
-        self.send_by_queue(to, first, second, message, done)
+        self.send_by_cell(to, first, second, message, done)
     }
 
     #[inline(never)]
-    fn send_by_queue(
+    fn send_by_cell(
         &mut self,
         to: Process,
         // Two words, which stay in registers: an array goes through memory, also past this call.
         first: u64,
         second: u64,
         message: &[u8],
-        mut done: usize,
+        done: usize,
     ) -> Result<Sent, ShmError> {
+        let header = [first, second];
         if let Some(how) = self.peers[to.index()].gone {
             return Err(ShmError::Gone { process: to.0, how });
         }
+        if message.len() > BOX_PAYLOAD
+            && message.len() <= CELL_PAYLOAD
+            && done == 0
+            && let Some(outlet) = &mut self.peers[to.index()].outlet
+            && outlet.has_room(0)
+        {
+            return self.send_by_name(to, header, message);
+        }
+        self.send_by_queue(to, header, message, done)
+    }
+
+    /// Sends a message that takes one cell by naming the cell in the fastbox, in which there is room.
+    fn send_by_name(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+    ) -> Result<Sent, ShmError> {
+        let Some(cell) = self.cell_for(to)? else {
+            self.counters.full += 1;
+            return Ok(Sent::Upto(0));
+        };
+        step(Step::CellTaken);
+        self.write(cell, message);
+        step(Step::CellFilled);
+        let number = cell.number(self.memory.geometry());
+        let peer = &mut self.peers[to.index()];
+        if let Some(outlet) = &mut peer.outlet {
+            outlet.fill_with_name(header, number);
+            step(Step::SlotFilled);
+            outlet.publish(peer.sequence, message.len());
+            step(Step::SlotShown);
+            outlet.named(cell);
+            peer.sequence += 1;
+            wait::wake(&peer.place, self.fences);
+        }
+        self.counters.sent(message.len());
+        self.counters.cells_sent += 1;
+        Ok(Sent::Whole)
+    }
+
+    /// Writes the bytes of a message, or of a part of one, into a cell.
+    #[inline]
+    fn write(&self, cell: CellId, part: &[u8]) {
+        let count = part.len().min(CELL_PAYLOAD);
+        // SAFETY: the cell is out of the pool and nobody knows of it yet, so that only this process touches it; `count`
+        // is no more than a cell's payload.
+        self.memory.cell(cell).body.with_mut(|body| unsafe {
+            copy(part.as_ptr(), (&raw mut (*body).payload).cast(), count);
+        });
+    }
+
+    fn send_by_queue(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        mut done: usize,
+    ) -> Result<Sent, ShmError> {
         if !self.peers[to.index()].noted {
             self.introduce(to);
         }
@@ -98,7 +160,7 @@ impl<M: Memory> Endpoint<M> {
                 self.counters.by_queue += 1;
             }
             let opens_box = self.makes_box_for(to);
-            self.fill(cell, to, [first, second], message, done, opens_box);
+            self.fill(cell, to, header, message, done, opens_box);
             step(Step::CellFilled);
             let peer = &mut self.peers[to.index()];
             peer.place.queue.0.push(cell, self.memory.cell(cell));
@@ -120,14 +182,49 @@ impl<M: Memory> Endpoint<M> {
 
     /// A cell for a message to `to`, if its share allows one.
     fn cell_for(&mut self, to: Process) -> Result<Option<CellId>, ShmError> {
-        let tuning = &self.options.tuning;
+        let tuning = self.options.tuning;
         if self.options.policy.divides_cells() && self.pool.out_to(to) >= tuning.credits {
-            self.pool.collect(&self.memory)?;
+            self.collect()?;
             if self.pool.out_to(to) >= tuning.credits {
                 return Ok(None);
             }
         }
-        self.pool.take(&self.memory, to, tuning, &mut self.counters)
+        if self.pool.is_low(&tuning) {
+            self.refill(to)?;
+        }
+        Ok(self.pool.take(&self.memory, to))
+    }
+
+    /// Gets more cells: from the process that the next is for, which often has the most, from all, or new ones.
+    #[inline(never)]
+    fn refill(&mut self, to: Process) -> Result<(), ShmError> {
+        let tuning = self.options.tuning;
+        self.take_back(to);
+        if self.pool.is_low(&tuning) {
+            self.collect()?;
+        }
+        if self.pool.is_low(&tuning) {
+            self.pool.grow(&self.memory, &tuning, &mut self.counters)?;
+        }
+        Ok(())
+    }
+
+    /// Fetches the cells that others have brought back or are done with.
+    pub(super) fn collect(&mut self) -> Result<(), ShmError> {
+        self.pool.collect(&self.memory)?;
+        for number in 0..self.peers.len() {
+            self.take_back(Process(number as u32));
+        }
+        Ok(())
+    }
+
+    /// Fetches the cells named in the fastbox to a process that it is done with.
+    fn take_back(&mut self, to: Process) {
+        if let Some(outlet) = &mut self.peers[to.index()].outlet {
+            while let Some(cell) = outlet.take_back() {
+                self.pool.came_back(&self.memory, cell);
+            }
+        }
     }
 
     /// Before the first message to a process.
