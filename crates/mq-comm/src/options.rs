@@ -34,7 +34,7 @@ pub struct Options {
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are not eager go through
     /// a ring. The kernel looks every page up, and one process copies where two can: up to 4 MiB, the most that was measured, the ring is quicker.
     pub single_copy_from: usize,
-    /// The shortest message whose bytes are stored past the caches into a ring, in bytes; by what is quicker
+    /// The shortest message whose bytes are stored past the caches into a ring or a cell, in bytes; by what is quicker
     /// at the moment unless given.
     pub nontemporal_from: Option<usize>,
     /// Fastboxes, if the policy has them.

@@ -58,7 +58,7 @@ pub struct Options {
     pub fastbox: bool,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
-    /// The shortest message that is copied into a ring past the caches, in bytes; by what is quicker at the moment
+    /// The shortest message that is copied into a ring or a cell past the caches, in bytes; by what is quicker at the moment
     /// unless given.
     pub nontemporal_from: Option<usize>,
     /// What to do while nothing arrives; by the number of processes and cores unless given.

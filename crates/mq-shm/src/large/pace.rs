@@ -11,8 +11,9 @@ use std::time::Instant;
 const BETWEEN: u32 = 1024;
 /// Copies by which a way is timed. The shortest time counts: in the other one may be an interrupt.
 const TIMED: u32 = 2;
-/// Bytes of the shortest copy that is timed, and of the shortest that goes past the caches.
-const LEAST: usize = 8192;
+/// Bytes of the shortest copy that is timed, and of the shortest that goes past the caches: a quarter of a cell or of a
+/// ring's buffer.
+const LEAST: usize = 4096;
 
 /// The times of both ways, and the one taken.
 #[derive(Debug, Clone, Copy, Default)]
