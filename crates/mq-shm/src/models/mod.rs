@@ -5,6 +5,7 @@
 //! itself; so do a message that is lost, doubled or changed, and an order that is not the sender's.
 
 mod ends;
+mod rings;
 
 use std::sync::Arc;
 
