@@ -7,12 +7,13 @@ use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::arbitrary::{self, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Policy, Process, RingId, Stretch};
+use mq_shm::{Arrival, Block, Endpoint, Geometry, Mapped, Options, Policy, Process, Remote, RingId, Stretch};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
     let Ok(policy) = input.choose(&Policy::ALL) else { return };
     let geometry = Geometry::with_cells(3, 3).expect("it is a small one");
+    let geometry = geometry.with_buffers(BUFFERS).expect("they are few");
     let segment = Mapped::create(geometry).expect("there is memory");
     let file = File::from(segment.file().try_clone_to_owned().expect("one more descriptor"));
     let options = Options { policy: *policy, ..Options::default() };
@@ -24,14 +25,65 @@ fuzz_target!(|bytes: &[u8]| {
         })
         .collect();
     let mut buffer = vec![0; 40_000];
+    let mut blocks = Vec::new();
     while !input.is_empty() {
         let Ok(step) = input.arbitrary::<u8>() else { return };
-        let at = usize::from(step & 1);
-        if take_step(step >> 1, &mut members, at, &file, geometry, &mut input, &mut buffer).is_err() {
+        let (at, step) = (usize::from(step & 1), step >> 1);
+        // The highest steps, so that the others are what they are in the saved corpus.
+        let taken = if step >= 120 {
+            share(step, &mut members, at, &file, geometry, &mut input, &mut buffer, &mut blocks)
+        } else {
+            take_step(step, &mut members, at, &file, geometry, &mut input, &mut buffer)
+        };
+        if taken.is_err() {
             return;
         }
     }
 });
+
+/// Bytes of the shared buffers of each process.
+const BUFFERS: u64 = 1 << 18;
+
+/// Shared buffers come, go, and are read where they are and where they are not.
+#[allow(clippy::too_many_arguments)]
+fn share(
+    step: u8,
+    members: &mut [Endpoint],
+    at: usize,
+    file: &File,
+    geometry: Geometry,
+    input: &mut Unstructured<'_>,
+    buffer: &mut [u8],
+    blocks: &mut Vec<Block>,
+) -> arbitrary::Result<()> {
+    match step % 4 {
+        0 => {
+            let bytes = usize::try_from(input.arbitrary::<u32>()? >> (step & 16)).unwrap_or(0);
+            blocks.extend(members[at].allocate(bytes).ok());
+        }
+        1 if !blocks.is_empty() => {
+            let which = usize::from(input.arbitrary::<u8>()?) % blocks.len();
+            drop(blocks.swap_remove(which));
+        }
+        // Bytes of a region, of whoever it is.
+        2 => {
+            let word: [u8; 8] = input.arbitrary()?;
+            let into = u64::from(input.arbitrary::<u32>()?) % (BUFFERS * 3 - 8);
+            let _ = file.write_all_at(&word, geometry.bytes() as u64 + into);
+        }
+        _ => {
+            let from = Process(u32::from(input.arbitrary::<u8>()? % 4));
+            let there = Remote {
+                address: 0,
+                bytes: input.arbitrary::<u64>()? >> (input.arbitrary::<u8>()? % 64),
+                shared: Some(input.arbitrary::<u64>()? >> (input.arbitrary::<u8>()? % 64)),
+            };
+            let room = usize::from(input.arbitrary::<u16>()?).min(buffer.len());
+            let _ = members[at].read(from, there, &mut buffer[..room]);
+        }
+    }
+    Ok(())
+}
 
 fn take_step(
     step: u8,

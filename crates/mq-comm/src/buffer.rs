@@ -17,6 +17,7 @@ use core::ptr::NonNull;
 use core::slice;
 
 use crate::plain::{self, Plain};
+use crate::shared_buffer::{HandedOver, SharedBuffer};
 
 /// Memory to send from or to receive into.
 pub(crate) struct Buffer {
@@ -32,6 +33,8 @@ enum Kind {
     Exclusive,
     /// A vector taken apart.
     Owned(Owned),
+    /// A shared buffer taken apart.
+    Block(Box<HandedOver>),
 }
 
 #[derive(Clone, Copy)]
@@ -70,6 +73,18 @@ impl Buffer {
             bytes: size_of_val(elements),
             at: NonNull::from(elements).cast(),
             kind: Kind::Owned(owned),
+        }
+    }
+
+    /// A shared buffer that is handed over.
+    ///
+    /// # Safety
+    /// The bytes are those of its block, and it is used no longer than the endpoint is there.
+    pub(crate) unsafe fn handed_over(handed: HandedOver, at: NonNull<u8>, bytes: usize) -> Self {
+        Self {
+            at,
+            bytes,
+            kind: Kind::Block(Box::new(handed)),
         }
     }
 
@@ -126,7 +141,7 @@ impl Buffer {
 
     /// Whether it was handed over.
     pub(crate) fn is_owned(&self) -> bool {
-        matches!(self.kind, Kind::Owned(_))
+        matches!(self.kind, Kind::Owned(_) | Kind::Block(_))
     }
 
     /// Ends a loan: from now on the bytes are the pool's own, a copy of those lent.
@@ -152,6 +167,17 @@ impl Buffer {
         // `len` elements were there when it was handed over.
         Some(unsafe { Vec::from_raw_parts(at, len, owned.capacity) })
     }
+
+    /// The shared buffer that was handed over, if its elements were of this type and its world is still there.
+    pub(crate) fn into_shared<T: Plain>(mut self) -> Option<SharedBuffer<T>> {
+        match core::mem::replace(&mut self.kind, Kind::Shared) {
+            Kind::Block(handed) => handed.back(),
+            kind => {
+                self.kind = kind;
+                None
+            }
+        }
+    }
 }
 
 impl Drop for Buffer {
@@ -169,21 +195,23 @@ impl fmt::Debug for Buffer {
         let kind = match self.kind {
             Kind::Shared => "lent for reading",
             Kind::Exclusive => "lent for writing",
-            Kind::Owned(_) => "handed over",
+            Kind::Owned(_) | Kind::Block(_) => "handed over",
         };
         write!(f, "{} bytes, {kind}", self.bytes)
     }
 }
 
-/// What a request gives back: a vector, or what was lent.
+/// What a request gives back: a vector, a shared buffer, or what was lent.
 pub trait Content: sealed::Content {}
 
 impl<T: Plain> Content for Vec<T> {}
+impl<T: Plain> Content for SharedBuffer<T> {}
 impl<T: Plain> Content for &[T] {}
 impl<T: Plain> Content for &mut [T] {}
 
 pub(crate) mod sealed {
-    use super::{Buffer, Kind, Plain, slice};
+    use super::{Buffer, Plain, SharedBuffer, slice};
+    use crate::shared_buffer::sealed::Owned;
 
     pub trait Content: Sized {
         /// Whether the request may keep it for ever.
@@ -201,7 +229,16 @@ pub(crate) mod sealed {
         const OWNED: bool = true;
 
         unsafe fn back(buffer: Buffer) -> Self {
-            buffer.into_vec().unwrap_or_default()
+            Self::take_back(buffer)
+        }
+    }
+
+    #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+    impl<T: Plain> Content for SharedBuffer<T> {
+        const OWNED: bool = true;
+
+        unsafe fn back(buffer: Buffer) -> Self {
+            Self::take_back(buffer)
         }
     }
 
@@ -210,7 +247,7 @@ pub(crate) mod sealed {
         const OWNED: bool = false;
 
         unsafe fn back(buffer: Buffer) -> Self {
-            if matches!(buffer.kind, Kind::Owned(_)) {
+            if buffer.is_owned() {
                 return &[];
             }
             let len = buffer.bytes.checked_div(size_of::<T>()).unwrap_or(0);
@@ -224,7 +261,7 @@ pub(crate) mod sealed {
         const OWNED: bool = false;
 
         unsafe fn back(buffer: Buffer) -> Self {
-            if matches!(buffer.kind, Kind::Owned(_)) {
+            if buffer.is_owned() {
                 return &mut [];
             }
             let len = buffer.bytes.checked_div(size_of::<T>()).unwrap_or(0);

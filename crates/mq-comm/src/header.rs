@@ -130,9 +130,14 @@ const _: () = {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Announcement {
     pub(crate) address: u64,
+    /// Where they lie among the sender's shared buffers, or [`NOWHERE`].
+    pub(crate) shared: u64,
     pub(crate) bytes: u64,
     pub(crate) send: u64,
 }
+
+/// No place among the shared buffers of a process.
+pub(crate) const NOWHERE: u64 = u64::MAX;
 
 /// Which bytes of an announced message are to come through a ring, and what its receiver calls it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,7 +177,7 @@ macro_rules! words {
     };
 }
 words! {
-    Announcement { address, bytes, send };
+    Announcement { address, shared, bytes, send };
     RingWanted { receive, from, until };
     RingGiven { ring, first };
 }
@@ -186,7 +191,7 @@ pub(crate) struct Payload {
 
 impl Payload {
     /// The longest there is.
-    pub(crate) const MOST: usize = 24;
+    pub(crate) const MOST: usize = 32;
 
     fn of(words: &[u64]) -> Self {
         let mut payload = Self::default();

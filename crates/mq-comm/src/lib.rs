@@ -24,12 +24,13 @@
 //! - [`World`]: this process among those started with it; [`Options`]: how it goes about it.
 //! - [`Communicator`]: sending, receiving, probing, collectives, new communicators.
 //! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on vectors.
+//! - [`SharedBuffer`]: memory of which large messages are copied once, at the speed of memory.
 //! - [`Profile`]: what was sent and received, and how.
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
 //!
 //! # Memory in flight
 //! A request either owns its memory or borrows it for a scope that can not end before the request does. No
-//! user of this crate needs `unsafe`; why that is sound is written in `buffer.rs` and `scope.rs`.
+//! user of this crate needs `unsafe`; why that is sound is written in `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
 //!
 //! # Deaths
 //! When a process ends, everything it had sent whole is received. Then receives that name it, and sends to it, fail with
@@ -52,6 +53,7 @@ mod progress;
 mod protocol;
 mod request;
 mod scope;
+mod shared_buffer;
 mod status;
 mod steps;
 pub mod transport;
@@ -67,6 +69,7 @@ pub use plain::Plain;
 pub use profile::Profile;
 pub use request::{Completion, Request, RequestId, RequestSet};
 pub use scope::Scope;
+pub use shared_buffer::{Owned, SharedBuffer};
 pub use status::Status;
 #[cfg(feature = "steps")]
 pub use steps::STEPS;

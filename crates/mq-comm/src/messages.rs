@@ -25,7 +25,11 @@ pub(crate) enum Body {
     /// Here, or on their way.
     Here,
     /// With the sender, who calls it `send`.
-    Announced { address: u64, send: u64 },
+    Announced {
+        address: u64,
+        shared: u64,
+        send: u64,
+    },
     /// Nowhere: it was withdrawn.
     Withdrawn,
     /// Nowhere: its sender has ended.

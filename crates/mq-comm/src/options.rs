@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use mq_core::structures::Kind;
 use mq_shm::wait::Patience;
-use mq_shm::{CELL_PAYLOAD, Policy};
+use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 
 /// How a process goes about sending and receiving. Processes of one world may differ.
 ///
@@ -16,6 +16,8 @@ use mq_shm::{CELL_PAYLOAD, Policy};
 /// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | bytes, with K, M or G |
 /// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 0, 1 |
 /// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | bytes, with K, M or G |
+/// | [`shared_copy`](Self::shared_copy) | `MQ_SHARED_COPY` | 0, 1 |
+/// | [`shared_buffers`](Self::shared_buffers) | `MQ_SHARED_BUFFERS` | bytes, with K, M or G |
 /// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | bytes, with K, M or G |
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 0, 1 |
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `20,100` |
@@ -34,6 +36,12 @@ pub struct Options {
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are not eager go through
     /// a ring. The kernel looks every page up, and one process copies where two can: up to 4 MiB, the most that was measured, the ring is quicker.
     pub single_copy_from: usize,
+    /// Copying large messages straight from where they lie, if that is a [shared buffer](crate::SharedBuffer). It is the
+    /// sender's that counts.
+    pub shared_copy: bool,
+    /// Bytes that each process may have in shared buffers, where this one makes the memory of the world: under `mq run` the
+    /// variable counts where that is called. They weigh nothing before they are used.
+    pub shared_buffers: usize,
     /// The shortest message whose bytes are stored past the caches into a ring or a cell, in bytes; by what is quicker
     /// at the moment unless given.
     pub nontemporal_from: Option<usize>,
@@ -52,6 +60,8 @@ impl Default for Options {
             eager_limit: CELL_PAYLOAD,
             single_copy: true,
             single_copy_from: 8 << 20,
+            shared_copy: true,
+            shared_buffers: Geometry::BUFFERS as usize,
             nontemporal_from: None,
             fastbox: true,
             patience: None,
@@ -102,6 +112,13 @@ impl Options {
         each("MQ_SINGLE_COPY", &mut |value| {
             switch(value, &mut self.single_copy)
         });
+        each("MQ_SHARED_COPY", &mut |value| {
+            switch(value, &mut self.shared_copy)
+        });
+        each("MQ_SHARED_BUFFERS", &mut |value| {
+            self.shared_buffers = bytes(value)?;
+            Ok(())
+        });
         each("MQ_FASTBOX", &mut |value| switch(value, &mut self.fastbox));
         each("MQ_PATIENCE", &mut |value| {
             self.patience = Some(patience(value)?);
@@ -110,12 +127,21 @@ impl Options {
         (self, complaints)
     }
 
+    /// The sizes of a segment for so many processes.
+    ///
+    /// # Errors
+    /// [`ShmError::Processes`] for none or too many; [`ShmError::Buffers`] if their shared buffers are more than 16 TiB.
+    pub fn geometry(&self, processes: u32) -> Result<Geometry, ShmError> {
+        Geometry::new(processes)?.with_buffers(self.shared_buffers as u64)
+    }
+
     /// What the transport is told of it.
     pub(crate) fn of_transport(&self) -> mq_shm::Options {
         mq_shm::Options {
             policy: self.policy,
             fastbox: self.fastbox,
             single_copy: self.single_copy,
+            shared_copy: self.shared_copy,
             nontemporal_from: self.nontemporal_from,
             patience: self.patience,
             ..mq_shm::Options::default()
@@ -190,6 +216,8 @@ mod tests {
             ("MQ_EAGER_LIMIT", "64K"),
             ("MQ_SINGLE_COPY", "0"),
             ("MQ_SINGLE_COPY_FROM", "1M"),
+            ("MQ_SHARED_COPY", "0"),
+            ("MQ_SHARED_BUFFERS", "3M"),
             ("MQ_NONTEMPORAL_FROM", "2M"),
             ("MQ_FASTBOX", "0"),
             ("MQ_PATIENCE", "5,7"),
@@ -202,6 +230,8 @@ mod tests {
             eager_limit: 64 << 10,
             single_copy: false,
             single_copy_from: 1 << 20,
+            shared_copy: false,
+            shared_buffers: 3 << 20,
             nontemporal_from: Some(2 << 20),
             fastbox: false,
             patience: Some(Patience {

@@ -25,6 +25,8 @@ pub struct Profile {
     pub unexpected: u64,
     /// Announced messages that were read straight from the sender's memory.
     pub single_copy: u64,
+    /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of the sender's.
+    pub shared_copy: u64,
     /// Announced messages that came through a ring, or whose rest did.
     pub ring: u64,
 }

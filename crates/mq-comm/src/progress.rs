@@ -173,7 +173,8 @@ impl<T: Transport> Core<T> {
             if self.state.requests.at(request).stage != Stage::Announced {
                 self.abandon(request);
             } else if self.progress_or_rest(None).is_err() {
-                // Nobody will read the memory through a transport that is of no use any more.
+                // Nobody will read the memory through a transport that is of no use any more, but perhaps a shared buffer.
+                self.transport.keep_buffers();
                 self.state.requests.release(request);
             }
         }

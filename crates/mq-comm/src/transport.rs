@@ -8,7 +8,7 @@ mod shm;
 
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
-use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
+use mq_shm::{Block, Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
 
 /// A message, or a part of one, in the transport's memory, which has it back when this is dropped.
 pub trait Arrived {
@@ -93,6 +93,22 @@ pub trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn check_peers(&mut self) -> Result<usize, ShmError>;
+    /// Memory that the others can [read](Self::read) messages out of with one plain copy. A transport that has none to
+    /// give says so.
+    ///
+    /// # Errors
+    /// [`ShmError::NoBuffer`]; [`ShmError::NoMemory`].
+    fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
+        let (longest, all) = (0, 0);
+        Err(ShmError::NoBuffer {
+            bytes,
+            longest,
+            all,
+        })
+    }
+    /// Nothing of what was [allocated](Self::allocate) is given back any more: somebody may still read it, and can not
+    /// be asked.
+    fn keep_buffers(&self) {}
     /// Where bytes of this process are, for another to [read](Self::read).
     fn expose(&self, bytes: &[u8]) -> Remote;
     /// Reads bytes that another process has exposed.

@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use common::watchdog_for;
-use mq_comm::{Communicator, Error, Options, Source, World};
+use mq_comm::{Communicator, Error, Options, SharedBuffer, Source, World};
 use mq_shm::{Geometry, Mapped, Process};
 
 const SIZE: u32 = 4;
@@ -20,6 +20,8 @@ const ROUNDS: u32 = 4;
 const KILLED: i32 = 9;
 /// Empty, in a fastbox, in a cell, in parts, announced, and announced with more bytes than a ring holds.
 const LENGTHS: [usize; 6] = [0, 8, 300, 30_000, 100_000, 2_500_000];
+/// In a shared buffer: with its bytes, and announced.
+const SHARED: [usize; 2] = [20_000, 200_000];
 /// A tag that nobody sends with.
 const NEVER: i32 = 9_999;
 /// What a child is to do.
@@ -141,7 +143,7 @@ fn exchange(world: &Communicator, round: u32) {
     let (me, tag) = (world.rank(), round as i32);
     let mut receiving = Vec::new();
     let mut sending = Vec::new();
-    for len in LENGTHS {
+    for len in LENGTHS.into_iter().chain(SHARED) {
         for peer in others(world) {
             let begun = world.irecv(vec![0_u8; len], peer, tag).map_err(Error::from);
             receiving.extend(with_peer(world, peer, begun).map(|begun| (peer, begun)));
@@ -155,6 +157,15 @@ fn exchange(world: &Communicator, round: u32) {
             sending.extend(with_peer(world, peer, begun).map(|begun| (peer, begun)));
         }
     }
+    let mut sharing = Vec::new();
+    for len in SHARED {
+        for peer in others(world) {
+            let mut buffer: SharedBuffer<u8> = world.shared_buffer(len).unwrap();
+            buffer.copy_from_slice(&bytes(me, peer, round, len));
+            let begun = world.isend(buffer, peer, tag).map_err(Error::from);
+            sharing.extend(with_peer(world, peer, begun).map(|begun| (peer, begun)));
+        }
+    }
     for (number, (peer, request)) in receiving.into_iter().enumerate() {
         if let Some((content, status)) = with_peer(world, peer, request.wait()) {
             assert!(
@@ -165,6 +176,9 @@ fn exchange(world: &Communicator, round: u32) {
         }
     }
     for (peer, request) in sending {
+        with_peer(world, peer, request.wait());
+    }
+    for (peer, request) in sharing {
         with_peer(world, peer, request.wait());
     }
 }

@@ -169,6 +169,10 @@ fn no_room_later() -> Result<(), Error> {
                 "{error}"
             );
         }
+        says(
+            world.shared_buffer::<u8>(LARGE),
+            "no shared memory for a shared buffer (",
+        )?;
         world.send(&[7_u8], 1, 6)?;
     } else {
         // It never comes whole; the next message does.
@@ -368,7 +372,7 @@ fn segments_that_are_not_ours_are_refused() {
         (
             "other",
             &whole[..],
-            Some(Geometry::new(3).unwrap().bytes()),
+            Some(Geometry::new(3).unwrap().length()),
             "is damaged: its number of processes is 3, which can not be (2 expected)".to_owned(),
         ),
     ] {
@@ -380,7 +384,7 @@ fn segments_that_are_not_ours_are_refused() {
         };
         file.write_all(content).unwrap();
         if let Some(length) = length {
-            file.set_len(length as u64).unwrap();
+            file.set_len(length).unwrap();
         }
         let error = refused(at_a_name(&mut child("init"), 0, &job));
         let what = format!("/mq-slurm-{job}-refused {said}");

@@ -20,6 +20,28 @@ pub enum ShmError {
         /// Cells asked for.
         cells: u32,
     },
+    /// Too many bytes of shared buffers.
+    #[error(
+        "a process of this segment may have {most} bytes of shared buffers at most, not {bytes}"
+    )]
+    Buffers {
+        /// Bytes asked for.
+        bytes: u64,
+        /// The most for each process.
+        most: u64,
+    },
+    /// No room for a shared buffer.
+    #[error(
+        "no room for a shared buffer of {bytes} bytes: {longest} are free in a row, of {all} that each process of the segment has; drop others, or start the processes with more"
+    )]
+    NoBuffer {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The most that there are in a row.
+        longest: u64,
+        /// Those that each process has in all, free or not.
+        all: u64,
+    },
     /// A process number outside the segment.
     #[error("there is no process {process}: the segment has {processes}, from 0")]
     NoSuchProcess {

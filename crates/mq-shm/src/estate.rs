@@ -10,7 +10,7 @@
 //! | whose | noted by | struck out by | given back by |
 //! | --- | --- | --- | --- |
 //! | a note that `other` may have something of `owner`'s | `owner`, before its first cell to `other` | `other`, after the last message; nobody, if it ends | |
-//! | cells, fastboxes from it, rings | | | one of those that find no holder left |
+//! | cells, fastboxes from it, rings, shared buffers | | | one of those that find no holder left |
 //!
 //! A place in a segment is not used twice, so that nobody is in need of the memory; but a job of which many processes
 //! die weighs no more than those that are left.
@@ -71,7 +71,7 @@ pub(crate) fn is_given_back(place: &Place) -> bool {
 /// that was said or found, by a process, or by its launcher.
 ///
 /// # Cost
-/// A load for each process, and up to three system calls for each that something is given back of.
+/// A load for each process, and up to four system calls for each that something is given back of.
 pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
     // LAST: the own strike or end, then the look at the others'.
     fence(Ordering::SeqCst);
@@ -91,6 +91,7 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
             memory.discard(Part::Cells(owner, 0, memory.geometry().cells()));
             memory.discard(Part::FastBoxes(owner));
             memory.discard(Part::Rings(owner));
+            memory.discard(Part::Buffers(owner));
             step(Step::GivenBack);
             place.heir.store(DONE, Ordering::Relaxed);
         }

@@ -7,6 +7,7 @@
 //! cells      each process's own, side by side
 //! fastboxes  one an ordered pair, at a place that its two numbers give
 //! rings      some a process, for large messages
+//! buffers    a region a process, for messages that are read where they are; each mapped for itself
 //! ```
 //!
 //! Everything has its place from the start, so that nothing has to be allocated, recorded or found
@@ -27,17 +28,23 @@ pub const PAGE: usize = 4096;
 pub const MAX_PROCESSES: u32 = 4096;
 /// Rings for large messages that a process has.
 pub const RINGS: u32 = 4;
+/// The most bytes of the shared buffers of all processes: an eighth of what a process can address.
+const MOST_BUFFERS: u64 = 1 << 44;
 
 /// The sizes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     processes: u32,
     cells: u32,
+    buffers: u64,
 }
 
 impl Geometry {
     /// Cells of a process, at most, unless told otherwise: half a MiB.
     pub const CELLS: u32 = 32;
+    /// Bytes of the shared buffers of a process, at most, unless told otherwise: 1 GiB. They have no memory before they are
+    /// used, and no address either.
+    pub const BUFFERS: u64 = if cfg!(loom) { PAGE as u64 } else { 1 << 30 };
 
     /// A segment for so many processes.
     ///
@@ -59,7 +66,26 @@ impl Geometry {
         if cells < 2 || cells > 1 << 16 {
             return Err(ShmError::Cells { cells });
         }
-        Ok(Self { processes, cells })
+        Ok(Self {
+            processes,
+            cells,
+            buffers: Self::BUFFERS,
+        })
+    }
+
+    /// The same, with so many bytes for the shared buffers of each process, or none.
+    ///
+    /// # Errors
+    /// [`ShmError::Buffers`] if all of them together are more than 16 TiB.
+    pub const fn with_buffers(self, bytes: u64) -> Result<Self, ShmError> {
+        let most = MOST_BUFFERS / self.processes as u64;
+        if bytes > most {
+            return Err(ShmError::Buffers { bytes, most });
+        }
+        Ok(Self {
+            buffers: bytes.next_multiple_of(PAGE as u64),
+            ..self
+        })
     }
 
     /// Processes.
@@ -83,6 +109,13 @@ impl Geometry {
         self.processes * self.cells
     }
 
+    /// Bytes for the shared buffers of each process.
+    #[inline]
+    #[must_use]
+    pub const fn buffers(&self) -> u64 {
+        self.buffers
+    }
+
     /// Checks that there is such a process.
     ///
     /// # Errors
@@ -99,10 +132,16 @@ impl Geometry {
         }
     }
 
-    /// Bytes of the whole segment, committed or not.
+    /// Bytes of the parts that every process maps, committed or not: all but the shared buffers.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.rings() + (self.processes * RINGS) as usize * size_of::<Ring>()
+    }
+
+    /// Bytes of the whole segment, committed or not.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.bytes() as u64 + self.processes as u64 * self.buffers
     }
 
     #[inline]
@@ -138,6 +177,19 @@ impl Geometry {
         self.boxes() + pairs * size_of::<FastBox>()
     }
 
+    /// The first number that two geometries which are not the same have not in common: what it is, and both.
+    pub(crate) const fn differs_from(&self, other: &Self) -> (&'static str, u64, u64) {
+        if self.processes != other.processes {
+            let (ours, theirs) = (self.processes as u64, other.processes as u64);
+            ("number of processes", ours, theirs)
+        } else if self.cells != other.cells {
+            ("number of cells", self.cells as u64, other.cells as u64)
+        } else {
+            let what = "number of bytes for shared buffers of a process";
+            (what, self.buffers, other.buffers)
+        }
+    }
+
     /// Where the place of `process` begins.
     #[inline]
     pub(crate) const fn place(&self, process: Process) -> usize {
@@ -169,6 +221,11 @@ impl Geometry {
     pub(crate) const fn ring(&self, owner: Process, number: u32) -> usize {
         let ring = owner.index() * RINGS as usize + number as usize;
         self.rings() + ring * size_of::<Ring>()
+    }
+
+    /// Where the shared buffers of a process begin.
+    pub(crate) const fn buffers_of(&self, owner: Process) -> u64 {
+        self.bytes() as u64 + owner.0 as u64 * self.buffers
     }
 }
 

@@ -4,7 +4,7 @@
 //! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
 //! a [`fastbox`], a ring of pairs of cache lines past the queue. Large messages go
 //! through a ring of buffers, or are read by the receiver straight out of the sender's memory where the kernel
-//! lets it. There is no lock in the shared memory: a process may be killed at any
+//! lets it, or out of [`buffers`] that all can see. There is no lock in the shared memory: a process may be killed at any
 //! instruction, and the others neither wait for it nor read half a message.
 //!
 //! | module | holds |
@@ -14,6 +14,7 @@
 //! | [`endpoint`] | [`Endpoint`]: one process's way to send and to receive |
 //! | [`channel`] | [`Policy`]: which buffers an eager message uses, and [`Counters`] |
 //! | [`large`] | messages too long for a cell |
+//! | [`buffers`] | memory of a process that the others can read messages out of |
 //! | [`liveness`] | who is alive |
 //! | [`wait`] | what a process does while nothing arrives |
 //!
@@ -26,6 +27,7 @@
     reason = "the lint sees through the names of sync.rs; ci/lint.sh looks that they are used"
 )]
 
+pub mod buffers;
 mod cell;
 mod chain;
 pub mod channel;
@@ -48,6 +50,7 @@ mod steps;
 mod sync;
 pub mod wait;
 
+pub use buffers::Block;
 pub use cell::CELL_PAYLOAD;
 pub use channel::{Counters, Policy};
 pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent};

@@ -60,6 +60,16 @@ steps! {
     Copying,
     /// It has been read; the sender does not know.
     Copied,
+    /// Pages for a shared buffer are taken, and have no memory yet.
+    SharedTaken,
+    /// They have.
+    SharedMade,
+    /// A message is about to be copied out of a shared buffer.
+    SharedCopying,
+    /// It has been copied; the sender does not know.
+    SharedCopied,
+    /// The memory of a shared buffer is given back, and its pages are not.
+    SharedGivenBack,
     /// The process has said that it sleeps, and does not sleep yet.
     Sleeping,
     /// Everything from a process that has ended is received, and the note of that still stands.

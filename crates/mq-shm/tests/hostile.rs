@@ -97,6 +97,7 @@ fn memory_that_can_not_be_read_is_an_answer() {
     let nowhere = Remote {
         address: 16,
         bytes: 20,
+        shared: None,
     };
     assert_eq!(
         bob.read(Process(0), nowhere, &mut into).unwrap(),
@@ -155,6 +156,12 @@ fn bytes_that_nobody_should_have_written_do_no_harm() {
                 skipped: 0,
             };
             let _ = receiver.pull(Process(0), stretch, &mut into, 0);
+            let there = Remote {
+                address: 0,
+                bytes: random.random_range(0..80_000),
+                shared: Some(random.random::<u64>() >> random.random_range(0..64)),
+            };
+            let _ = receiver.read(Process(0), there, &mut into);
             let _ = receiver.cells_out();
         }
     }

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use mq_shm::{Geometry, Mapped, Process};
+use mq_comm::Options;
+use mq_shm::{Mapped, Process};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 /// Memory that all processes of a run inherit, and that is gone with the last of them: it has no name
@@ -31,7 +32,9 @@ impl Segment {
 /// The segment of a run of that many processes. Every child that is started from now on
 /// inherits it; this process runs no other program than the ranks'.
 pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
-    let geometry = Geometry::new(processes).map_err(io::Error::other)?;
+    // What is wrong with a variable is said by rank 0.
+    let (options, _) = Options::default().with_environment(|name| std::env::var_os(name));
+    let geometry = options.geometry(processes).map_err(io::Error::other)?;
     let memory = Mapped::create(geometry).map_err(io::Error::other)?;
     let file = memory.file().try_clone_to_owned()?;
     fcntl_setfd(&file, FdFlags::empty())?;

@@ -1,4 +1,4 @@
-//! Non-blocking operations on vectors, which the request has until it is complete.
+//! Non-blocking operations on vectors and shared buffers, which the request has until it is complete.
 
 use core::fmt;
 
@@ -6,17 +6,16 @@ use mq_core::Source;
 use mq_core::mpi::TagSelector;
 
 use super::Communicator;
-use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::plain::Plain;
 use crate::request::{Request, RequestSet};
+use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
 /// An operation that could not begin, with what it was to be begun with.
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
-    /// The vector, unchanged.
+    /// The vector or shared buffer, unchanged.
     pub buffer: B,
 }
 
@@ -47,7 +46,8 @@ impl<B> From<Refused<B>> for Error {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins to send a vector, which comes back from the request. `MPI_Isend`, MPI 4.1 §3.7.2.
+    /// Begins to send a vector, or a [`SharedBuffer`](crate::SharedBuffer), which comes back from the request.
+    /// `MPI_Isend`, MPI 4.1 §3.7.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -61,14 +61,14 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// The vector comes back with [`Error::Rank`] or [`Error::Tag`], or if the transport has no memory or is
+    /// What was handed over comes back with [`Error::Rank`] or [`Error::Tag`], or if the transport has no memory or is
     /// damaged.
-    pub fn isend<E: Plain>(
+    pub fn isend<B: Owned>(
         &self,
-        elements: Vec<E>,
+        elements: B,
         to: u32,
         tag: i32,
-    ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
+    ) -> Result<Request<B, T>, Refused<B>> {
         let (process, bits) = match self.outgoing(to, tag) {
             Ok(outgoing) => outgoing,
             Err(error) => {
@@ -79,23 +79,23 @@ impl<T: Transport> Communicator<T> {
             }
         };
         let mut core = self.inner.core();
-        let buffer = Buffer::owned(elements);
+        let buffer = elements.hand_over();
         let (slot, begun) = core.start_send(process, bits, self.inner.word, buffer, 0);
         drop(core);
         self.begun(slot, begun)
     }
 
-    /// Begins to receive into a vector's elements, as many as it has. It comes back from the request. `MPI_Irecv`,
-    /// MPI 4.1 §3.7.2.
+    /// Begins to receive into the elements of a vector, or of a [`SharedBuffer`](crate::SharedBuffer), as many as it has.
+    /// It comes back from the request. `MPI_Irecv`, MPI 4.1 §3.7.2.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
-    pub fn irecv<E: Plain>(
+    pub fn irecv<B: Owned>(
         &self,
-        elements: Vec<E>,
+        elements: B,
         from: impl Into<Source>,
         tag: impl Into<TagSelector>,
-    ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
+    ) -> Result<Request<B, T>, Refused<B>> {
         let (process, pattern) = match self.incoming(from.into(), tag.into()) {
             Ok(incoming) => incoming,
             Err(error) => {
@@ -106,21 +106,21 @@ impl<T: Transport> Communicator<T> {
             }
         };
         let mut core = self.inner.core();
-        let (slot, begun) = core.start_receive(pattern, process, Buffer::owned(elements));
+        let (slot, begun) = core.start_receive(pattern, process, elements.hand_over());
         drop(core);
         self.begun(slot, begun)
     }
 
-    fn begun<E: Plain>(
+    fn begun<B: Owned>(
         &self,
         slot: u32,
         begun: Result<(), Error>,
-    ) -> Result<Request<Vec<E>, T>, Refused<Vec<E>>> {
+    ) -> Result<Request<B, T>, Refused<B>> {
         match begun {
             Ok(()) => Ok(Request::owned(self.inner.clone(), slot)),
             Err(error) => {
                 let buffer = self.inner.core().give_up(slot);
-                let buffer = buffer.into_vec().unwrap_or_default();
+                let buffer = B::take_back(buffer);
                 Err(Refused { error, buffer })
             }
         }

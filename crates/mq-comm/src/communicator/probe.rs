@@ -8,10 +8,10 @@ use mq_core::mpi::TagSelector;
 use mq_shm::Endpoint;
 
 use super::{Communicator, Inner};
-use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::plain::{self, Plain};
 use crate::request::Request;
+use crate::shared_buffer::Owned;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -152,9 +152,9 @@ impl<T: Transport> Matched<T> {
     ///
     /// # Errors
     /// If the transport is damaged.
-    pub fn irecv<E: Plain>(mut self, elements: Vec<E>) -> Result<Request<Vec<E>, T>, Error> {
+    pub fn irecv<B: Owned>(mut self, elements: B) -> Result<Request<B, T>, Error> {
         let mut core = self.inner.core();
-        let (slot, begun) = core.start_matched(self.message.take(), Buffer::owned(elements));
+        let (slot, begun) = core.start_matched(self.message.take(), elements.hand_over());
         drop(core);
         let request = Request::owned(self.inner.clone(), slot);
         begun.map(|()| request)

@@ -90,9 +90,17 @@ impl State {
         let (total, body) = match announced {
             Some(Announcement {
                 address,
+                shared,
                 bytes,
                 send,
-            }) => (bytes, Body::Announced { address, send }),
+            }) => {
+                let body = Body::Announced {
+                    address,
+                    shared,
+                    send,
+                };
+                (bytes, body)
+            }
             None => (message.total(), Body::Here),
         };
         let kept = self.messages.add(from, bits, word, total, body);
@@ -128,6 +136,7 @@ impl State {
         if let Some(announced) = announced {
             slot.total = announced.bytes;
             slot.address = announced.address;
+            slot.shared = announced.shared;
             slot.remote = announced.send;
             slot.stage = Stage::Fetching;
             return;

@@ -195,8 +195,10 @@ impl<T: Transport> Core<T> {
 impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
         step(Step::Leaving);
-        // If the transport is damaged, nothing can be done any more.
-        let _ = self.leave();
+        // If the transport is damaged, nothing can be done any more, and nobody can be asked whether it still reads.
+        if self.leave().is_err() {
+            self.transport.keep_buffers();
+        }
         step(Step::SeenThrough);
     }
 }

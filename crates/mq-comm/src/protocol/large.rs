@@ -1,4 +1,4 @@
-//! The bytes of announced messages: read from the sender's memory, or through a ring.
+//! The bytes of announced messages: read from the sender's memory or its shared buffers, or through a ring.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError, Stretch}
 
 use super::Core;
 use crate::error::Error;
-use crate::header::{Kind, Payload, RingGiven, RingWanted};
+use crate::header::{Kind, NOWHERE, Payload, RingGiven, RingWanted};
 use crate::request::{Outcome, Slot, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -94,10 +94,12 @@ impl<T: Transport> Core<T> {
         let remote = Remote {
             address: slot.address,
             bytes: slot.total,
+            shared: (slot.shared != NOWHERE).then_some(slot.shared),
         };
+        let is_shared = remote.shared.is_some();
         let copied = if room == 0 {
             Copied::All
-        } else if slot.total < self.state.single_copy_from {
+        } else if !is_shared && slot.total < self.state.single_copy_from {
             Copied::Refused(0)
         } else {
             let into = &mut slot.buffer.bytes_mut()[..room];
@@ -106,7 +108,12 @@ impl<T: Transport> Core<T> {
         match copied {
             Copied::All => {
                 step(Step::Fetched);
-                self.state.profile.single_copy += 1;
+                let profile = &mut self.state.profile;
+                if is_shared {
+                    profile.shared_copy += 1;
+                } else {
+                    profile.single_copy += 1;
+                }
                 self.state.received(receive);
                 self.answer_finished(from, send)
             }

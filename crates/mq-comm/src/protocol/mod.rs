@@ -2,7 +2,8 @@
 //!
 //! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if nobody has asked
 //! for it. Of a long one only an announcement is sent, and the receiver, once it is matched, asks for a ring; or, if the
-//! message is very long, reads the bytes out of the sender's memory, unless the kernel refuses that, or refuses to go on:
+//! message is very long or in a shared buffer, reads the bytes where they are, unless the kernel refuses that, or refuses to
+//! go on:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |

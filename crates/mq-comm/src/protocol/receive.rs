@@ -138,8 +138,13 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(())
             }
-            Body::Announced { address, send } => {
+            Body::Announced {
+                address,
+                shared,
+                send,
+            } => {
                 slot.address = address;
+                slot.shared = shared;
                 slot.remote = send;
                 slot.stage = Stage::Fetching;
                 self.state.messages.release(message);

@@ -5,7 +5,7 @@ use mq_shm::{Process, Sent, ShmError};
 use super::{Core, Outgoing, What};
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::{Announcement, Kind, Payload, Word};
+use crate::header::{Announcement, Kind, NOWHERE, Payload, Word};
 use crate::request::{Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -87,6 +87,7 @@ impl<T: Transport> Core<T> {
         let remote = self.transport.expose(slot.buffer.bytes());
         let announcement = Announcement {
             address: remote.address,
+            shared: remote.shared.unwrap_or(NOWHERE),
             bytes: remote.bytes,
             send: name.0,
         };

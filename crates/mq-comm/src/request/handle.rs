@@ -10,7 +10,7 @@ use super::{Name, Stage};
 use crate::buffer::Content;
 use crate::communicator::Inner;
 use crate::error::Error;
-use crate::plain::Plain;
+use crate::shared_buffer::Owned;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -20,20 +20,23 @@ pub struct RequestId(pub(crate) Name);
 
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
-/// `B` is what it was begun with and what it gives back when it is complete: a vector, or what a
-/// [`Scope`](crate::Scope) was lent. A dropped handle of a vector's receive takes that back, if nothing has matched
-/// it; anything else goes on to its end by itself.
+/// `B` is what it was begun with and what it gives back when it is complete: a vector, a
+/// [`SharedBuffer`](crate::SharedBuffer), or what a [`Scope`](crate::Scope) was lent. A dropped handle of a receive into
+/// memory of its own takes that back, if nothing has matched it; anything else goes on to its end by itself.
 pub struct Request<B: Content, T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
     pub(crate) name: Name,
     content: PhantomData<B>,
 }
 
-impl<E: Plain, T: Transport> Request<Vec<E>, T> {
-    /// The handle of a request that was begun with such a vector; one that was not gives an empty one.
-    #[allow(unsafe_code, reason = "a promise that need not be kept for vectors")]
+impl<B: Owned, T: Transport> Request<B, T> {
+    /// The handle of a request that was begun with such memory; one that was not gives an empty piece.
+    #[allow(
+        unsafe_code,
+        reason = "a promise that need not be kept for what is owned"
+    )]
     pub(crate) fn owned(inner: Rc<Inner<T>>, slot: u32) -> Self {
-        // SAFETY: a buffer becomes a vector only if it was made of one of that type.
+        // SAFETY: a buffer becomes a vector, or a shared buffer, only if it was made of one of that type.
         unsafe { Self::new(inner, slot) }
     }
 }

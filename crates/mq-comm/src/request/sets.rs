@@ -12,6 +12,7 @@ use crate::communicator::Inner;
 use crate::error::Error;
 use crate::plain::Plain;
 use crate::protocol::Core;
+use crate::shared_buffer::{Owned, SharedBuffer};
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -51,6 +52,12 @@ impl Completion {
     #[must_use]
     pub fn into_vec<E: Plain>(self) -> Option<Vec<E>> {
         self.buffer.into_vec()
+    }
+
+    /// The shared buffer that the request was begun with, if its elements are of this type and the world is still there.
+    #[must_use]
+    pub fn into_shared_buffer<E: Plain>(self) -> Option<SharedBuffer<E>> {
+        self.buffer.into_shared()
     }
 }
 
@@ -134,7 +141,7 @@ impl<T: Transport> Core<T> {
     }
 }
 
-/// Requests that are waited for together, each begun with a vector.
+/// Requests that are waited for together, each begun with a vector or a [`SharedBuffer`].
 ///
 /// ```
 /// use mq_comm::{Error, World};
@@ -172,7 +179,7 @@ impl<T: Transport> RequestSet<T> {
     ///
     /// # Panics
     /// If it is of another world.
-    pub fn add<E: Plain>(&mut self, request: Request<Vec<E>, T>) -> RequestId {
+    pub fn add<B: Owned>(&mut self, request: Request<B, T>) -> RequestId {
         assert!(
             Rc::ptr_eq(&self.inner.core, &request.inner.core),
             "a set and its requests are of one world"

@@ -92,8 +92,10 @@ pub(crate) struct Slot {
     pub(crate) done: usize,
     /// What the other end calls it.
     pub(crate) remote: u64,
-    /// Where the bytes of an announced message are.
+    /// Where the bytes of an announced message are: in the sender's memory, and among its shared buffers or
+    /// [`NOWHERE`](crate::header::NOWHERE).
     pub(crate) address: u64,
+    pub(crate) shared: u64,
     /// Its name in the posted queue.
     pub(crate) posted: Option<Handle>,
     pub(crate) buffer: Buffer,
@@ -118,6 +120,7 @@ impl Slot {
             done: 0,
             remote: 0,
             address: 0,
+            shared: 0,
             posted: None,
             buffer: Buffer::EMPTY,
             set: NONE,

@@ -3,8 +3,8 @@
 use mq_shm::segment::Memory;
 use mq_shm::wait::Idle;
 use mq_shm::{
-    Arrival, Copied, Endpoint, Incoming, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError,
-    Stretch,
+    Arrival, Block, Copied, Endpoint, Incoming, Process, Pulled, Pushed, Remote, RingId, Sent,
+    ShmError, Stretch,
 };
 
 use super::{Arrived, Event, Transport};
@@ -103,6 +103,14 @@ impl<M: Memory> Transport for Endpoint<M> {
 
     fn check_peers(&mut self) -> Result<usize, ShmError> {
         Endpoint::check_peers(self)
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
+        Endpoint::allocate(self, bytes)
+    }
+
+    fn keep_buffers(&self) {
+        Endpoint::keep_buffers(self);
     }
 
     fn expose(&self, bytes: &[u8]) -> Remote {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use mq_shm::{Endpoint, Geometry, Mapped, Process};
+use mq_shm::{Endpoint, Mapped, Process};
 
 use crate::communicator::Communicator;
 use crate::error::Error;
@@ -110,7 +110,7 @@ impl World {
         {
             mq_shm::permit_single_copy(launcher.number);
         }
-        let geometry = Geometry::new(start.size)?;
+        let geometry = options.geometry(start.size)?;
         let join = |memory| {
             let endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;
             Ok(Self::over(endpoint, options))

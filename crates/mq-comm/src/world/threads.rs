@@ -2,7 +2,7 @@
 
 use std::panic;
 
-use mq_shm::{Endpoint, Geometry, Mapped, Process, ShmError};
+use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
 use super::World;
 use crate::error::Error;
@@ -34,7 +34,7 @@ impl World {
     /// # Errors
     /// [`Error::Transport`] if there is no memory for it.
     pub fn seats(size: u32, options: &Options) -> Result<Vec<Seat>, Error> {
-        let segment = Mapped::create(Geometry::new(size)?)?;
+        let segment = Mapped::create(options.geometry(size)?)?;
         let seat = |rank| {
             let file = segment
                 .file()

@@ -62,17 +62,20 @@ impl<M: Memory> Endpoint<M> {
         Remote {
             address: bytes.as_ptr() as u64,
             bytes: bytes.len() as u64,
+            shared: self.shared_offset_of(bytes),
         }
     }
 
     /// Reads bytes of another process that it has [exposed](Self::expose), as many as `into` has room for.
-    /// Refused is an answer: the pair is then to use a ring, from the first byte that is missing.
+    /// Refused is an answer: the pair is then to use a ring, from the first byte that is missing. Bytes in a
+    /// [shared buffer](Self::allocate) are copied out of that, and others read by way of the kernel.
     ///
     /// # Cost
-    /// One system call, and one more for the first message of a pair.
+    /// One system call, and one more for the first message of a pair; from a shared buffer none but for the first.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`].
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a shared buffer outside of those of `from`;
+    /// [`ShmError::Gone`] if it is in one, and `from` has ended and its memory is given up.
     pub fn read(
         &mut self,
         from: Process,
@@ -80,6 +83,9 @@ impl<M: Memory> Endpoint<M> {
         into: &mut [u8],
     ) -> Result<Copied, ShmError> {
         self.geometry().check(from)?;
+        if let Some(at) = remote.shared {
+            return self.read_shared(from, at, remote.bytes, into);
+        }
         let place = self.memory.place(from);
         let pid = place.pid.load(Ordering::Relaxed);
         let peer = &mut self.peers[from.index()];

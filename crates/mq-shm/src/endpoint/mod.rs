@@ -22,6 +22,7 @@
 
 #![allow(unsafe_code, reason = "remembers addresses of the segment")]
 
+mod buffers;
 mod large;
 mod peer;
 mod receive;
@@ -58,6 +59,8 @@ pub struct Options {
     pub fastbox: bool,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
+    /// Telling the receiver of a message in a shared buffer where it lies, so that it copies it straight from there.
+    pub shared_copy: bool,
     /// The shortest message that is copied into a ring or a cell past the caches, in bytes; by what is quicker at the moment
     /// unless given.
     pub nontemporal_from: Option<usize>,
@@ -72,6 +75,7 @@ impl Default for Options {
             tuning: Tuning::default(),
             fastbox: true,
             single_copy: true,
+            shared_copy: true,
             nontemporal_from: None,
             patience: None,
         }
@@ -110,6 +114,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// Those of which this was reported, and whose memory this process may still look into.
     buried: Vec<Process>,
     rings: large::Rings,
+    buffers: buffers::Buffers,
     /// A word for others to try whether they can read this process's memory.
     _token: Box<u64>,
     /// Last, as all the rest may be in it.
@@ -159,6 +164,7 @@ impl<M: Memory> Endpoint<M> {
             ending: Vec::new(),
             buried: Vec::new(),
             rings: large::Rings::default(),
+            buffers: buffers::Buffers::default(),
             _token: token,
             memory,
         })
@@ -330,6 +336,7 @@ impl<M: Memory> Endpoint<M> {
         }
         for process in self.buried.drain(..) {
             self.peers[process.index()].struck_out = true;
+            self.buffers.forget(process);
             step(Step::Buried);
             estate::strike_out(&self.memory, process, self.me);
             step(Step::StruckOut);

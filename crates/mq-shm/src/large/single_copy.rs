@@ -19,6 +19,8 @@ pub struct Remote {
     pub address: u64,
     /// How many.
     pub bytes: u64,
+    /// Where they lie among the shared buffers of that process, if they do.
+    pub shared: Option<u64>,
 }
 
 /// What the kernel made of an attempt to read.

@@ -4,6 +4,7 @@
 //! A [`Guarded`](crate::sync::Guarded) that two threads touch without an edge between them fails a model by
 //! itself; so do a message that is lost, doubled or changed, and an order that is not the sender's.
 
+mod buffers;
 mod ends;
 mod rings;
 

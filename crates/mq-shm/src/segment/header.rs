@@ -12,7 +12,7 @@ pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"mq shm\x00\xff");
 pub(crate) const VERSION: u32 = 4;
 
 /// Fields in the order in which they stand, each a little-endian 64-bit word.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
     "number of processes",
     "number of cells",
     "bytes of a cell",
@@ -21,6 +21,7 @@ const FIELDS: [&str; 8] = [
     "rings of a process",
     "buffers of a ring",
     "bytes of a buffer",
+    "bytes of the shared buffers of a process",
 ];
 
 /// Bytes of the header.
@@ -36,6 +37,7 @@ fn fields(geometry: &Geometry) -> [u64; FIELDS.len()] {
         u64::from(RINGS),
         u64::from(BUFFERS),
         BUFFER_BYTES as u64,
+        geometry.buffers(),
     ]
 }
 
@@ -77,13 +79,16 @@ pub(crate) fn read(bytes: &[u8; BYTES], length: u64, what: &str) -> Result<Geome
         ShmError::Cells { .. } => damaged(FIELDS[1], word(3), error.to_string()),
         _ => damaged(FIELDS[0], word(2), error.to_string()),
     })?;
+    let geometry = geometry
+        .with_buffers(word(10))
+        .map_err(|error| damaged(FIELDS[8], word(10), error.to_string()))?;
     for (at, (field, wanted)) in FIELDS.iter().zip(fields(&geometry)).enumerate() {
         if word(2 + at) != wanted {
             return Err(damaged(field, word(2 + at), format!("{wanted} expected")));
         }
     }
-    if length < geometry.bytes() as u64 {
-        let wanted = format!("at least {} expected", geometry.bytes());
+    if length < geometry.length() {
+        let wanted = format!("at least {} expected", geometry.length());
         return Err(damaged("length", length, wanted));
     }
     Ok(geometry)
@@ -103,21 +108,21 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let geometry = Geometry::with_cells(7, 9).unwrap();
-        let read = read(&whole(&geometry), geometry.bytes() as u64, "it").unwrap();
+        let read = read(&whole(&geometry), geometry.length(), "it").unwrap();
         assert_eq!(read, geometry);
     }
 
     #[test]
     fn every_byte_matters() {
         let geometry = Geometry::with_cells(7, 9).unwrap();
-        let length = geometry.bytes() as u64;
+        let length = geometry.length();
         for at in 0..BYTES {
             let mut bytes = whole(&geometry);
             bytes[at] ^= 0x55;
             let error = read(&bytes, length, "the thing");
-            // The two numbers that a segment may choose are only held against its length.
+            // The three numbers that a segment may choose are only held against its length.
             match error {
-                Ok(other) => assert!(other.bytes() as u64 <= length, "byte {at}: {other:?}"),
+                Ok(other) => assert!(other.length() <= length, "byte {at}: {other:?}"),
                 Err(error) => assert!(error.to_string().contains("the thing"), "{error}"),
             }
         }

@@ -5,8 +5,9 @@
     reason = "one proof covers the accesses of a block"
 )]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::buffers::window::{Access, Chunk, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
 use crate::fastbox::FastBox;
@@ -19,7 +20,7 @@ use crate::sync::AtomicU64;
 
 /// A segment for threads of one process, for tests and for the model checker.
 ///
-/// All of it is there from the start.
+/// All of it is there from the start, but for the shared buffers.
 pub struct Heap {
     geometry: Geometry,
     places: Vec<Place>,
@@ -27,6 +28,7 @@ pub struct Heap {
     cells: Vec<Cell>,
     boxes: Vec<FastBox>,
     rings: Box<[Ring]>,
+    buffers: Vec<OnceLock<Arc<Chunk>>>,
     /// Whose cells were given back, in order.
     #[cfg(all(loom, test))]
     given_back: loom::sync::Mutex<Vec<Process>>,
@@ -55,6 +57,7 @@ impl Heap {
             cells: many(geometry.all_cells()),
             boxes: many(processes * processes),
             rings: rings(processes * RINGS),
+            buffers: (0..processes).map(|_| OnceLock::new()).collect(),
             #[cfg(all(loom, test))]
             given_back: loom::sync::Mutex::new(Vec::new()),
         })
@@ -79,6 +82,15 @@ fn rings(count: u32) -> Box<[Ring]> {
 #[cfg(loom)]
 fn rings(count: u32) -> Box<[Ring]> {
     (0..count).map(|_| Ring::default()).collect()
+}
+
+impl Heap {
+    /// The shared buffers of a process, which come when they are first asked for.
+    pub(crate) fn chunk(&self, owner: Process) -> Arc<Chunk> {
+        let bytes = self.geometry.buffers() as usize;
+        let chunk = || Arc::new(Chunk::new(bytes));
+        Arc::clone(self.buffers[owner.index()].get_or_init(chunk))
+    }
 }
 
 #[cfg(all(loom, test))]
@@ -125,6 +137,10 @@ impl Memory for Arc<Heap> {
         &self.rings[(owner.0 * RINGS + number) as usize]
     }
 
+    fn buffers(&self, owner: Process, _access: Access) -> Result<Window, ShmError> {
+        Ok(Window::of_heap(self.chunk(owner)))
+    }
+
     fn commit(&self, _part: Part) -> Result<(), ShmError> {
         Ok(())
     }
@@ -148,6 +164,7 @@ impl Memory for Arc<Heap> {
                 // SAFETY: any bytes are a cell's content; that nobody else touches it is what the model shows.
                 cell.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
             }
+            self.chunk(owner).write(|| {});
             given_back.push(owner);
         }
     }

@@ -22,6 +22,7 @@ use rustix::fs::{
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::shm;
 
+use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
 use crate::estate;
@@ -129,11 +130,12 @@ impl Mapped {
                 if opened.geometry == geometry {
                     return Ok(opened);
                 }
+                let (field, found, wanted) = opened.geometry.differs_from(&geometry);
                 Err(ShmError::Damaged {
                     what: name.into(),
-                    field: "number of processes",
-                    found: u64::from(opened.geometry.processes()),
-                    wanted: format!("{} expected", geometry.processes()),
+                    field,
+                    found,
+                    wanted: format!("{wanted} expected"),
                 })
             }
             Err(error) => Err(system(&format!("making {name} in /dev/shm"))(error)),
@@ -166,9 +168,9 @@ impl Mapped {
 
     /// Gives a file its length, its header and the memory of the entries.
     fn fill(file: &OwnedFd, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
-        ftruncate(file, geometry.bytes() as u64).map_err(system(&format!("sizing {what}")))?;
+        ftruncate(file, geometry.length()).map_err(system(&format!("sizing {what}")))?;
         let (places, _) = Part::Cells(Process(0), 0, 0).extent(geometry);
-        reserve(file, 0, places, "the entries of the processes")?;
+        reserve(file, 0, places as u64, "the entries of the processes")?;
         let write = |bytes: &[u8], at| {
             rustix::io::pwrite(file, bytes, at).map_err(system(&format!("writing {what}")))
         };
@@ -245,23 +247,34 @@ fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
 }
 
 /// Asks for the memory now, when it can still be refused.
-fn reserve(
+pub(crate) fn reserve(
     file: impl AsFd,
-    offset: usize,
-    bytes: usize,
+    offset: u64,
+    bytes: u64,
     what: &'static str,
 ) -> Result<(), ShmError> {
     loop {
-        match fallocate(&file, FallocateFlags::empty(), offset as u64, bytes as u64) {
+        match fallocate(&file, FallocateFlags::empty(), offset, bytes) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
                 return Err(ShmError::NoMemory {
                     what,
-                    bytes,
+                    bytes: bytes as usize,
                     source: error.into(),
                 });
             }
+        }
+    }
+}
+
+/// Gives memory back; whether the system has taken it. What it has not stays until the segment goes.
+pub(crate) fn punch(file: impl AsFd, offset: u64, bytes: u64) -> bool {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    loop {
+        match fallocate(&file, flags, offset, bytes) {
+            Err(rustix::io::Errno::INTR) => {}
+            done => return done.is_ok(),
         }
     }
 }
@@ -302,16 +315,19 @@ impl Memory for Mapped {
         self.at(self.geometry.ring(owner, number))
     }
 
+    fn buffers(&self, owner: Process, access: Access) -> Result<Window, ShmError> {
+        let (at, bytes) = (self.geometry.buffers_of(owner), self.geometry.buffers());
+        Window::of_file(self.file.as_fd(), at, bytes as usize, access)
+    }
+
     fn commit(&self, part: Part) -> Result<(), ShmError> {
         let (offset, bytes) = part.extent(&self.geometry);
-        reserve(&self.file, offset, bytes, part.name())
+        reserve(&self.file, offset as u64, bytes as u64, part.name())
     }
 
     fn discard(&self, part: Part) {
         let (offset, bytes) = part.extent(&self.geometry);
         debug_assert!(offset.is_multiple_of(PAGE));
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        // What can not be given back stays until the segment goes.
-        let _ = fallocate(&self.file, flags, offset as u64, bytes as u64);
+        punch(&self.file, offset as u64, bytes as u64);
     }
 }

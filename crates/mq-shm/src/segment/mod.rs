@@ -9,7 +9,9 @@ mod mapped;
 
 pub use heap::Heap;
 pub use mapped::Mapped;
+pub(crate) use mapped::{punch, reserve};
 
+use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
 use crate::fastbox::FastBox;
@@ -38,6 +40,9 @@ pub trait Memory: sealed::Sealed {
     fn fastbox(&self, from: Process, to: Process) -> &FastBox;
     #[doc(hidden)]
     fn ring(&self, owner: Process, number: u32) -> &Ring;
+    /// The region of a process's shared buffers, if it has any bytes.
+    #[doc(hidden)]
+    fn buffers(&self, owner: Process, access: Access) -> Result<Window, ShmError>;
     /// Makes sure that there is memory behind a part, so that touching it can not fail.
     #[doc(hidden)]
     fn commit(&self, part: Part) -> Result<(), ShmError>;
@@ -59,6 +64,8 @@ pub(crate) enum Part {
     Ring(Process, u32),
     /// All rings of a process.
     Rings(Process),
+    /// The region of a process's shared buffers.
+    Buffers(Process),
 }
 
 impl Part {
@@ -76,6 +83,10 @@ impl Part {
             ),
             Self::Ring(owner, number) => (geometry.ring(owner, number), size_of::<Ring>()),
             Self::Rings(owner) => (geometry.ring(owner, 0), RINGS as usize * size_of::<Ring>()),
+            Self::Buffers(owner) => (
+                geometry.buffers_of(owner) as usize,
+                geometry.buffers() as usize,
+            ),
         }
     }
 
@@ -85,6 +96,7 @@ impl Part {
             Self::Cells(..) => "message cells",
             Self::FastBox(..) | Self::FastBoxes(..) => "a fastbox",
             Self::Ring(..) | Self::Rings(..) => "a ring for large messages",
+            Self::Buffers(..) => "shared buffers",
         }
     }
 }

@@ -11,8 +11,8 @@ use mq_shm::channel::Tuning;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::{Idle, Patience};
 use mq_shm::{
-    Arrival, Copied, Endpoint, Mapped, Options, Policy, Process, Pulled, Pushed, Remote, RingId,
-    Sent, Stretch,
+    Arrival, Block, Copied, Endpoint, Mapped, Options, Policy, Process, Pulled, Pushed, Remote,
+    RingId, Sent, Stretch,
 };
 
 /// Ends the whole program if the test that holds it takes too long.
@@ -86,6 +86,8 @@ const RING: u64 = 3;
 const FINISHED: u64 = 4;
 
 const LARGE_BYTES: usize = 700_000;
+/// No place among the shared buffers.
+const NOWHERE: u64 = u64::MAX;
 
 fn bytes(number: u64) -> Vec<u8> {
     let len = match number % 7 {
@@ -110,7 +112,7 @@ struct Peer {
     /// What is being sent, as far as it has been.
     message: Option<(Vec<u8>, usize)>,
     /// What it is to read, until it has.
-    large: Option<Vec<u8>>,
+    large: Option<Large>,
     /// The stretch, once there is one, and the bytes that are through.
     pushing: Option<(Option<Stretch>, usize)>,
     received: u64,
@@ -118,6 +120,43 @@ struct Peer {
     pulling: Option<Pull>,
     bulk: Vec<u8>,
     refused: bool,
+}
+
+/// A large message that another is to read.
+enum Large {
+    Own(Vec<u8>),
+    /// In a shared buffer.
+    Shared(Block),
+}
+
+impl Large {
+    /// Every other one is in a shared buffer.
+    fn new(endpoint: &mut Endpoint, number: u64, message: Vec<u8>) -> Self {
+        if number.is_multiple_of(2) {
+            return Self::Own(message);
+        }
+        let block = endpoint.allocate(message.len()).unwrap();
+        // SAFETY: the block has so many bytes, and nobody knows of them yet.
+        #[allow(unsafe_code)]
+        unsafe {
+            block.address().copy_from_nonoverlapping(
+                core::ptr::NonNull::from(&message[..]).cast(),
+                message.len(),
+            );
+        }
+        Self::Shared(block)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(message) => message,
+            // SAFETY: the block has so many bytes, and its endpoint is still there.
+            #[allow(unsafe_code)]
+            Self::Shared(block) => unsafe {
+                core::slice::from_raw_parts(block.address().as_ptr(), block.len())
+            },
+        }
+    }
 }
 
 /// A large message that comes through a ring, but for its first bytes.
@@ -232,6 +271,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
             let remote = Remote {
                 address: word(0),
                 bytes: word(1),
+                shared: (word(2) != NOWHERE).then_some(word(2)),
             };
             match endpoint.read(from, remote, &mut peer.bulk).unwrap() {
                 Copied::All => received_large(peer),
@@ -290,12 +330,17 @@ fn go_on(endpoint: &mut Endpoint, to: Process, peer: &mut Peer, count: u64) -> b
     }
     let (message, done) = peer.message.get_or_insert_with(|| (bytes(peer.sent), 0));
     if message.len() == LARGE_BYTES {
-        let remote = endpoint.expose(message);
-        let content = [remote.address.to_ne_bytes(), remote.bytes.to_ne_bytes()].concat();
+        let large = Large::new(endpoint, peer.sent, std::mem::take(message));
+        let remote = endpoint.expose(large.bytes());
+        let place = remote.shared.unwrap_or(NOWHERE);
+        let content = [remote.address, remote.bytes, place]
+            .map(u64::to_ne_bytes)
+            .concat();
+        peer.message = None;
         if send(endpoint, to, [peer.sent, LARGE], &content, 0) != Some(content.len()) {
             return false;
         }
-        peer.large = peer.message.take().map(|(message, _)| message);
+        peer.large = Some(large);
         peer.sent += 1;
         return true;
     }
@@ -316,7 +361,7 @@ fn go_on(endpoint: &mut Endpoint, to: Process, peer: &mut Peer, count: u64) -> b
 
 fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
     if let Some((stretch, done)) = peer.pushing {
-        let message = peer.large.as_ref().expect("it is not finished");
+        let message = peer.large.as_ref().expect("it is not finished").bytes();
         if let Some(stretch) = stretch {
             peer.pushing = match endpoint.push(stretch, message, done) {
                 Ok(Pushed::Upto(done)) => Some((Some(stretch), done)),

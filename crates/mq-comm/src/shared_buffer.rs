@@ -1,0 +1,244 @@
+//! Buffers that the receivers of their messages can see.
+//!
+//! # Why this is sound
+//! The memory behind a [`Block`] is there, and this process's alone to write to, until the block is dropped or the process
+//! leaves. A [`SharedBuffer`] owns a block and a part of the world, so that the process does not leave while the
+//! buffer is there, and gives the block back first. While a request has the buffer, the pool has the block, and of the
+//! world only what does not keep it: the pool is a part of the world, and uses its buffers no longer than that
+//! is there.
+//!
+//! Others may read the memory at any time, by a mapping of their own, which is no access as far as this program is
+//! concerned; nobody else writes to it.
+#![allow(unsafe_code, reason = "gives elements out of a block")]
+
+use core::any::TypeId;
+use core::cell::RefCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+use core::slice;
+use std::rc::{Rc, Weak};
+
+use mq_shm::Block;
+use mq_shm::layout::PAGE;
+
+use crate::buffer::Buffer;
+use crate::communicator::Communicator;
+use crate::error::Error;
+use crate::plain::Plain;
+use crate::protocol::Core;
+use crate::transport::Transport;
+
+/// Elements in memory that the other processes can read messages out of: `MPI_Alloc_mem`, MPI 4.1 §9.2.
+///
+/// It is a slice of elements, zero at first, to send from and to receive into like any other; made by
+/// [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is longer than
+/// the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, at the speed of memory. Dropping it gives
+/// the memory back.
+///
+/// ```
+/// use mq_comm::{Error, World};
+///
+/// World::threads(2, |world| {
+///     if world.rank() == 0 {
+///         let mut field = world.shared_buffer::<f64>(100_000)?;
+///         field.fill(0.5);
+///         world.send(&field, 1, 7)?;
+///         // Or handed over, until the request is complete.
+///         let sending = world.isend(field, 1, 8)?;
+///         let (field, _) = sending.wait()?;
+///         assert_eq!(field[99_999], 0.5);
+///     } else {
+///         let mut field = vec![0.0_f64; 100_000];
+///         for tag in [7, 8] {
+///             world.recv(&mut field, 0, tag)?;
+///             assert_eq!(field, [0.5; 100_000]);
+///         }
+///         assert_eq!(world.profile().shared_copy, 2);
+///     }
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// It can not be dropped or written to while it is being sent from:
+///
+/// ```compile_fail
+/// # let world = mq_comm::World::alone().unwrap();
+/// let mut field = world.shared_buffer::<f64>(100_000).unwrap();
+/// world.scope(|s| {
+///     s.isend(&field, 0, 7)?;
+///     field[0] = 1.0;
+///     s.wait_all()
+/// });
+/// ```
+pub struct SharedBuffer<E: Plain> {
+    elements: NonNull<E>,
+    len: usize,
+    /// The memory, if there are any bytes. It is dropped before `world`.
+    block: Option<Block>,
+    /// What keeps the process from leaving.
+    world: Option<Rc<dyn Keep>>,
+    content: PhantomData<E>,
+}
+
+/// A process of a world, of which only matters that it is there.
+pub(crate) trait Keep {}
+
+impl<T: Transport> Keep for RefCell<Core<T>> {}
+
+impl<T: Transport + 'static> Communicator<T> {
+    /// Memory for so many elements, zero at first, that the other processes can read messages out of: `MPI_Alloc_mem`,
+    /// MPI 4.1 §9.2.
+    ///
+    /// The process does not leave the world while one of its buffers is there.
+    ///
+    /// # Errors
+    /// [`Error::Transport`]: with [`NoBuffer`](mq_shm::ShmError::NoBuffer) if this process has not so much room in a row left
+    /// for shared buffers, of which each has as much as the variable `MQ_SHARED_BUFFERS` says where the world is started
+    /// (1 GiB); with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system has no memory for them.
+    ///
+    /// # Cost
+    /// A system call, and what the system needs for its pages. To be kept and used again.
+    pub fn shared_buffer<E: Plain>(&self, len: usize) -> Result<SharedBuffer<E>, Error> {
+        const { assert!(align_of::<E>() <= PAGE, "blocks begin at pages") }
+        let Some(bytes) = len.checked_mul(size_of::<E>()).filter(|&bytes| bytes > 0) else {
+            if size_of::<E>() == 0 || len == 0 {
+                return Ok(SharedBuffer::without_bytes(len));
+            }
+            // More than there is.
+            self.inner.core().transport.allocate(usize::MAX)?;
+            return Ok(SharedBuffer::without_bytes(0));
+        };
+        let block = self.inner.core().transport.allocate(bytes)?;
+        Ok(SharedBuffer {
+            elements: block.address().cast(),
+            len,
+            block: Some(block),
+            world: Some(self.inner.core.clone()),
+            content: PhantomData,
+        })
+    }
+}
+
+impl<E: Plain> SharedBuffer<E> {
+    const fn without_bytes(len: usize) -> Self {
+        Self {
+            elements: NonNull::dangling(),
+            len,
+            block: None,
+            world: None,
+            content: PhantomData,
+        }
+    }
+}
+
+impl<E: Plain> Deref for SharedBuffer<E> {
+    type Target = [E];
+
+    #[inline]
+    fn deref(&self) -> &[E] {
+        // SAFETY: the block has so many bytes, begins at a page and is there with its endpoint, see above; any bytes are
+        // elements. Only this buffer leads to them, which is borrowed.
+        unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
+    }
+}
+
+impl<E: Plain> DerefMut for SharedBuffer<E> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [E] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
+    }
+}
+
+impl<E: Plain + fmt::Debug> fmt::Debug for SharedBuffer<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self[..].fmt(f)
+    }
+}
+
+/// A shared buffer in the hands of a request.
+pub(crate) struct HandedOver {
+    element: TypeId,
+    len: usize,
+    block: Option<Block>,
+    world: Option<Weak<dyn Keep>>,
+}
+
+impl HandedOver {
+    /// Takes a buffer apart: what it is, where its bytes are, and how many.
+    pub(crate) fn new<E: Plain>(mut buffer: SharedBuffer<E>) -> (Self, NonNull<u8>, usize) {
+        let bytes = mem::size_of_val(&buffer[..]);
+        let at = buffer.elements.cast();
+        let handed = Self {
+            element: TypeId::of::<E>(),
+            len: buffer.len,
+            block: buffer.block.take(),
+            world: buffer.world.as_ref().map(Rc::downgrade),
+        };
+        (handed, at, bytes)
+    }
+
+    /// The buffer again, if its elements were of this type and the world is still there.
+    pub(crate) fn back<E: Plain>(self) -> Option<SharedBuffer<E>> {
+        if self.element != TypeId::of::<E>() {
+            return None;
+        }
+        let Some(block) = self.block else {
+            return Some(SharedBuffer::without_bytes(self.len));
+        };
+        Some(SharedBuffer {
+            elements: block.address().cast(),
+            len: self.len,
+            world: Some(self.world?.upgrade()?),
+            block: Some(block),
+            content: PhantomData,
+        })
+    }
+}
+
+/// Memory that a request has for itself until it is complete: a vector, or a [`SharedBuffer`].
+pub trait Owned: crate::Content + sealed::Owned {}
+
+impl<E: Plain> Owned for Vec<E> {}
+impl<E: Plain> Owned for SharedBuffer<E> {}
+
+pub(crate) mod sealed {
+    use super::{Buffer, HandedOver, Plain, SharedBuffer};
+
+    pub trait Owned {
+        #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+        fn hand_over(self) -> Buffer;
+        /// What a buffer was made of, if it was made of such a thing; otherwise an empty one.
+        #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+        fn take_back(buffer: Buffer) -> Self;
+    }
+
+    #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+    impl<E: Plain> Owned for Vec<E> {
+        fn hand_over(self) -> Buffer {
+            Buffer::owned(self)
+        }
+
+        fn take_back(buffer: Buffer) -> Self {
+            buffer.into_vec().unwrap_or_default()
+        }
+    }
+
+    #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
+    impl<E: Plain> Owned for SharedBuffer<E> {
+        fn hand_over(self) -> Buffer {
+            let (handed, at, bytes) = HandedOver::new(self);
+            // SAFETY: the bytes are the block's, which the buffer has from now on.
+            unsafe { Buffer::handed_over(handed, at, bytes) }
+        }
+
+        fn take_back(buffer: Buffer) -> Self {
+            let back = buffer.into_shared();
+            back.unwrap_or(const { Self::without_bytes(0) })
+        }
+    }
+}

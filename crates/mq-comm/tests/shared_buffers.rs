@@ -1,0 +1,315 @@
+//! Shared buffers: sent from and received into like any memory, and nothing more than that can be done with them.
+
+mod common;
+
+use common::watchdog;
+use mq_comm::{Error, Options, SharedBuffer, Source, TagSelector, World};
+use mq_shm::ShmError;
+
+/// Below the eager limit, above it by a little, by much, and no whole number of lines or pages.
+const LENGTHS: [usize; 8] = [0, 1, 1000, 16_320, 16_321, 65_536, 1_000_003, 5 << 20];
+
+fn content(number: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes)
+        .map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ number.wrapping_mul(97)) as u8)
+        .collect()
+}
+
+fn filled(world: &World, number: usize, bytes: usize) -> Result<SharedBuffer<u8>, Error> {
+    let mut buffer = world.shared_buffer(bytes)?;
+    assert!(buffer.iter().all(|&byte| byte == 0));
+    buffer.copy_from_slice(&content(number, bytes));
+    Ok(buffer)
+}
+
+/// Both ways, with and without the kernel's leave to read each other, and with them switched off.
+#[test]
+fn messages_of_all_lengths_come_whole() {
+    let _dog = watchdog("all lengths");
+    for (shared_copy, single_copy_from) in [
+        (true, 0),
+        (true, usize::MAX),
+        (false, 0),
+        (false, usize::MAX),
+    ] {
+        let options = Options {
+            shared_copy,
+            single_copy_from,
+            ..Options::default()
+        };
+        let profiles = World::threads_with(2, &options, |world| {
+            let other = 1 - world.rank();
+            for (number, bytes) in LENGTHS.into_iter().enumerate() {
+                let out = filled(&world, number + world.rank() as usize, bytes)?;
+                let mut into = vec![0; bytes];
+                world.sendrecv(&out, other, 1, &mut into, other, 1)?;
+                assert!(
+                    into == content(number + other as usize, bytes),
+                    "{bytes} bytes"
+                );
+                // Into one, and from a part of one.
+                let mut shared = filled(&world, 9, bytes)?;
+                world.sendrecv(&out[bytes / 3..], other, 2, &mut shared, other, 2)?;
+                let expected = content(number + other as usize, bytes);
+                let count = bytes - bytes / 3;
+                assert!(shared[..count] == expected[bytes / 3..], "{bytes} bytes");
+                assert!(shared[count..] == content(9, bytes)[count..]);
+            }
+            Ok(world.profile())
+        });
+        for profile in profiles.unwrap() {
+            // Four lengths are announced, and of three of them two thirds as well.
+            assert_eq!(profile.rendezvous, 7);
+            assert_eq!(profile.shared_copy, if shared_copy { 7 } else { 0 });
+            assert_eq!(profile.single_copy + profile.ring, 7 - profile.shared_copy);
+        }
+    }
+}
+
+#[test]
+fn a_message_to_oneself_is_no_other() {
+    let _dog = watchdog("to oneself");
+    let world = World::alone().unwrap();
+    let out = filled(&world, 1, 300_000).unwrap();
+    let into = world.shared_buffer::<u8>(300_000).unwrap();
+    let receiving = world.irecv(into, 0, 3).unwrap();
+    let sending = world.isend(out, 0, 3).unwrap();
+    let (into, status) = receiving.wait().unwrap();
+    assert_eq!(status.bytes(), 300_000);
+    assert!(into[..] == content(1, 300_000));
+    assert!(sending.wait().unwrap().0[..] == into[..]);
+    assert_eq!(world.profile().shared_copy, 1);
+}
+
+#[test]
+fn a_message_that_is_too_long_is_cut() {
+    let _dog = watchdog("cut");
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            let out = filled(&world, 1, 400_000)?;
+            world.send(&out, 1, 0)?;
+            world.send(&out, 1, 0)?;
+            world.send(&[7_u8], 1, 0)?;
+        } else {
+            let mut short = vec![0; 100_000];
+            let error = world.recv(&mut short, 0, 0).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "the message has 400000 bytes, the buffer 100000: it was cut, and the rest is lost"
+            );
+            assert!(short == content(1, 400_000)[..100_000]);
+            let error = world.recv(&mut [0_u8; 0], 0, 0).unwrap_err().to_string();
+            assert!(error.contains("the buffer 0"), "{error}");
+            let mut next = [0_u8; 9];
+            assert_eq!(world.recv(&mut next, 0, 0)?.bytes(), 1);
+            assert_eq!(next[0], 7);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// From any source with any tag, probed and extracted, unexpected and posted, in their order.
+#[test]
+fn wildcards_and_probes_find_them() {
+    let _dog = watchdog("wildcards");
+    World::threads(4, |world| {
+        let me = world.rank();
+        if me > 0 {
+            let mut out = world.shared_buffer::<u32>(50_000)?;
+            for number in 0..6 {
+                out.fill(me * 100 + number);
+                world.send(&out, 0, number as i32)?;
+            }
+            return world.barrier();
+        }
+        let mut next = [0; 4];
+        let mut into = vec![0_u32; 50_000];
+        for turn in 0..18 {
+            let status = match turn % 3 {
+                0 => world.recv(&mut into, Source::Any, TagSelector::Any)?,
+                1 => {
+                    let found = world.probe(Source::Any, TagSelector::Any)?;
+                    assert_eq!(found.bytes(), 200_000);
+                    world.recv(&mut into, found.source(), found.tag())?
+                }
+                _ => {
+                    let matched = world.mprobe(Source::Any, TagSelector::Any)?;
+                    let status = matched.status();
+                    matched.recv(&mut into)?;
+                    status
+                }
+            };
+            let from = status.source();
+            assert_eq!(status.tag(), next[from as usize]);
+            let expected = from * 100 + next[from as usize].cast_unsigned();
+            assert!(into.iter().all(|&word| word == expected));
+            next[from as usize] += 1;
+        }
+        assert_eq!(world.profile().shared_copy, 18);
+        world.barrier()
+    })
+    .unwrap();
+}
+
+/// A dropped handle lets the request go on; the buffer is given back when the receiver has it, and not before.
+#[test]
+fn what_was_handed_over_goes_on_without_its_handle() {
+    let _dog = watchdog("handed over");
+    World::threads(2, |world| {
+        for round in 0..20 {
+            if world.rank() == 0 {
+                let out = filled(&world, round, 700_000)?;
+                drop(world.isend(out, 1, 0)?);
+                // Another is made at once, in other pages.
+                let mut other = world.shared_buffer::<u8>(700_000)?;
+                other.fill(0xee);
+                world.barrier()?;
+            } else {
+                let mut into = vec![0; 700_000];
+                world.barrier()?;
+                world.recv(&mut into, 0, 0)?;
+                assert!(into == content(round, 700_000), "round {round}");
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// The world is left before the request is complete, and the buffer outlives the world's own handle.
+#[test]
+fn a_process_leaves_with_its_last_buffer() {
+    let _dog = watchdog("leaves");
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            let kept = filled(&world, 1, 500_000)?;
+            drop(world.isend(filled(&world, 2, 500_000)?, 1, 0)?);
+            drop(world);
+            assert!(kept[..] == content(1, 500_000));
+        } else {
+            let mut into = vec![0; 500_000];
+            world.recv(&mut into, 0, 0)?;
+            assert!(into == content(2, 500_000));
+            let gone = world.recv(&mut into, 0, 0);
+            assert!(matches!(gone, Err(Error::Gone { process: 0, .. })));
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// A part of the program that fails takes its message back before its buffer goes.
+#[test]
+fn a_scope_that_fails_withdraws_its_message() {
+    let _dog = watchdog("withdrawn");
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            let out = filled(&world, 1, 200_000)?;
+            let failed = world.scope(|s| {
+                s.isend(&out, 1, 5)?;
+                Err::<(), _>(Error::Cancelled)
+            });
+            assert!(matches!(failed, Err(Error::Cancelled)));
+            drop(out);
+            world.send(&[1_u8], 1, 6)?;
+        } else {
+            world.recv(&mut [0_u8], 0, 6)?;
+            assert!(world.iprobe(0, 5)?.is_none());
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_set_gives_them_back() {
+    let _dog = watchdog("set");
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    let mut sent = Vec::new();
+    for tag in 0..3 {
+        set.add(world.irecv(vec![0_u8; 100_000], 0, tag).unwrap());
+        let out = filled(&world, tag as usize, 100_000).unwrap();
+        sent.push(set.add(world.isend(out, 0, tag).unwrap()));
+    }
+    for completion in set.wait_all().unwrap() {
+        let number = completion.result().unwrap().tag() as usize;
+        if sent.contains(&completion.id()) {
+            let buffer = completion.into_shared_buffer::<u8>().unwrap();
+            assert!(buffer[..] == content(number, 100_000));
+        } else {
+            let vector = completion.into_vec::<u8>().unwrap();
+            assert!(vector == content(number, 100_000));
+        }
+    }
+    drop(set);
+    // A completion that outlives the world has a buffer of nothing any more.
+    let mut set = world.request_set();
+    set.add(
+        world
+            .isend(world.shared_buffer::<u8>(10).unwrap(), 0, 1)
+            .unwrap(),
+    );
+    let other = world
+        .isend(world.shared_buffer::<u16>(10).unwrap(), 0, 1)
+        .unwrap();
+    let all = set.wait_all().unwrap();
+    assert_eq!(other.wait().unwrap().0.len(), 10);
+    drop((set, world));
+    for completion in all {
+        assert!(completion.into_shared_buffer::<u8>().is_none());
+    }
+}
+
+#[test]
+fn a_full_region_is_an_error_that_says_what_to_do() {
+    let _dog = watchdog("full");
+    let options = Options {
+        shared_buffers: 1 << 20,
+        ..Options::default()
+    };
+    World::threads_with(2, &options, |world| {
+        let all = world.shared_buffer::<u8>(1 << 20)?;
+        let error = world.shared_buffer::<u8>(1).unwrap_err();
+        let Error::Transport(cause) = &error else {
+            panic!("{error}")
+        };
+        assert!(matches!(**cause, ShmError::NoBuffer { .. }));
+        assert_eq!(
+            error.to_string(),
+            "no room for a shared buffer of 1 bytes: 0 are free in a row, of 1048576 that each process of the segment has; \
+             drop others, or start the processes with more"
+        );
+        drop(all);
+        let half = world.shared_buffer::<u64>(1 << 16)?;
+        assert!(world.shared_buffer::<u64>(1 << 17).is_err());
+        assert!(world.shared_buffer::<u64>(usize::MAX / 2).is_err());
+        // Nothing needs no room.
+        assert_eq!(world.shared_buffer::<u64>(0)?.len(), 0);
+        assert_eq!(world.shared_buffer::<[u8; 0]>(7)?.len(), 7);
+        // The other has as much.
+        world.barrier()?;
+        drop(half);
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Broadcasts and other operations take them as they take any slice.
+#[test]
+fn collectives_take_them() {
+    let _dog = watchdog("collectives");
+    World::threads(4, |world| {
+        let mut field = world.shared_buffer::<f64>(40_000)?;
+        for root in 0..4 {
+            if world.rank() == root {
+                field.fill(f64::from(root) + 0.5);
+            }
+            world.broadcast(&mut field, root)?;
+            assert!(field.iter().all(|&value| value == f64::from(root) + 0.5));
+        }
+        Ok(())
+    })
+    .unwrap();
+}

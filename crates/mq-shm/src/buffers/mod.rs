@@ -1,0 +1,143 @@
+//! Buffers that the other processes can read messages out of: one plain copy, at the speed of memory.
+//!
+//! Every process has a region of its own behind the rest of the segment, without memory at first. It alone hands
+//! out pages of it, by a list that nobody else can see ([`space`]), so that its death leaves nothing half done. Pages get
+//! memory when they are handed out, where that can be refused, and give it back with the [`Block`] they belong to. The others
+//! map the region, for reading only, when they have a first message to fetch from it ([`window`]).
+//!
+//! | | by whom | when |
+//! | --- | --- | --- |
+//! | pages are taken from the list and given memory | the owner | [`Endpoint::allocate`](crate::Endpoint::allocate) |
+//! | they are written | the owner | before it sends the message that says where they are |
+//! | they are read | the receiver | after that message, before its answer |
+//! | they are written again, or given back | the owner | after the answer |
+//! | all of them are given back | an heir, see `estate` | when the owner has ended, and nobody has anything of it |
+//!
+//! So the bytes of a buffer are ordered by the messages about them, and no state in the segment is needed.
+
+mod space;
+pub(crate) mod window;
+
+use core::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::ShmError;
+use crate::steps::{Step, step};
+use space::Space;
+use window::Window;
+
+/// The own region of a process. It stays mapped as long as one of its blocks is there.
+#[derive(Debug)]
+pub(crate) struct Region {
+    window: Window,
+    list: Mutex<List>,
+}
+
+#[derive(Debug)]
+struct List {
+    space: Space,
+    /// Nothing is given back any more: somebody may still read it who can not be asked.
+    keeps: bool,
+}
+
+impl Region {
+    pub(crate) fn new(window: Window) -> Arc<Self> {
+        let space = Space::new(window.bytes());
+        Arc::new(Self {
+            window,
+            list: Mutex::new(List {
+                space,
+                keeps: false,
+            }),
+        })
+    }
+
+    /// Pages for so many bytes, with memory behind them.
+    pub(crate) fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Block, ShmError> {
+        let mut list = self.list();
+        let Some(pages) = list.space.take(bytes as u64) else {
+            return Err(ShmError::NoBuffer {
+                bytes,
+                longest: list.space.longest(),
+                all: self.window.bytes(),
+            });
+        };
+        step(Step::SharedTaken);
+        if let Err(error) = self.window.commit(pages.at, pages.bytes) {
+            // Some of it may be there.
+            if self.window.discard(pages.at, pages.bytes) {
+                list.space.give_back(pages);
+            }
+            return Err(error);
+        }
+        step(Step::SharedMade);
+        let address = self.window.range(pages.at, pages.bytes);
+        let address = address.expect("the list has pages of the region only");
+        Ok(Block {
+            region: Arc::clone(self),
+            pages,
+            address,
+            bytes,
+        })
+    }
+
+    /// Where bytes lie in the region, if they do.
+    pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
+        self.window.offset_of(bytes)
+    }
+
+    /// Gives nothing back from now on.
+    pub(crate) fn keep(&self) {
+        self.list().keeps = true;
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        // Nothing panics while it is held; if it did, the list would still be right.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Memory of the own process that the others can read messages out of. Dropping it gives it back.
+///
+/// It begins as zeros, at a multiple of [`PAGE`](crate::layout::PAGE).
+///
+/// The memory is there until the block is dropped, or the [`Endpoint`](crate::Endpoint) that it is of, whichever
+/// is first: after that, others may take what the process had.
+#[derive(Debug)]
+pub struct Block {
+    region: Arc<Region>,
+    pages: space::Pages,
+    address: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Block {
+    /// Where it begins.
+    #[inline]
+    #[must_use]
+    pub fn address(&self) -> NonNull<u8> {
+        self.address
+    }
+
+    /// How many bytes were asked for.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let mut list = self.region.list();
+        if list.keeps {
+            return;
+        }
+        let given_back = self.region.window.discard(self.pages.at, self.pages.bytes);
+        step(Step::SharedGivenBack);
+        if given_back {
+            list.space.give_back(self.pages);
+        }
+    }
+}

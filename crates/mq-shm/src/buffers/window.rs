@@ -1,0 +1,259 @@
+//! A region as a process has it before it: mapped from the segment's file, or on the heap.
+#![allow(unsafe_code, reason = "maps memory and copies out of it")]
+
+use core::ptr::NonNull;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr;
+use std::sync::Arc;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::copy::copy;
+use crate::error::ShmError;
+use crate::layout::PAGE;
+use crate::segment::{punch, reserve};
+#[cfg(loom)]
+use crate::sync::Guarded;
+
+/// What a process may do with a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is its own: give pages memory, write to them, give them back.
+    Own,
+    /// Read messages out of it.
+    Read,
+}
+
+/// A region, for as long as this is there.
+pub(crate) struct Window {
+    base: NonNull<u8>,
+    bytes: usize,
+    backing: Backing,
+}
+
+enum Backing {
+    /// Mapped; of the own region also the file, and where the region begins there.
+    Mapped(Option<(OwnedFd, u64)>),
+    Heap(Arc<Chunk>),
+}
+
+// SAFETY: the mapping, or the chunk, belongs to no thread; whoever touches the bytes has it from the protocol.
+unsafe impl Send for Window {}
+// SAFETY: as above.
+unsafe impl Sync for Window {}
+
+impl core::fmt::Debug for Window {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Window")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Window {
+    /// So many bytes of a file, more than none, from one of its pages on.
+    pub(crate) fn of_file(
+        file: BorrowedFd<'_>,
+        at: u64,
+        bytes: usize,
+        access: Access,
+    ) -> Result<Self, ShmError> {
+        let failed = |source: io::Error| ShmError::System {
+            what: "mapping shared buffers".into(),
+            source,
+        };
+        let (allowed, file_of_owner) = match access {
+            Access::Own => {
+                let copy = file.try_clone_to_owned().map_err(failed)?;
+                (ProtFlags::READ | ProtFlags::WRITE, Some((copy, at)))
+            }
+            Access::Read => (ProtFlags::READ, None),
+        };
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
+        let base = unsafe { mmap(ptr::null_mut(), bytes, allowed, flags, file, at) };
+        let base = base.map_err(|error| failed(error.into()))?;
+        Ok(Self {
+            base: NonNull::new(base.cast())
+                .ok_or_else(|| failed(io::ErrorKind::AddrNotAvailable.into()))?,
+            bytes,
+            backing: Backing::Mapped(file_of_owner),
+        })
+    }
+
+    /// A region on the heap.
+    pub(crate) fn of_heap(chunk: Arc<Chunk>) -> Self {
+        Self {
+            base: chunk.base,
+            bytes: chunk.layout.size(),
+            backing: Backing::Heap(chunk),
+        }
+    }
+
+    /// Bytes of the region.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// Asks for the memory of some pages, of the own region.
+    pub(crate) fn commit(&self, at: u64, bytes: u64) -> Result<(), ShmError> {
+        match &self.backing {
+            Backing::Mapped(Some((file, begin))) => {
+                reserve(file.as_fd(), begin + at, bytes, "a shared buffer")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the memory of some pages back, of the own region, which nobody reads; whether they are zeros now.
+    pub(crate) fn discard(&self, at: u64, bytes: u64) -> bool {
+        match (&self.backing, self.range(at, bytes)) {
+            (Backing::Mapped(Some((file, begin))), _) => punch(file.as_fd(), begin + at, bytes),
+            (Backing::Heap(chunk), Some(from)) => {
+                // SAFETY: these bytes are the region's, nobody reads them, and nobody else writes to them.
+                chunk.write(|| unsafe { from.write_bytes(0, bytes as usize) });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The address of some bytes, if they lie in the region.
+    pub(crate) fn range(&self, at: u64, bytes: u64) -> Option<NonNull<u8>> {
+        let end = at.checked_add(bytes)?;
+        // SAFETY: `at` is no more than the length of the mapping, or chunk.
+        (end <= self.bytes()).then(|| unsafe { self.base.add(at as usize) })
+    }
+
+    /// Where bytes lie in the region, if all of them do.
+    pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
+        let base = self.base.as_ptr().addr();
+        let at = bytes.as_ptr().addr().checked_sub(base)?;
+        let end = at.checked_add(bytes.len())?;
+        (end <= self.bytes && !bytes.is_empty()).then_some(at as u64)
+    }
+
+    /// Copies bytes of the region, from `at` on, to where the caller has room for as many. Whether they lie in the region;
+    /// nothing is copied if not.
+    pub(crate) fn read(&self, at: u64, into: &mut [u8]) -> bool {
+        let Some(from) = self.range(at, into.len() as u64) else {
+            return false;
+        };
+        // SAFETY: the range was checked, and the mapping or chunk is there as long as `self`. Any bytes are a
+        // message's: if the owner should write to them at the same time, which none of this crate does, they are wrong and
+        // nothing else. `into` is borrowed from a caller who has it for itself: the addresses are not the window's, which is not
+        // lent to anybody for writing.
+        let mut read = || unsafe { copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
+        match &self.backing {
+            Backing::Mapped(_) => read(),
+            Backing::Heap(chunk) => chunk.read(read),
+        }
+        true
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        if let Backing::Mapped(_) = self.backing {
+            let base = self.base.as_ptr().cast::<c_void>();
+            // SAFETY: the mapping made in `of_file`; whoever has an address in it keeps `self`.
+            let unmapped = unsafe { munmap(base, self.bytes) };
+            debug_assert_eq!(unmapped, Ok(()));
+        }
+    }
+}
+
+/// The region of a process of a [`Heap`](crate::Heap).
+pub(crate) struct Chunk {
+    base: NonNull<u8>,
+    layout: Layout,
+    /// Stands for all of its bytes: the model fails where one thread reads them and another writes.
+    #[cfg(loom)]
+    guard: Guarded<()>,
+}
+
+// SAFETY: as for `Window`.
+unsafe impl Send for Chunk {}
+// SAFETY: as for `Window`.
+unsafe impl Sync for Chunk {}
+
+impl Chunk {
+    /// So many bytes, more than none.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let layout = Layout::from_size_align(bytes, PAGE).expect("a region fits into memory");
+        // SAFETY: it is not empty.
+        let base = unsafe { alloc_zeroed(layout) };
+        Self {
+            base: NonNull::new(base).unwrap_or_else(|| handle_alloc_error(layout)),
+            layout,
+            #[cfg(loom)]
+            guard: Guarded::new(()),
+        }
+    }
+
+    #[cfg(not(loom))]
+    fn read(&self, read: impl FnOnce()) {
+        read();
+    }
+
+    #[cfg(not(loom))]
+    fn write(&self, write: impl FnOnce()) {
+        write();
+    }
+
+    #[cfg(loom)]
+    fn read(&self, read: impl FnOnce()) {
+        self.guard.with(|_| read());
+    }
+
+    /// For the owner, and for whoever gives it back.
+    #[cfg(loom)]
+    pub(crate) fn write(&self, write: impl FnOnce()) {
+        self.guard.with_mut(|_| write());
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: made in `new` with this layout; whoever has an address in it keeps `self`.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn window(bytes: usize) -> Window {
+        Window::of_heap(Arc::new(Chunk::new(bytes)))
+    }
+
+    #[test]
+    fn what_lies_outside_is_not_read() {
+        let window = window(2 * PAGE);
+        let all = window.bytes();
+        let mut into = [7_u8; 16];
+        for at in [all - 15, all, all + 1, u64::MAX, u64::MAX - 15, 1 << 63] {
+            assert!(!window.read(at, &mut into), "{at}");
+        }
+        assert_eq!(into, [7; 16]);
+        assert!(window.read(all - 16, &mut into));
+        assert_eq!(into, [0; 16]);
+        assert!(window.read(all, &mut []));
+    }
+
+    #[test]
+    fn bytes_are_found_in_the_region_and_nowhere_else() {
+        let window = window(PAGE);
+        let at = window.range(0, PAGE as u64).unwrap();
+        // SAFETY: these are the bytes of the chunk, and nobody writes to them.
+        let all = unsafe { core::slice::from_raw_parts(at.as_ptr(), PAGE) };
+        assert_eq!(window.offset_of(all), Some(0));
+        assert_eq!(window.offset_of(&all[40..]), Some(40));
+        assert_eq!(window.offset_of(&all[PAGE..]), None, "no bytes");
+        assert_eq!(window.offset_of(&[1, 2, 3]), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Messages in buffers that the receiver can read: see [`crate::buffers`].
+
+use std::sync::Arc;
+
+use crate::buffers::window::{Access, Window};
+use crate::buffers::{Block, Region};
+use crate::endpoint::Endpoint;
+use crate::error::ShmError;
+use crate::index::Process;
+use crate::large::single_copy::Copied;
+use crate::segment::Memory;
+use crate::steps::{Step, step};
+
+/// The own region and those of others, as far as they are of use.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    own: Option<Arc<Region>>,
+    others: Vec<View>,
+}
+
+/// The region of another process.
+#[derive(Debug, Default)]
+enum View {
+    #[default]
+    Unseen,
+    Mapped(Window),
+    /// The system does not map it.
+    Refused,
+}
+
+impl Buffers {
+    /// A process has ended, and nothing will be read of it any more.
+    pub(super) fn forget(&mut self, process: Process) {
+        if let Some(view) = self.others.get_mut(process.index()) {
+            *view = View::Unseen;
+        }
+    }
+
+    fn view(&mut self, process: Process) -> &mut View {
+        let needed = process.index() + 1;
+        if self.others.len() < needed {
+            self.others.resize_with(needed, View::default);
+        }
+        &mut self.others[process.index()]
+    }
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// Memory that the others can read messages out of, with one plain copy, whatever the kernel lets them read else.
+    /// Messages in it are [exposed](Self::expose) and [read](Self::read) like others.
+    ///
+    /// # Cost
+    /// One system call, and zeroing the pages; two more calls for the first one.
+    ///
+    /// # Errors
+    /// [`ShmError::NoBuffer`] if so many bytes are not free in a row; [`ShmError::NoMemory`] if there is no memory
+    /// for them; [`ShmError::System`] if the region can not be mapped.
+    pub fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
+        let region = match &self.buffers.own {
+            Some(region) => region,
+            None if self.geometry().buffers() == 0 => {
+                return Err(ShmError::NoBuffer {
+                    bytes,
+                    longest: 0,
+                    all: 0,
+                });
+            }
+            None => {
+                let window = self.memory.buffers(self.me, Access::Own)?;
+                self.buffers.own.insert(Region::new(window))
+            }
+        };
+        region.allocate(bytes)
+    }
+
+    /// Where bytes lie among the shared buffers of this process, if others may be told.
+    pub(super) fn shared_offset_of(&self, bytes: &[u8]) -> Option<u64> {
+        let own = self.buffers.own.as_ref()?;
+        own.offset_of(bytes).filter(|_| self.options.shared_copy)
+    }
+
+    /// Nothing of what was [allocated](Self::allocate) is given back any more, nor used again: for a process that can not
+    /// hear from the others whether they still read it.
+    pub fn keep_buffers(&self) {
+        if let Some(region) = &self.buffers.own {
+            region.keep();
+        }
+    }
+
+    /// The part of [`read`](Self::read) for bytes that lie in the region of `from`.
+    pub(super) fn read_shared(
+        &mut self,
+        from: Process,
+        at: u64,
+        bytes: u64,
+        into: &mut [u8],
+    ) -> Result<Copied, ShmError> {
+        let lies_there = at
+            .checked_add(bytes)
+            .is_some_and(|end| end <= self.geometry().buffers());
+        if !lies_there || into.len() as u64 > bytes {
+            return Err(ShmError::Corrupt {
+                what: "the place of a shared buffer",
+                process: from.0,
+            });
+        }
+        if let (true, Some(how)) = (self.peers[from.index()].struck_out, self.gone(from)) {
+            return Err(ShmError::Gone {
+                process: from.0,
+                how,
+            });
+        }
+        let view = self.buffers.view(from);
+        if matches!(view, View::Unseen) {
+            *view = self
+                .memory
+                .buffers(from, Access::Read)
+                .map_or(View::Refused, View::Mapped);
+        }
+        let View::Mapped(window) = view else {
+            return Ok(Copied::Refused(0));
+        };
+        step(Step::SharedCopying);
+        let all = window.read(at, into);
+        debug_assert!(all, "its length is the geometry's");
+        step(Step::SharedCopied);
+        Ok(Copied::All)
+    }
+}
