@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* LINE is what one word has for itself: two lines, since some processors fetch lines in pairs. */
-enum { LINE = 128, LEAST_COPY = 16 << 10, MOST_COPY = 4 << 20, MAX_SAMPLES = 10000 };
+enum { LINE = 128, LEAST_COPY = 16 << 10, MOST_COPY = 16 << 20, MAX_SAMPLES = 10000 };
 enum { LINE_MODE = 1, MEMCPY_MODE = 2 };
 
 typedef struct options {
@@ -39,7 +39,7 @@ static void help(void) {
     fputs("usage: line [OPTION...]\n"
           "\n"
           "Times the ping-pong of one cache line between two processes on two cores (ns one way; `lines 1`: both\n"
-          "write the same line; `lines 2`: one line for each direction), and memcpy from 16 KiB to 4 MiB (GB/s;\n"
+          "write the same line; `lines 2`: one line for each direction), and memcpy from 16 KiB to 16 MiB (GB/s;\n"
           "`own`: of a source that is in the caches of the copying core; `other`: that another core just wrote).\n"
           "\n"
           "  --only NAME,...  line, memcpy (both)\n"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What each way of sending gains: `mq` with all of them, and with each switched off, by turns on the same two cores.
 
-Prints a table of the switches beside the figures of Buntinas, Mercier and Gropp (2006), and one of eager messages
-against announced ones, whose crossover is where MQ_EAGER_LIMIT belongs. A figure is the median over the rounds, a ratio
+Prints a table of the switches beside the figures of Buntinas, Mercier and Gropp (2006), one of eager messages
+against announced ones, whose crossover is where MQ_EAGER_LIMIT belongs, and one of the ways of large messages
+against memcpy (with a C compiler, for line.c). A figure is the median over the rounds, a ratio
 the median over the rounds of the ratio in each; another contestant begins in each round.
 """
 
@@ -12,8 +13,10 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 EAGER_SIZES = [1 << power for power in range(10, 19)]
+LARGE_SIZES = [1 << power for power in range(16, 25)]
 
 # Arguments of `mq` and the row's unit. Of one contestant all sizes are measured in one run.
 JOBS = {
@@ -21,6 +24,9 @@ JOBS = {
     "rate": ["rate", "--size", "8"],
     "large": ["bandwidth", "--sizes", "65536,262144,1048576,4194304"],
     "limit": ["pingpong", "--sizes", ",".join(map(str, EAGER_SIZES))],
+    "shared": ["bandwidth", "--shared-buffers", "--sizes", "65536,262144,1048576,4194304"],
+    "own buffers": ["bandwidth", "--window", "16", "--sizes", ",".join(map(str, LARGE_SIZES))],
+    "shared buffers": ["bandwidth", "--shared-buffers", "--window", "16", "--sizes", ",".join(map(str, LARGE_SIZES))],
 }
 
 # A switch: its name, the variables with it and without it, the jobs that show it, and what the paper says.
@@ -31,6 +37,7 @@ SWITCHES = [
      "its double-buffered ring over cells: 1,500 MiB/s, 130 less without (0.91)"),
     ("stores past the caches, into the ring", {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "0"},
      {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "1G"}, ["large"], "\"dramatically higher bandwidth\", no figure"),
+    ("shared buffers, the default without them", {}, {"MQ_SHARED_COPY": "0"}, ["shared"], "it has none"),
 ]
 
 # Messages with their bytes; announced and read from the sender's memory; announced and through a ring.
@@ -41,13 +48,23 @@ WAYS = [
 ]
 
 
+# Large messages: through a ring, read from the sender's memory by way of the kernel, copied out of shared buffers.
+LARGE_WAYS = [
+    ("ring", "own buffers", {"MQ_SINGLE_COPY": "0"}),
+    ("process_vm_readv", "own buffers", {"MQ_SINGLE_COPY_FROM": "0"}),
+    ("shared buffer", "shared buffers", {}),
+]
+
+
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mq", default="target/release/mq", metavar="PATH", help="the program (%(default)s)")
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(%(default)s)")
     parser.add_argument("--samples", type=int, default=15, metavar="N", help="of a row in each round (%(default)s)")
     parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="how long a sample takes, about (%(default)s)")
-    parser.add_argument("--only", choices=["switches", "limit"], help="one of the two tables")
+    parser.add_argument("--only", choices=["switches", "limit", "large"], help="one of the three tables")
+    parser.add_argument("--patience", metavar="SPINS,YIELDS", help="MQ_PATIENCE of all; a machine that others use as well takes "
+                        "the core from whoever lets others run")
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="of one run (%(default)s)")
     options = parser.parse_args()
     if options.rounds < 1 or options.samples < 1:
@@ -61,6 +78,8 @@ def figures(options, job, variables):
     """The figures of one run by row; more is better where the row is a bandwidth or a rate."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("MQ_")}
     command = [options.mq, *JOBS[job], "--format", "json", "--samples", str(options.samples), "--block", str(options.block)]
+    if options.patience:
+        known["MQ_PATIENCE"] = options.patience
     done = subprocess.run(command, env={**known, **variables}, capture_output=True, text=True, timeout=options.timeout,
                           check=False)
     # A variable that is refused is complained of, and would make both columns the same.
@@ -128,14 +147,54 @@ def limit(options):
         print(f"| {' | '.join(cells)} | {ratio(copy[row], eager[row]):.2f} | {ratio(ring[row], eager[row]):.2f} |")
 
 
+def compiled(folder):
+    """The program of bare copies."""
+    program = os.path.join(folder, "line")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "line.c")
+    subprocess.run(["cc", "-std=c99", "-O2", source, "-o", program], check=True)
+    return program
+
+
+def copies(options, program):
+    """GB/s of memcpy in the caches of one core, by size."""
+    command = [program, "--only", "memcpy", "--json", "--samples", str(options.samples)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=True)
+    rows = map(json.loads, done.stdout.splitlines())
+    return {row["size"]: row["gb_s"] for row in rows if row["source"] == "own"}
+
+
+def large(options):
+    ways = [("large", job, fixed(variables)) for _, job, variables in LARGE_WAYS]
+    bare, results = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(folder)
+        for turn in range(options.rounds):
+            print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
+            for size, figure in copies(options, program).items():
+                bare.setdefault(size, []).append(figure)
+            first = turn % len(ways)
+            for way in ways[first:] + ways[:first]:
+                for row, figure in figures(options, way[1], dict(way[2])).items():
+                    results.setdefault((way, row), []).append(figure)
+    print("| GB/s | by | memcpy | ring | process_vm_readv | shared buffer | shared buffer / process_vm_readv | shared buffer / memcpy |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for by in ("window", "ping-pong"):
+        for size in LARGE_SIZES:
+            row = f"{size >> 10:,} KiB, {by}, GB/s"
+            of = [results[way, row] for way in ways]
+            cells = [f"{size >> 10:,} KiB", "window of 16" if by == "window" else by]
+            cells += [shown(statistics.median(each)) for each in (bare[size], *of)]
+            cells += [f"{ratio(of[2], of[1]):.2f}", f"{ratio(of[2], bare[size]):.2f}"]
+            print(f"| {' | '.join(cells)} |")
+
+
 def main():
     options = parsed()
-    if options.only != "limit":
-        switches(options)
-    if options.only is None:
-        print()
-    if options.only != "switches":
-        limit(options)
+    tables = {"switches": switches, "limit": limit, "large": large}
+    for at, table in enumerate([options.only] if options.only else tables):
+        if at > 0:
+            print()
+        tables[table](options)
 
 
 main()

@@ -36,7 +36,8 @@ impl NodeOptions {
 }
 
 const SWITCHES: &str = "\
-Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_SINGLE_COPY=0;
+Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_SINGLE_COPY=0,
+MQ_SHARED_COPY=0;
 MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM and
 MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`, mpirun or srun.
 ";
@@ -57,6 +58,9 @@ pub(crate) struct PingpongOptions {
         default_value = "0,1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
     )]
     pub(crate) sizes: Vec<usize>,
+    /// Send from shared buffers, out of which messages longer than the eager limit are copied once
+    #[arg(long)]
+    pub(crate) shared_buffers: bool,
     #[command(flatten)]
     pub(crate) node: NodeOptions,
 }
@@ -66,6 +70,7 @@ pub(crate) struct PingpongOptions {
 #[command(after_help = format!("{SWITCHES}
 Examples:
   mq bandwidth
+  mq bandwidth --shared-buffers
   MQ_SINGLE_COPY=0 mq bandwidth --sizes 65536,4194304 --format json"))]
 pub(crate) struct BandwidthOptions {
     /// Bytes of the messages
@@ -76,6 +81,9 @@ pub(crate) struct BandwidthOptions {
         default_value = "16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
     )]
     pub(crate) sizes: Vec<usize>,
+    /// Send from shared buffers, out of which messages longer than the eager limit are copied once
+    #[arg(long)]
+    pub(crate) shared_buffers: bool,
     /// Messages between two acknowledgements
     #[arg(long, default_value = "64", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, Request, World};
 
+use super::outgoing::Outgoing;
 use super::pingpong::one_way;
 use super::rows::Row;
-use super::sampling::{Clock, check, pattern, sample};
+use super::sampling::{Clock, check, sample};
 use crate::cli::{BandwidthOptions, NodeOptions};
 use crate::error::Error;
 
@@ -21,7 +22,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         for &size in &options.sizes {
             let window = options.window as usize;
             let (median, best) = if world.rank() == 0 {
-                send(world, &options.node, size, window)?
+                send(world, options, size)?
             } else {
                 receive(world, &options.node, size, window)?
             };
@@ -34,7 +35,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
             });
         }
         for &size in &options.sizes {
-            let way = one_way(world, &options.node, size)?;
+            let way = one_way(world, &options.node, options.shared_buffers, size)?;
             let bytes = size as f64;
             rows.add(Row::Bandwidth {
                 by: "pingpong",
@@ -47,16 +48,11 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
     })
 }
 
-fn send(
-    world: &World,
-    options: &NodeOptions,
-    size: usize,
-    window: usize,
-) -> Result<(f64, f64), CommError> {
-    let out = pattern(size, 0);
-    let samples = sample(world, options, Clock::First, || {
+fn send(world: &World, options: &BandwidthOptions, size: usize) -> Result<(f64, f64), CommError> {
+    let out = Outgoing::new(world, options.shared_buffers, size, 0)?;
+    let samples = sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
-            for _ in 0..window {
+            for _ in 0..options.window {
                 scope.isend(&out, 1, TAG)?;
             }
             scope.wait_all()

@@ -5,6 +5,7 @@
 mod bandwidth;
 mod binding;
 mod halo;
+mod outgoing;
 mod pingpong;
 mod rate;
 mod rows;

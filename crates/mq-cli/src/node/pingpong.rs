@@ -4,15 +4,16 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
+use super::outgoing::Outgoing;
 use super::rows::Row;
-use super::sampling::{Clock, Samples, check, pattern, sample};
+use super::sampling::{Clock, Samples, check, sample};
 use crate::cli::{NodeOptions, PingpongOptions};
 use crate::error::Error;
 
 pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
     super::measured(2, &options.node, |world, rows| {
         for &size in &options.sizes {
-            let way = one_way(world, &options.node, size)?;
+            let way = one_way(world, &options.node, options.shared_buffers, size)?;
             rows.add(Row::Pingpong {
                 size,
                 ns: way.median,
@@ -27,10 +28,11 @@ pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
 pub(super) fn one_way(
     world: &World,
     options: &NodeOptions,
+    shared: bool,
     size: usize,
 ) -> Result<Samples, CommError> {
     let other = 1 - world.rank();
-    let mut out = pattern(size, world.rank() as usize);
+    let mut out = Outgoing::new(world, shared, size, world.rank() as usize)?;
     let mut into = vec![0xa5; size];
     exchange(world, &out, &mut into)?;
     check(&into, size, other as usize)?;

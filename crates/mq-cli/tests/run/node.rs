@@ -44,8 +44,13 @@ fn pingpong_has_a_row_for_each_size_whichever_way_messages_take() {
         &[("MQ_POLICY", "shared")],
         &[("MQ_EAGER_LIMIT", "1M"), ("MQ_STRUCTURE", "list")],
     ];
-    for way in ways {
-        let rows = rows(&["pingpong", "--sizes", "0,8,100,20000,300000"], way);
+    let sizes = &["pingpong", "--sizes", "0,8,100,20000,300000"][..];
+    let shared = [sizes, &["--shared-buffers"]].concat();
+    let shared_ways: [&[(&str, &str)]; 2] = [&[], &[("MQ_SHARED_COPY", "0")]];
+    let from_own = ways.map(|way| (sizes, way));
+    let from_shared = shared_ways.map(|way| (&shared[..], way));
+    for (command, way) in from_own.into_iter().chain(from_shared) {
+        let rows = rows(command, way);
         assert_eq!(numbers(&rows, "size"), [0, 8, 100, 20_000, 300_000]);
         for row in rows {
             assert_eq!(row["mode"], "pingpong");
