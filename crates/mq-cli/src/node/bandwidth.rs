@@ -12,19 +12,21 @@ use super::sampling::{Clock, check, sample};
 use crate::cli::{BandwidthOptions, NodeOptions};
 use crate::error::Error;
 
-const TAG: i32 = 1;
+/// The tag of the first size's window. Each size has its own, which is not that of a ping-pong either: receives stand ready
+/// until the last message of their size is acknowledged, and the next may come before they are taken back.
+const FIRST_TAG: i32 = 16;
 const ACKNOWLEDGED: i32 = 2;
 /// Bytes of the receives that stand ready.
 const IN_FLIGHT: usize = 4 << 20;
 
 pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
     super::measured(2, &options.node, |world, rows| {
-        for &size in &options.sizes {
+        for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
             let window = options.window as usize;
             let (median, best) = if world.rank() == 0 {
-                send(world, options, size)?
+                send(world, options, size, tag)?
             } else {
-                receive(world, &options.node, size, window)?
+                receive(world, &options.node, size, window, tag)?
             };
             let bytes = (size * window) as f64;
             rows.add(Row::Bandwidth {
@@ -48,12 +50,17 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
     })
 }
 
-fn send(world: &World, options: &BandwidthOptions, size: usize) -> Result<(f64, f64), CommError> {
+fn send(
+    world: &World,
+    options: &BandwidthOptions,
+    size: usize,
+    tag: i32,
+) -> Result<(f64, f64), CommError> {
     let out = Outgoing::new(world, options.shared_buffers, size, 0)?;
     let samples = sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
             for _ in 0..options.window {
-                scope.isend(&out, 1, TAG)?;
+                scope.isend(&out, 1, tag)?;
             }
             scope.wait_all()
         })?;
@@ -68,10 +75,11 @@ fn receive(
     options: &NodeOptions,
     size: usize,
     window: usize,
+    tag: i32,
 ) -> Result<(f64, f64), CommError> {
     let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
     let post = |buffer: Vec<u8>| -> Result<Request<Vec<u8>>, CommError> {
-        world.irecv(buffer, 0, TAG).map_err(|refused| refused.error)
+        world.irecv(buffer, 0, tag).map_err(|refused| refused.error)
     };
     let mut requests = VecDeque::new();
     for _ in 0..standing {
