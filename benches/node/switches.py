@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 EAGER_SIZES = [1 << power for power in range(10, 19)]
-LARGE_SIZES = [1 << power for power in range(16, 25)]
+LARGE_SIZES = [1 << power for power in range(16, 25, 2)]
 
 # Arguments of `mq` and the row's unit. Of one contestant all sizes are measured in one run.
 JOBS = {
@@ -25,8 +25,6 @@ JOBS = {
     "large": ["bandwidth", "--sizes", "65536,262144,1048576,4194304"],
     "limit": ["pingpong", "--sizes", ",".join(map(str, EAGER_SIZES))],
     "shared": ["bandwidth", "--shared-buffers", "--sizes", "65536,262144,1048576,4194304"],
-    "own buffers": ["bandwidth", "--window", "16", "--sizes", ",".join(map(str, LARGE_SIZES))],
-    "shared buffers": ["bandwidth", "--shared-buffers", "--window", "16", "--sizes", ",".join(map(str, LARGE_SIZES))],
 }
 
 # A switch: its name, the variables with it and without it, the jobs that show it, and what the paper says.
@@ -48,11 +46,12 @@ WAYS = [
 ]
 
 
-# Large messages: through a ring, read from the sender's memory by way of the kernel, copied out of shared buffers.
+# Large messages of one size: through a ring, read from the sender's memory by way of the kernel, copied out of shared
+# buffers. Each is a run of its own, so that those of one size are close together in time.
 LARGE_WAYS = [
-    ("ring", "own buffers", {"MQ_SINGLE_COPY": "0"}),
-    ("process_vm_readv", "own buffers", {"MQ_SINGLE_COPY_FROM": "0"}),
-    ("shared buffer", "shared buffers", {}),
+    ([], {"MQ_SINGLE_COPY": "0"}),
+    ([], {"MQ_SINGLE_COPY_FROM": "0"}),
+    (["--shared-buffers"], {}),
 ]
 
 
@@ -164,7 +163,6 @@ def copies(options, program):
 
 
 def large(options):
-    ways = [("large", job, fixed(variables)) for _, job, variables in LARGE_WAYS]
     bare, results = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(folder)
@@ -172,16 +170,19 @@ def large(options):
             print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
             for size, figure in copies(options, program).items():
                 bare.setdefault(size, []).append(figure)
-            first = turn % len(ways)
-            for way in ways[first:] + ways[:first]:
-                for row, figure in figures(options, way[1], dict(way[2])).items():
-                    results.setdefault((way, row), []).append(figure)
+            for size in LARGE_SIZES:
+                for step in range(len(LARGE_WAYS)):
+                    way = (turn + step) % len(LARGE_WAYS)
+                    flags, variables = LARGE_WAYS[way]
+                    JOBS["large messages"] = ["bandwidth", "--window", "16", "--sizes", str(size), *flags]
+                    for row, figure in figures(options, "large messages", variables).items():
+                        results.setdefault((way, row), []).append(figure)
     print("| GB/s | by | memcpy | ring | process_vm_readv | shared buffer | shared buffer / process_vm_readv | shared buffer / memcpy |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for by in ("window", "ping-pong"):
         for size in LARGE_SIZES:
             row = f"{size >> 10:,} KiB, {by}, GB/s"
-            of = [results[way, row] for way in ways]
+            of = [results[way, row] for way in range(len(LARGE_WAYS))]
             cells = [f"{size >> 10:,} KiB", "window of 16" if by == "window" else by]
             cells += [shown(statistics.median(each)) for each in (bare[size], *of)]
             cells += [f"{ratio(of[2], of[1]):.2f}", f"{ratio(of[2], bare[size]):.2f}"]

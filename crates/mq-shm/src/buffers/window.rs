@@ -88,7 +88,7 @@ impl Window {
     pub(crate) fn of_heap(chunk: Arc<Chunk>) -> Self {
         Self {
             base: chunk.base,
-            bytes: chunk.layout.size(),
+            bytes: chunk.layout.size() - PAGE,
             backing: Backing::Heap(chunk),
         }
     }
@@ -168,7 +168,10 @@ impl Drop for Window {
 
 /// The region of a process of a [`Heap`](crate::Heap).
 pub(crate) struct Chunk {
+    /// The first whole page.
     base: NonNull<u8>,
+    raw: NonNull<u8>,
+    /// A page longer than the region: a layout that asks for whole pages would be zeroed by touching all of them.
     layout: Layout,
     /// Stands for all of its bytes: the model fails where one thread reads them and another writes.
     #[cfg(loom)]
@@ -183,11 +186,15 @@ unsafe impl Sync for Chunk {}
 impl Chunk {
     /// So many bytes, more than none.
     pub(crate) fn new(bytes: usize) -> Self {
-        let layout = Layout::from_size_align(bytes, PAGE).expect("a region fits into memory");
+        let layout = Layout::array::<u8>(bytes + PAGE).expect("a region fits into memory");
         // SAFETY: it is not empty.
-        let base = unsafe { alloc_zeroed(layout) };
+        let raw = unsafe { alloc_zeroed(layout) };
+        let raw = NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout));
+        let skipped = raw.as_ptr().addr().wrapping_neg() % PAGE;
         Self {
-            base: NonNull::new(base).unwrap_or_else(|| handle_alloc_error(layout)),
+            // SAFETY: fewer than a page are skipped of one more than there are bytes.
+            base: unsafe { raw.add(skipped) },
+            raw,
             layout,
             #[cfg(loom)]
             guard: Guarded::new(()),
@@ -219,7 +226,7 @@ impl Chunk {
 impl Drop for Chunk {
     fn drop(&mut self) {
         // SAFETY: made in `new` with this layout; whoever has an address in it keeps `self`.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+        unsafe { dealloc(self.raw.as_ptr(), self.layout) };
     }
 }
 
