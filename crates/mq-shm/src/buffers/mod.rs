@@ -1,9 +1,9 @@
 //! Buffers that the other processes can read messages out of: one plain copy, at the speed of memory.
 //!
 //! Every process has a region of its own behind the rest of the segment, without memory at first. It alone hands
-//! out pages of it, by a list that nobody else can see ([`space`]), so that its death leaves nothing half done. Pages get
+//! out pages of it, by a list that nobody else can see (`space.rs`), so that its death leaves nothing half done. Pages get
 //! memory when they are handed out, where that can be refused, and give it back with the [`Block`] they belong to. The others
-//! map the region, for reading only, when they have a first message to fetch from it ([`window`]).
+//! map the region, for reading only, when they have a first message to fetch from it (`window.rs`).
 //!
 //! | | by whom | when |
 //! | --- | --- | --- |
