@@ -13,7 +13,7 @@
 use core::any::TypeId;
 use core::fmt;
 use core::mem::ManuallyDrop;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::slice;
 
 use crate::plain::{self, Plain};
@@ -31,17 +31,18 @@ enum Kind {
     Shared,
     /// Lent for writing.
     Exclusive,
-    /// A vector taken apart.
+    /// A vector taken apart, or a shared buffer.
     Owned(Owned),
-    /// A shared buffer taken apart.
-    Block(Box<HandedOver>),
 }
 
 #[derive(Clone, Copy)]
 struct Owned {
+    /// The type of a vector's elements, or of the shared buffer.
     element: TypeId,
+    /// A vector's; or the address of what a shared buffer is made of. There is no variant of its own for that, as every
+    /// request would have to look for it when it ends.
     capacity: usize,
-    /// Drops the vector that these are the parts of.
+    /// Drops the vector or shared buffer that these are the parts of.
     free: unsafe fn(NonNull<u8>, usize),
 }
 
@@ -50,6 +51,13 @@ struct Owned {
 unsafe fn free<T: Plain>(at: NonNull<u8>, capacity: usize) {
     // SAFETY: the caller's; elements need no dropping, so that the length does not matter.
     drop(unsafe { Vec::from_raw_parts(at.cast::<T>().as_ptr(), 0, capacity) });
+}
+
+/// # Safety
+/// `handed` is what [`Buffer::handed_over`] has left there, and nobody else has it.
+unsafe fn free_shared(_at: NonNull<u8>, handed: usize) {
+    // SAFETY: the caller's.
+    drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<HandedOver>(handed)) });
 }
 
 impl Buffer {
@@ -80,11 +88,20 @@ impl Buffer {
     ///
     /// # Safety
     /// The bytes are those of its block, and it is used no longer than the endpoint is there.
-    pub(crate) unsafe fn handed_over(handed: HandedOver, at: NonNull<u8>, bytes: usize) -> Self {
+    pub(crate) unsafe fn handed_over<T: Plain>(
+        handed: HandedOver,
+        at: NonNull<u8>,
+        bytes: usize,
+    ) -> Self {
+        let owned = Owned {
+            element: TypeId::of::<SharedBuffer<T>>(),
+            capacity: Box::into_raw(Box::new(handed)).expose_provenance(),
+            free: free_shared,
+        };
         Self {
             at,
             bytes,
-            kind: Kind::Block(Box::new(handed)),
+            kind: Kind::Owned(owned),
         }
     }
 
@@ -141,7 +158,7 @@ impl Buffer {
 
     /// Whether it was handed over.
     pub(crate) fn is_owned(&self) -> bool {
-        matches!(self.kind, Kind::Owned(_) | Kind::Block(_))
+        matches!(self.kind, Kind::Owned(_))
     }
 
     /// Ends a loan: from now on the bytes are the pool's own, a copy of those lent.
@@ -169,14 +186,17 @@ impl Buffer {
     }
 
     /// The shared buffer that was handed over, if its elements were of this type and its world is still there.
-    pub(crate) fn into_shared<T: Plain>(mut self) -> Option<SharedBuffer<T>> {
-        match core::mem::replace(&mut self.kind, Kind::Shared) {
-            Kind::Block(handed) => handed.back(),
-            kind => {
-                self.kind = kind;
-                None
-            }
+    pub(crate) fn into_shared<T: Plain>(self) -> Option<SharedBuffer<T>> {
+        let Kind::Owned(owned) = self.kind else {
+            return None;
+        };
+        if owned.element != TypeId::of::<SharedBuffer<T>>() {
+            return None;
         }
+        let _ = ManuallyDrop::new(self);
+        let handed = ptr::with_exposed_provenance_mut::<HandedOver>(owned.capacity);
+        // SAFETY: it is that of a shared buffer, as its type says, which is not dropped here.
+        unsafe { Box::from_raw(handed) }.back()
     }
 }
 
@@ -195,7 +215,7 @@ impl fmt::Debug for Buffer {
         let kind = match self.kind {
             Kind::Shared => "lent for reading",
             Kind::Exclusive => "lent for writing",
-            Kind::Owned(_) | Kind::Block(_) => "handed over",
+            Kind::Owned(_) => "handed over",
         };
         write!(f, "{} bytes, {kind}", self.bytes)
     }

@@ -11,7 +11,6 @@
 //! concerned; nobody else writes to it.
 #![allow(unsafe_code, reason = "gives elements out of a block")]
 
-use core::any::TypeId;
 use core::cell::RefCell;
 use core::fmt;
 use core::marker::PhantomData;
@@ -162,7 +161,6 @@ impl<E: Plain + fmt::Debug> fmt::Debug for SharedBuffer<E> {
 
 /// A shared buffer in the hands of a request.
 pub(crate) struct HandedOver {
-    element: TypeId,
     len: usize,
     block: Option<Block>,
     world: Option<Weak<dyn Keep>>,
@@ -174,7 +172,6 @@ impl HandedOver {
         let bytes = mem::size_of_val(&buffer[..]);
         let at = buffer.elements.cast();
         let handed = Self {
-            element: TypeId::of::<E>(),
             len: buffer.len,
             block: buffer.block.take(),
             world: buffer.world.as_ref().map(Rc::downgrade),
@@ -182,11 +179,8 @@ impl HandedOver {
         (handed, at, bytes)
     }
 
-    /// The buffer again, if its elements were of this type and the world is still there.
+    /// The buffer again, of the elements that it had, if the world is still there.
     pub(crate) fn back<E: Plain>(self) -> Option<SharedBuffer<E>> {
-        if self.element != TypeId::of::<E>() {
-            return None;
-        }
         let Some(block) = self.block else {
             return Some(SharedBuffer::without_bytes(self.len));
         };
@@ -233,7 +227,7 @@ pub(crate) mod sealed {
         fn hand_over(self) -> Buffer {
             let (handed, at, bytes) = HandedOver::new(self);
             // SAFETY: the bytes are the block's, which the buffer has from now on.
-            unsafe { Buffer::handed_over(handed, at, bytes) }
+            unsafe { Buffer::handed_over::<E>(handed, at, bytes) }
         }
 
         fn take_back(buffer: Buffer) -> Self {
