@@ -160,11 +160,14 @@ fn a_scope_that_panics_leaves_no_loan_behind() {
                 assert!(panicked.is_err());
                 drop(large);
                 world.send(&[1_u8], 1, 4)?;
+                // Whoever asks for messages of one that has left is told so.
+                world.recv(&mut [0_u8], 1, 5)?;
             } else {
                 world.recv(&mut [0_u8], 0, 4)?;
                 // The short one has been sent; the long one is no more.
                 world.recv(&mut into, 0, 3)?;
                 assert!(world.iprobe(0, 2)?.is_none());
+                world.send(&[1_u8], 0, 5)?;
             }
             Ok(())
         })
