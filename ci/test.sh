@@ -8,4 +8,4 @@ if [ -z "${MQ_TRACE_DIR:-}" ] && [ -d ../shared/traces ]; then
     export MQ_TRACE_DIR
 fi
 echo "further traces: ${MQ_TRACE_DIR:-none}"
-cargo test --workspace
+cargo test --workspace --no-fail-fast
