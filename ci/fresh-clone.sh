@@ -15,3 +15,7 @@ while read -r command; do
     echo "\$ $command"
     $command </dev/null
 done <"$scratch/commands"
+# Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
+packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' crates/*/Cargo.toml benches/Cargo.toml examples/Cargo.toml)
+# shellcheck disable=SC2086 # one word for each package
+cargo clean --quiet $packages
