@@ -2,11 +2,12 @@
 
 use super::context::{Context, Held};
 use super::names::PlaceId;
-use super::place::{Place, Standing};
+use super::place::{OPEN, Place, Standing};
 use super::sync::MutexGuard;
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
+use crate::meter::Unmetered;
 use crate::pattern::{Pattern, Source};
 use crate::queues::{
     Arrive, ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenOf,
@@ -28,7 +29,7 @@ impl<Q: MatchQueues> Context<Q> {
         if self.budget.is_none()
             && let Some(mut place) = self.quick_for_pattern(life, &pattern)
         {
-            return Ok(place.queues.post(pattern, receive));
+            return Ok(post_at(&mut place.queues, pattern, receive));
         }
         self.post_held(life, pattern, receive)
     }
@@ -52,7 +53,7 @@ impl<Q: MatchQueues> Context<Q> {
         let post = match &mut held {
             Held::One(_, place) => match self.extract_elder(place, &pattern) {
                 Some(taken) => matched(taken, receive),
-                None => place.queues.post(pattern, receive),
+                None => post_at(&mut place.queues, pattern, receive),
             },
             Held::All(all) => match all.extract(&pattern) {
                 Some(taken) => matched(taken, receive),
@@ -120,7 +121,7 @@ impl<Q: MatchQueues> Context<Q> {
         if self.budget.is_none()
             && let Some(mut place) = self.quick_for_envelope(life, &envelope)
         {
-            return Ok(place.queues.arrive(envelope, message));
+            return Ok(arrive_at(&mut place.queues, envelope, message));
         }
         self.arrive_held(life, envelope, message)
     }
@@ -141,6 +142,9 @@ impl<Q: MatchQueues> Context<Q> {
                 });
             }
         };
+        if self.budget.is_none() && place.gate == OPEN {
+            return Ok(arrive_at(&mut place.queues, envelope, message));
+        }
         // A message that a receive takes needs no room.
         if let Some((pattern, receive)) = self.deliver_at(&mut place, &envelope) {
             return Ok(Arrive::Matched {
@@ -268,6 +272,45 @@ impl<Q: MatchQueues> Context<Q> {
             });
         }
         Ok(())
+    }
+}
+
+// The answers of the quick ways are put together where they are written to the caller's memory: handed on whole, each would
+// be copied in other pieces than it was written in, which waits for the writes, under the lock.
+
+#[inline(always)]
+fn post_at<Q: MatchQueues>(queues: &mut Q, pattern: Q::Pattern, receive: Q::Receive) -> PostOf<Q> {
+    match queues.post_metered(pattern, receive, &mut Unmetered) {
+        Post::Matched {
+            envelope,
+            message,
+            receive,
+        } => Post::Matched {
+            envelope,
+            message,
+            receive,
+        },
+        Post::Queued(handle) => Post::Queued(handle),
+    }
+}
+
+#[inline(always)]
+fn arrive_at<Q: MatchQueues>(
+    queues: &mut Q,
+    envelope: EnvelopeOf<Q>,
+    message: Q::Message,
+) -> ArriveOf<Q> {
+    match queues.arrive_metered(envelope, message, &mut Unmetered) {
+        Arrive::Matched {
+            pattern,
+            receive,
+            message,
+        } => Arrive::Matched {
+            pattern,
+            receive,
+            message,
+        },
+        Arrive::Unexpected => Arrive::Unexpected,
     }
 }
 
