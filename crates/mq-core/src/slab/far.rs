@@ -15,7 +15,8 @@ const CHUNK: usize = 256;
 /// chunk is kept, for a queue whose length swings about a chunk's end.
 ///
 /// Entries go to the free slots of one chunk, the open one, until there are none left; then the first chunk
-/// with room is opened, so that entries that stay after a burst gather in the first chunks.
+/// with room is opened, so that entries that stay after a burst gather in the first chunks. A removal sees to it that there
+/// is an open slot again: in a queue that stays as long as it is each entry then finds one.
 pub(super) struct Far<K, T> {
     /// Of each chunk the slots that have been made; all, unless it is open or has no memory.
     chunks: Vec<Vec<Entry<K, T>>>,
@@ -24,10 +25,14 @@ pub(super) struct Far<K, T> {
     with_room: Vec<u64>,
     /// No word before this one has a bit set.
     first_word: usize,
+    /// Bits set.
+    roomy: u32,
     /// The free slots of the open chunk, linked by `next`.
     free: u32,
     /// The open chunk, or [`NIL`].
     open: u32,
+    /// Whether all slots of the open chunk have been made, or none is open.
+    is_complete: bool,
     /// An allocated chunk without entries, or [`NIL`].
     spare: u32,
     len: u32,
@@ -91,42 +96,33 @@ impl<K: Copy, T> Far<K, T> {
 
     /// Makes more slots of the open chunk, or opens the first with a free slot; `key` may be any.
     #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
     fn open_next(&mut self, key: K) {
-        if self.open != NIL && self.chunks[self.open as usize].len() < CHUNK {
+        if !self.is_complete {
             return self.extend(key);
         }
-        let words = self.with_room.iter().skip(self.first_word);
-        self.first_word += words.take_while(|&&word| word == 0).count();
-        let chunk = match self.with_room.get_mut(self.first_word) {
-            Some(word) => {
-                let bit = word.trailing_zeros() as usize;
-                *word &= *word - 1;
-                self.first_word * 64 + bit
-            }
-            None => self.add_chunk(),
+        let chunk = if self.roomy > 0 {
+            self.take_roomy()
+        } else {
+            self.add_chunk()
         };
-        if self.spare == chunk as u32 {
-            self.spare = NIL;
-        }
-        self.open = chunk as u32;
-        self.free = core::mem::replace(&mut self.rooms[chunk], Room::NONE).free;
+        self.open(chunk);
         if self.free == NIL {
-            self.chunks[chunk].reserve_exact(CHUNK);
             self.extend(key);
         }
     }
 
-    /// Makes the next slots of the open chunk, which has memory for them and no free one.
+    /// Makes the next slots of the open chunk, which has no free one.
     fn extend(&mut self, key: K) {
         let chunk = self.open as usize;
         let slots = &mut self.chunks[chunk];
+        slots.reserve_exact(CHUNK - slots.len());
         let (first, end) = (slots.len(), slots.len() + RUN);
         slots.extend((first..end).map(|i| {
             let next = if i + 1 < end { join(chunk, i + 1) } else { NIL };
             Entry::free(key, next)
         }));
         self.free = join(chunk, first);
+        self.is_complete = end == CHUNK;
     }
 }
 
@@ -137,8 +133,10 @@ impl<K, T> Far<K, T> {
             rooms: Vec::new(),
             with_room: Vec::new(),
             first_word: 0,
+            roomy: 0,
             free: NIL,
             open: NIL,
+            is_complete: true,
             spare: NIL,
             len: 0,
         }
@@ -176,6 +174,39 @@ impl<K, T> Far<K, T> {
         (slot, entry)
     }
 
+    /// Opens a chunk.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
+    fn open(&mut self, chunk: usize) {
+        if self.spare == chunk as u32 {
+            self.spare = NIL;
+        }
+        self.open = chunk as u32;
+        self.free = core::mem::replace(&mut self.rooms[chunk], Room::NONE).free;
+        self.is_complete = self.chunks[chunk].len() == CHUNK;
+    }
+
+    /// The first chunk with room, which is to be opened.
+    fn take_roomy(&mut self) -> usize {
+        let words = self.with_room.iter().skip(self.first_word);
+        self.first_word += words.take_while(|&&word| word == 0).count();
+        let word = &mut self.with_room[self.first_word];
+        let bit = word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        self.roomy -= 1;
+        self.first_word * 64 + bit
+    }
+
+    /// Opens the first chunk with room, if there is a slot to be had in it and none that could still be made in the open one.
+    #[inline(never)]
+    fn open_again(&mut self) {
+        if !self.is_complete {
+            return;
+        }
+        let chunk = self.take_roomy();
+        self.open(chunk);
+    }
+
     /// The number of a chunk that was none yet.
     #[cold]
     fn add_chunk(&mut self) -> usize {
@@ -189,19 +220,28 @@ impl<K, T> Far<K, T> {
         chunk
     }
 
-    /// Frees a slot whose payload has been taken.
+    /// Takes what `take` takes of an entry in use, and frees its slot.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
-    pub(super) fn release(&mut self, slot: u32) {
+    pub(super) fn release<O>(&mut self, slot: u32, take: impl FnOnce(&mut Entry<K, T>) -> O) -> O {
+        let (chunk, i) = split(slot);
+        let entry = &mut self.chunks[chunk][i];
+        let taken = take(entry);
         self.len -= 1;
-        let chunk = split(slot).0;
         if self.open == chunk as u32 {
-            self.entry_mut(slot).next = self.free;
+            entry.next = self.free;
             self.free = slot;
-            return;
+            return taken;
+        }
+        if self.free == NIL && self.roomy == 0 && self.is_complete {
+            // All are full.
+            entry.next = NIL;
+            self.open = chunk as u32;
+            self.free = slot;
+            return taken;
         }
         let Room { free, used } = self.rooms[chunk];
-        self.entry_mut(slot).next = free;
+        entry.next = free;
         self.rooms[chunk] = Room {
             free: slot,
             used: used - 1,
@@ -212,6 +252,10 @@ impl<K, T> Far<K, T> {
         if used == 1 {
             self.emptied(chunk);
         }
+        if self.free == NIL {
+            self.open_again();
+        }
+        taken
     }
 
     /// A full chunk has a free slot.
@@ -222,6 +266,7 @@ impl<K, T> Far<K, T> {
             self.with_room.resize(word + 1, 0);
         }
         self.with_room[word] |= 1 << (chunk % 64);
+        self.roomy += 1;
         self.first_word = self.first_word.min(word);
     }
 

@@ -248,13 +248,12 @@ impl<K: Copy, T> Slab<K, T> {
 
     #[inline(never)]
     fn remove_far(&mut self, slot: u32) -> (K, T) {
-        let far = self.far.as_mut().expect("far slots exist");
-        let entry = far.entry_mut(slot);
-        let key = entry.key;
-        let payload = entry.payload.take().expect("the slot is in use");
-        far.release(slot);
+        let taken = self.far_mut().release(slot, |entry| {
+            let payload = entry.payload.take().expect("the slot is in use");
+            (entry.key, payload)
+        });
         self.left();
-        (key, payload)
+        taken
     }
 
     /// An entry has left.

@@ -108,3 +108,36 @@ fn order_is_that_of_insertion_whatever_the_slots() {
         .collect();
     assert_eq!(keys, [1, 2]);
 }
+
+#[test]
+fn a_removal_in_a_full_slab_leaves_a_slot_to_the_next_entry() {
+    const ENTRIES: u32 = NEAR as u32 + 4 * 256;
+    let mut slab = Slab::new(0);
+    let mut slots: Vec<u32> = (0..ENTRIES).map(|i| slab.insert(i, i, 0)).collect();
+    assert!(slab.is_full());
+    let bytes = slab.bytes();
+    for round in 0..3000 {
+        // Some of each chunk, those of one after the other.
+        let i = round * 7919 % slots.len();
+        slab.remove(slots.swap_remove(i));
+        assert!(!slab.is_full());
+        slots.push(slab.reserve(NIL).expect("a slot is open"));
+        slab.fill(slots[slots.len() - 1], 0, 0);
+        assert!(slab.is_full());
+    }
+    // The same with a slot to spare here and there.
+    for _ in 0..40 {
+        slab.remove(slots.swap_remove(slots.len() / 2));
+    }
+    for round in 0..3000 {
+        let i = round * 7919 % slots.len();
+        slab.remove(slots.swap_remove(i));
+        assert!(!slab.is_full());
+        slots.push(slab.insert(0, 0, 0));
+    }
+    // But for a bit for each chunk.
+    assert!(slab.bytes() <= bytes + 64);
+    slots.sort_unstable();
+    slots.dedup();
+    assert_eq!(slots.len(), ENTRIES as usize - 40);
+}
