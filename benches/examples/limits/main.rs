@@ -24,6 +24,7 @@ use mq_core::structures::Kind;
   limits                                  all tables, some minutes
   limits rows --structures list,indexed   one table, two structures
   limits rows --only 65536                some rows of it
+  limits wildcards --only 'posted, 10 %'  likewise
   limits tail --repeat 21                 what single operations cost")]
 struct Arguments {
     /// The tables to print.
@@ -35,7 +36,7 @@ struct Arguments {
     /// Repetitions of each measurement.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Only the rows of the first table whose name contains this.
+    /// Only the rows of `rows` and of `wildcards` whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
 }
@@ -57,26 +58,32 @@ enum Table {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     println!("{}\n", heading());
+    let Arguments {
+        structures,
+        repeat,
+        only,
+        ..
+    } = &arguments;
     for table in &arguments.tables {
-        match table {
-            Table::Rows => {
-                let Arguments {
-                    structures,
-                    repeat,
-                    only,
-                    ..
-                } = &arguments;
-                if !rows::print(structures, *repeat, only) {
-                    eprintln!(
-                        "limits: no row's name contains `{only}`; without --only all are printed"
-                    );
-                    return ExitCode::from(2);
-                }
+        let any = match table {
+            Table::Rows => rows::print(structures, *repeat, only),
+            Table::Wildcards => wildcards::print(*repeat, only),
+            Table::Keys => {
+                keys::print(*repeat);
+                true
             }
-            Table::Wildcards => wildcards::print(arguments.repeat),
-            Table::Keys => keys::print(arguments.repeat),
-            Table::Memory => memory::print(),
-            Table::Tail => tail::print(arguments.repeat),
+            Table::Memory => {
+                memory::print();
+                true
+            }
+            Table::Tail => {
+                tail::print(*repeat);
+                true
+            }
+        };
+        if !any {
+            eprintln!("limits: no row's name contains `{only}`; without --only all are printed");
+            return ExitCode::from(2);
         }
         println!();
     }

@@ -8,7 +8,9 @@ use crate::timing::{digits, measure, subject};
 
 const DEPTHS: [u32; 3] = [64, 4096, 65_536];
 
-pub(crate) fn print(repeat: u32) {
+/// Prints the rows whose name, as `posted, none`, contains `only`; false if there is none.
+pub(crate) fn print(repeat: u32, only: &str) -> bool {
+    let mut any = false;
     println!(
         "Nanoseconds a pair in `indexed`, queues of steady length, median of {repeat}; `chase` is a dependent \
          load at random in as many bytes as the structure holds.\n"
@@ -25,18 +27,23 @@ pub(crate) fn print(repeat: u32) {
                 if percent == 0 && wild != Wild::Source {
                     continue;
                 }
-                row(queue, queue_name, wild, name, percent, repeat);
+                let name = match percent {
+                    0 => "none".to_owned(),
+                    _ => format!("{percent} % {name}"),
+                };
+                if format!("{queue_name}, {name}").contains(only) {
+                    any = true;
+                    print!("| {queue_name} | {name} |");
+                    row(queue, wild, percent, repeat);
+                }
             }
         }
     }
+    any
 }
 
-fn row(queue: Queue, queue_name: &str, wild: Wild, name: &str, percent: u32, repeat: u32) {
-    let name = match percent {
-        0 => "none".to_owned(),
-        _ => format!("{percent} % {name}"),
-    };
-    print!("| {queue_name} | {name} |");
+/// Prints the figures of a row.
+fn row(queue: Queue, wild: Wild, percent: u32, repeat: u32) {
     let mut medians = Vec::new();
     for depth in DEPTHS {
         let stream = steady(queue, depth, wild, percent);
