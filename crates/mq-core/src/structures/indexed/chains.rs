@@ -58,9 +58,9 @@ pub(super) trait Nodes {
 /// Where a search ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    bucket: u32,
+    pub(super) bucket: u32,
     /// The key before the one found in the chain, or [`NIL`].
-    before: u32,
+    pub(super) before: u32,
     /// The first node with the key, or [`NIL`].
     pub(super) node: u32,
     /// The first node of the chain, or [`NIL`]: what a node with a new key has to point to.
@@ -87,6 +87,8 @@ pub(super) struct Chains {
     served: u32,
     /// The table shrinks when so many buckets are there for each key.
     sparse: u32,
+    /// Removals that have left few keys, in a table that began with the buckets of former fillings.
+    lingering: u32,
     /// The most keys that were asked for since the table was empty, and in the filling before.
     most: u32,
     most_before: u32,
@@ -100,6 +102,7 @@ impl Default for Chains {
             mask: FEWEST - 1,
             served: served_by(FEWEST),
             sparse: SPARSE,
+            lingering: 0,
             most: 0,
             most_before: 0,
         }
@@ -119,11 +122,22 @@ impl Chains {
     /// The bucket of a hash.
     #[inline(always)]
     pub(super) const fn bucket(&self, hash: u32) -> u32 {
-        let bucket = hash & self.mask;
-        if bucket < self.buckets {
-            bucket
+        self.bucket_of(self.place(hash))
+    }
+
+    /// The bucket that a hash would have if the buckets were a power of two, for [`near_first`](Self::near_first).
+    #[inline(always)]
+    pub(super) const fn place(&self, hash: u32) -> u32 {
+        hash & self.mask
+    }
+
+    /// The bucket of a [`place`](Self::place).
+    #[inline(always)]
+    pub(super) const fn bucket_of(&self, place: u32) -> u32 {
+        if place < self.buckets {
+            place
         } else {
-            hash & (self.mask >> 1)
+            place & (self.mask >> 1)
         }
     }
 
@@ -163,10 +177,10 @@ impl Chains {
         self.heads.set(bucket, node);
     }
 
-    /// [`first`](Self::first), if the bucket is near.
+    /// [`first`](Self::first), if the bucket of a place is near; the number of no slot if its bucket is another.
     #[inline(always)]
-    pub(super) fn near_first(&self, bucket: u32) -> Option<u32> {
-        self.heads.get_near(bucket)
+    pub(super) fn near_first(&self, place: u32) -> Option<u32> {
+        self.heads.get_near(place)
     }
 
     /// [`set_first`](Self::set_first) of a bucket that is near.
@@ -266,8 +280,13 @@ impl Chains {
         if keys <= self.served {
             return;
         }
-        self.buckets = buckets_for(keys + AHEAD);
-        self.heads.reach(self.buckets);
+        let mut buckets = buckets_for(keys + AHEAD);
+        if buckets <= NEAR {
+            // Their memory is there. [`Heads::reach`]
+            buckets = buckets.next_power_of_two();
+        }
+        self.heads.reach(self.buckets, buckets);
+        self.buckets = buckets;
         self.mask = self.buckets.next_power_of_two() - 1;
         self.served = served_by(self.buckets);
         self.sparse = SPARSE;
@@ -277,7 +296,7 @@ impl Chains {
     #[inline(never)]
     fn grow<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
         let wanted = buckets_for(keys.saturating_add(AHEAD)).min(self.buckets + SPLITS);
-        self.heads.reach(wanted);
+        self.heads.reach(self.buckets, wanted);
         while self.buckets < wanted {
             self.split(nodes, wanted);
         }
@@ -348,8 +367,13 @@ impl Chains {
         }
     }
 
-    /// Removes some of the buckets, which are many more than the keys.
+    /// One more removal has left [`few`](Self::few) keys: removes some of the buckets. In a table that began with those
+    /// of former fillings this has to happen so often that it is not just being emptied, as it was before.
     pub(super) fn shrink<N: Nodes>(&mut self, nodes: &mut N) {
+        if self.sparse == SPARSE_AT_FIRST && self.lingering < self.few() {
+            self.lingering += 1;
+            return;
+        }
         let least = (self.buckets - MERGES.min(self.buckets)).max(NEAR);
         while self.buckets > least {
             self.merge(nodes);
@@ -386,12 +410,14 @@ impl Chains {
         let wanted = buckets_for(again).min(MOST_AT_ONCE);
         if self.buckets > NEAR || wanted > NEAR {
             self.heads.clear_pages();
-            self.buckets = wanted.max(self.buckets.min(NEAR));
-            self.heads.reach(self.buckets);
+            let before = self.buckets.min(NEAR);
+            self.buckets = wanted.max(before);
+            self.heads.reach(before, self.buckets);
             self.heads.truncate(self.buckets);
             self.mask = self.buckets.next_power_of_two() - 1;
             self.served = served_by(self.buckets);
             self.sparse = SPARSE_AT_FIRST;
+            self.lingering = 0;
         }
     }
 

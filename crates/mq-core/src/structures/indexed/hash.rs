@@ -21,20 +21,29 @@ impl Seed {
     /// `rank * stride`: a multiplication folded over its 128-bit product lets every bit of the key
     /// reach those taken here, and the second makes neighbours of what differs by a power of two no
     /// likelier than others.
+    ///
+    /// All but the last four bits of source and tag are hashed so. Those are added afterwards, such that 16 tags in a row
+    /// are in 16 buckets in a row, and 16 sources in as many lines of the table: long queues are mostly posted and
+    /// taken in some order, and then a line that was fetched is used again. Two keys that differ only in those
+    /// bits never share a bucket; others do as often as with any hash.
+    ///
+    /// The context is left out: the queues are of one, and keys are compared whole.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "all parts are used")]
     pub(super) fn hash<B: MatchBits>(self, key: Key<B>) -> u32 {
         const FOLD: u64 = 0x9e37_79b9_7f4a_7c15;
         const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
         const MASK: u64 = 0xe703_7ed1_a0b4_28db;
-        // Away from the tags and from all but very high ranks.
-        let context = u64::from(key.context.0).rotate_left(48);
+        const LAST: u64 = 0x0000_000f_0000_000f;
         // Nothing for a key that must match exactly.
         let mask = (!key.care).digest(0).wrapping_mul(MASK);
-        let word = key.bits.digest(self.0) ^ context ^ mask;
+        let digest = key.bits.digest(self.0);
+        // The last bits of the source, 32 above those of the tag, come to stand above them.
+        let place = digest.wrapping_add(digest >> 28) as u32;
+        let word = (digest & !LAST) ^ mask;
         let product = u128::from(word) * u128::from(FOLD);
         let folded = (product as u64) ^ (product >> 64) as u64;
-        (folded.wrapping_mul(SPREAD) >> 32) as u32
+        (folded.wrapping_mul(SPREAD) >> 32) as u32 ^ place
     }
 }
 
@@ -56,6 +65,8 @@ impl<B: MatchBits> Key<B> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     /// The most of 65,536 keys in one of 256 buckets, by the low bits: those that the table uses.
@@ -92,16 +103,37 @@ mod tests {
     }
 
     #[test]
-    fn contexts_and_masks_tell_keys_apart() {
+    fn masks_tell_keys_apart() {
         let seed = Seed::new(1);
-        let key = |context, care| Key {
-            context: ContextId(context),
+        let key = |care| Key {
+            context: ContextId(0),
             bits: 7_u64,
             care,
         };
-        let exact = seed.hash(key(0, u64::ALL));
-        assert_ne!(exact, seed.hash(key(1, u64::ALL)));
-        assert_ne!(exact, seed.hash(key(0, 0xffff_ffff)));
+        let exact = seed.hash(key(u64::ALL));
+        assert_ne!(exact, seed.hash(key(0xffff_ffff)));
+    }
+
+    #[test]
+    fn neighbours_have_buckets_of_their_own_near_to_each_other() {
+        for seed in [1, 2, 0xdead_beef].map(Seed::new) {
+            let hash = |source: u64, tag: u64| {
+                seed.hash(Key {
+                    context: ContextId(3),
+                    bits: source << 32 | tag,
+                    care: u64::ALL,
+                })
+            };
+            for (source, tag) in [(0, 0), (16, 0xffff_fff0), (0x1230, 0x4560)] {
+                let hashes = |n: u64| (0..n).flat_map(move |s| (0..n).map(move |t| (s, t)));
+                let all: HashSet<u32> = hashes(16)
+                    .map(|(s, t)| hash(source + s, tag + t) & 1023)
+                    .collect();
+                assert_eq!(all.len(), 256, "a grid of 16 by 16 from {source}, {tag}");
+                let lines: HashSet<u32> = (0..16).map(|t| hash(source, tag + t) >> 4).collect();
+                assert!(lines.len() <= 2, "16 tags from {tag} are in two lines");
+            }
+        }
     }
 
     #[test]

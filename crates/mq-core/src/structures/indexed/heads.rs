@@ -9,8 +9,12 @@ use crate::slab::NIL;
 /// Buckets that lie in one piece, 32 KiB. It is as large as it has to be, and never shrinks.
 pub(super) const NEAR: u32 = 8192;
 
-/// Buckets of a page, and those by which the piece grows: at most 28 KiB are moved then.
+/// Buckets of a page, and the fewest of the piece, which grows by doubling: at most 16 KiB are moved then.
 pub(super) const PAGE: u32 = 1024;
+
+/// Stands in the buckets of the piece that are not in use yet; no node has this number. So a bucket can be looked up by the
+/// number that it would have if all were in use, and says itself that the answer is elsewhere.
+const UNUSED: u32 = NIL - 1;
 
 type Page = Box<[u32; PAGE as usize]>;
 
@@ -47,7 +51,7 @@ impl Heads {
         self.far[page].as_ref().map_or(NIL, |page| page[i])
     }
 
-    /// The same of a bucket in the first piece; `None` of others.
+    /// The same of a bucket in the first piece; `None` of others, and no node of one that is not in use.
     #[inline(always)]
     pub(super) fn get_near(&self, bucket: u32) -> Option<u32> {
         self.near.get(bucket as usize).copied()
@@ -88,15 +92,18 @@ impl Heads {
         self.far[page] = Some(heads);
     }
 
-    /// Makes the first `buckets` buckets exist.
+    /// Takes the buckets from `from` to `to` into use, which are empty.
     #[inline]
-    pub(super) fn reach(&mut self, buckets: u32) {
-        let near = buckets.min(NEAR).next_multiple_of(PAGE) as usize;
+    pub(super) fn reach(&mut self, from: u32, to: u32) {
+        let near = to.min(NEAR).next_power_of_two() as usize;
         if self.near.len() < near {
             self.near.reserve_exact(near - self.near.len());
-            self.near.resize(near, NIL);
+            self.near.resize(near, UNUSED);
         }
-        let pages = buckets.saturating_sub(NEAR).div_ceil(PAGE) as usize;
+        if from < NEAR {
+            self.near[from as usize..to.min(NEAR) as usize].fill(NIL);
+        }
+        let pages = to.saturating_sub(NEAR).div_ceil(PAGE) as usize;
         if self.far.len() < pages {
             self.far.resize_with(pages, || None);
         }

@@ -3,6 +3,7 @@
 mod moving;
 mod quick;
 mod search;
+mod wild;
 
 use self::moving::Newer;
 use super::SHORT;
@@ -18,6 +19,15 @@ use crate::slab::NIL;
 
 /// The mark of a receive that is on the list of those without a class. No node has this number.
 const UNINDEXED: u32 = NIL - 1;
+
+/// Receives of a class of wildcards are posted.
+const WILDCARDS: u32 = 1;
+/// Messages are indexed for wildcards too.
+const VIEWS: u32 = 2;
+/// Lists hold what is not indexed yet.
+const MOVING: u32 = 4;
+/// Receives are posted that have no class.
+const UNCLASSED: u32 = 8;
 
 /// All entries by key, and the classes of wildcards in use.
 ///
@@ -38,8 +48,7 @@ pub(super) struct Index<B> {
     few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// Posted receives other than fully specified ones, views, and lists of what is not indexed yet: 0 if a step has
-    /// nothing to look at but the table.
+    /// What steps have to look at beside the table: [`WILDCARDS`], [`VIEWS`], [`MOVING`], [`UNCLASSED`].
     special: u32,
 }
 
@@ -61,10 +70,14 @@ impl<B: MatchBits> Index<B> {
     /// After a change to the classes, the unindexed receives or what is not indexed yet.
     #[inline(always)]
     fn count_special(&mut self) {
-        self.special = self.classes.posted()
-            + self.classes.views()
-            + u32::from(!self.unindexed.is_empty())
-            + u32::from(!self.newer.is_empty());
+        let wildcards = self.classes.posted() > 0;
+        let views = self.classes.views() > 0;
+        let moving = !self.newer.is_empty();
+        let unclassed = !self.unindexed.is_empty();
+        self.special = (u32::from(wildcards) * WILDCARDS)
+            | (u32::from(views) * VIEWS)
+            | (u32::from(unclassed) * UNCLASSED)
+            | (u32::from(moving) * MOVING);
     }
 
     #[inline(always)]
@@ -104,10 +117,10 @@ impl<B: MatchBits> Index<B> {
         self.low = SHORT.max(self.chains.few()) + 1;
     }
 
-    /// The bucket of a key.
+    /// Where the bucket of a key is looked for first: see [`Chains::place`].
     #[inline(always)]
-    pub(super) fn bucket(&self, key: Key<B>) -> u32 {
-        self.chains.bucket(self.seed.hash(key))
+    pub(super) fn place(&self, key: Key<B>) -> u32 {
+        self.chains.place(self.seed.hash(key))
     }
 
     /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a search.
@@ -123,7 +136,7 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
     }
 
-    /// Removes buckets that are too many for the entries left.
+    /// A removal has left few entries for the size of the table: removes buckets, if they are too many.
     pub(super) fn shrink<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
     where
         P: Pattern,

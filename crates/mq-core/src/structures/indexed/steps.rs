@@ -93,22 +93,46 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let (context, bits) = (envelope.context(), envelope.bits());
-        if !deep(&mut self.index).is_plain() {
-            return self.arrive_deep(*envelope, meter);
-        }
-        let node = self.arrive_plain_deep(context, bits, meter);
+        let node = if deep(&mut self.index).is_plain() {
+            self.arrive_plain_deep(context, bits, meter)
+        } else {
+            self.arrive_special(context, bits, meter)
+        };
         if node != NIL {
             return node;
         }
         self.arrive_rarely(*envelope, meter)
     }
 
-    /// The step of a message for which no slot is free.
+    /// The step of a message for which no slot is free, or that takes more than the quick ways.
     #[cold]
     #[inline(never)]
     fn arrive_rarely(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+        if !deep(&mut self.index).is_plain() {
+            return self.arrive_deep(envelope, meter);
+        }
         self.make_room_for_message(envelope);
         self.arrive_any_plain(envelope.context(), envelope.bits(), meter)
+    }
+
+    /// A step of a message while there is more to look at than the table, if it is only posted wildcards; otherwise
+    /// [`NIL`], and nothing has changed.
+    #[inline(never)]
+    fn arrive_special(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let index = deep(&mut self.index);
+        if !index.has_only_wildcards() {
+            return NIL;
+        }
+        let node = index.arrive_among_wildcards(&mut self.slabs, context, bits, meter);
+        if let Slot::Posted(_) = slot_of(node) {
+            return self.before_removal(node);
+        }
+        node
     }
 
     #[cold]
@@ -127,7 +151,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are indexed.
     ///
-    /// This function has no call but in the place of its return, so it saves hardly a register. What is not near is left to the next one, which is given the bucket.
+    /// This function has no call but in the place of its return, so it saves hardly a register. What is not near is left to the next one, which is given the place.
     #[inline(never)]
     fn post_exact_deep(
         &mut self,
@@ -144,8 +168,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if index.is_moving() {
             return NIL;
         }
-        let bucket = index.bucket(key);
-        let node = index.post_quick(&mut self.slabs, key, bucket);
+        let place = index.place(key);
+        let node = index.post_quick(&mut self.slabs, key, place);
         match slot_of(node) {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
             Slot::Unexpected(_) => {
@@ -154,7 +178,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                     return self.before_removal(node);
                 }
             }
-            Slot::None => return self.post_beside(context, bits, bucket, meter),
+            Slot::None => return self.post_beside(context, bits, place, meter),
         }
         node
     }
@@ -164,7 +188,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
-        bucket: u32,
+        place: u32,
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key {
@@ -172,7 +196,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = deep(&mut self.index).post_beside(&mut self.slabs, key, bucket);
+        let node = deep(&mut self.index).post_beside(&mut self.slabs, key, place);
         match slot_of(node) {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
             Slot::Unexpected(_) => {
@@ -242,8 +266,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care: BitsOf::<P>::ALL,
         };
         let index = deep(&mut self.index);
-        let bucket = index.bucket(key);
-        let node = index.arrive_quick(&mut self.slabs, key, bucket);
+        let place = index.place(key);
+        let node = index.arrive_quick(&mut self.slabs, key, place);
         match slot_of(node) {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
             Slot::Posted(_) => {
@@ -252,7 +276,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                     return self.before_removal(node);
                 }
             }
-            Slot::None => return self.arrive_beside(context, bits, bucket, meter),
+            Slot::None => return self.arrive_beside(context, bits, place, meter),
         }
         node
     }
@@ -262,7 +286,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
-        bucket: u32,
+        place: u32,
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key {
@@ -270,7 +294,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             bits,
             care: BitsOf::<P>::ALL,
         };
-        let node = deep(&mut self.index).arrive_beside(&mut self.slabs, key, bucket);
+        let node = deep(&mut self.index).arrive_beside(&mut self.slabs, key, place);
         match slot_of(node) {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
             Slot::Posted(_) => {

@@ -190,17 +190,24 @@ fn a_short_queue_after_long_ones_gives_their_buckets_back() {
     for _ in 0..2 {
         fill_and_take(&mut queues, 60_000, 100);
     }
-    // It begins with 90,000 buckets, of which these entries use pages when they are indexed.
-    for rank in 0..1000 {
-        let _ = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+    // It begins with 90,000 buckets, of which these entries use pages when they are indexed, each another part of one.
+    let ranks = |i| i % 1000 * 16;
+    for i in 0..1000 {
+        let _ = queues.arrive(MpiEnvelope::new(0, ranks(i), 7), i);
     }
-    assert!(queues.probe(&MpiPattern::new(0, 999, 7)).is_some());
+    assert!(queues.probe(&MpiPattern::new(0, ranks(999), 7)).is_some());
     let most = queues.memory().total();
     assert!(most < 600 << 10, "{most} bytes");
-    // As long as it stays, steps that end with few entries make the table smaller.
-    for round in 0..2000 {
-        let _ = queues.post(MpiPattern::new(0, round % 1000, 7), round);
-        let _ = queues.arrive(MpiEnvelope::new(0, round % 1000, 7), round);
+    // As long as it stays, steps that end with few entries make the table smaller, when there have been more of them than a
+    // queue takes to drain.
+    for i in 0..1000 {
+        let _ = queues.post(MpiPattern::new(0, ranks(i), 7), i);
+        let _ = queues.arrive(MpiEnvelope::new(0, ranks(i), 7), i);
+    }
+    assert_eq!(queues.memory().total(), most);
+    for i in 0..1000 {
+        let _ = queues.post(MpiPattern::new(0, ranks(i), 7), i);
+        let _ = queues.arrive(MpiEnvelope::new(0, ranks(i), 7), i);
     }
     let left = queues.memory().total();
     assert!(left < 350 << 10, "{left} bytes");

@@ -5,7 +5,7 @@
 
 use super::super::hash::Key;
 use super::super::nodes::{key_of_message, key_of_receive, posted, unexpected};
-use super::Index;
+use super::{Index, MOVING};
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
@@ -71,7 +71,7 @@ impl<B: MatchBits> Index<B> {
     /// Whether some entries are not indexed yet.
     #[inline(always)]
     pub(in super::super) const fn is_moving(&self) -> bool {
-        !self.newer.is_empty()
+        self.special & MOVING != 0
     }
 
     /// Indexes some more entries, if not all are indexed.
@@ -102,8 +102,8 @@ impl<B: MatchBits> Index<B> {
             left -= 1;
             if key.care != B::ALL && !self.classes.add_posted(key.care) {
                 self.leave_unindexed(slabs, slot);
-            } else if let Err(bucket) = self.put_alone(entry, key, posted(slot)) {
-                self.put_beside(slabs, key, bucket, posted(slot));
+            } else if let Err(place) = self.put_alone(entry, key, posted(slot)) {
+                self.put_beside(slabs, key, place, posted(slot));
             }
             slot = next;
         }
@@ -114,15 +114,15 @@ impl<B: MatchBits> Index<B> {
             let entry = slabs.unexpected.entry_anywhere_mut(slot);
             let next = entry.next;
             let key = key_of_message(&entry.key, B::ALL);
-            if let Err(bucket) = self.put_alone(entry, key, unexpected(slot)) {
-                self.put_beside(slabs, key, bucket, unexpected(slot));
+            if let Err(place) = self.put_alone(entry, key, unexpected(slot)) {
+                self.put_beside(slabs, key, place, unexpected(slot));
             }
             slot = next;
         }
         self.newer.messages.begin_at(&mut slabs.unexpected, slot);
     }
 
-    /// Puts an entry into its bucket if that is near and empty, as nearly always; otherwise returns the bucket.
+    /// Puts an entry into its bucket if that is near and empty, as nearly always; otherwise returns its place.
     #[inline(always)]
     fn put_alone<K, T>(
         &mut self,
@@ -130,30 +130,31 @@ impl<B: MatchBits> Index<B> {
         key: Key<B>,
         node: u32,
     ) -> Result<(), u32> {
-        let bucket = self.bucket(key);
-        let Some(NIL) = self.chains.near_first(bucket) else {
-            return Err(bucket);
+        let place = self.place(key);
+        let Some(NIL) = self.chains.near_first(place) else {
+            return Err(place);
         };
         entry.next = NIL;
         entry.prev = NIL;
         entry.home = NIL;
-        self.chains.set_near_first(bucket, node);
+        self.chains.set_near_first(place, node);
         Ok(())
     }
 
-    /// Puts an entry into a bucket, whatever is there.
+    /// Puts an entry into the bucket of a place, whatever is there.
     #[inline(always)]
     fn put_beside<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        bucket: u32,
+        place: u32,
         node: u32,
     ) where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let nodes = &mut self.nodes(slabs);
+        let bucket = self.chains.bucket_of(place);
         let probe = self.chains.probe_bucket(nodes, key, bucket);
         self.chains.link(nodes, probe, node);
     }

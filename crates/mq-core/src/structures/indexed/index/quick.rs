@@ -18,20 +18,20 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        bucket: u32,
+        place: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(first) = self.chains.near_first(bucket) else {
+        let Some(first) = self.chains.near_first(place) else {
             return NIL;
         };
         if first == NIL {
             let Some(slot) = slabs.posted.reserve_near(NIL) else {
                 return NIL;
             };
-            self.chains.set_near_first(bucket, posted(slot));
+            self.chains.set_near_first(place, posted(slot));
             return posted(slot);
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
@@ -45,7 +45,7 @@ impl<B: MatchBits> Index<B> {
             && entry.key.context() == key.context
             && self.classes.views() == 0
         {
-            self.chains.set_near_first(bucket, entry.home);
+            self.chains.set_near_first(place, entry.home);
             return first;
         }
         NIL
@@ -58,12 +58,13 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        bucket: u32,
+        place: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        let bucket = self.chains.bucket_of(place);
         let first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
@@ -106,20 +107,20 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        bucket: u32,
+        place: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(first) = self.chains.near_first(bucket) else {
+        let Some(first) = self.chains.near_first(place) else {
             return NIL;
         };
         if first == NIL {
             let Some(slot) = slabs.unexpected.reserve_near(NIL) else {
                 return NIL;
             };
-            self.chains.set_near_first(bucket, unexpected(slot));
+            self.chains.set_near_first(place, unexpected(slot));
             return unexpected(slot);
         }
         let Slot::Posted(slot) = slot_of(first) else {
@@ -130,7 +131,7 @@ impl<B: MatchBits> Index<B> {
             return NIL;
         };
         if entry.next == NIL && entry.key.bits() == key.bits && entry.key.context() == key.context {
-            self.chains.set_near_first(bucket, entry.home);
+            self.chains.set_near_first(place, entry.home);
             return first;
         }
         NIL
@@ -142,12 +143,13 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        bucket: u32,
+        place: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        let bucket = self.chains.bucket_of(place);
         let first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
