@@ -1,6 +1,6 @@
 //! The classes of wildcard receives in use: those that care about the same bits.
 
-use super::hash::Seed;
+use super::hash::{Key, Seed};
 use super::view::View;
 use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
@@ -144,17 +144,18 @@ impl<B: MatchBits> Classes<B> {
         self.class(care)?.view.as_mut()
     }
 
-    /// Links the newest message in all views, and drops those that are only kept up.
+    /// Links the newest message in all views, and drops those that are only kept up. Its key may not be in its slot yet.
     #[inline(never)]
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,
         unexpected: &Slab<E, M>,
         slot: u32,
+        key: Key<B>,
         seed: Seed,
     ) {
         let mut stale = false;
         for view in self.classes.iter_mut().filter_map(|c| c.view.as_mut()) {
-            view.link(unexpected, slot, seed);
+            view.link(unexpected, slot, key, seed);
             stale |= view.is_stale();
         }
         if stale {

@@ -153,6 +153,17 @@ impl<B: MatchBits> Index<B> {
         self.place.first
     }
 
+    /// Links the newest message in all views; its key may not be in its slot yet.
+    #[inline(always)]
+    fn link_in_views<P, R, M>(&mut self, slabs: &Slabs<P, R, M>, slot: u32, key: Key<B>)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        self.classes.link(&slabs.unexpected, slot, key, self.seed);
+        self.count_special();
+    }
+
     /// Links a message that was looked for in vain and is now stored, with [`home`](Self::home).
     #[inline(always)]
     pub(super) fn link_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
@@ -166,8 +177,8 @@ impl<B: MatchBits> Index<B> {
             self.chains.link_new(nodes, place, unexpected(slot));
         }
         if self.classes.views() > 0 {
-            self.classes.link(&slabs.unexpected, slot, self.seed);
-            self.count_special();
+            let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+            self.link_in_views(slabs, slot, key);
         }
     }
 
@@ -226,8 +237,8 @@ impl<B: MatchBits> Index<B> {
             self.chains.link(nodes, probe, unexpected(slot));
         }
         if self.classes.views() > 0 {
-            self.classes.link(&slabs.unexpected, slot, self.seed);
-            self.count_special();
+            let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+            self.link_in_views(slabs, slot, key);
         }
     }
 

@@ -115,7 +115,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.arrive_any_plain(envelope.context(), envelope.bits(), meter)
     }
 
-    /// A step of a message while there is more to look at than the table, if it is only posted wildcards; otherwise
+    /// A step of a message while there is more to look at than the table, if it is only wildcards and views; otherwise
     /// [`NIL`], and nothing has changed.
     #[inline(never)]
     fn arrive_special(

@@ -104,7 +104,8 @@ impl<B: MatchBits> View<B> {
         self.care = care;
         self.slots = 0;
         for slot in unexpected.slots_in_order() {
-            self.link(unexpected, slot, seed);
+            let key = key_of_message(unexpected.key(slot), B::ALL);
+            self.link(unexpected, slot, key, seed);
         }
         self.unused = 0;
     }
@@ -127,11 +128,12 @@ impl<B: MatchBits> View<B> {
         (found != NIL).then_some(found)
     }
 
-    /// Links the newest message.
+    /// Links the newest message, whose key may not be in its slot yet.
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,
         unexpected: &Slab<E, M>,
         slot: u32,
+        key: Key<B>,
         seed: Seed,
     ) {
         const UNLINKED: Link = Link {
@@ -142,7 +144,11 @@ impl<B: MatchBits> View<B> {
         self.unused += 1;
         self.slots = self.slots.max(slot as usize + 1);
         self.links.reach(slot, UNLINKED);
-        let key = key_of_message(unexpected.key(slot), self.care);
+        let key = Key {
+            bits: key.bits & self.care,
+            care: self.care,
+            ..key
+        };
         let keys = unexpected.len();
         let (chains, mut seen) = self.parts(unexpected, seed);
         chains.serve(&mut seen, keys);

@@ -52,7 +52,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// [`post_exact`](Self::post_exact) where other keys share the bucket, but not for a key of which more than one
-    /// entry is queued, or a message that is to leave a view too. Then [`NIL`], and nothing has changed.
+    /// entry is queued. Then [`NIL`], and nothing has changed.
     #[inline(always)]
     pub(in super::super) fn post_beside<P, R, M>(
         &mut self,
@@ -74,8 +74,11 @@ impl<B: MatchBits> Index<B> {
                     let entry = slabs.unexpected.entry_anywhere(slot);
                     let after = entry.home;
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
-                        if entry.next != NIL || self.classes.views() > 0 {
+                        if entry.next != NIL {
                             return NIL;
+                        }
+                        if self.classes.views() > 0 {
+                            self.classes.unlink(&slabs.unexpected, slot, self.seed);
                         }
                         let nodes = &mut self.nodes(slabs);
                         self.chains.drop_alone(nodes, bucket, before, after);

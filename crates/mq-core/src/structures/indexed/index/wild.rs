@@ -1,9 +1,9 @@
-//! The step of a message while receives with wildcards are posted.
+//! The step of a message while receives with wildcards are posted, or have been looking for messages.
 
 use super::super::chains::{Nodes, Probe};
 use super::super::hash::Key;
 use super::super::nodes::{Slot, is_receive, slot_of, unexpected};
-use super::{Index, WILDCARDS};
+use super::{Index, VIEWS, WILDCARDS};
 use crate::arrangement::Slabs;
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -18,10 +18,10 @@ struct Candidate {
 }
 
 impl<B: MatchBits> Index<B> {
-    /// Whether posted wildcards, all of them of some class, are all that a step has to look at beside the table.
+    /// Whether posted wildcards, all of them of some class, and views are all that a step has to look at beside the table.
     #[inline(always)]
     pub(in super::super) const fn has_only_wildcards(&self) -> bool {
-        self.special == WILDCARDS
+        self.special & !(WILDCARDS | VIEWS) == 0
     }
 
     /// A step of a message while the index [has only wildcards](Self::has_only_wildcards): the node of the receive that
@@ -66,6 +66,9 @@ impl<B: MatchBits> Index<B> {
             };
             meter.visited(Queue::Posted, visited);
             self.chains.set_first(exact.probe.bucket, unexpected(slot));
+            if self.classes.views() > 0 {
+                self.link_in_views(slabs, slot, key(B::ALL));
+            }
             return unexpected(slot);
         }
         meter.visited(Queue::Posted, visited);
