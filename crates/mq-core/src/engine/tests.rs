@@ -1,6 +1,7 @@
 use super::*;
 use crate::Source;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use crate::queues::{Arrive, Post};
 use crate::structures::{AnyQueues, Indexed};
 
 type Queues = Indexed<MpiPattern, u32, Vec<u8>>;

@@ -1,0 +1,328 @@
+//! The operations of an [`Engine`].
+
+use super::ledger::Ledger;
+use super::{Engine, Used};
+use crate::collective::CollectiveCall;
+use crate::envelope::{ContextId, Envelope, Rank};
+use crate::error::{Error, Refused};
+use crate::handle::Handle;
+use crate::meter::{Meter, Unmetered};
+use crate::pattern::{Pattern, Source};
+use crate::queues::{
+    Arrive, ArriveOf, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, SeenOf,
+};
+
+/// The operations, each as in [`MatchQueues`] after a check of its arguments.
+impl<Q: MatchQueues> Engine<Q> {
+    #[inline(always)]
+    pub(super) fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
+        let (id, source, any_tag) = (pattern.context(), pattern.source(), pattern.any_tag());
+        match self.quick_for_receive(id, source, any_tag) {
+            Some(object) => Ok(object),
+            // In words: a reference would have the whole pattern written to memory before.
+            None => self.object_for_receive(id, source, any_tag),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn for_envelope(&self, envelope: &EnvelopeOf<Q>) -> Result<usize, Error> {
+        let (id, source) = (envelope.context(), envelope.source());
+        match self.directory.quick(id, source) {
+            Some(context) => Ok(context.object()),
+            None => self.object_for_message(id, source),
+        }
+    }
+
+    /// The object for a receive, if one look at its context tells.
+    #[inline(always)]
+    pub(super) fn quick_for_receive(
+        &self,
+        id: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Option<usize> {
+        let rank = match source {
+            Source::Any => Rank(0),
+            Source::Rank(rank) => rank,
+        };
+        let context = self.directory.quick(id, rank)?;
+        let kept = context.terms().keeps_promises(source, any_tag);
+        kept.then_some(context.object())
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn object_for_receive(
+        &self,
+        id: ContextId,
+        source: Source,
+        any_tag: bool,
+    ) -> Result<usize, Error> {
+        let context = self.context(id)?;
+        context.terms().check_source(id, source, any_tag)?;
+        Ok(context.object())
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn object_for_message(&self, id: ContextId, source: Rank) -> Result<usize, Error> {
+        let context = self.context(id)?;
+        context.terms().check_rank(id, source)?;
+        Ok(context.object())
+    }
+
+    /// Posts a receive: see [`MatchQueues::post`].
+    ///
+    /// # Errors
+    /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or it is a wildcard that the context promised not to use.
+    #[inline(always)]
+    pub fn post(
+        &mut self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        self.post_metered(pattern, receive, &mut Unmetered)
+    }
+
+    /// [`post`](Self::post), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As `post`.
+    #[inline(always)]
+    pub fn post_metered(
+        &mut self,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+        meter: &mut impl Meter,
+    ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
+        let object = match self.for_pattern(&pattern) {
+            Ok(object) => object,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: receive,
+                });
+            }
+        };
+        let queues = &mut self.objects[object];
+        if let Some(ledger) = &mut self.ledger {
+            return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
+        }
+        Ok(queues.post_metered(pattern, receive, meter))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn post_limited(
+        queues: &mut Q,
+        ledger: &mut Ledger<Q::Message>,
+        pattern: Q::Pattern,
+        receive: Q::Receive,
+        meter: &mut impl Meter,
+    ) -> PostOf<Q> {
+        let post = queues.post_metered(pattern, receive, meter);
+        if let Post::Matched {
+            envelope, message, ..
+        } = &post
+        {
+            ledger.release(envelope, message);
+        }
+        post
+    }
+
+    /// Delivers a message: see [`MatchQueues::arrive`].
+    ///
+    /// # Errors
+    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
+    /// of range, or no receive is posted for it and the budget is used up.
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        self.arrive_metered(envelope, message, &mut Unmetered)
+    }
+
+    /// [`arrive`](Self::arrive), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As `arrive`.
+    #[inline(always)]
+    pub fn arrive_metered(
+        &mut self,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+        meter: &mut impl Meter,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        let object = match self.for_envelope(&envelope) {
+            Ok(object) => object,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: message,
+                });
+            }
+        };
+        let queues = &mut self.objects[object];
+        if let Some(ledger) = &mut self.ledger {
+            // Taken apart: handed on as it is, the answer would be in memory without a budget too.
+            return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
+                Ok(Arrive::Matched {
+                    pattern,
+                    receive,
+                    message,
+                }) => Ok(Arrive::Matched {
+                    pattern,
+                    receive,
+                    message,
+                }),
+                Ok(Arrive::Unexpected) => Ok(Arrive::Unexpected),
+                Err(Refused { error, payload }) => Err(Refused { error, payload }),
+            };
+        }
+        Ok(queues.arrive_metered(envelope, message, meter))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn arrive_limited(
+        queues: &mut Q,
+        ledger: &mut Ledger<Q::Message>,
+        envelope: EnvelopeOf<Q>,
+        message: Q::Message,
+        meter: &mut impl Meter,
+    ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
+        let weight = match ledger.room_for(&envelope, &message) {
+            Ok(weight) => weight,
+            Err(error) => {
+                // No room to queue it, but a posted receive may still take it.
+                return match queues.deliver_metered(&envelope, meter) {
+                    Some((pattern, receive)) => Ok(Arrive::Matched {
+                        pattern,
+                        receive,
+                        message,
+                    }),
+                    None => Err(Refused {
+                        error,
+                        payload: message,
+                    }),
+                };
+            }
+        };
+        let arrival = queues.arrive_metered(envelope, message, meter);
+        if matches!(arrival, Arrive::Unexpected) {
+            ledger.take(&envelope, weight);
+        }
+        Ok(arrival)
+    }
+
+    /// Shows an unexpected message: see [`MatchQueues::probe`].
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn probe(&mut self, pattern: &Q::Pattern) -> Result<Option<SeenOf<'_, Q>>, Error> {
+        self.probe_metered(pattern, &mut Unmetered)
+    }
+
+    /// [`probe`](Self::probe), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    #[inline]
+    pub fn probe_metered(
+        &mut self,
+        pattern: &Q::Pattern,
+        meter: &mut impl Meter,
+    ) -> Result<Option<SeenOf<'_, Q>>, Error> {
+        let object = self.for_pattern(pattern)?;
+        Ok(self.objects[object].probe_metered(pattern, meter))
+    }
+
+    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// [`MatchQueues::cancel`].
+    #[inline]
+    pub fn cancel(&mut self, handle: Handle) -> Option<Q::Receive> {
+        let context = self.directory.get(handle.context())?;
+        self.objects[context.object()].cancel(handle)
+    }
+
+    /// Removes what `select` chooses from all contexts: see [`MatchQueues::purge`].
+    pub fn purge(
+        &mut self,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) {
+        for object in 0..self.objects.len() {
+            self.purge_object(object, select, back);
+        }
+    }
+
+    pub(super) fn purge_object(
+        &mut self,
+        object: usize,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) {
+        let ledger = &mut self.ledger;
+        self.objects[object].purge(&mut |entry| select(&entry), &mut |removed| {
+            if let Some(ledger) = ledger
+                && let crate::Removed::Unexpected(envelope, message) = &removed
+            {
+                ledger.release(envelope, message);
+            }
+            back(removed);
+        });
+    }
+
+    /// Shows all entries, context by context: see [`MatchQueues::visit`].
+    pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
+        for queues in &self.objects {
+            queues.visit(visitor);
+        }
+    }
+
+    /// Announces a collective call: see [`MatchQueues::announce`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn announce(&mut self, call: &CollectiveCall) -> Result<(), Error> {
+        let object = self.context(call.context)?.object();
+        self.objects[object].announce(call);
+        Ok(())
+    }
+
+    /// Posted receives in all contexts.
+    pub fn posted_len(&self) -> usize {
+        self.objects.iter().map(Q::posted_len).sum()
+    }
+
+    /// Unexpected messages in all contexts.
+    pub fn unexpected_len(&self) -> usize {
+        self.objects.iter().map(Q::unexpected_len).sum()
+    }
+
+    /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an engine
+    /// that has neither budget nor high-water marks.
+    pub fn used(&self) -> Used {
+        self.ledger
+            .as_ref()
+            .map_or_else(Used::default, |ledger| ledger.used())
+    }
+
+    /// The queues that serve a context, and a number that contexts share if they share queues.
+    pub fn queues(&self, context: u32) -> Option<(usize, &Q)> {
+        let object = self.directory.get(ContextId(context))?.object();
+        Some((object, &self.objects[object]))
+    }
+
+    /// Drops all entries and forgets what was learned from traffic; contexts and memory stay.
+    pub fn clear(&mut self) {
+        self.objects.iter_mut().for_each(Q::clear);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.clear();
+        }
+    }
+}

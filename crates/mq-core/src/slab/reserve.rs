@@ -1,0 +1,94 @@
+//! Storing an entry in two steps, so that searches can link it where they end: a slot first, the entry later.
+
+use super::far::Far;
+use super::{Entry, NEAR, NIL, RUN, Slab, aside};
+
+impl<K: Copy, T> Slab<K, T> {
+    /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next [`reserve`](Self::reserve).
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.free == NIL && self.far.as_ref().is_none_or(|far| far.is_full())
+    }
+
+    /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that [is full](Self::is_full);
+    /// `key` may be any.
+    #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
+    pub(crate) fn make_room(&mut self, key: K) {
+        let slot = self.near.len();
+        if slot < NEAR {
+            if slot == 0 {
+                self.near.reserve_exact(1);
+            }
+            self.near.push(Entry::free(key, NIL));
+            // And others that there is memory for.
+            let end = self.near.capacity().min(slot + RUN).min(NEAR);
+            for more in slot + 1..end {
+                self.near[more - 1].next = more as u32;
+                self.near.push(Entry::free(key, NIL));
+            }
+            self.free = slot as u32;
+            return;
+        }
+        let far = self.far.get_or_insert_with(|| Box::new(Far::new()));
+        far.make_room(key);
+    }
+
+    /// Takes a free slot for the newest entry, of which only the links and the mark are written;
+    /// [`fill`](Self::fill) follows before anything else looks at it. `None` if the slab [is full](Self::is_full).
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self, home: u32) -> Option<u32> {
+        let near = self.reserve_near(home);
+        if near.is_none() {
+            aside();
+            return self.reserve_far(home);
+        }
+        near
+    }
+
+    /// [`reserve`](Self::reserve), if a near slot is free.
+    #[inline(always)]
+    pub(crate) fn reserve_near(&mut self, home: u32) -> Option<u32> {
+        let slot = self.free;
+        let entry = self.near.get_mut(slot as usize)?;
+        self.free = entry.next;
+        entry.sequence = self.next_sequence;
+        entry.next = NIL;
+        entry.prev = NIL;
+        entry.home = home;
+        self.next_sequence += 1;
+        self.len += 1;
+        Some(slot)
+    }
+
+    // Without a call, so that the quick steps of the deep form have none.
+    #[inline(always)]
+    fn reserve_far(&mut self, home: u32) -> Option<u32> {
+        let far = self.far.as_mut()?;
+        if far.is_full() {
+            return None;
+        }
+        let (slot, entry) = far.take_free();
+        entry.sequence = self.next_sequence;
+        entry.next = NIL;
+        entry.prev = NIL;
+        entry.home = home;
+        self.next_sequence += 1;
+        self.len += 1;
+        Some(slot)
+    }
+
+    /// Writes the key of a slot that was reserved, for who looks at keys before it is filled.
+    #[inline]
+    pub(crate) fn set_key(&mut self, slot: u32, key: K) {
+        self.entry_mut(slot).key = key;
+    }
+
+    /// Writes what [`reserve`](Self::reserve) has left out.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, slot: u32, key: K, payload: T) {
+        // The call on the way to a far slot is given no key, which would be written to the stack for it, whatever the slot.
+        let entry = self.entry_mut(slot);
+        entry.key = key;
+        entry.payload = Some(payload);
+    }
+}
