@@ -56,6 +56,12 @@ impl<K: Copy, T> Slab<K, T> {
         self.near.get(slot as usize)
     }
 
+    /// The same, to be changed.
+    #[inline(always)]
+    pub(crate) fn near_entry_mut(&mut self, slot: u32) -> Option<&mut Entry<K, T>> {
+        self.near.get_mut(slot as usize)
+    }
+
     #[inline(always)]
     pub(crate) fn near(&mut self) -> Near<'_, K, T> {
         Near(&mut self.near)

@@ -222,8 +222,8 @@ impl Chains {
 }
 
 /// Puts a node behind all others of the key whose first node is `first`.
-#[inline(never)]
-fn append<N: Nodes>(nodes: &mut N, first: u32, node: u32) {
+#[inline]
+pub(super) fn append<N: Nodes>(nodes: &mut N, first: u32, node: u32) {
     let last = match nodes.prev(first) {
         NIL => first,
         last => last,

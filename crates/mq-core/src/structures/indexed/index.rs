@@ -6,6 +6,7 @@ mod search;
 mod wild;
 
 use self::moving::Newer;
+pub(super) use self::quick::Quick;
 use super::SHORT;
 use super::chains::{Chains, Probe};
 use super::classes::Classes;

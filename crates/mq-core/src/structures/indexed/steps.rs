@@ -2,7 +2,7 @@
 
 use super::Indexed;
 use super::hash::Key;
-use super::index::Index;
+use super::index::{Index, Quick};
 use super::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -169,18 +169,37 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return NIL;
         }
         let place = index.place(key);
-        let node = index.post_quick(&mut self.slabs, key, place);
-        match slot_of(node) {
-            Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
-            Slot::Unexpected(_) => {
+        match index.post_quick(&mut self.slabs, key, place) {
+            Quick::Queued(node) => {
+                meter.visited(Queue::Unexpected, 0);
+                node
+            }
+            Quick::Found(node) => {
                 meter.visited(Queue::Unexpected, 1);
                 if self.slabs.unexpected.len() <= index.low() {
                     return self.before_removal(node);
                 }
+                node
             }
-            Slot::None => return self.post_beside(context, bits, place, meter),
+            Quick::Several => self.post_several(context, bits, place, meter),
+            Quick::Beside => self.post_beside(context, bits, place, meter),
         }
-        node
+    }
+
+    #[inline(never)]
+    fn post_several(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        place: u32,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let node = deep(&mut self.index).take_message_of_several(&mut self.slabs, place);
+        if node == NIL {
+            return self.post_beside(context, bits, place, meter);
+        }
+        meter.visited(Queue::Unexpected, 1);
+        self.before_removal(node)
     }
 
     #[inline(never)]
@@ -203,7 +222,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 meter.visited(Queue::Unexpected, 1);
                 return self.before_removal(node);
             }
-            Slot::None => return self.post_any_exact(context, bits, meter),
+            Slot::None => {}
         }
         node
     }
@@ -267,18 +286,37 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let index = deep(&mut self.index);
         let place = index.place(key);
-        let node = index.arrive_quick(&mut self.slabs, key, place);
-        match slot_of(node) {
-            Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
-            Slot::Posted(_) => {
+        match index.arrive_quick(&mut self.slabs, key, place) {
+            Quick::Queued(node) => {
+                meter.visited(Queue::Posted, 0);
+                node
+            }
+            Quick::Found(node) => {
                 meter.visited(Queue::Posted, 1);
                 if self.slabs.posted.len() <= index.low() {
                     return self.before_removal(node);
                 }
+                node
             }
-            Slot::None => return self.arrive_beside(context, bits, place, meter),
+            Quick::Several => self.arrive_several(context, bits, place, meter),
+            Quick::Beside => self.arrive_beside(context, bits, place, meter),
         }
-        node
+    }
+
+    #[inline(never)]
+    fn arrive_several(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        place: u32,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let node = deep(&mut self.index).take_receive_of_several(&mut self.slabs, place);
+        if node == NIL {
+            return self.arrive_beside(context, bits, place, meter);
+        }
+        meter.visited(Queue::Posted, 1);
+        self.before_removal(node)
     }
 
     #[inline(never)]
@@ -301,7 +339,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 meter.visited(Queue::Posted, 1);
                 return self.before_removal(node);
             }
-            Slot::None => return self.arrive_any_plain(context, bits, meter),
+            Slot::None => {}
         }
         node
     }

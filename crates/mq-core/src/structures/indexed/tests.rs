@@ -123,6 +123,48 @@ fn masked(ignore: u32) -> TagSelector {
 }
 
 #[test]
+fn arrivals_pay_for_wildcards_only_while_some_are_posted() {
+    let mut queues = deep(100);
+    let is_plain = |queues: &Queues| queues.index.as_ref().is_some_and(|index| index.is_plain());
+    assert!(is_plain(&queues));
+    // One of a key, and several of another.
+    for tag in [50, 51, 51, 51] {
+        let post = queues.post(MpiPattern::new(0, Source::Any, tag), 1);
+        assert!(matches!(post, Post::Queued(_)));
+    }
+    for (source, tag) in [(3, 51), (4, 50), (5, 51), (6, 51)] {
+        assert!(!is_plain(&queues));
+        let arrival = queues.arrive(MpiEnvelope::new(0, source, tag), 1);
+        assert!(matches!(arrival, Arrive::Matched { .. }));
+    }
+    assert!(is_plain(&queues));
+}
+
+#[test]
+fn several_entries_with_a_key_leave_in_order_among_others_of_their_bucket() {
+    let mut queues = unexpected(0);
+    // 4,000 keys, three of each, in more buckets than there are; taken crosswise, with one more queued behind each in between.
+    let keys = |i: u32| (i * 7 % 50, i32::try_from(i * 7 / 50).expect("small"));
+    for round in 0..3 {
+        for i in 0..4000 {
+            let (source, tag) = keys(i);
+            let _ = queues.arrive(MpiEnvelope::new(0, source, tag), round);
+        }
+    }
+    for round in 0..4 {
+        for i in (0..4000).rev() {
+            let (source, tag) = keys(i);
+            let post = queues.post(MpiPattern::new(0, source, tag), 0);
+            assert!(matches!(post, Post::Matched { message, .. } if message == round));
+            if round == 0 {
+                let _ = queues.arrive(MpiEnvelope::new(0, source, tag), 3);
+            }
+        }
+    }
+    assert_eq!(queues.unexpected_len(), 0);
+}
+
+#[test]
 fn more_masks_than_classes_are_still_matched_in_order() {
     let mut queues = deep(100);
     for round in 0..3 {

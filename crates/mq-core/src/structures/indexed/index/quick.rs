@@ -1,6 +1,7 @@
 //! Steps on the index as one: a search, and where it is in vain a place for the newcomer. In three widths, from what is
 //! nearly always so to everything.
 
+use super::super::chains::{Probe, append};
 use super::super::hash::Key;
 use super::super::nodes::{Slot, is_receive, posted, slot_of, unexpected};
 use super::Index;
@@ -8,51 +9,111 @@ use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::Pattern;
-use crate::slab::NIL;
+use crate::slab::{NIL, Slab};
+
+/// How a quick step has ended.
+pub(in super::super) enum Quick {
+    /// At the node of the entry that was looked for, unlinked.
+    Found(u32),
+    /// At the node of the slot reserved for the newcomer, linked and yet to be filled.
+    Queued(u32),
+    /// At the first of several entries with the key, all as before.
+    Several,
+    /// Anywhere else, all as before.
+    Beside,
+}
+
+/// What was found in a bucket, behind `before`.
+const fn probe(bucket: u32, before: u32, node: u32) -> Probe {
+    Probe {
+        bucket,
+        before,
+        node,
+        ..Probe::NOWHERE
+    }
+}
+
+/// Makes the second of several entries with a key the first, in place of the one in `slot`, but for the bucket; returns its
+/// node. `None`, and nothing has changed, if one of the two is not near.
+#[inline(always)]
+fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
+    let first = slab.near_entry(slot)?;
+    let (second, last, home) = (first.next, first.prev, first.home);
+    let (Slot::Posted(slot) | Slot::Unexpected(slot)) = slot_of(second) else {
+        return None;
+    };
+    let entry = slab.near_entry_mut(slot)?;
+    entry.prev = if last == second { NIL } else { last };
+    entry.home = home;
+    Some(second)
+}
 
 impl<B: MatchBits> Index<B> {
     /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slot are near, and the chain is
-    /// empty or begins with the only message of the key. Otherwise [`NIL`], and nothing has changed.
+    /// empty or begins with the only message of the key.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
         place: u32,
-    ) -> u32
+    ) -> Quick
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let Some(first) = self.chains.near_first(place) else {
-            return NIL;
+            return Quick::Beside;
         };
         if first == NIL {
             let Some(slot) = slabs.posted.reserve_near(NIL) else {
-                return NIL;
+                return Quick::Beside;
             };
             self.chains.set_near_first(place, posted(slot));
-            return posted(slot);
+            return Quick::Queued(posted(slot));
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
-            return NIL;
+            return Quick::Beside;
         };
         let Some(entry) = slabs.unexpected.near_entry(slot) else {
-            return NIL;
+            return Quick::Beside;
         };
-        if entry.next == NIL
-            && entry.key.bits() == key.bits
-            && entry.key.context() == key.context
-            && self.classes.views() == 0
+        if entry.key.bits() != key.bits
+            || entry.key.context() != key.context
+            || self.classes.views() > 0
         {
-            self.chains.set_near_first(place, entry.home);
-            return first;
+            return Quick::Beside;
         }
-        NIL
+        if entry.next != NIL {
+            return Quick::Several;
+        }
+        self.chains.set_near_first(place, entry.home);
+        Quick::Found(first)
     }
 
-    /// [`post_exact`](Self::post_exact) where other keys share the bucket, but not for a key of which more than one
-    /// entry is queued. Then [`NIL`], and nothing has changed.
+    /// The first of several messages with the key that [`post_quick`](Self::post_quick) has met at this place, unlinked;
+    /// [`NIL`], and nothing has changed, if the second is not near.
+    #[inline(always)]
+    pub(in super::super) fn take_message_of_several<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        place: u32,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let first = self.chains.near_first(place).unwrap_or(NIL);
+        let next = match slot_of(first) {
+            Slot::Unexpected(slot) => promote_second(&mut slabs.unexpected, slot),
+            _ => None,
+        };
+        let Some(next) = next else { return NIL };
+        self.chains.set_near_first(place, next);
+        first
+    }
+
+    /// [`post_exact`](Self::post_exact) where other keys share the bucket, or several entries have the key.
     #[inline(always)]
     pub(in super::super) fn post_beside<P, R, M>(
         &mut self,
@@ -74,11 +135,13 @@ impl<B: MatchBits> Index<B> {
                     let entry = slabs.unexpected.entry_anywhere(slot);
                     let after = entry.home;
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
-                        if entry.next != NIL {
-                            return NIL;
-                        }
+                        let several = entry.next != NIL;
                         if self.classes.views() > 0 {
                             self.classes.unlink(&slabs.unexpected, slot, self.seed);
+                        }
+                        if several {
+                            self.unlink_first(slabs, probe(bucket, before, node));
+                            return node;
                         }
                         let nodes = &mut self.nodes(slabs);
                         self.chains.drop_alone(nodes, bucket, before, after);
@@ -89,7 +152,7 @@ impl<B: MatchBits> Index<B> {
                 Slot::Posted(slot) => {
                     let entry = slabs.posted.entry_anywhere(slot);
                     if is_receive(entry, key) {
-                        return NIL;
+                        return self.append_receive(slabs, node);
                     }
                     entry.home
                 }
@@ -111,33 +174,57 @@ impl<B: MatchBits> Index<B> {
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
         place: u32,
-    ) -> u32
+    ) -> Quick
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let Some(first) = self.chains.near_first(place) else {
-            return NIL;
+            return Quick::Beside;
         };
         if first == NIL {
             let Some(slot) = slabs.unexpected.reserve_near(NIL) else {
-                return NIL;
+                return Quick::Beside;
             };
             self.chains.set_near_first(place, unexpected(slot));
-            return unexpected(slot);
+            return Quick::Queued(unexpected(slot));
         }
         let Slot::Posted(slot) = slot_of(first) else {
-            return NIL;
+            return Quick::Beside;
         };
         // While the index is plain all posted receives are fully specified.
         let Some(entry) = slabs.posted.near_entry(slot) else {
-            return NIL;
+            return Quick::Beside;
         };
-        if entry.next == NIL && entry.key.bits() == key.bits && entry.key.context() == key.context {
-            self.chains.set_near_first(place, entry.home);
-            return first;
+        if entry.key.bits() != key.bits || entry.key.context() != key.context {
+            return Quick::Beside;
         }
-        NIL
+        if entry.next != NIL {
+            return Quick::Several;
+        }
+        self.chains.set_near_first(place, entry.home);
+        Quick::Found(first)
+    }
+
+    /// [`take_message_of_several`](Self::take_message_of_several), of receives.
+    #[inline(always)]
+    pub(in super::super) fn take_receive_of_several<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        place: u32,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let first = self.chains.near_first(place).unwrap_or(NIL);
+        let next = match slot_of(first) {
+            Slot::Posted(slot) => promote_second(&mut slabs.posted, slot),
+            _ => None,
+        };
+        let Some(next) = next else { return NIL };
+        self.chains.set_near_first(place, next);
+        first
     }
 
     /// [`arrive_plain`](Self::arrive_plain), as [`post_beside`](Self::post_beside).
@@ -164,7 +251,8 @@ impl<B: MatchBits> Index<B> {
                     let after = entry.home;
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         if entry.next != NIL {
-                            return NIL;
+                            self.unlink_first(slabs, probe(bucket, before, node));
+                            return node;
                         }
                         let nodes = &mut self.nodes(slabs);
                         self.chains.drop_alone(nodes, bucket, before, after);
@@ -175,7 +263,7 @@ impl<B: MatchBits> Index<B> {
                 Slot::Unexpected(slot) => {
                     let entry = slabs.unexpected.entry_anywhere(slot);
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
-                        return NIL;
+                        return self.append_message(slabs, node);
                     }
                     entry.home
                 }
@@ -188,6 +276,45 @@ impl<B: MatchBits> Index<B> {
         };
         self.chains.set_first(bucket, unexpected(slot));
         unexpected(slot)
+    }
+
+    /// Reserves a slot for a receive behind the others with its key, of which `first` is the first; [`NIL`] if there is none.
+    #[inline(never)]
+    fn append_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, first: u32) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some(slot) = slabs.posted.reserve(NIL) else {
+            return NIL;
+        };
+        append(&mut self.nodes(slabs), first, posted(slot));
+        posted(slot)
+    }
+
+    /// The same for a message.
+    #[inline(never)]
+    fn append_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, first: u32) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some(slot) = slabs.unexpected.reserve(NIL) else {
+            return NIL;
+        };
+        append(&mut self.nodes(slabs), first, unexpected(slot));
+        unexpected(slot)
+    }
+
+    /// Unlinks an entry that a probe has found, the first of those with its key.
+    #[inline(never)]
+    pub(super) fn unlink_first<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, probe: Probe)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let nodes = &mut self.nodes(slabs);
+        self.chains.unlink_first(nodes, probe);
     }
 
     /// A step of a fully specified receive: the node of the message that it takes, unlinked, or the node

@@ -131,7 +131,7 @@ impl<B: MatchBits> Index<B> {
     {
         let entry = slabs.posted.entry_anywhere(probe.node);
         if entry.next != NIL {
-            return self.take_first_of_several(slabs, probe);
+            return self.unlink_first(slabs, probe);
         }
         let after = entry.home;
         if probe.before == NIL {
@@ -139,15 +139,5 @@ impl<B: MatchBits> Index<B> {
         } else {
             self.nodes(slabs).set_chain(probe.before, after);
         }
-    }
-
-    #[inline(never)]
-    fn take_first_of_several<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, probe: Probe)
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let nodes = &mut self.nodes(slabs);
-        self.chains.unlink_first(nodes, probe);
     }
 }
