@@ -50,6 +50,7 @@ impl Watch<'_> {
     /// Watches until nothing is left of the run; its exit code.
     pub(super) fn finish(mut self) -> u8 {
         while self.ranks.running() > 0 {
+            self.output.flush();
             let ready = self.wait(self.next_deadline());
             self.read(&ready.sources);
             if ready.terminal && !self.terminal.as_mut().is_some_and(Terminal::step) {
@@ -72,9 +73,9 @@ impl Watch<'_> {
         self.verdict.code(otherwise)
     }
 
-    /// Writes what can be written and waits until something is ready or it is time.
-    fn wait(&mut self, deadline: Option<Instant>) -> Ready {
-        self.output.flush();
+    /// Waits until something is ready or it is time. It writes nothing itself: who has found something left to write, and
+    /// waits for that, would not be woken any more if it were written here.
+    fn wait(&self, deadline: Option<Instant>) -> Ready {
         let mut fds = vec![PollFd::from_borrowed_fd(
             self.signals.awaited(),
             PollFlags::IN,
