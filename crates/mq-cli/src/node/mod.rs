@@ -34,11 +34,11 @@ fn measured(
     if let Some(path) = &options.plot {
         crate::plot::prepare(path)?;
     }
-    let world = World::init().map_err(failed)?;
-    if world.size() == 1 && processes > 1 {
-        drop(world);
+    if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
+        // Its ranks say what is wrong with the environment.
         return start(processes);
     }
+    let world = World::init().map_err(failed)?;
     if world.size() != processes {
         let size = world.size();
         let message = format!("{processes} processes are needed, {size} were started");

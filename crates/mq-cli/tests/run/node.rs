@@ -134,3 +134,11 @@ fn a_wrong_switch_is_named_with_what_it_may_be() {
         "{errors}"
     );
 }
+
+#[test]
+fn a_wrong_setting_is_named_once() {
+    let output = mq(&["pingpong", "--sizes", "8"], &[("MQ_BYPASS", "perhaps")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(errors.matches("MQ_BYPASS").count(), 1, "{errors}");
+}

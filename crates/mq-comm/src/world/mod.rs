@@ -87,6 +87,15 @@ impl World {
         Self::enter(&start, &options)
     }
 
+    /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this one was started by itself.
+    /// For a program that starts the others then.
+    ///
+    /// # Errors
+    /// [`Error::Start`], as `init`.
+    pub fn size_to_be() -> Result<u32, Error> {
+        Ok(Start::find(|name| std::env::var_os(name))?.size)
+    }
+
     /// [`init`](Self::init) with options of the program's own; those in the environment are not looked at.
     ///
     /// # Errors
