@@ -109,6 +109,7 @@ impl Buffer {
     ///
     /// # Safety
     /// The buffer is dropped before the loan ends.
+    #[inline]
     pub(crate) unsafe fn shared<T: Plain>(elements: &[T]) -> Self {
         let bytes = plain::bytes(elements);
         Self {
@@ -122,6 +123,7 @@ impl Buffer {
     ///
     /// # Safety
     /// As for [`shared`](Self::shared).
+    #[inline]
     pub(crate) unsafe fn exclusive<T: Plain>(elements: &mut [T]) -> Self {
         let bytes = plain::bytes_mut(elements);
         Self {
@@ -156,7 +158,20 @@ impl Buffer {
         unsafe { slice::from_raw_parts_mut(self.at.as_ptr(), self.bytes) }
     }
 
+    /// Ends a loan, or frees what was handed over: no memory is left.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        if self.is_owned() {
+            *self = Self::EMPTY;
+        } else {
+            self.at = NonNull::dangling();
+            self.bytes = 0;
+            self.kind = Kind::Shared;
+        }
+    }
+
     /// Whether it was handed over.
+    #[inline]
     pub(crate) fn is_owned(&self) -> bool {
         matches!(self.kind, Kind::Owned(_))
     }

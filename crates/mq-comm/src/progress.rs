@@ -14,7 +14,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
 use crate::protocol::{Core, Follow, State, Wanted};
-use crate::request::{ANYONE, Outcome, Stage};
+use crate::request::{ANYONE, NONE, Outcome, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
 
@@ -43,13 +43,15 @@ struct Other {
 impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Whether anything happened.
     pub(crate) fn progress(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
-        let mut moved = false;
-        for _ in 0..BATCH {
-            if !self.poll_once(hand)? {
+        let mut left = BATCH;
+        while left > 0 {
+            left -= self.take_in_front(left);
+            if left == 0 || !self.poll_once(hand)? {
                 break;
             }
-            moved = true;
+            left -= 1;
         }
+        let mut moved = left < BATCH;
         if self.state.attention {
             moved |= self.flush()?;
             moved |= self.turn_rings()?;
@@ -140,8 +142,8 @@ impl<T: Transport> Core<T> {
         // SAFETY: the request is over, and the buffer dropped, before this returns; there is no unwinding
         // from here.
         let buffer = unsafe { Buffer::shared(bytes) };
-        let (send, begun) = self.start_send(to, bits, word, buffer, done);
-        let result = self.see_through(send, None, begun).map(|_| ());
+        let (send, begun) = self.start_send(to, bits, word, buffer, done, NONE);
+        let result = self.see_through(send.slot(), None, begun).map(|_| ());
         core::mem::forget(no_panic);
         result
     }
@@ -190,7 +192,7 @@ impl<T: Transport> Core<T> {
         // SAFETY: as in `receive`.
         let buffer = unsafe { Buffer::exclusive(into) };
         let (request, begun) = self.start_matched(Some(message), buffer);
-        let result = self.see_through(request, None, begun);
+        let result = self.see_through(request.slot(), None, begun);
         core::mem::forget(no_panic);
         result
     }

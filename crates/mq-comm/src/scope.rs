@@ -144,9 +144,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let mut core = inner.core();
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::shared(elements) };
-        let (slot, begun) = core.start_send(to, bits, word, buffer, 0);
-        core.state.requests.join(slot, self.set);
-        let name = core.state.requests.name(slot);
+        let (name, begun) = core.start_send(to, bits, word, buffer, 0, self.set);
         drop(core);
         // SAFETY: it was made of just that.
         let request = unsafe { Request::named(inner.clone(), name) };
@@ -170,9 +168,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let mut core = inner.core();
         // SAFETY: as in `isend`.
         let buffer = unsafe { Buffer::exclusive(elements) };
-        let (slot, begun) = core.start_receive(pattern, process, buffer);
-        core.state.requests.join(slot, self.set);
-        let name = core.state.requests.name(slot);
+        let (name, begun) = core.start_receive(pattern, process, buffer, self.set);
         drop(core);
         // SAFETY: it was made of just that.
         let request = unsafe { Request::named(inner.clone(), name) };

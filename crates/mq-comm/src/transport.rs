@@ -10,7 +10,8 @@ use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{Block, Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
 
-/// A message, or a part of one, in the transport's memory, which has it back when this is dropped.
+/// A message, or a part of one, in the transport's memory, which has it back when this is dropped. One that is forgotten is
+/// found again.
 pub trait Arrived {
     /// Who sent it.
     fn source(&self) -> Process;
@@ -24,6 +25,14 @@ pub trait Arrived {
     fn bytes(&self) -> usize;
     /// Copies the bytes here into a buffer, as many as it has room for; how many.
     fn copy_to(&self, into: &mut [u8]) -> usize;
+    /// Does not take it: the next poll finds it again.
+    #[inline(always)]
+    fn leave(self)
+    where
+        Self: Sized,
+    {
+        core::mem::forget(self);
+    }
 }
 
 /// What a poll has found.
@@ -43,6 +52,10 @@ pub enum Event<A> {
 pub trait Transport {
     /// A message in its memory.
     type Arrived<'a>: Arrived
+    where
+        Self: 'a;
+    /// A message in its memory that is short and whole.
+    type Short<'a>: Arrived
     where
         Self: 'a;
 
@@ -68,7 +81,7 @@ pub trait Transport {
     fn poll(&mut self) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
     /// A message from where one is [wanted](Self::want), if that is quicker to say than all that a
     /// [`poll`](Self::poll) looks at.
-    fn poll_wanted(&mut self) -> Option<Self::Arrived<'_>> {
+    fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
         None
     }
     /// Passes the time after a poll that found nothing; looks for deaths now and then.

@@ -1,6 +1,6 @@
 //! Windows of receives with one pattern are matched past the engine: in order, and as the engine would beside others.
 
-use mq_comm::{Error, Options, Request, Source, TagSelector, World};
+use mq_comm::{Completion, Error, Options, Request, Source, TagSelector, World};
 
 type Receive = Request<Vec<u64>>;
 
@@ -140,5 +140,75 @@ fn a_message_too_long_for_a_receive_of_a_window_is_cut() {
             "{error}"
         );
         assert_eq!(taken(whole), 3);
+    }
+}
+
+/// Two that have a fastbox, through which short messages go straight to the receives in front.
+fn pair() -> (World, World) {
+    let mut seats = World::seats(2, &Options::default()).unwrap().into_iter();
+    let (first, second) = (seats.next().unwrap(), seats.next().unwrap());
+    let (alice, bob) = (first.take().unwrap(), second.take().unwrap());
+    for round in 0..100_u64 {
+        alice.send(&[round], 1, 7).unwrap();
+        let mut word = [0_u64];
+        bob.recv(&mut word, 0, 7).unwrap();
+        assert_eq!(word[0], round);
+    }
+    (alice, bob)
+}
+
+#[test]
+fn windows_through_a_fastbox_are_filled_in_order_whatever_comes_between() {
+    let (alice, bob) = pair();
+    for round in 0..60_u64 {
+        // The places in front are gone round several times, and the box too.
+        let window = round % 11 + 1;
+        let mut receives: Vec<_> = (0..window).map(|_| Some(post(&bob, 0, 7))).collect();
+        let mut expected: Vec<u64> = (0..window).collect();
+        if round % 3 == 0 {
+            let back = receives[round as usize % window as usize].take().unwrap();
+            assert_eq!(back.cancel().unwrap(), [0]);
+            expected.pop();
+        }
+        for &number in &expected {
+            alice.send(&[number], 1, 7).unwrap();
+            if number == round % 5 {
+                // Nobody waits for this one yet.
+                alice.send(&[1000 + round], 1, 8).unwrap();
+            }
+        }
+        let numbers: Vec<_> = receives.into_iter().flatten().map(taken).collect();
+        assert_eq!(numbers, expected);
+        if expected.contains(&(round % 5)) {
+            assert_eq!(taken(post(&bob, 0, 8)), 1000 + round);
+        }
+    }
+}
+
+#[test]
+fn a_set_is_told_what_became_of_a_window_through_a_fastbox() {
+    let (alice, bob) = pair();
+    let mut words = [[0_u64]; 6];
+    for round in 0..20_u64 {
+        let result = bob.scope(|scope| {
+            for word in &mut words {
+                scope.irecv(word, 0, 7)?;
+            }
+            for number in 0..6 {
+                let message = [round * 6 + number; 2];
+                let elements = if number == 4 { 2 } else { 1 };
+                alice.send(&message[..elements], 1, 7)?;
+            }
+            let first = scope.wait_any()?.map(Completion::into_result);
+            assert_eq!(first.unwrap()?.bytes(), 8);
+            scope.wait_all()
+        });
+        let error = result.unwrap_err();
+        assert!(
+            matches!(error, Error::Truncated { sent: 16, room: 8 }),
+            "{error}"
+        );
+        let numbers = words.iter().map(|word| word[0]);
+        assert!(numbers.eq(round * 6..round * 6 + 6));
     }
 }

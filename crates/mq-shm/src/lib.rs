@@ -53,7 +53,7 @@ pub mod wait;
 pub use buffers::Block;
 pub use cell::CELL_PAYLOAD;
 pub use channel::{Counters, Policy};
-pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent};
+pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent, Short};
 pub use error::ShmError;
 pub use index::Process;
 pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};

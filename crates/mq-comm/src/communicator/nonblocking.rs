@@ -7,7 +7,7 @@ use mq_core::mpi::TagSelector;
 
 use super::Communicator;
 use crate::error::Error;
-use crate::request::{Request, RequestSet};
+use crate::request::{NONE, Name, Request, RequestSet};
 use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
@@ -80,9 +80,10 @@ impl<T: Transport> Communicator<T> {
         };
         let mut core = self.inner.core();
         let buffer = elements.hand_over();
-        let (slot, begun) = core.start_send(process, bits, self.inner.word, buffer, 0);
+        let word = self.inner.word;
+        let (name, begun) = core.start_send(process, bits, word, buffer, 0, NONE);
         drop(core);
-        self.begun(slot, begun)
+        self.begun(name, begun)
     }
 
     /// Begins to receive into the elements of a vector, or of a [`SharedBuffer`](crate::SharedBuffer), as many as it has.
@@ -106,20 +107,21 @@ impl<T: Transport> Communicator<T> {
             }
         };
         let mut core = self.inner.core();
-        let (slot, begun) = core.start_receive(pattern, process, elements.hand_over());
+        let buffer = elements.hand_over();
+        let (name, begun) = core.start_receive(pattern, process, buffer, NONE);
         drop(core);
-        self.begun(slot, begun)
+        self.begun(name, begun)
     }
 
     fn begun<B: Owned>(
         &self,
-        slot: u32,
+        name: Name,
         begun: Result<(), Error>,
     ) -> Result<Request<B, T>, Refused<B>> {
         match begun {
-            Ok(()) => Ok(Request::owned(self.inner.clone(), slot)),
+            Ok(()) => Ok(Request::owned(self.inner.clone(), name)),
             Err(error) => {
-                let buffer = self.inner.core().give_up(slot);
+                let buffer = self.inner.core().give_up(name.slot());
                 let buffer = B::take_back(buffer);
                 Err(Refused { error, buffer })
             }

@@ -154,9 +154,9 @@ impl<T: Transport> Matched<T> {
     /// If the transport is damaged.
     pub fn irecv<B: Owned>(mut self, elements: B) -> Result<Request<B, T>, Error> {
         let mut core = self.inner.core();
-        let (slot, begun) = core.start_matched(self.message.take(), elements.hand_over());
+        let (name, begun) = core.start_matched(self.message.take(), elements.hand_over());
         drop(core);
-        let request = Request::owned(self.inner.clone(), slot);
+        let request = Request::owned(self.inner.clone(), name);
         begun.map(|()| request)
     }
 

@@ -5,129 +5,183 @@
 //! they take: the receive-queue bypass of more than one receive. Everything that is posted after something else is in the
 //! engine, so that every receive here is older than all of those, and the first here is asked first.
 
-use std::collections::VecDeque;
-
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
-use mq_shm::Process;
 
 use super::{Core, State};
-use crate::buffer::Buffer;
 use crate::header::{self, Kind, Word};
-use crate::request::Stage;
+use crate::request::{Outcome, Stage};
 use crate::transport::{Arrived, Transport};
 
-/// How many there are at most: one of them that is cancelled is looked for.
+/// How many there are at most: one of them that is cancelled is looked for. A power of two.
 const MOST: usize = 256;
 
 /// Receives of one pattern, none younger than any in the engine. While there are any, messages from their peer are
 /// wanted once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Front {
-    /// That of all of them.
-    pattern: Option<MpiPattern>,
-    receives: VecDeque<u32>,
+    /// That of all of them, if there are any.
+    pattern: MpiPattern,
+    /// A ring.
+    receives: [u32; MOST],
+    first: usize,
+    len: usize,
+}
+
+impl Default for Front {
+    fn default() -> Self {
+        Self {
+            pattern: MpiPattern::new(0, 0_u32, 0),
+            receives: [0; MOST],
+            first: 0,
+            len: 0,
+        }
+    }
 }
 
 impl Front {
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.receives.len()
+        self.len
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.receives.is_empty()
+        self.len == 0
     }
 
     /// Takes the oldest receive out, if it takes a message with these words.
     #[inline]
     pub(super) fn matched(&mut self, bits: u64, word: Word) -> Option<u32> {
-        let &first = self.receives.front()?;
-        if !header::takes(self.pattern.as_ref()?, bits, word) {
+        if self.is_empty() || !header::takes(&self.pattern, bits, word) {
             return None;
         }
-        self.receives.pop_front();
+        let first = self.receives[self.first % MOST];
+        self.first += 1;
+        self.len -= 1;
         Some(first)
+    }
+
+    #[inline(always)]
+    fn first(&self) -> Option<&u32> {
+        (!self.is_empty()).then(|| &self.receives[self.first % MOST])
+    }
+
+    /// Puts a receive behind the others. There is room.
+    #[inline]
+    fn push(&mut self, receive: u32) {
+        self.receives[(self.first + self.len) % MOST] = receive;
+        self.len += 1;
     }
 
     /// Takes a receive out, if it is here.
     pub(super) fn remove(&mut self, receive: u32) -> bool {
-        let at = self.receives.iter().position(|&index| index == receive);
-        at.is_some_and(|at| self.receives.remove(at).is_some())
+        let all = self.drain();
+        for &other in all.iter().filter(|&&other| other != receive) {
+            self.push(other);
+        }
+        self.len < all.len()
+    }
+
+    /// Takes all receives out.
+    fn drain(&mut self) -> Vec<u32> {
+        let ring = |at| self.receives[(self.first + at) % MOST];
+        let all = (0..self.len).map(ring).collect();
+        self.len = 0;
+        all
     }
 
     /// Takes all receives of a context out.
-    pub(super) fn remove_context(&mut self, context: u32) -> VecDeque<u32> {
-        match &self.pattern {
-            Some(pattern) if pattern.context().0 == context => core::mem::take(&mut self.receives),
-            _ => VecDeque::new(),
+    pub(super) fn remove_context(&mut self, context: u32) -> Vec<u32> {
+        if self.pattern.context().0 == context {
+            self.drain()
+        } else {
+            Vec::new()
         }
     }
 }
 
 impl State {
     /// Whether a receive for which nothing has come may wait in front.
-    #[inline]
+    #[inline(always)]
     pub(super) fn front_admits(&self, pattern: &MpiPattern) -> bool {
         // One that has ended is an obstacle, and so is a user who does not want the engine to be passed.
         self.posted == self.front.len()
             && self.unexpected | self.obstacles == 0
             && self.posted < MOST
-            && (self.front.is_empty() || self.front.pattern.as_ref() == Some(pattern))
+            && (self.front.is_empty() || self.front.pattern == *pattern)
     }
 
-    /// Gives a message to the first receive in front, if it is short, and that is the one to take it. Says then whether
-    /// that was the last, and from whom messages are wanted no more.
+    /// Gives a message to the first receive in front, if that is the one to take it; whether it is. The message has come
+    /// whole.
     #[inline(always)]
-    pub(super) fn accept_in_front(&mut self, message: &impl Arrived) -> Option<Option<Process>> {
-        if self.front.is_empty() {
-            return None;
-        }
+    fn accept_in_front(&mut self, message: &impl Arrived) -> bool {
         let [bits, word] = message.header();
         let word = Word(word);
-        let bytes = message.bytes() as u64;
-        if message.total() != bytes || word.kind() != Some(Kind::Eager) {
-            return None;
+        if word.kind() != Some(Kind::Eager) {
+            return false;
         }
-        let receive = self.front.matched(bits, word)?;
+        let Some(receive) = self.front.matched(bits, word) else {
+            return false;
+        };
         self.posted -= 1;
+        let bytes = message.bytes();
         let slot = self.requests.at_mut(receive);
-        let wanted = slot.peer;
         slot.peer = message.source();
         slot.bits = bits;
-        slot.total = bytes;
-        message.copy_to(slot.buffer.bytes_mut());
-        self.received(receive);
-        Some(self.front.is_empty().then_some(wanted))
+        slot.total = bytes as u64;
+        let into = slot.buffer.bytes_mut();
+        message.copy_to(into);
+        let outcome = if bytes > into.len() {
+            Outcome::Truncated
+        } else {
+            Outcome::Fine
+        };
+        self.profile.received += 1;
+        self.profile.received_bytes += bytes as u64;
+        self.requests.complete_at_once(receive, outcome);
+        true
+    }
+
+    /// Puts a receive in front that the front [admits](Self::front_admits).
+    #[inline(always)]
+    pub(super) fn push_in_front(&mut self, receive: u32) {
+        self.front.push(receive);
+        self.posted += 1;
     }
 }
 
 impl<T: Transport> Core<T> {
-    /// Begins a receive that waits behind others of its kind, if there are any in front.
+    /// Takes short messages in as long as they come and the receives in front take them; how many, of `most`.
     #[inline]
-    pub(super) fn start_in_front(
-        &mut self,
-        pattern: &MpiPattern,
-        from: Process,
-        buffer: Buffer,
-    ) -> Result<u32, Buffer> {
-        let state = &mut self.state;
-        if state.front.is_empty() || !state.front_admits(pattern) {
-            return Err(buffer);
+    pub(crate) fn take_in_front(&mut self, most: usize) -> usize {
+        let Some(&first) = self.state.front.first() else {
+            return 0;
+        };
+        let wanted = self.state.requests.at(first).peer;
+        let mut taken = 0;
+        while taken < most {
+            let Some(message) = self.transport.poll_wanted() else {
+                break;
+            };
+            if !self.state.accept_in_front(&message) {
+                message.leave();
+                break;
+            }
+            drop(message);
+            taken += 1;
+            if self.state.front.is_empty() {
+                self.unwant(wanted);
+                break;
+            }
         }
-        let receive = state.requests.add(Stage::Posted, from, buffer);
-        state.requests.at_mut(receive).context = pattern.context().0;
-        state.front.receives.push_back(receive);
-        state.posted += 1;
-        Ok(receive)
+        taken
     }
 
-    /// Puts a receive in front that the front [admits](State::front_admits).
+    /// Puts a receive in front that is the first there.
     pub(super) fn post_in_front(&mut self, pattern: MpiPattern, receive: u32) {
-        self.state.front.pattern = Some(pattern);
-        self.state.front.receives.push_back(receive);
-        self.state.posted += 1;
+        self.state.front.pattern = pattern;
         self.state.requests.at_mut(receive).stage = Stage::Posted;
+        self.state.push_in_front(receive);
     }
 }

@@ -9,7 +9,7 @@ use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::messages::{Body, Keeper};
-use crate::request::{ANYONE, Outcome, Stage};
+use crate::request::{ANYONE, NONE, Name, New, Outcome, Stage};
 use crate::status::Status;
 use crate::steps::{Step, step};
 use crate::transport::{Arrived, Event, Transport};
@@ -24,24 +24,38 @@ pub(crate) struct Wanted {
 impl<T: Transport> Core<T> {
     /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails, the request is
     /// the caller's to end.
-    #[inline]
+    ///
+    /// # Cost
+    /// Few stores, if it waits behind others of its kind in front: its buffer goes straight to its place in the pool, since
+    /// what is written in pieces and then moved as a whole has the processor wait for the pieces.
+    #[inline(always)]
     pub(crate) fn start_receive(
         &mut self,
         pattern: MpiPattern,
         from: Process,
         buffer: Buffer,
-    ) -> (u32, Result<(), Error>) {
-        let buffer = match self.start_in_front(&pattern, from, buffer) {
-            Ok(receive) => return (receive, Ok(())),
-            Err(buffer) => buffer,
-        };
-        let hand = self.state.start_hand(pattern, from, buffer);
-        let begun = self.start_hand_on(&hand);
-        (hand.request, begun)
+        set: u32,
+    ) -> (Name, Result<(), Error>) {
+        let behind = !self.state.front.is_empty() && self.state.front_admits(&pattern);
+        let name = self.state.requests.add(New {
+            stage: if behind { Stage::Posted } else { Stage::Hand },
+            peer: from,
+            context: pattern.context().0,
+            bits: 0,
+            total: 0,
+            buffer,
+            set,
+        });
+        if behind {
+            self.state.push_in_front(name.slot());
+            return (name, Ok(()));
+        }
+        (name, self.start_hand_on(pattern, name.slot()))
     }
 
     #[inline(never)]
-    fn start_hand_on(&mut self, hand: &Wanted) -> Result<(), Error> {
+    fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
+        let hand = &Wanted { request, pattern };
         if self.settle(hand)? {
             return Ok(());
         }
@@ -107,10 +121,10 @@ impl<T: Transport> Core<T> {
         &mut self,
         message: Option<u32>,
         buffer: Buffer,
-    ) -> (u32, Result<(), Error>) {
-        let receive = self.state.requests.add(Stage::Hand, ANYONE, buffer);
-        let begun = message.map_or(Ok(()), |message| self.take(receive, message));
-        (receive, begun)
+    ) -> (Name, Result<(), Error>) {
+        let name = self.state.start_in_hand(ANYONE, 0, buffer);
+        let begun = message.map_or(Ok(()), |message| self.take(name.slot(), message));
+        (name, begun)
     }
 
     /// A receive takes a message that is in no queue any more.
@@ -164,24 +178,6 @@ impl<T: Transport> Core<T> {
 
     /// One message, if there is one; whether there was.
     pub(crate) fn poll_once(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
-        let Some(message) = self.transport.poll_wanted() else {
-            return self.poll_all(hand);
-        };
-        let taken = match self.state.accept_in_front(&message) {
-            Some(wanted) => Ok(wanted),
-            None => Err((message.source(), self.state.accept(&message, hand))),
-        };
-        drop(message);
-        match taken {
-            Ok(None) => {}
-            Ok(Some(wanted)) => self.unwant(wanted),
-            Err((from, follow)) => self.follow(from, follow?)?,
-        }
-        Ok(true)
-    }
-
-    #[inline(never)]
-    fn poll_all(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
         let polled = match self.transport.poll()? {
             None => return Ok(false),
             Some(Event::Message(message)) => {
@@ -275,9 +271,21 @@ impl State {
         from: Process,
         buffer: Buffer,
     ) -> Wanted {
-        let request = self.requests.add(Stage::Hand, from, buffer);
-        self.requests.at_mut(request).context = pattern.context().0;
+        let name = self.start_in_hand(from, pattern.context().0, buffer);
+        let request = name.slot();
         Wanted { request, pattern }
+    }
+
+    fn start_in_hand(&mut self, peer: Process, context: u32, buffer: Buffer) -> Name {
+        self.requests.add(New {
+            stage: Stage::Hand,
+            peer,
+            context,
+            bits: 0,
+            total: 0,
+            buffer,
+            set: NONE,
+        })
     }
 
     /// If a receive for which nothing has come is not to wait: a process that it could have come from, and how that

@@ -6,14 +6,14 @@ use super::{Core, Outgoing, What};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Announcement, Kind, NOWHERE, Payload, Word};
-use crate::request::{Outcome, Stage};
+use crate::request::{Name, New, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
     /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
     /// that fails, the request is the caller's to end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start_send(
         &mut self,
         to: Process,
@@ -21,7 +21,8 @@ impl<T: Transport> Core<T> {
         word: Word,
         buffer: Buffer,
         mut done: usize,
-    ) -> (u32, Result<(), Error>) {
+        set: u32,
+    ) -> (Name, Result<(), Error>) {
         let total = buffer.len();
         if self.state.clogged.is_empty() && total <= self.state.eager_limit {
             match self
@@ -31,37 +32,41 @@ impl<T: Transport> Core<T> {
                 Ok(Sent::Whole) => {
                     self.state.profile.eager += 1;
                     self.state.profile.eager_bytes += total as u64;
-                    let send = self.state.requests.add(Stage::Done, to, buffer);
-                    let slot = self.state.requests.at_mut(send);
-                    slot.bits = bits;
-                    slot.total = total as u64;
-                    return (send, Ok(()));
+                    let name = self.state.requests.add(New {
+                        stage: Stage::Done,
+                        peer: to,
+                        context: word.context(),
+                        bits,
+                        total: total as u64,
+                        buffer,
+                        set,
+                    });
+                    return (name, Ok(()));
                 }
                 Ok(Sent::Upto(sent)) => done = sent,
                 // Said again, and dealt with, below.
                 Err(_) => {}
             }
         }
-        self.start_send_slowly(to, bits, word, buffer, done)
+        let name = self.state.requests.add(New {
+            stage: Stage::Waiting,
+            peer: to,
+            context: word.context(),
+            bits,
+            total: total as u64,
+            buffer,
+            set,
+        });
+        (name, self.start_send_slowly(name.slot(), word, done))
     }
 
     #[inline(never)]
-    fn start_send_slowly(
-        &mut self,
-        to: Process,
-        bits: u64,
-        word: Word,
-        buffer: Buffer,
-        done: usize,
-    ) -> (u32, Result<(), Error>) {
-        let send = self.state.requests.add(Stage::Waiting, to, buffer);
+    fn start_send_slowly(&mut self, send: u32, word: Word, done: usize) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(send);
-        slot.bits = bits;
         slot.word = word;
-        slot.total = slot.buffer.len() as u64;
-        slot.context = word.context();
+        let (to, bits) = (slot.peer, slot.bits);
         let eager = slot.buffer.len() <= self.state.eager_limit;
-        let begun = if let Some(how) = self.state.peers[to.index()].gone {
+        if let Some(how) = self.state.peers[to.index()].gone {
             self.state.requests.complete(send, Outcome::Gone(to, how));
             Ok(())
         } else if eager {
@@ -71,8 +76,7 @@ impl<T: Transport> Core<T> {
             self.transmit(to, header, What::Request(send), done)
         } else {
             self.announce(send)
-        };
-        (send, begun)
+        }
     }
 
     fn announce(&mut self, send: u32) -> Result<(), Error> {

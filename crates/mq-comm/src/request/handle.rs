@@ -35,22 +35,13 @@ impl<B: Owned, T: Transport> Request<B, T> {
         unsafe_code,
         reason = "a promise that need not be kept for what is owned"
     )]
-    pub(crate) fn owned(inner: Rc<Inner<T>>, slot: u32) -> Self {
+    pub(crate) fn owned(inner: Rc<Inner<T>>, name: Name) -> Self {
         // SAFETY: a buffer becomes a vector, or a shared buffer, only if it was made of one of that type.
-        unsafe { Self::new(inner, slot) }
+        unsafe { Self::named(inner, name) }
     }
 }
 
 impl<B: Content, T: Transport> Request<B, T> {
-    /// # Safety
-    /// The buffer of the request was made of a `B`.
-    #[allow(unsafe_code, reason = "a promise about a type")]
-    pub(crate) unsafe fn new(inner: Rc<Inner<T>>, slot: u32) -> Self {
-        let name = inner.core().state.requests.name(slot);
-        // SAFETY: the caller's.
-        unsafe { Self::named(inner, name) }
-    }
-
     /// # Safety
     /// The buffer of the request of this name was made of a `B`.
     #[inline]

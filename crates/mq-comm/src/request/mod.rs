@@ -9,11 +9,12 @@
 //! set's ready list, and waiting for any takes the first of that list.
 
 mod handle;
+mod lists;
 mod pool;
 mod sets;
 mod slot;
 
 pub use handle::{Request, RequestId};
-pub(crate) use pool::Requests;
+pub(crate) use pool::{NONE, New, Requests};
 pub use sets::{Completion, RequestSet};
 pub(crate) use slot::{ANYONE, Name, Outcome, Slot, Stage};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use mq_shm::Endpoint;
 
-use super::pool::ListOf;
+use super::lists::ListOf;
 use super::{Request, RequestId};
 use crate::buffer::Buffer;
 use crate::communicator::Inner;

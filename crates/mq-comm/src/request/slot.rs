@@ -4,7 +4,8 @@ use mq_core::Handle;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use super::pool::{ListOf, NONE};
+use super::lists::ListOf;
+use super::pool::NONE;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
@@ -128,6 +129,22 @@ impl Slot {
             next: NONE,
             previous: NONE,
         }
+    }
+
+    /// The request is over: what it was called names nothing any more. Gives its buffer back.
+    #[inline(always)]
+    pub(super) fn end(&mut self) -> Buffer {
+        self.stage = Stage::Free;
+        self.generation = self.generation.wrapping_add(1);
+        core::mem::replace(&mut self.buffer, Buffer::EMPTY)
+    }
+
+    /// As [`end`](Self::end), for one whose buffer nobody asks for.
+    #[inline(always)]
+    pub(super) fn end_without_buffer(&mut self) {
+        self.stage = Stage::Free;
+        self.generation = self.generation.wrapping_add(1);
+        self.buffer.clear();
     }
 
     /// How many bytes of the message the buffer takes.

@@ -4,7 +4,7 @@ use mq_shm::segment::Memory;
 use mq_shm::wait::Idle;
 use mq_shm::{
     Arrival, Block, Copied, Endpoint, Incoming, Process, Pulled, Pushed, Remote, RingId, Sent,
-    ShmError, Stretch,
+    ShmError, Short, Stretch,
 };
 
 use super::{Arrived, Event, Transport};
@@ -41,9 +41,45 @@ impl<M: Memory> Arrived for Incoming<'_, M> {
     }
 }
 
+impl Arrived for Short<'_> {
+    #[inline(always)]
+    fn source(&self) -> Process {
+        Short::source(self)
+    }
+
+    #[inline(always)]
+    fn header(&self) -> [u64; 2] {
+        Short::header(self)
+    }
+
+    #[inline(always)]
+    fn total(&self) -> u64 {
+        self.len() as u64
+    }
+
+    #[inline(always)]
+    fn offset(&self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn copy_to(&self, into: &mut [u8]) -> usize {
+        Short::copy_to(self, into)
+    }
+}
+
 impl<M: Memory> Transport for Endpoint<M> {
     type Arrived<'a>
         = Incoming<'a, M>
+    where
+        M: 'a;
+    type Short<'a>
+        = Short<'a>
     where
         M: 'a;
 
@@ -77,7 +113,7 @@ impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
-    fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
+    fn poll_wanted(&mut self) -> Option<Short<'_>> {
         Endpoint::poll_wanted(self)
     }
 

@@ -88,23 +88,8 @@ impl<M: Memory> Endpoint<M> {
         self.poll_elsewhere()
     }
 
-    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the fastbox of a process that is
-    /// wanted. It can not fail, and what it gives fits into registers; whoever waits for a short message asks here first.
     #[inline(always)]
-    pub fn poll_wanted(&mut self) -> Option<Incoming<'_, M>> {
-        let (from, len) = self.in_wanted_boxes()?;
-        if len as usize > BOX_PAYLOAD {
-            return None;
-        }
-        Some(Incoming {
-            endpoint: self,
-            from,
-            held: Held::Slot(len),
-        })
-    }
-
-    #[inline(always)]
-    fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
+    pub(super) fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
         let all = self.wanted_from_any > 0 || !self.ending.is_empty();
         let boxes = if all { &self.open } else { &self.wanted };
         for &from in boxes {

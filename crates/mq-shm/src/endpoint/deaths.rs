@@ -1,0 +1,87 @@
+//! Processes that have ended: how that is found, and what is given up with them.
+
+use crate::endpoint::Endpoint;
+use crate::error::ShmError;
+use crate::estate;
+use crate::index::Process;
+use crate::liveness::Gone;
+use crate::segment::{Memory, Part};
+use crate::steps::{Step, step};
+
+impl<M: Memory> Endpoint<M> {
+    /// Looks for processes that have ended, among those that this one has to do with; how many were found.
+    /// Each is reported by [`poll`](Self::poll) once everything that it sent has been received.
+    ///
+    /// # Cost
+    /// One system call for each process that is looked at.
+    ///
+    /// # Errors
+    /// [`ShmError::Corrupt`] if the segment is damaged.
+    pub fn check_peers(&mut self) -> Result<usize, ShmError> {
+        self.strike_out();
+        let mut found = 0;
+        for number in 0..self.peers.len() {
+            let process = Process(number as u32);
+            let peer = &self.peers[number];
+            if process == self.me || peer.gone.is_some() {
+                continue;
+            }
+            // One that was about to send something is noted, and nothing else is known of it.
+            let concerns = peer.met
+                || self.wanted_from_any > 0
+                || estate::is_noted(&self.memory, process, self.me);
+            if !concerns {
+                continue;
+            }
+            if let Some(how) = self.watch.gone(process, &peer.place) {
+                self.peers[number].gone = Some(how);
+                self.ending.push((process, how));
+                found += 1;
+            }
+        }
+        if found > 0 {
+            // They may have been the last that had something of others.
+            estate::settle(&self.memory, Some(self.me));
+        }
+        Ok(found)
+    }
+
+    /// Gives up what it had of processes that have ended.
+    fn strike_out(&mut self) {
+        if self.buried.is_empty() {
+            return;
+        }
+        for process in self.buried.drain(..) {
+            self.peers[process.index()].struck_out = true;
+            self.buffers.forget(process);
+            step(Step::Buried);
+            estate::strike_out(&self.memory, process, self.me);
+            step(Step::StruckOut);
+        }
+        estate::settle(&self.memory, Some(self.me));
+    }
+
+    /// How a process has ended, as far as is known here.
+    #[must_use]
+    pub fn gone(&self, process: Process) -> Option<Gone> {
+        self.peers.get(process.index())?.gone
+    }
+
+    /// Takes back what was on its way to a process that has ended, and gives up the memory shared with it.
+    pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
+        self.pool.reclaim(&self.memory, process)?;
+        self.rings.abandon(&self.memory, self.me, process);
+        let peer = &mut self.peers[process.index()];
+        if peer.outlet.take().is_some() {
+            self.memory.discard(Part::FastBox(self.me, process));
+            self.counters.boxes -= 1;
+        }
+        if peer.inlet.take().is_some() {
+            self.memory.discard(Part::FastBox(process, self.me));
+            self.open.retain(|&open| open != process);
+            self.wanted.retain(|&wanted| wanted != process);
+        }
+        self.buried.push(process);
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Short messages from where they are waited for: the first thing that is looked for, and most of what comes.
+
+use crate::endpoint::Endpoint;
+use crate::fastbox::{BOX_PAYLOAD, Inlet};
+use crate::index::Process;
+use crate::segment::Memory;
+use crate::steps::{Step, step};
+
+/// A message of up to [`BOX_PAYLOAD`] bytes in a fastbox, whole. Dropping it gives the slots back to the sender; one that is
+/// forgotten is found again.
+#[derive(Debug)]
+pub struct Short<'a> {
+    inlet: &'a mut Inlet,
+    /// The number of the next message from there.
+    due: &'a mut u64,
+    from: Process,
+    len: u32,
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the fastbox of a process that is
+    /// wanted. It can not fail, and what it gives fits into registers; whoever waits for a short message asks here first.
+    #[inline(always)]
+    pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
+        let (from, len) = self.in_wanted_boxes()?;
+        if len as usize > BOX_PAYLOAD {
+            return None;
+        }
+        let peer = &mut self.peers[from.index()];
+        Some(Short {
+            inlet: peer.inlet.as_mut()?,
+            due: &mut peer.due,
+            from,
+            len,
+        })
+    }
+}
+
+impl Short<'_> {
+    /// Who sent it.
+    #[inline(always)]
+    #[must_use]
+    pub fn source(&self) -> Process {
+        self.from
+    }
+
+    /// What the sender gave with it.
+    #[inline(always)]
+    #[must_use]
+    pub fn header(&self) -> [u64; 2] {
+        self.inlet.header()
+    }
+
+    /// Its bytes.
+    #[inline(always)]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Copies the bytes into a buffer, as many as it has room for; how many.
+    #[inline(always)]
+    pub fn copy_to(&self, into: &mut [u8]) -> usize {
+        let count = into.len().min(self.len());
+        step(Step::SlotHeld);
+        self.inlet.copy_to(&mut into[..count]);
+        count
+    }
+}
+
+impl Drop for Short<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.due += 1;
+        self.inlet.emptied(self.len);
+        step(Step::SlotEmptied);
+    }
+}
