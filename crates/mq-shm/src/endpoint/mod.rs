@@ -270,6 +270,11 @@ impl<M: Memory> Endpoint<M> {
         if self.check_peers()? > 0 {
             return Ok(());
         }
+        // Cells that are back would keep it awake for ever. Who waits for one looks again.
+        let out = self.pool.out();
+        if self.cells_out()? < out {
+            return Ok(());
+        }
         wait::lie_down(&self.place, self.fences);
         step(Step::Sleeping);
         if self.anything_new() || self.rings.busy() {
@@ -330,4 +335,60 @@ impl<M: Memory> Drop for Endpoint<M> {
 fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {
     // SAFETY: the segment lives as long as the endpoint that remembers this, and does not move.
     unsafe { Found::at(memory.place(process)) }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use core::time::Duration;
+    use std::thread;
+
+    use super::*;
+    use crate::segment::Heap;
+    use crate::sync::AtomicU32;
+
+    /// More looks than one that sleeps between them takes in the time of the test.
+    const MANY: u32 = 1000;
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+
+    #[test]
+    fn one_whose_cells_have_come_back_sleeps() {
+        let patience = Patience {
+            spins: 0,
+            yields: 0,
+            sleep: Duration::from_secs(60),
+        };
+        let options = Options {
+            patience: Some(patience),
+            ..Options::default()
+        };
+        let segment = Heap::new(Geometry::new(2).unwrap());
+        let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
+        let mut bob = Endpoint::join(segment.clone(), Process(1), options).unwrap();
+        // There is no box yet.
+        let sent = alice.try_send(Process(1), [0; 2], b"by the queue", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+        assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+        let sleeper = thread::spawn(move || {
+            let mut idle = Idle::default();
+            while alice.poll().unwrap().is_none() {
+                LOOKS.fetch_add(1, Ordering::Relaxed);
+                alice.rest(&mut idle).unwrap();
+            }
+        });
+        let asleep = &segment.place(Process(0)).asleep;
+        let mut seen = 0;
+        while seen < 50 && LOOKS.load(Ordering::Relaxed) < MANY {
+            thread::sleep(Duration::from_millis(1));
+            seen = if asleep.load(Ordering::Relaxed) == 0 {
+                0
+            } else {
+                seen + 1
+            };
+        }
+        let looks = LOOKS.load(Ordering::Relaxed);
+        let sent = bob.try_send(Process(0), [0; 2], b"wake up", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+        sleeper.join().unwrap();
+        assert!(looks < MANY, "it looked {looks} times and did not sleep");
+    }
 }
