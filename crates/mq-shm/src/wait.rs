@@ -32,10 +32,11 @@ impl Patience {
         yields: 200,
         sleep: Duration::from_millis(20),
     };
-    /// For more processes than cores.
+    /// For more processes than cores: whoever is waited for often waits for this very core, so that it is given up almost at
+    /// once, and often before it is slept, which takes the kernel longer.
     pub const YIELDING: Self = Self {
-        spins: 20,
-        yields: 100,
+        spins: 2,
+        yields: 1_000,
         sleep: Duration::from_millis(20),
     };
 
