@@ -121,11 +121,20 @@ fn take_step(
             let ring = RingId(u32::from(input.arbitrary::<u8>()? % 8));
             let first = input.arbitrary()?;
             let stretch = Stretch {
+                owner: Process(0),
                 ring,
                 first,
                 skipped: 0,
             };
             let _ = members[1].pull(Process(0), stretch, buffer, 0);
+            // Lent, and filled by whoever has got it.
+            if at == 0 {
+                let _ = members[0].take_ring(Process(1), buffer.len());
+                let _ = members[0].lend_ring(Process(1), buffer.len());
+                let _ = members[1].push(stretch, buffer, 0);
+                let _ = members[0].pull(Process(1), stretch, buffer, 0);
+                let _ = members[0].free_ring(ring);
+            }
         }
         _ => {
             let _ = members[at].check_peers();

@@ -20,7 +20,8 @@ pub(crate) enum Kind {
     Announce = 2,
     /// To the sender of an announced message: its buffer is free.
     Finished = 3,
-    /// To the sender of an announced message: the rest is to go through a ring; its payload is a [`RingWanted`].
+    /// To the sender of an announced message: the rest is to go through a ring, the receiver's perhaps; its payload is a
+    /// [`RingWanted`].
     RingWanted = 4,
     /// To the receiver of an announced message: this is the ring; its payload is a [`RingGiven`].
     RingGiven = 5,
@@ -145,7 +146,14 @@ pub(crate) struct RingWanted {
     pub(crate) receive: u64,
     pub(crate) from: u64,
     pub(crate) until: u64,
+    /// The ring that the receiver lends for it, or [`NO_RING`].
+    pub(crate) ring: u64,
+    /// The number with which its buffers begin.
+    pub(crate) first: u64,
 }
+
+/// The sender is to give a ring.
+pub(crate) const NO_RING: u64 = u64::MAX;
 
 /// A ring, and the number with which its buffers begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -178,20 +186,29 @@ macro_rules! words {
 }
 words! {
     Announcement { address, shared, bytes, send };
-    RingWanted { receive, from, until };
+    RingWanted { receive, from, until, ring, first };
     RingGiven { ring, first };
 }
 
 /// The payload of a message of the protocol's own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Payload {
     bytes: [u8; Self::MOST],
     len: u8,
 }
 
+impl Default for Payload {
+    fn default() -> Self {
+        Self {
+            bytes: [0; Self::MOST],
+            len: 0,
+        }
+    }
+}
+
 impl Payload {
     /// The longest there is.
-    pub(crate) const MOST: usize = 32;
+    pub(crate) const MOST: usize = 40;
 
     fn of(words: &[u64]) -> Self {
         let mut payload = Self::default();

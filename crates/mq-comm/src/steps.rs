@@ -42,6 +42,8 @@ steps! {
     BufferFree,
     /// The receiver of a large message wants a ring.
     RingAskedFor,
+    /// The receiver of a large message has lent one.
+    RingBorrowed,
     /// There is one, and the receiver does not know.
     RingFound,
     /// The receiver has been told.

@@ -135,14 +135,19 @@ pub trait Transport {
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError>;
+    /// A ring of this process's for so many bytes *from* another, if there is one that suits and no message to there waits
+    /// for one. The other has to be told: all of the bytes are to be pushed and pulled.
+    fn lend_ring(&mut self, _from: Process, _bytes: usize) -> Option<(RingId, u64)> {
+        None
+    }
     /// Fills the empty buffers of a ring with `message` from byte `done` on.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
-    /// Takes a ring back if its receiver has emptied it; whether it is free.
+    /// Takes a ring of this process's back if it is empty; whether it is free.
     fn free_ring(&mut self, ring: RingId) -> bool;
-    /// Empties the full buffers of another's ring into `into`, from byte `done` on.
+    /// Empties the buffers of a ring that another has filled into `into`, from byte `done` on.
     ///
     /// # Errors
     /// If there is no such ring.

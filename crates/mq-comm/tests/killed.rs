@@ -50,6 +50,7 @@ fn a_child_does_its_task() {
     let mut expected: Vec<u32> = (1..SIZE).collect();
     for round in 0..ROUNDS {
         exchange(&world, round);
+        answer(&world, round);
         collect(&world, round, &mut expected);
         give_up(&world);
         crowd(&world);
@@ -180,6 +181,23 @@ fn exchange(world: &Communicator, round: u32) {
     }
     for (peer, request) in sharing {
         with_peer(world, peer, request.wait());
+    }
+}
+
+/// A large message to each of the higher ranks, and one back.
+fn answer(world: &Communicator, round: u32) {
+    const LEN: usize = 100_000;
+    let (me, tag) = (world.rank(), 400 + round as i32);
+    for peer in others(world) {
+        let mut theirs = vec![0_u8; LEN];
+        for sends in [me < peer, me > peer] {
+            if sends {
+                let mine = bytes(me, peer, round, LEN);
+                with_peer(world, peer, world.send(&mine, peer, tag));
+            } else if with_peer(world, peer, world.recv(&mut theirs, peer, tag)).is_some() {
+                assert!(theirs == bytes(peer, me, round, LEN), "from {peer}");
+            }
+        }
     }
 }
 

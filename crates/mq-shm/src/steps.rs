@@ -50,6 +50,8 @@ steps! {
     SlotEmptied,
     /// A ring belongs to a transfer.
     RingTaken,
+    /// A ring is lent to the sender of a large message, who does not know.
+    RingLent,
     /// A buffer of a ring is filled and not yet shown.
     BufferFilled,
     /// A buffer has been shown.

@@ -50,7 +50,7 @@ fn a_segment_of_another_version_or_length_is_refused() {
     short.write_all(&head).unwrap();
     let error = opened(&short).unwrap_err().to_string();
     assert!(
-        error.starts_with("the file has layout version 5, this program has 4"),
+        error.starts_with("the file has layout version 6, this program has 5"),
         "{error}"
     );
 }
@@ -151,11 +151,16 @@ fn bytes_that_nobody_should_have_written_do_no_harm() {
             let ring = mq_shm::RingId(random.random_range(0..6));
             let first = random.random();
             let stretch = Stretch {
+                owner: Process(random.random_range(0..3)),
                 ring,
                 first,
                 skipped: 0,
             };
             let _ = receiver.pull(Process(0), stretch, &mut into, 0);
+            let _ = receiver.push(stretch, &into, 0);
+            let _ = receiver.lend_ring(Process(1), 20_000);
+            let _ = receiver.take_ring(Process(random.random_range(0..2)), 20_000);
+            let _ = receiver.free_ring(ring);
             let there = Remote {
                 address: 0,
                 bytes: random.random_range(0..80_000),

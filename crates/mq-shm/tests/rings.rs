@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use mq_shm::{Endpoint, Geometry, Heap, Options, Process, Pulled, Pushed, RingId, Stretch};
+use mq_shm::liveness::Gone;
+use mq_shm::{
+    Arrival, Endpoint, Geometry, Heap, Options, Process, Pulled, Pushed, RingId, Sent, ShmError,
+    Stretch,
+};
 
 const ALICE: Process = Process(0);
 const BOB: Process = Process(1);
@@ -24,10 +28,33 @@ fn message(number: usize, bytes: usize) -> Vec<u8> {
 fn stretch(sender: &mut Member, bytes: usize) -> Stretch {
     let (ring, first) = sender.take_ring(BOB, bytes).unwrap().unwrap();
     Stretch {
+        owner: ALICE,
         ring,
         first,
         skipped: 0,
     }
+}
+
+/// Of Alice's, for a message to her.
+fn lent(alice: &mut Member, bytes: usize) -> Option<Stretch> {
+    let (ring, first) = alice.lend_ring(BOB, bytes)?;
+    Some(Stretch {
+        owner: ALICE,
+        ring,
+        first,
+        skipped: 0,
+    })
+}
+
+fn push(sender: &mut Member, stretch: Stretch, message: &[u8]) {
+    assert_eq!(sender.push(stretch, message, 0).unwrap(), Pushed::All);
+}
+
+fn pull(receiver: &mut Member, from: Process, stretch: Stretch, message: &[u8]) {
+    let mut into = vec![0; message.len()];
+    let pulled = receiver.pull(from, stretch, &mut into, 0).unwrap();
+    assert_eq!(pulled, Pulled::All);
+    assert!(into == message, "a message through {stretch:?}");
 }
 
 #[test]
@@ -102,4 +129,132 @@ fn more_than_a_ring_holds_goes_through_it_whichever_way_it_is_written() {
             assert!(alice.free_ring(stretch.ring));
         }
     }
+}
+
+#[test]
+fn an_answer_goes_through_the_ring_of_the_message_and_begins_where_that_began() {
+    let (mut alice, mut bob) = pair(Options::default());
+    assert_eq!(lent(&mut alice, BYTES), None, "nothing has led there");
+    for number in 0..30 {
+        let there = stretch(&mut alice, BYTES);
+        assert_eq!(lent(&mut alice, BYTES), None, "it is not empty");
+        push(&mut alice, there, &message(number, BYTES));
+        pull(&mut bob, ALICE, there, &message(number, BYTES));
+        let back = lent(&mut alice, BYTES).unwrap();
+        assert_eq!(back.ring, there.ring);
+        assert_eq!((back.first - there.first) % 64, 0);
+        assert!(!alice.free_ring(back.ring));
+        push(&mut bob, back, &message(number + 100, BYTES));
+        pull(&mut alice, BOB, back, &message(number + 100, BYTES));
+        assert!(alice.free_ring(back.ring));
+    }
+}
+
+#[test]
+fn the_higher_of_two_lends_nothing() {
+    let (_alice, mut bob) = pair(Options::default());
+    assert!(bob.take_ring(ALICE, BYTES).unwrap().is_some());
+    assert!(bob.free_ring(RingId(1)), "of another nothing is known");
+    assert_eq!(bob.lend_ring(ALICE, BYTES), None);
+    assert_eq!(bob.lend_ring(BOB, BYTES), None);
+}
+
+#[test]
+fn messages_share_a_ring_that_is_lent_and_one_the_other_way_comes_behind_them() {
+    let (mut alice, mut bob) = pair(Options::default());
+    let there = stretch(&mut alice, BYTES);
+    push(&mut alice, there, &message(0, BYTES));
+    pull(&mut bob, ALICE, there, &message(0, BYTES));
+    let first = lent(&mut alice, BYTES).unwrap();
+    let second = lent(&mut alice, BYTES).unwrap();
+    let own = stretch(&mut alice, BYTES);
+    assert_eq!((first.ring, own.ring), (second.ring, second.ring));
+    assert_eq!(lent(&mut alice, BYTES), None, "one the other way waits");
+    let content = message(1, BYTES);
+    assert_eq!(alice.push(own, &content, 0).unwrap(), Pushed::Upto(0));
+    assert_eq!(bob.push(second, &content, 0).unwrap(), Pushed::Upto(0));
+    push(&mut bob, first, &message(2, BYTES));
+    push(&mut bob, second, &message(3, BYTES));
+    push(&mut alice, own, &message(4, BYTES));
+    let mut into = vec![0; BYTES];
+    let pulled = bob.pull(ALICE, own, &mut into, 0).unwrap();
+    assert_eq!(pulled, Pulled::Upto(0));
+    pull(&mut alice, BOB, first, &message(2, BYTES));
+    pull(&mut alice, BOB, second, &message(3, BYTES));
+    assert!(!alice.free_ring(own.ring));
+    pull(&mut bob, ALICE, own, &message(4, BYTES));
+    assert!(alice.free_ring(own.ring));
+}
+
+/// The death of the other is reported, with what it had put into the ring still there.
+#[test]
+fn a_ring_that_was_lent_to_one_that_ends_is_read_and_free_again() {
+    let (mut alice, mut bob) = pair(Options::default());
+    let there = stretch(&mut alice, BYTES);
+    push(&mut alice, there, &message(0, BYTES));
+    pull(&mut bob, ALICE, there, &message(0, BYTES));
+    assert_eq!(
+        bob.try_send(ALICE, [0, 0], b"more", 0).unwrap(),
+        Sent::Whole
+    );
+    let whole = lent(&mut alice, BYTES).unwrap();
+    let part = lent(&mut alice, BYTES).unwrap();
+    push(&mut bob, whole, &message(1, BYTES));
+    drop(bob);
+    alice.want(None).unwrap();
+    assert_eq!(alice.check_peers().unwrap(), 1);
+    assert!(matches!(alice.poll().unwrap(), Some(Arrival::Message(_))));
+    assert!(matches!(
+        alice.poll().unwrap(),
+        Some(Arrival::Gone(BOB, Gone::Left))
+    ));
+    assert!(!alice.free_ring(whole.ring));
+    pull(&mut alice, BOB, whole, &message(1, BYTES));
+    let mut into = vec![0; BYTES];
+    let pulled = alice.pull(BOB, part, &mut into, 0).unwrap();
+    assert_eq!(pulled, Pulled::Upto(0));
+    alice.check_peers().unwrap();
+    assert!(alice.pull(BOB, part, &mut into, 0).is_err());
+    assert!(alice.free_ring(whole.ring));
+}
+
+#[test]
+fn nothing_is_put_into_a_ring_of_one_that_has_ended() {
+    let (mut alice, mut bob) = pair(Options::default());
+    assert_eq!(
+        alice.try_send(BOB, [0, 0], b"mine", 0).unwrap(),
+        Sent::Whole
+    );
+    let there = stretch(&mut alice, BYTES);
+    push(&mut alice, there, &message(0, BYTES));
+    pull(&mut bob, ALICE, there, &message(0, BYTES));
+    let back = lent(&mut alice, BYTES).unwrap();
+    drop(alice);
+    bob.want(None).unwrap();
+    assert_eq!(bob.check_peers().unwrap(), 1);
+    let pushed = bob.push(back, &message(1, BYTES), 0);
+    assert!(
+        matches!(pushed, Err(ShmError::Gone { process: 0, .. })),
+        "{pushed:?}"
+    );
+}
+
+#[test]
+fn a_ring_that_there_is_not_is_refused() {
+    let (mut alice, mut bob) = pair(Options::default());
+    let mut into = [0; 100];
+    let stretch = Stretch {
+        skipped: 0,
+        ..stretch(&mut alice, 100)
+    };
+    let of = |owner, ring| Stretch {
+        owner,
+        ring,
+        ..stretch
+    };
+    for bad in [of(ALICE, RingId(4)), of(Process(2), RingId(0))] {
+        assert!(bob.push(bad, &into, 0).is_err(), "{bad:?}");
+    }
+    let pulled = alice.pull(BOB, of(Process(2), RingId(0)), &mut into, 0);
+    assert!(matches!(pulled, Err(ShmError::Corrupt { process: 1, .. })));
 }

@@ -4,7 +4,7 @@ use mq_shm::ShmError;
 
 use super::{Follow, State, Target, Wanted};
 use crate::error::Error;
-use crate::header::{self, Announcement, Kind, Payload, RingGiven, RingWanted, Word};
+use crate::header::{self, Announcement, Kind, NO_RING, Payload, RingGiven, RingWanted, Word};
 use crate::messages::Body;
 use crate::request::{Name, Outcome, Stage};
 use crate::steps::{Step, step};
@@ -253,12 +253,18 @@ impl State {
                 slot.done = done;
                 slot.total = wanted.until;
                 slot.remote = wanted.receive;
-                Ok(Follow::Ring { send: request })
+                let (ring, first) = (wanted.ring, wanted.first);
+                let lent = (ring != NO_RING).then_some(RingGiven { ring, first });
+                Ok(Follow::Ring {
+                    send: request,
+                    lent,
+                })
             }
             Kind::RingGiven => {
                 let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
                 slot.stage = Stage::Pulling;
-                self.rings.pull(request, slot, given);
+                let stretch = given.stretch(from, slot.done);
+                self.rings.pull(request, from, stretch);
                 self.attention = true;
                 step(Step::RingKnown);
                 Ok(Follow::Nothing)

@@ -6,8 +6,8 @@ use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError, Stretch}
 
 use super::Core;
 use crate::error::Error;
-use crate::header::{Kind, NOWHERE, Payload, RingGiven, RingWanted};
-use crate::request::{Outcome, Slot, Stage};
+use crate::header::{Kind, NO_RING, NOWHERE, Payload, RingGiven, RingWanted};
+use crate::request::{Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -49,16 +49,11 @@ impl Rings {
     }
 
     /// The ring for a receive is there.
-    pub(super) fn pull(&mut self, receive: u32, slot: &Slot, given: RingGiven) {
+    pub(super) fn pull(&mut self, receive: u32, from: Process, stretch: Stretch) {
         self.pulling.push(Pull {
             receive,
-            from: slot.peer,
-            stretch: Stretch {
-                // A number that there is not is refused by the transport.
-                ring: RingId(u32::try_from(given.ring).unwrap_or(u32::MAX)),
-                first: given.first,
-                skipped: slot.done,
-            },
+            from,
+            stretch,
         });
     }
 
@@ -72,6 +67,19 @@ impl Rings {
         self.pushing.retain(|push| !is_over(push.send));
         self.pulling.retain(|pull| !is_over(pull.receive));
         self.asking.retain(|&send| !is_over(send));
+    }
+}
+
+impl RingGiven {
+    /// The part of it that a message goes through of which so many bytes went another way.
+    pub(super) fn stretch(self, owner: Process, skipped: usize) -> Stretch {
+        Stretch {
+            owner,
+            // A number that there is not is refused by the transport.
+            ring: RingId(u32::try_from(self.ring).unwrap_or(u32::MAX)),
+            first: self.first,
+            skipped,
+        }
     }
 }
 
@@ -120,16 +128,49 @@ impl<T: Transport> Core<T> {
             Copied::Refused(done) => {
                 step(Step::NotFetched);
                 slot.done = done;
-                slot.stage = Stage::AwaitsRing;
-                let name = self.state.requests.name(receive);
-                let wanted = RingWanted {
-                    receive: name.0,
-                    from: done as u64,
-                    until: room as u64,
-                };
-                self.answer(from, Kind::RingWanted, send, wanted.to_bytes())
+                self.ask_for_rest(receive)
             }
         }
+    }
+
+    /// Asks the sender to put the rest of a message into a ring, of this process's if it can lend one.
+    fn ask_for_rest(&mut self, receive: u32) -> Result<(), Error> {
+        let slot = self.state.requests.at_mut(receive);
+        let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());
+        // What is to go there goes beside what comes from there, rather than after it.
+        let alone =
+            self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
+        let lent = if alone {
+            self.transport.lend_ring(from, room - done)
+        } else {
+            None
+        };
+        let slot = self.state.requests.at_mut(receive);
+        let given = if let Some((ring, first)) = lent {
+            slot.stage = Stage::Pulling;
+            let given = RingGiven {
+                ring: u64::from(ring.0),
+                first,
+            };
+            let stretch = given.stretch(self.state.me, done);
+            self.state.rings.pull(receive, from, stretch);
+            self.state.attention = true;
+            given
+        } else {
+            slot.stage = Stage::AwaitsRing;
+            RingGiven {
+                ring: NO_RING,
+                first: 0,
+            }
+        };
+        let wanted = RingWanted {
+            receive: self.state.requests.name(receive).0,
+            from: done as u64,
+            until: room as u64,
+            ring: given.ring,
+            first: given.first,
+        };
+        self.answer(from, Kind::RingWanted, send, wanted.to_bytes())
     }
 
     /// Tells the sender of an announced message that its buffer is free.
@@ -143,10 +184,22 @@ impl<T: Transport> Core<T> {
         slot.stage = Stage::WantsRing;
         step(Step::RingAskedFor);
         let to = slot.peer;
-        self.transport.unwant(Some(to));
+        self.answered_by(to);
         self.state.rings.asking.push_back(send);
         self.state.attention = true;
         self.give_rings().map(|_| ())
+    }
+
+    /// The receiver of a send has lent a ring.
+    pub(super) fn use_lent_ring(&mut self, send: u32, lent: RingGiven) {
+        let slot = self.state.requests.at_mut(send);
+        slot.stage = Stage::Pushing;
+        let stretch = lent.stretch(slot.peer, slot.done);
+        let to = slot.peer;
+        self.answered_by(to);
+        self.state.rings.pushing.push(Push { send, stretch });
+        self.state.attention = true;
+        step(Step::RingBorrowed);
     }
 
     /// Gives the rings that are free to the sends that wait for one; whether there were any.
@@ -167,16 +220,12 @@ impl<T: Transport> Core<T> {
                     slot.stage = Stage::Pushing;
                     step(Step::RingFound);
                     self.state.rings.asking.pop_front();
-                    let stretch = Stretch {
-                        ring,
-                        first,
-                        skipped: slot.done,
-                    };
-                    self.state.rings.pushing.push(Push { send, stretch });
                     let given = RingGiven {
                         ring: u64::from(ring.0),
                         first,
                     };
+                    let stretch = given.stretch(self.state.me, slot.done);
+                    self.state.rings.pushing.push(Push { send, stretch });
                     self.answer(to, Kind::RingGiven, receive, given.to_bytes())?;
                     step(Step::RingOffered);
                     given_any = true;
@@ -200,7 +249,9 @@ impl<T: Transport> Core<T> {
             moved |= done;
             if over {
                 self.state.rings.pushing.remove(at);
-                self.state.rings.draining.push(push.stretch.ring);
+                if push.stretch.owner == self.state.me {
+                    self.state.rings.draining.push(push.stretch.ring);
+                }
             } else {
                 at += 1;
             }
@@ -211,6 +262,10 @@ impl<T: Transport> Core<T> {
             moved |= done;
             if over {
                 self.state.rings.pulling.remove(at);
+                if pull.stretch.owner == self.state.me {
+                    // Unless there is more to come through it.
+                    self.transport.free_ring(pull.stretch.ring);
+                }
             } else {
                 at += 1;
             }

@@ -12,6 +12,8 @@
 //! | | or | |
 //! | takes a ring | ← | `RingWanted`: from byte n on |
 //! | `RingGiven`, fills buffers | → | empties them |
+//! | | or | |
+//! | fills buffers | ← | `RingWanted`: from byte n on, through a ring that the receiver lends; empties its buffers |
 //!
 //! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
 //!
@@ -37,7 +39,7 @@ use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 
 use crate::error::Error;
-use crate::header::Payload;
+use crate::header::{Payload, RingGiven};
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
@@ -101,6 +103,8 @@ pub(crate) struct Peer {
     /// The message from it of which more parts are to come, and the bytes that have.
     assembly: Option<(Target, u64)>,
     pub(crate) gone: Option<Gone>,
+    /// Messages that were announced to it and of which it has said nothing yet.
+    announced: u32,
 }
 
 /// A message that waits for a cell.
@@ -142,9 +146,10 @@ pub(crate) enum Follow {
     Finished {
         send: u32,
     },
-    /// A ring is to be found for a send.
+    /// A ring is to be found for a send, or is lent.
     Ring {
         send: u32,
+        lent: Option<RingGiven>,
     },
     /// A message is not to be fetched after all.
     Withdraw {
@@ -200,14 +205,27 @@ impl<T: Transport> Core<T> {
             }
             Follow::Finished { send } => {
                 step(Step::BufferFree);
-                self.transport.unwant(Some(from));
+                self.answered_by(from);
                 self.state.requests.complete(send, Outcome::Fine);
                 Ok(())
             }
-            Follow::Ring { send } => self.give_ring(send),
+            Follow::Ring { send, lent: None } => self.give_ring(send),
+            Follow::Ring {
+                send,
+                lent: Some(lent),
+            } => {
+                self.use_lent_ring(send, lent);
+                Ok(())
+            }
             Follow::Withdraw { send } => self.withdrawn_by(from, send),
             Follow::Discarded { send } => self.answer_finished(from, send),
         }
+    }
+
+    /// A process has answered an announcement.
+    fn answered_by(&mut self, by: Process) {
+        self.transport.unwant(Some(by));
+        self.state.peers[by.index()].announced -= 1;
     }
 
     /// Whether a request is complete.

@@ -97,6 +97,7 @@ impl<T: Transport> Core<T> {
         };
         // The answer is waited for.
         self.transport.want(Some(to))?;
+        self.state.peers[to.index()].announced += 1;
         let what = What::Words(announcement.to_bytes());
         self.transmit(to, [bits, word.0], what, 0)?;
         step(Step::Announced);

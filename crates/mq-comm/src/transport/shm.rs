@@ -161,6 +161,10 @@ impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::take_ring(self, to, bytes)
     }
 
+    fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
+        Endpoint::lend_ring(self, from, bytes)
+    }
+
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError> {
         Endpoint::push(self, stretch, message, done)
     }

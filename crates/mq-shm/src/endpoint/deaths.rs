@@ -54,6 +54,7 @@ impl<M: Memory> Endpoint<M> {
         for process in self.buried.drain(..) {
             self.peers[process.index()].struck_out = true;
             self.buffers.forget(process);
+            self.rings.abandon(&self.memory, self.me, process, true);
             step(Step::Buried);
             estate::strike_out(&self.memory, process, self.me);
             step(Step::StruckOut);
@@ -70,7 +71,7 @@ impl<M: Memory> Endpoint<M> {
     /// Takes back what was on its way to a process that has ended, and gives up the memory shared with it.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
         self.pool.reclaim(&self.memory, process)?;
-        self.rings.abandon(&self.memory, self.me, process);
+        self.rings.abandon(&self.memory, self.me, process, false);
         let peer = &mut self.peers[process.index()];
         if peer.outlet.take().is_some() {
             self.memory.discard(Part::FastBox(self.me, process));

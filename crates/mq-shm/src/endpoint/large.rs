@@ -6,7 +6,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Reading;
 use crate::error::ShmError;
 use crate::index::Process;
-use crate::large::ring::{BUFFER_BYTES, Pulled, Pushed, Ring, RingId, Stretch};
+use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Stretch};
 use crate::large::single_copy::{self, Copied, Remote};
 use crate::layout::RINGS;
 use crate::liveness::Gone;
@@ -15,7 +15,7 @@ use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait;
 
-/// The rings of this process: to whom each leads.
+/// The rings of this process: who is at the other end of each.
 #[derive(Debug, Default)]
 pub(super) struct Rings {
     rings: [State; RINGS as usize],
@@ -24,28 +24,84 @@ pub(super) struct Rings {
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     committed: bool,
-    to: Option<Process>,
-    /// Buffers filled since the segment began.
-    filled: u64,
-    /// Buffers promised to messages since then.
+    /// Who is at the other end, until all that was promised is through.
+    with: Option<Process>,
+    /// Who was, the last time.
+    before: Option<Process>,
+    /// The newest stretch is lent: the other fills it.
+    lent: bool,
+    /// Buffers promised to messages since the segment began.
     promised: u64,
+    /// The same, at the end of the newest stretch that was lent.
+    lent_until: u64,
+    /// The buffer with which those begin that were promised since the ring was empty.
+    begun: u64,
 }
 
 impl Rings {
     /// Whether a transfer goes on, which nobody announces step by step.
     pub(super) fn busy(&self) -> bool {
-        self.rings.iter().any(|ring| ring.to.is_some())
+        self.rings.iter().any(|ring| ring.with.is_some())
     }
 
-    /// The receiver of some transfers has ended.
-    pub(super) fn abandon<M: Memory>(&mut self, memory: &M, me: Process, process: Process) {
+    /// The ring between this process and another, in which something is on its way or was the last time.
+    fn leading_to(&self, other: Process) -> Option<usize> {
+        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
+        find(&|ring| ring.with == Some(other))
+            .or_else(|| find(&|ring| ring.with.is_none() && ring.before == Some(other)))
+    }
+
+    /// A ring in which nothing is on its way.
+    fn free(&self) -> Option<usize> {
+        self.rings.iter().position(|ring| ring.with.is_none())
+    }
+
+    /// The other end of some transfers has died, or left. What it had put into rings that were lent to it can be read until
+    /// it is `buried`.
+    pub(super) fn abandon<M: Memory>(
+        &mut self,
+        memory: &M,
+        me: Process,
+        process: Process,
+        buried: bool,
+    ) {
         for (number, state) in self.rings.iter_mut().enumerate() {
-            if state.to == Some(process) {
-                memory.ring(me, number as u32).abandon(state.promised);
-                state.filled = state.promised;
-                state.to = None;
+            let ring = memory.ring(me, number as u32);
+            if state.with == Some(process) && (buried || !ring.awaits(state.lent_until)) {
+                ring.begin(state.promised);
+                state.with = None;
             }
         }
+    }
+}
+
+impl State {
+    /// Promises buffers for so many bytes between this process and `other`, which fills them if they are lent; the number
+    /// of the first.
+    fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
+        if ring.is_empty(self.promised) {
+            if self.before == Some(other) && self.lent != lent {
+                // An answer begins where the message began: whoever fills the buffers now has read them.
+                let buffers = u64::from(BUFFERS);
+                self.promised += self.begun.wrapping_sub(self.promised) % buffers;
+                ring.begin(self.promised);
+            }
+            self.begun = self.promised;
+        }
+        let first = self.promised;
+        self.promised = first.wrapping_add(bytes.div_ceil(BUFFER_BYTES) as u64);
+        if lent {
+            self.lent_until = self.promised;
+        }
+        (self.with, self.before, self.lent) = (Some(other), Some(other), lent);
+        first
+    }
+}
+
+fn no_ring(process: Process) -> ShmError {
+    ShmError::Corrupt {
+        what: "the number of a ring",
+        process: process.0,
     }
 }
 
@@ -127,54 +183,62 @@ impl<M: Memory> Endpoint<M> {
         if let Some(how) = self.gone(to) {
             return Err(ShmError::Gone { process: to.0, how });
         }
-        let rings = &mut self.rings.rings;
-        let open = |ring: &State| ring.to == Some(to);
-        let found = rings.iter().position(open);
-        let Some(number) = found.or_else(|| rings.iter().position(|ring| ring.to.is_none())) else {
+        let Some(number) = self.rings.leading_to(to).or_else(|| self.rings.free()) else {
             return Ok(None);
         };
-        let state = &mut rings[number];
+        let state = &mut self.rings.rings[number];
         let number = number as u32;
         if !state.committed {
             self.memory.commit(Part::Ring(self.me, number))?;
             state.committed = true;
         }
-        state.to = Some(to);
         step(Step::RingTaken);
-        let first = state.promised;
-        state.promised = first.wrapping_add(bytes.div_ceil(BUFFER_BYTES) as u64);
+        let first = state.promise(self.memory.ring(self.me, number), to, bytes, false);
         Ok(Some((RingId(number), first)))
+    }
+
+    /// A ring of this process's for so many bytes of a message *from* another, if there is one that has led there, and in
+    /// which there is nothing now but messages from there. The sender is to be told at once: all of the bytes are to be pushed
+    /// and [pulled](Self::pull). The ring is [taken back](Self::free_ring) when they are, or when the sender has ended.
+    ///
+    /// Of two processes that have both sent large messages, the one with the lower number lends.
+    pub fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
+        if from <= self.me || self.gone(from).is_some() {
+            return None;
+        }
+        let number = self.rings.leading_to(from)?;
+        let state = &mut self.rings.rings[number];
+        let number = number as u32;
+        let ring = self.memory.ring(self.me, number);
+        if !(state.lent || ring.is_empty(state.promised)) {
+            return None;
+        }
+        let first = state.promise(ring, from, bytes, true);
+        step(Step::RingLent);
+        Some((RingId(number), first))
     }
 
     /// Fills the buffers of a ring that are empty with `message` from byte `done` on, once those of the messages before it
     /// are filled.
     ///
     /// # Errors
-    /// [`ShmError::Gone`] if the receiver has ended.
+    /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoSuchProcess`] and [`ShmError::Corrupt`] for a ring of
+    /// another's that there is not.
     pub fn push(
         &mut self,
         stretch: Stretch,
         message: &[u8],
         mut done: usize,
     ) -> Result<Pushed, ShmError> {
-        let ring = stretch.ring;
-        let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
+        let Some(to) = self.other_end(stretch)? else {
             return Ok(Pushed::Upto(done));
         };
-        let Some(to) = state.to else {
-            return Err(ShmError::Gone {
-                process: self.me.0,
-                how: Gone::Died,
-            });
-        };
-        let shared: &Ring = self.memory.ring(self.me, ring.0);
-        if done < message.len() && stretch.number(done) != state.filled {
-            return Ok(Pushed::Upto(done));
-        }
+        let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
         let before = done;
         let pace = &mut self.peers[to.index()].pace;
         while done < message.len() {
-            let Some(buffer) = shared.to_fill(state.filled) else {
+            let number = stretch.number(done);
+            let Some(buffer) = shared.to_fill(number) else {
                 break;
             };
             let part = &message[done..];
@@ -190,9 +254,8 @@ impl<M: Memory> Endpoint<M> {
                 None => pace.write(len, write),
             }
             step(Step::BufferFilled);
-            shared.filled(state.filled);
+            shared.filled(number);
             step(Step::BufferShown);
-            state.filled = state.filled.wrapping_add(1);
             done += len;
         }
         if done > before {
@@ -205,26 +268,53 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// Takes a ring back if its receiver has emptied it; whether it is free.
+    /// Who empties the buffers that this process fills; nobody for a ring that it has not.
+    fn other_end(&self, stretch: Stretch) -> Result<Option<Process>, ShmError> {
+        let (owner, ring) = (stretch.owner, stretch.ring);
+        if owner == self.me {
+            let Some(state) = self.rings.rings.get(ring.0 as usize) else {
+                return Ok(None);
+            };
+            let over = ShmError::Gone {
+                process: self.me.0,
+                how: Gone::Died,
+            };
+            return state.with.map(Some).ok_or(over);
+        }
+        self.geometry().check(owner)?;
+        if ring.0 >= RINGS {
+            return Err(no_ring(owner));
+        }
+        match self.gone(owner) {
+            // What it owned may be given back.
+            Some(how) => Err(ShmError::Gone {
+                process: owner.0,
+                how,
+            }),
+            None => Ok(Some(owner)),
+        }
+    }
+
+    /// Takes a ring of this process's back if all that was promised is through; whether it is free.
     pub fn free_ring(&mut self, ring: RingId) -> bool {
         let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
             return true;
         };
-        if state.to.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.promised) {
-            state.to = None;
+        if state.with.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.promised) {
+            state.with = None;
         }
-        state.to.is_none()
+        state.with.is_none()
     }
 
-    /// Empties the buffers of a ring of `from` that are full into `into`, from byte `done` on, once those of the messages
+    /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once those of the messages
     /// before it are empty.
     ///
     /// What a process that has ended had put into a ring can be pulled until the next
     /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after that was reported.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not; [`ShmError::Gone`] if the sender
-    /// has ended and its memory is given up.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not, or that is neither's; [`ShmError::Gone`] if
+    /// the sender has ended and its memory is given up.
     pub fn pull(
         &mut self,
         from: Process,
@@ -232,13 +322,10 @@ impl<M: Memory> Endpoint<M> {
         into: &mut [u8],
         mut done: usize,
     ) -> Result<Pulled, ShmError> {
-        let ring = stretch.ring;
+        let (owner, ring) = (stretch.owner, stretch.ring);
         self.geometry().check(from)?;
-        if ring.0 >= RINGS {
-            return Err(ShmError::Corrupt {
-                what: "the number of a ring",
-                process: from.0,
-            });
+        if ring.0 >= RINGS || (owner != from && owner != self.me) {
+            return Err(no_ring(from));
         }
         if let (true, Some(how)) = (self.peers[from.index()].struck_out, self.gone(from)) {
             return Err(ShmError::Gone {
@@ -246,7 +333,7 @@ impl<M: Memory> Endpoint<M> {
                 how,
             });
         }
-        let shared: &Ring = self.memory.ring(from, ring.0);
+        let shared: &Ring = self.memory.ring(owner, ring.0);
         let before = done;
         while done < into.len() {
             let number = stretch.number(done);

@@ -7,6 +7,7 @@
 //! It is long, so that a buffer is written again only when the lines of its last use have left the caches of
 //! whoever read them: with 256 KiB in place of 1 MiB a transfer took up to three times as long between two cores of one cache.
 
+use crate::index::Process;
 use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 
@@ -22,6 +23,8 @@ pub struct RingId(pub u32);
 /// The buffers of a ring that one message goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
+    /// Whose ring it is: the sender's, or the receiver's who has lent it.
+    pub owner: Process,
     /// The ring.
     pub ring: RingId,
     /// The number of the first buffer.
@@ -58,12 +61,12 @@ pub enum Pulled {
 
 type Buffer = Guarded<[u8; BUFFER_BYTES]>;
 
-/// Buffers and two counts, each written by one side. The counts go on from one transfer to the next.
+/// Buffers and two counts, each written by one side at a time. The counts go on from one transfer to the next.
 #[repr(C, align(4096))]
 pub(crate) struct Ring {
-    /// Buffers that the sender has filled.
+    /// Buffers that were filled.
     filled: Line<AtomicU64>,
-    /// Buffers that the receiver has emptied.
+    /// Buffers that were emptied.
     emptied: Line<AtomicU64>,
     buffers: [Buffer; BUFFERS as usize],
 }
@@ -80,10 +83,15 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// The buffer that comes after `count` others, if it is for the sender to fill.
+    /// The buffer that comes after `count` others, if it is the next to be filled and is empty. Those of an earlier
+    /// message come first.
     #[inline]
     pub(crate) fn to_fill(&self, count: u64) -> Option<&Buffer> {
-        // RING-EMPTY (acquire): the receiver is done with the buffers it counts.
+        // RING-TURN (acquire): those before it may be the other's, and for this process to read.
+        if self.filled.0.load(Ordering::Acquire) != count {
+            return None;
+        }
+        // RING-EMPTY (acquire): whoever had the buffers that are counted is done with them.
         let emptied = self.emptied.0.load(Ordering::Acquire);
         (count.wrapping_sub(emptied) < u64::from(BUFFERS)).then(|| self.buffer(count))
     }
@@ -101,7 +109,7 @@ impl Ring {
     /// message come first.
     #[inline]
     pub(crate) fn to_empty(&self, count: u64) -> Option<&Buffer> {
-        // Relaxed: it is this process that counts them.
+        // Relaxed: those before it are this process's, or the other's, who learns by a message when it may fill them again.
         if self.emptied.0.load(Ordering::Relaxed) != count {
             return None;
         }
@@ -125,9 +133,19 @@ impl Ring {
         self.emptied.0.load(Ordering::Acquire) == count
     }
 
-    /// The receiver is dead: nothing that it was to empty counts.
-    pub(crate) fn abandon(&self, count: u64) {
-        self.emptied.0.store(count, Ordering::Release);
+    /// Whether some of `count` buffers are still to be emptied, of which the last is for the owner.
+    pub(crate) fn awaits(&self, count: u64) -> bool {
+        // Relaxed: it is the owner that asks, and that counts the last.
+        let emptied = self.emptied.0.load(Ordering::Relaxed);
+        count.wrapping_sub(emptied) as i64 > 0
+    }
+
+    /// The next buffer is the one after `count` others, whatever was promised before. For the owner, while nobody
+    /// fills or empties the ring: it is empty, or the other has died.
+    pub(crate) fn begin(&self, count: u64) {
+        // Relaxed: the other reads them after the message that tells it of the ring.
+        self.filled.0.store(count, Ordering::Relaxed);
+        self.emptied.0.store(count, Ordering::Relaxed);
     }
 
     fn buffer(&self, count: u64) -> &Buffer {

@@ -366,6 +366,7 @@ fn a_ring_goes_round() {
         let message: Vec<u8> = (0..BYTES as u8).collect();
         let (ring, first) = sender.take_ring(BOB, BYTES).unwrap().unwrap();
         let stretch = Stretch {
+            owner: ALICE,
             ring,
             first,
             skipped: 0,

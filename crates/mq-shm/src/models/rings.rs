@@ -1,4 +1,5 @@
 //! Messages that share a ring.
+#![allow(unsafe_code, reason = "touches a ring's buffers")]
 
 use super::*;
 
@@ -35,9 +36,13 @@ impl Way {
     }
 
     fn pull(&mut self, receiver: &mut Member) {
+        self.pull_from(receiver, ALICE);
+    }
+
+    fn pull_from(&mut self, receiver: &mut Member, sender: Process) {
         if !self.over {
             match receiver
-                .pull(ALICE, self.stretch, &mut self.bytes, self.done)
+                .pull(sender, self.stretch, &mut self.bytes, self.done)
                 .unwrap()
             {
                 Pulled::All => self.over = true,
@@ -54,6 +59,17 @@ fn message(first: u8, bytes: usize) -> Vec<u8> {
 fn stretch(sender: &mut Member, to: Process, bytes: usize) -> Stretch {
     let (ring, first) = sender.take_ring(to, bytes).unwrap().unwrap();
     Stretch {
+        owner: sender.me(),
+        ring,
+        first,
+        skipped: 0,
+    }
+}
+
+fn lend(receiver: &mut Member, from: Process, bytes: usize) -> Stretch {
+    let (ring, first) = receiver.lend_ring(from, bytes).unwrap();
+    Stretch {
+        owner: receiver.me(),
         ring,
         first,
         skipped: 0,
@@ -138,5 +154,114 @@ fn a_ring_passes_to_another_receiver() {
         assert!(way.over);
         assert_eq!(way.bytes, message(9, BUFFER_BYTES));
         drop(receiving.join().unwrap());
+    });
+}
+
+/// RING-FILL and RING-EMPTY, the other way: an answer through the ring of the message, whose owner lends it.
+#[test]
+fn an_answer_goes_through_the_ring_of_the_message() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut alice = member(&segment, ALICE, Policy::Shared);
+        let mut bob = member(&segment, BOB, Policy::Shared);
+        let there = stretch(&mut alice, BOB, FIRST);
+        let answering = thread::spawn(move || {
+            let mut way = Way::new(there, vec![0; FIRST]);
+            while !way.over {
+                way.pull(&mut bob);
+                thread::yield_now();
+            }
+            assert_eq!(way.bytes, message(1, FIRST));
+            send(&mut bob, ALICE, 0);
+            let (_, first) = await_message(&mut bob);
+            let mut way = Way::new(Stretch { first, ..there }, message(101, SECOND));
+            while !way.over {
+                way.push(&mut bob);
+                thread::yield_now();
+            }
+            bob
+        });
+        let mut way = Way::new(there, message(1, FIRST));
+        while !way.over {
+            way.push(&mut alice);
+            thread::yield_now();
+        }
+        await_message(&mut alice);
+        let back = lend(&mut alice, BOB, SECOND);
+        assert_eq!((back.ring, back.first % 2), (there.ring, there.first % 2));
+        send(&mut alice, BOB, back.first);
+        let mut way = Way::new(back, vec![0; SECOND]);
+        while !way.over {
+            way.pull_from(&mut alice, BOB);
+            thread::yield_now();
+        }
+        assert_eq!(way.bytes, message(101, SECOND));
+        drop(answering.join().unwrap());
+        assert!(alice.free_ring(there.ring));
+    });
+}
+
+/// A message goes into the ring that was lent, behind the one that comes from there.
+#[test]
+fn both_ways_meet_in_a_ring() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut alice = member(&segment, ALICE, Policy::Shared);
+        let mut bob = member(&segment, BOB, Policy::Shared);
+        let mut before = Way::new(stretch(&mut alice, BOB, 1), message(0, 1));
+        before.push(&mut alice);
+        Way::new(before.stretch, vec![0; 1]).pull(&mut bob);
+        assert!(alice.free_ring(before.stretch.ring));
+        let lent = lend(&mut alice, BOB, SECOND);
+        let own = stretch(&mut alice, BOB, SECOND);
+        assert_eq!(own.first, lent.first + 1);
+        let other = thread::spawn(move || {
+            let mut pushing = Way::new(lent, message(1, SECOND));
+            let mut pulling = Way::new(own, vec![0; SECOND]);
+            pushing.push(&mut bob);
+            assert!(pushing.over);
+            while !pulling.over {
+                pulling.pull(&mut bob);
+                thread::yield_now();
+            }
+            assert_eq!(pulling.bytes, message(101, SECOND));
+            bob
+        });
+        let mut pushing = Way::new(own, message(101, SECOND));
+        let mut pulling = Way::new(lent, vec![0; SECOND]);
+        while !pushing.over {
+            pushing.push(&mut alice);
+            thread::yield_now();
+        }
+        pulling.pull_from(&mut alice, BOB);
+        assert!(pulling.over);
+        assert_eq!(pulling.bytes, message(1, SECOND));
+        drop(other.join().unwrap());
+        assert!(alice.free_ring(lent.ring));
+    });
+}
+
+/// RING-TURN: one fills a buffer behind the other's, and empties that. Without endpoints, whose fences order it too.
+#[test]
+fn a_buffer_before_the_own_is_read_after_it_was_filled() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let shared = Arc::clone(&segment);
+        let other = thread::spawn(move || {
+            let ring = shared.ring(ALICE, 0);
+            let buffer = ring.to_fill(0).unwrap();
+            // SAFETY: any bytes are its content; that nobody else touches it is what the model shows.
+            buffer.with_mut(|buffer| unsafe { buffer.write_bytes(1, 1) });
+            ring.filled(0);
+        });
+        let ring = segment.ring(ALICE, 0);
+        while ring.to_fill(1).is_none() {
+            thread::yield_now();
+        }
+        ring.filled(1);
+        let buffer = ring.to_empty(0).unwrap();
+        // SAFETY: as above.
+        assert_eq!(buffer.with(|buffer| unsafe { buffer.read() })[0], 1);
+        other.join().unwrap();
     });
 }

@@ -130,9 +130,9 @@ enum Large {
 }
 
 impl Large {
-    /// Every other one is in a shared buffer.
+    /// Every other one is in a shared buffer, of neighbours in turn, so that one finds its ring empty when the other asks.
     fn new(endpoint: &mut Endpoint, number: u64, message: Vec<u8>) -> Self {
-        if number.is_multiple_of(2) {
+        if (number + u64::from(endpoint.me().0)).is_multiple_of(2) {
             return Self::Own(message);
         }
         let block = endpoint.allocate(message.len()).unwrap();
@@ -277,19 +277,37 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 Copied::All => received_large(peer),
                 Copied::Refused(done) => {
                     peer.refused = true;
-                    peer.answers.push(([done as u64, NO_COPY], Vec::new()));
+                    let lent = endpoint.lend_ring(from, peer.bulk.len() - done);
+                    let stretch = lent.map(|(ring, first)| Stretch {
+                        owner: endpoint.me(),
+                        ring,
+                        first,
+                        skipped: done,
+                    });
+                    let content = lent.map(named).unwrap_or_default();
+                    peer.answers.push(([done as u64, NO_COPY], content));
                     peer.pulling = Some(Pull {
-                        stretch: None,
+                        stretch,
                         skipped: done,
                         done,
                     });
                 }
             }
         }
-        NO_COPY => peer.pushing = Some((None, kind[0] as usize)),
+        NO_COPY => {
+            let skipped = kind[0] as usize;
+            let lent = (!content.is_empty()).then(|| Stretch {
+                owner: from,
+                ring: RingId(word(0) as u32),
+                first: word(1),
+                skipped,
+            });
+            peer.pushing = Some((lent, skipped));
+        }
         RING => {
             let pull = peer.pulling.as_mut().expect("it was asked for");
             pull.stretch = Some(Stretch {
+                owner: from,
                 ring: RingId(word(0) as u32),
                 first: word(1),
                 skipped: pull.skipped,
@@ -297,13 +315,21 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
         }
         FINISHED => {
             peer.large = None;
-            if let Some((Some(stretch), _)) = peer.pushing.take() {
-                assert!(endpoint.free_ring(stretch.ring), "it was emptied");
+            if let Some((Some(stretch), _)) = peer.pushing.take()
+                && stretch.owner == endpoint.me()
+            {
+                // Unless it is lent by now.
+                endpoint.free_ring(stretch.ring);
             }
         }
         other => panic!("a message of kind {other}"),
     }
     true
+}
+
+/// A ring and a number, as they are told to another.
+fn named((ring, first): (RingId, u64)) -> Vec<u8> {
+    [u64::from(ring.0), first].map(u64::to_ne_bytes).concat()
 }
 
 fn received_large(peer: &mut Peer) {
@@ -369,9 +395,9 @@ fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
                 Err(_) => None,
             };
         } else if let Ok(Some((ring, first))) = endpoint.take_ring(to, message.len() - done) {
-            let content = [u64::from(ring.0).to_ne_bytes(), first.to_ne_bytes()].concat();
-            peer.answers.push(([0, RING], content));
+            peer.answers.push(([0, RING], named((ring, first))));
             let stretch = Stretch {
+                owner: endpoint.me(),
                 ring,
                 first,
                 skipped: done,
@@ -386,6 +412,9 @@ fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
         match endpoint.pull(to, stretch, into, pull.done).unwrap() {
             Pulled::All => {
                 peer.pulling = None;
+                if stretch.owner == endpoint.me() {
+                    endpoint.free_ring(stretch.ring);
+                }
                 received_large(peer);
             }
             Pulled::Upto(done) => pull.done = done,
