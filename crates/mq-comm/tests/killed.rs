@@ -184,18 +184,19 @@ fn exchange(world: &Communicator, round: u32) {
     }
 }
 
-/// A large message to each of the higher ranks, and one back.
+/// Messages to each of the higher ranks and answers: in cells that are lent, and through rings that are.
 fn answer(world: &Communicator, round: u32) {
-    const LEN: usize = 100_000;
     let (me, tag) = (world.rank(), 400 + round as i32);
     for peer in others(world) {
-        let mut theirs = vec![0_u8; LEN];
-        for sends in [me < peer, me > peer] {
-            if sends {
-                let mine = bytes(me, peer, round, LEN);
-                with_peer(world, peer, world.send(&mine, peer, tag));
-            } else if with_peer(world, peer, world.recv(&mut theirs, peer, tag)).is_some() {
-                assert!(theirs == bytes(peer, me, round, LEN), "from {peer}");
+        for len in [5_000, 5_000, 5_000, 100_000] {
+            let mut theirs = vec![0_u8; len];
+            for sends in [me < peer, me > peer] {
+                if sends {
+                    let mine = bytes(me, peer, round, len);
+                    with_peer(world, peer, world.send(&mine, peer, tag));
+                } else if with_peer(world, peer, world.recv(&mut theirs, peer, tag)).is_some() {
+                    assert!(theirs == bytes(peer, me, round, len), "from {peer}");
+                }
             }
         }
     }

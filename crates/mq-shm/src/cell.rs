@@ -8,7 +8,9 @@
 //! | receiver's queue | nobody | the receiver takes the chain |
 //! | receiver | receiver | it is pushed on the owner's returns |
 //! | owner's returns | nobody | the owner takes the chain |
-//! | named in a slot of a fastbox | receiver, once that shows it | the receiver counts the slot as taken |
+//! | named in a slot of a fastbox | receiver, once that shows it | the receiver counts the slot as taken, or has it lent |
+//! | lent | receiver | the receiver names it in a slot of its own, with an answer in it |
+//! | named by the receiver | owner, once the slot shows it | it has read the answer, and has it in its pool |
 //!
 //! A cell that was in a queue or with a receiver when that receiver died goes back to the owner, who
 //! knows where each of its cells went.

@@ -9,7 +9,8 @@
 //!
 //! A message that is longer than a few slots, but not than a cell, is in a cell, which its one slot names: it is seen as soon
 //! as a short one, and the cell is its owner's again when the receiver's count has passed the slot. The queue would cost
-//! two exchanges more on lines that both write.
+//! two exchanges more on lines that both write. Between two that answer each other the cell is lent instead: the
+//! answer is written into it, by the process that has its lines in its caches (`CellName`).
 //!
 //! The slots after a message's first keep the number that they had: one that is over, for which nobody waits. So no
 //! bytes of a message are ever taken for a number.
@@ -27,7 +28,7 @@ use std::collections::VecDeque;
 
 use crate::cell::CELL_PAYLOAD;
 use crate::copy::copy;
-use crate::index::CellId;
+use crate::index::{CellId, CellName};
 use crate::part::Found;
 use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
@@ -277,16 +278,16 @@ impl Outlet {
         }
     }
 
-    /// As [`fill`](Self::fill), for a message that is in the cell of this number among those of the sender.
+    /// As [`fill`](Self::fill), for a message that is in the cell of this name.
     #[inline]
-    pub(crate) fn fill_with_name(&self, header: [u64; 2], number: u32) {
+    pub(crate) fn fill_with_name(&self, header: [u64; 2], name: CellName) {
         debug_assert!(self.room > 0);
         self.slot(self.next).body.with_mut(|body| {
             let body = body.cast::<u64>();
-            // SAFETY: as in `fill`; header and number are three words.
+            // SAFETY: as in `fill`; header and name are three words.
             unsafe {
                 body.cast::<[u64; 2]>().write(header);
-                body.add(NAME).write(u64::from(number));
+                body.add(NAME).write(name.0);
             }
         });
     }
@@ -373,13 +374,13 @@ impl Inlet {
             .with(|body| unsafe { body.cast::<[u64; 2]>().read() })
     }
 
-    /// The number of the cell that such a message is in, if it is longer than [`BOX_PAYLOAD`].
+    /// The name of the cell that such a message is in, if it is longer than [`BOX_PAYLOAD`].
     #[inline]
-    pub(crate) fn name(&self) -> u64 {
+    pub(crate) fn name(&self) -> CellName {
         // SAFETY: as in `header`.
         self.slot
             .body
-            .with(|body| unsafe { body.cast::<u64>().add(NAME).read() })
+            .with(|body| unsafe { CellName(body.cast::<u64>().add(NAME).read()) })
     }
 
     /// Copies the first bytes of such a message out; it has as many, and is in slots.

@@ -58,6 +58,48 @@ impl CellId {
     }
 }
 
+/// What a slot of a fastbox says of the cell that a message is in.
+///
+/// | bits | what |
+/// | --- | --- |
+/// | 0 to 31 | its number among those of its owner |
+/// | 32 | it is the sender's, and lent: the next answer may be written into it |
+/// | 33 | it is the one that the receiver of this message has lent; no number |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CellName(pub(crate) u64);
+
+impl CellName {
+    const LENT: u64 = 1 << 32;
+    const BACK: u64 = 1 << 33;
+
+    /// Of a cell of the sender's, which may be lent.
+    #[inline]
+    pub(crate) const fn own(number: u32, lent: bool) -> Self {
+        Self(number as u64 | if lent { Self::LENT } else { 0 })
+    }
+
+    /// Of the cell that the receiver has lent.
+    #[inline]
+    pub(crate) const fn back() -> Self {
+        Self(Self::BACK)
+    }
+
+    #[inline]
+    pub(crate) const fn is_lent(self) -> bool {
+        self.0 & Self::LENT != 0
+    }
+
+    #[inline]
+    pub(crate) const fn is_back(self) -> bool {
+        self.0 & Self::BACK != 0
+    }
+
+    #[inline]
+    pub(crate) const fn number(self) -> u64 {
+        self.0 & 0xffff_ffff
+    }
+}
+
 /// A [`CellId`] or none, as it stands in shared memory: 0 for none, so that fresh memory links to
 /// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

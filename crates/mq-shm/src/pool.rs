@@ -5,16 +5,31 @@ use crate::error::ShmError;
 use crate::index::{CellId, Link, Process};
 use crate::segment::{Memory, Part};
 
+/// Cells that there have to be for each that is lent: a few pairs may have one, and most cells go round.
+const MADE_FOR_LENT: usize = if cfg!(loom) { 2 } else { 4 };
+
+/// Where a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whereabouts {
+    Here,
+    /// On its way to a process, with it, or on its way back.
+    Out(Process),
+    /// Lent to a process, and perhaps on its way back with an answer.
+    Lent(Process),
+}
+
 /// The cells of one process, in its own memory.
 #[derive(Debug)]
 pub(crate) struct Pool {
     me: Process,
     /// The one used last is used next: it is the one that is still in the caches.
     free: Vec<CellId>,
-    /// For each cell that there is memory for: the process it was last sent to, if it is out.
-    out: Vec<Option<Process>>,
-    /// Cells that are out, by receiver.
+    /// Each cell that there is memory for.
+    cells: Vec<Whereabouts>,
+    /// Cells that are out, by receiver, but for those that are lent.
     out_to: Vec<u32>,
+    /// Cells that are lent.
+    lent: u32,
 }
 
 impl Pool {
@@ -22,8 +37,9 @@ impl Pool {
         Self {
             me,
             free: Vec::new(),
-            out: Vec::new(),
+            cells: Vec::new(),
             out_to: vec![0; processes as usize],
+            lent: 0,
         }
     }
 
@@ -38,7 +54,7 @@ impl Pool {
     pub(crate) fn take<M: Memory>(&mut self, memory: &M, to: Process) -> Option<CellId> {
         let cell = self.free.pop()?;
         let number = self.number(memory, cell);
-        self.out[number] = Some(to);
+        self.cells[number] = Whereabouts::Out(to);
         self.out_to[to.index()] += 1;
         Some(cell)
     }
@@ -53,9 +69,24 @@ impl Pool {
         self.free.iter().map(|cell| cell.index()).collect()
     }
 
-    /// Cells that are on their way to anyone, or with someone.
+    /// Cells that are on their way to anyone, or with someone, but for those that are lent.
     pub(crate) fn out(&self) -> u32 {
         self.out_to.iter().sum()
+    }
+
+    /// Whether one more cell may be lent: it comes back with an answer, or not.
+    pub(crate) fn may_lend(&self) -> bool {
+        (self.lent as usize + 1) * MADE_FOR_LENT <= self.cells.len()
+    }
+
+    /// A cell that is out is lent to the process that it went to.
+    pub(crate) fn lend<M: Memory>(&mut self, memory: &M, cell: CellId) {
+        let number = self.number(memory, cell);
+        if let Whereabouts::Out(to) = self.cells[number] {
+            self.cells[number] = Whereabouts::Lent(to);
+            self.out_to[to.index()] -= 1;
+            self.lent += 1;
+        }
     }
 
     /// Fetches what others have brought back.
@@ -63,13 +94,13 @@ impl Pool {
         let geometry = *memory.geometry();
         let mut link = memory.place(self.me).returns.0.take();
         // A chain can not be longer than there are cells.
-        for _ in 0..=self.out.len() {
+        for _ in 0..=self.cells.len() {
             let Some(cell) = link.cell(&geometry) else {
                 break;
             };
             let number = self.number(memory, cell);
-            if cell.owner(&geometry) != self.me || self.out.get(number).is_none_or(Option::is_none)
-            {
+            let is_out = matches!(self.cells.get(number), Some(Whereabouts::Out(_)));
+            if cell.owner(&geometry) != self.me || !is_out {
                 return Err(ShmError::Corrupt {
                     what: "a returned cell",
                     process: self.me.0,
@@ -98,8 +129,9 @@ impl Pool {
         self.collect(memory)?;
         let geometry = *memory.geometry();
         let mut reclaimed = 0;
-        for number in 0..self.out.len() {
-            if self.out[number] == Some(from) {
+        for number in 0..self.cells.len() {
+            let cell = self.cells[number];
+            if cell == Whereabouts::Out(from) || cell == Whereabouts::Lent(from) {
                 self.came_back(memory, CellId::of(&geometry, self.me, number as u32));
                 reclaimed += 1;
             }
@@ -119,7 +151,7 @@ impl Pool {
         counters: &mut Counters,
     ) -> Result<(), ShmError> {
         let geometry = *memory.geometry();
-        let made = self.out.len() as u32;
+        let made = self.cells.len() as u32;
         let more = tuning.grow.min(geometry.cells() - made);
         if more == 0 {
             return Ok(());
@@ -133,7 +165,8 @@ impl Pool {
             Err(_) if made > 0 => return Ok(()),
             Err(error) => return Err(error),
         }
-        self.out.resize((made + more) as usize, None);
+        let all = (made + more) as usize;
+        self.cells.resize(all, Whereabouts::Here);
         let new = (made..made + more).rev();
         self.free
             .extend(new.map(|number| CellId::of(&geometry, self.me, number)));
@@ -142,13 +175,18 @@ impl Pool {
         Ok(())
     }
 
-    /// A cell is not out any more.
+    /// A cell is not out any more, or lent.
     pub(crate) fn came_back<M: Memory>(&mut self, memory: &M, cell: CellId) {
         let number = self.number(memory, cell);
-        if let Some(to) = self.out.get_mut(number).and_then(Option::take) {
-            self.out_to[to.index()] -= 1;
-            self.free.push(cell);
+        let Some(whereabouts) = self.cells.get_mut(number) else {
+            return;
+        };
+        match core::mem::replace(whereabouts, Whereabouts::Here) {
+            Whereabouts::Here => return,
+            Whereabouts::Out(to) => self.out_to[to.index()] -= 1,
+            Whereabouts::Lent(_) => self.lent -= 1,
         }
+        self.free.push(cell);
     }
 
     fn number<M: Memory>(&self, memory: &M, cell: CellId) -> usize {

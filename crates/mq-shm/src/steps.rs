@@ -48,6 +48,10 @@ steps! {
     SlotHeld,
     /// A slot is given back.
     SlotEmptied,
+    /// A cell is lent with the message that is in it.
+    CellLent,
+    /// A message is in the cell that was lent.
+    CellAnswered,
     /// A ring belongs to a transfer.
     RingTaken,
     /// A ring is lent to the sender of a large message, who does not know.

@@ -334,3 +334,64 @@ fn numbers_outside_the_segment_are_refused() {
     assert!(alice.want(Some(Process(2))).is_err());
     alice.unwant(Some(Process(2)));
 }
+
+/// Both ways the same cell, once each has answered; cells that nobody answers in are few.
+#[test]
+fn an_answer_is_in_the_cell_of_the_message() {
+    let segment = Heap::new(Geometry::with_cells(3, 8).unwrap());
+    let mut members: Vec<_> = (0..3)
+        .map(|me| Endpoint::join(segment.clone(), Process(me), eager_boxes()).unwrap())
+        .collect();
+    for member in &mut members {
+        member.want(None).unwrap();
+    }
+    let pass = |members: &mut [Endpoint<_>], from: usize, to: usize, number: u64| {
+        let text: Vec<u8> = (0..5000).map(|at| (at * 7 + number) as u8).collect();
+        send(&mut members[from], Process(to as u32), number, &text);
+        let Some(Arrival::Message(message)) = members[to].poll().unwrap() else {
+            panic!("{number} from {from} to {to}")
+        };
+        assert_eq!(message.header()[0], number);
+        let mut received = vec![0; 5000];
+        assert_eq!(message.copy_to(&mut received), 5000);
+        assert!(received == text, "{number} from {from} to {to}");
+    };
+    for number in 0..200 {
+        for (from, to) in [(0, 1), (1, 0), (1, 2), (2, 1), (2, 0), (0, 2)] {
+            pass(&mut members, from, to, number);
+        }
+    }
+    // Windows one way, while a cell is lent there: what is left is enough for them.
+    for number in 0..50 {
+        for _ in 0..3 {
+            send(&mut members[0], Process(1), number, &[number as u8; 2000]);
+        }
+        for _ in 0..3 {
+            let Some(Arrival::Message(message)) = members[1].poll().unwrap() else {
+                panic!("{number}")
+            };
+            let mut received = [0; 2000];
+            assert_eq!(message.copy_to(&mut received), 2000);
+            assert_eq!(received, [number as u8; 2000]);
+        }
+        pass(&mut members, 1, 0, number);
+    }
+    for member in &mut members {
+        assert_eq!(member.cells_out().unwrap(), 0);
+    }
+    // What was lent to one that leaves is there again.
+    let last = members.pop().unwrap();
+    drop(last);
+    for member in &mut members {
+        assert_eq!(member.check_peers().unwrap(), 1);
+        assert!(matches!(
+            member.poll().unwrap(),
+            Some(Arrival::Gone(Process(2), _))
+        ));
+        assert_eq!(member.cells_out().unwrap(), 0);
+    }
+    for number in 0..50 {
+        pass(&mut members, 0, 1, number);
+        pass(&mut members, 1, 0, number);
+    }
+}

@@ -70,6 +70,8 @@ impl<M: Memory> Endpoint<M> {
 
     /// Takes back what was on its way to a process that has ended, and gives up the memory shared with it.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
+        let peer = &mut self.peers[process.index()];
+        (peer.lent, peer.borrowed) = (None, None);
         self.pool.reclaim(&self.memory, process)?;
         self.rings.abandon(&self.memory, self.me, process, false);
         let peer = &mut self.peers[process.index()];

@@ -300,7 +300,7 @@ impl<M: Memory> Endpoint<M> {
         outlets.into_iter().any(Outlet::has_cell)
     }
 
-    /// Cells of this process that are on their way, or with a receiver.
+    /// Cells of this process that are on their way, or with a receiver that has not been lent them for its answer.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.
@@ -313,6 +313,12 @@ impl<M: Memory> Endpoint<M> {
     #[cfg(all(loom, test))]
     pub(crate) fn free_cells(&self) -> Vec<usize> {
         self.pool.free_cells()
+    }
+
+    /// Whether a cell of `other`'s is lent to this process.
+    #[cfg(all(loom, test))]
+    pub(crate) fn has_borrowed(&self, other: Process) -> bool {
+        self.peers[other.index()].borrowed.is_some()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an endpoint knows of another process.
 
 use crate::fastbox::{Inlet, Outlet};
+use crate::index::CellId;
 use crate::large::pace::Pace;
 use crate::liveness::Gone;
 use crate::part::Found;
@@ -26,6 +27,12 @@ pub(super) struct Peer {
     pub(super) outlet: Option<Outlet>,
     /// The fastbox from it, if there is one.
     pub(super) inlet: Option<Inlet>,
+    /// The own cell that is lent to it.
+    pub(super) lent: Option<CellId>,
+    /// Its cell that it has lent, for the next message to it that takes one.
+    pub(super) borrowed: Option<CellId>,
+    /// It has sent a message in a cell that a slot names.
+    pub(super) answers: bool,
     /// Messages to it before it got a fastbox.
     pub(super) before_box: u32,
     /// Times that a message from it is wanted.
@@ -52,6 +59,9 @@ impl Peer {
             due: 1,
             outlet: None,
             inlet: None,
+            lent: None,
+            borrowed: None,
+            answers: false,
             before_box: 0,
             wanted: 0,
             no_box: false,

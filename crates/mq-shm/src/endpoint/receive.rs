@@ -13,7 +13,7 @@ use crate::copy::copy;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::fastbox::{BOX_PAYLOAD, Inlet};
-use crate::index::{CellId, Link, Process};
+use crate::index::{CellId, CellName, Link, Process};
 use crate::liveness::Gone;
 use crate::part::Found;
 use crate::segment::{Mapped, Memory};
@@ -208,6 +208,15 @@ impl<M: Memory> Endpoint<M> {
         Ok(Some(Arrival::Gone(process, how)))
     }
 
+    /// The cell that a slot of the box from a process names.
+    fn cell_of(&self, from: Process, name: CellName) -> CellId {
+        let lent = self.peers[from.index()].lent;
+        match lent {
+            Some(cell) if name.is_back() => cell,
+            _ => CellId::named(self.memory.geometry(), from, name.number()),
+        }
+    }
+
     /// A message has been read, or is not wanted.
     #[inline(always)]
     fn release(&mut self, from: Process, held: Held) {
@@ -228,6 +237,15 @@ impl<M: Memory> Endpoint<M> {
     fn release_cell(&mut self, from: Process, held: Held) {
         let peer = &mut self.peers[from.index()];
         if let (Held::Named(_), Some(inlet)) = (held, &mut peer.inlet) {
+            let name = inlet.name();
+            peer.answers = true;
+            if name.is_back() {
+                if let Some(cell) = peer.lent.take() {
+                    self.pool.came_back(&self.memory, cell);
+                }
+            } else if name.is_lent() {
+                peer.borrowed = Some(CellId::named(self.memory.geometry(), from, name.number()));
+            }
             inlet.emptied(0);
             step(Step::SlotEmptied);
             // Its owner may wait for the cell.
@@ -326,9 +344,7 @@ impl<M: Memory> Incoming<'_, M> {
             Held::Named(_) => {
                 step(Step::SlotHeld);
                 if let Some(inlet) = self.inlet() {
-                    let geometry = self.endpoint.geometry();
-                    let cell = CellId::named(geometry, self.from, inlet.name());
-                    self.copy_from(cell, into);
+                    self.copy_from(self.endpoint.cell_of(self.from, inlet.name()), into);
                 }
             }
             Held::Cell => {

@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::estate;
 use crate::fastbox::{BOX_PAYLOAD, Outlet};
-use crate::index::{CellId, Process};
+use crate::index::{CellId, CellName, Process};
 use crate::part::Found;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
@@ -37,7 +37,7 @@ impl<M: Memory> Endpoint<M> {
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
     /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Up to [`CELL_PAYLOAD`] bytes through a cell
-    /// that a slot of the fastbox names: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`]
+    /// that a slot of the fastbox names, one of the receiver's if it has lent one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`]
     /// bytes.
     ///
     /// # Errors
@@ -98,31 +98,56 @@ impl<M: Memory> Endpoint<M> {
         self.send_by_queue(to, header, message, done)
     }
 
-    /// Sends a message that takes one cell by naming the cell in the fastbox, in which there is room.
+    /// Sends a message that takes one cell by naming the cell in the fastbox, in which there is room. An answer goes into the cell
+    /// that the other has lent, if it has: its lines are in the caches here.
     fn send_by_name(
         &mut self,
         to: Process,
         header: [u64; 2],
         message: &[u8],
     ) -> Result<Sent, ShmError> {
-        let Some(cell) = self.cell_for(to)? else {
-            self.counters.full += 1;
-            return Ok(Sent::Upto(0));
+        let borrowed = self.peers[to.index()].borrowed.take();
+        let cell = match borrowed {
+            Some(cell) => cell,
+            None => match self.cell_for(to)? {
+                Some(cell) => cell,
+                None => {
+                    self.counters.full += 1;
+                    return Ok(Sent::Upto(0));
+                }
+            },
         };
         step(Step::CellTaken);
         self.write(cell, to, message);
         step(Step::CellFilled);
-        let number = cell.number(self.memory.geometry());
         let peer = &mut self.peers[to.index()];
-        if let Some(outlet) = &mut peer.outlet {
-            outlet.fill_with_name(header, number);
-            step(Step::SlotFilled);
-            outlet.publish(peer.sequence, message.len());
-            step(Step::SlotShown);
+        let Some(outlet) = &mut peer.outlet else {
+            return Ok(Sent::Upto(0));
+        };
+        // It is lent if the other has answered before, and has nothing lent.
+        let lends =
+            borrowed.is_none() && peer.answers && peer.lent.is_none() && self.pool.may_lend();
+        let name = match borrowed {
+            Some(_) => CellName::back(),
+            None => CellName::own(cell.number(self.memory.geometry()), lends),
+        };
+        outlet.fill_with_name(header, name);
+        step(Step::SlotFilled);
+        outlet.publish(peer.sequence, message.len());
+        step(Step::SlotShown);
+        if borrowed.is_some() {
+            outlet.filled(0);
+            step(Step::CellAnswered);
+        } else if lends {
+            outlet.filled(0);
+            peer.lent = Some(cell);
+            self.pool.lend(&self.memory, cell);
+            step(Step::CellLent);
+        } else {
             outlet.named(cell);
-            peer.sequence += 1;
-            wait::wake(&peer.place, self.fences);
         }
+        peer.sequence += 1;
+        wait::wake(&peer.place, self.fences);
         self.counters.sent(message.len());
         self.counters.cells_sent += 1;
         Ok(Sent::Whole)
@@ -135,8 +160,8 @@ impl<M: Memory> Endpoint<M> {
         let body = &self.memory.cell(cell).body;
         let write = |past_caches| {
             let copy = if past_caches { copy_past_caches } else { copy };
-            // SAFETY: the cell is out of the pool and nobody knows of it yet, so that only this process touches it;
-            // `count` is no more than a cell's payload.
+            // SAFETY: the cell is out of the pool and nobody knows of it yet, or its owner has lent it and waits for what is
+            // in it, so that only this process touches it; `count` is no more than a cell's payload.
             body.with_mut(|body| unsafe {
                 copy(message.as_ptr(), (&raw mut (*body).payload).cast(), count);
             });

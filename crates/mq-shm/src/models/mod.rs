@@ -184,6 +184,42 @@ fn a_cell_that_a_slot_names_is_used_again() {
     });
 }
 
+/// SLOT, of a cell that is lent: it goes to and fro, and each writes what the other has read.
+#[test]
+fn an_answer_is_in_the_cell_of_the_message() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut alice = member(&segment, ALICE, Policy::AdaptiveShared);
+        let mut bob = member(&segment, BOB, Policy::AdaptiveShared);
+        // Boxes, and one message each way in a cell that nobody lends, or one of the two.
+        for words in [1, NAMED] {
+            send_words(&mut alice, BOB, 0, words);
+            assert_eq!(take(&mut bob), Some((ALICE, 0)));
+            send_words(&mut bob, ALICE, 0, words);
+            assert_eq!(take(&mut alice), Some((BOB, 0)));
+            alice.want(Some(BOB)).unwrap();
+            bob.want(Some(ALICE)).unwrap();
+        }
+        assert!(alice.has_borrowed(BOB) && !bob.has_borrowed(ALICE));
+        let other = thread::spawn(move || {
+            for number in 1..3 {
+                assert_eq!(await_message(&mut bob), (ALICE, number));
+                send_words(&mut bob, ALICE, number, NAMED);
+            }
+            assert_eq!(bob.cells_out().unwrap(), 0);
+            bob
+        });
+        for number in 1..3 {
+            assert!(alice.has_borrowed(BOB));
+            send_words(&mut alice, BOB, number, NAMED);
+            assert!(!alice.has_borrowed(BOB));
+            assert_eq!(await_message(&mut alice), (BOB, number));
+        }
+        assert_eq!(alice.cells_out().unwrap(), 0);
+        drop(other.join().unwrap());
+    });
+}
+
 /// SLEEP: either `sleeper` sees what `other` does before it sleeps, or `other` sees that it sleeps.
 fn nobody_sleeps_through(
     segment: &Arc<Heap>,
