@@ -1,0 +1,165 @@
+//! The sender's side of a fastbox.
+#![allow(unsafe_code, reason = "copies to and from shared memory")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one proof covers the accesses of a block"
+)]
+
+use std::collections::VecDeque;
+
+use super::{
+    FIRST_PAYLOAD, FURTHER_PAYLOAD, FastBox, HEADER, NAME, SLOTS, Slot, Stamp, after, copy_part,
+    slots_of,
+};
+use crate::copy::copy;
+use crate::index::{CellId, CellName};
+use crate::part::Found;
+use crate::sync::Ordering;
+
+/// The sender's side of a box, in its own memory.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    fastbox: Found<FastBox>,
+    sent: u64,
+    /// Slots that are known to be empty.
+    room: u32,
+    next: u32,
+    /// Cells that slots name which are not known to be taken, in the order of the slots.
+    named: VecDeque<Named>,
+}
+
+/// A cell that a slot names.
+#[derive(Debug)]
+struct Named {
+    cell: CellId,
+    /// Slots sent, with that one.
+    sent: u64,
+}
+
+impl Outlet {
+    /// The side of a box that nothing has been sent through.
+    pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
+        Self {
+            fastbox,
+            sent: 0,
+            room: SLOTS,
+            next: 0,
+            named: VecDeque::new(),
+        }
+    }
+
+    /// Whether there is room for a message of so many bytes, [`BOX_PAYLOAD`](super::BOX_PAYLOAD) at most.
+    ///
+    /// # Cost
+    /// Nothing shared, but when the ring has gone round: then one load of the receiver's count.
+    #[inline(always)]
+    pub(crate) fn has_room(&mut self, len: usize) -> bool {
+        slots_of(len) <= self.room || self.has_room_now(len)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_room_now(&mut self, len: usize) -> bool {
+        // CREDIT (acquire): the receiver is done with the slots that it counts.
+        let taken = self.fastbox.taken.0.load(Ordering::Acquire);
+        // A count that no receiver writes frees nothing.
+        let full = self.sent.wrapping_sub(taken).min(u64::from(SLOTS));
+        self.room = SLOTS - full as u32;
+        slots_of(len) <= self.room
+    }
+
+    /// Writes a message for which there is room, which nobody sees before it is [published](Self::publish).
+    #[inline(always)]
+    pub(crate) fn fill(&self, header: [u64; 2], message: &[u8]) {
+        debug_assert!(slots_of(message.len()) <= self.room);
+        let here = message.len().min(FIRST_PAYLOAD);
+        self.slot(self.next).body.with_mut(|body| {
+            let body = body.cast::<u8>();
+            // SAFETY: there is room, so that the slot is empty and only the sender touches its body until the
+            // message is published; header and `here` bytes are no more than a body, which begins at a word.
+            unsafe {
+                body.cast::<[u64; 2]>().write(header);
+                copy(message.as_ptr(), body.add(HEADER), here);
+            }
+        });
+        if message.len() > FIRST_PAYLOAD {
+            self.fill_further(message);
+        }
+    }
+
+    #[inline(never)]
+    fn fill_further(&self, message: &[u8]) {
+        let mut at = self.next;
+        for part in message[FIRST_PAYLOAD..].chunks(FURTHER_PAYLOAD) {
+            at = after(at, 1);
+            self.slot(at).body.with_mut(|body| {
+                // SAFETY: the slot is one of those that the message has room in, and the part no longer than a
+                // body.
+                unsafe { copy_part(part.as_ptr(), body.cast(), part.len()) }
+            });
+        }
+    }
+
+    /// As [`fill`](Self::fill), for a message that is in the cell of this name.
+    #[inline]
+    pub(crate) fn fill_with_name(&self, header: [u64; 2], name: CellName) {
+        debug_assert!(self.room > 0);
+        self.slot(self.next).body.with_mut(|body| {
+            let body = body.cast::<u64>();
+            // SAFETY: as in `fill`; header and name are three words.
+            unsafe {
+                body.cast::<[u64; 2]>().write(header);
+                body.add(NAME).write(name.0);
+            }
+        });
+    }
+
+    /// A message was published that is in this cell.
+    #[inline]
+    pub(crate) fn named(&mut self, cell: CellId) {
+        self.filled(0);
+        let sent = self.sent;
+        self.named.push_back(Named { cell, sent });
+    }
+
+    /// A cell that the receiver is done with, if there is one.
+    #[inline]
+    pub(crate) fn take_back(&mut self) -> Option<CellId> {
+        if !self.has_cell() {
+            return None;
+        }
+        self.named.pop_front().map(|named| named.cell)
+    }
+
+    /// Whether the receiver is done with a cell.
+    #[inline]
+    pub(crate) fn has_cell(&self) -> bool {
+        let Some(first) = self.named.front() else {
+            return false;
+        };
+        // CREDIT (acquire): the receiver is done with the cells that are named in the slots it counts.
+        let taken = self.fastbox.taken.0.load(Ordering::Acquire);
+        // A count that no receiver writes is either small enough or frees nothing.
+        self.sent.wrapping_sub(taken) <= self.sent - first.sent
+    }
+
+    /// Shows the receiver the message that was [written](Self::fill), of so many bytes.
+    #[inline(always)]
+    pub(crate) fn publish(&self, sequence: u64, len: usize) {
+        self.slot(self.next).publish(Stamp::new(sequence, len));
+    }
+
+    /// A message of so many bytes was published.
+    #[inline(always)]
+    pub(crate) fn filled(&mut self, len: usize) {
+        let slots = slots_of(len);
+        self.sent += u64::from(slots);
+        self.room -= slots;
+        self.next = after(self.next, slots);
+    }
+
+    #[inline(always)]
+    fn slot(&self, number: u32) -> &Slot {
+        self.fastbox.slot(number)
+    }
+}
