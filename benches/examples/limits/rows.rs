@@ -4,6 +4,7 @@ use mq_core::structures::Kind;
 
 use crate::stream::{
     By, Order, Queue, Stream, Wild, fill_and_drain, hotspot, keys, random, random_tag, steady,
+    windows,
 };
 use crate::timing::{measure, show};
 
@@ -53,6 +54,10 @@ fn streams() -> Vec<(String, Stream)> {
                 streams.push((format!("{depth} {queue_name} by {by_name}, {name}"), stream));
             }
         }
+    }
+    for (queue, name) in [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")] {
+        let name = format!("4096 {name}, 64 of one tag from each of 64 senders");
+        streams.push((name, windows(queue)));
     }
     let mut random = random(4);
     let distinct: Vec<_> = (0..65_536)

@@ -215,6 +215,20 @@ pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
     Stream::repeated(Vec::new(), &steps)
 }
 
+/// Windows: 64 entries for each of 64 senders, all of one tag, filled sender by sender and taken from each in turn.
+pub(crate) fn windows(queue: Queue) -> Stream {
+    const SENDERS: u32 = 64;
+    const EACH: u32 = 64;
+    let receives = |key: fn(u32) -> u32| (0..SENDERS * EACH).map(move |i| receive((key(i), 7)));
+    let messages = |key: fn(u32) -> u32| (0..SENDERS * EACH).map(move |i| message((key(i), 7)));
+    let (by_sender, in_turn) = (|i| i / EACH, |i| i % SENDERS);
+    let steps: Vec<_> = match queue {
+        Queue::Posted => receives(by_sender).chain(messages(in_turn)).collect(),
+        Queue::Unexpected => messages(by_sender).chain(receives(in_turn)).collect(),
+    };
+    Stream::repeated(Vec::new(), &steps)
+}
+
 /// A random number of 31 bits, as a tag.
 pub(crate) fn random_tag(random: &mut impl Rng) -> i32 {
     (random.next_u32() >> 1).cast_signed()
