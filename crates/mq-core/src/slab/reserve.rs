@@ -3,6 +3,17 @@
 use super::far::Far;
 use super::{Entry, NEAR, NIL, RUN, Slab, aside};
 
+impl<K, T> Entry<K, T> {
+    /// The newest of all, on no list.
+    #[inline(always)]
+    const fn begin(&mut self, sequence: u64, home: u32) {
+        self.sequence = sequence;
+        self.next = NIL;
+        self.prev = NIL;
+        self.home = home;
+    }
+}
+
 impl<K: Copy, T> Slab<K, T> {
     /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next [`reserve`](Self::reserve).
     #[inline]
@@ -51,10 +62,7 @@ impl<K: Copy, T> Slab<K, T> {
         let slot = self.free;
         let entry = self.near.get_mut(slot as usize)?;
         self.free = entry.next;
-        entry.sequence = self.next_sequence;
-        entry.next = NIL;
-        entry.prev = NIL;
-        entry.home = home;
+        entry.begin(self.next_sequence, home);
         self.next_sequence += 1;
         self.len += 1;
         Some(slot)
@@ -68,10 +76,7 @@ impl<K: Copy, T> Slab<K, T> {
             return None;
         }
         let (slot, entry) = far.take_free();
-        entry.sequence = self.next_sequence;
-        entry.next = NIL;
-        entry.prev = NIL;
-        entry.home = home;
+        entry.begin(self.next_sequence, home);
         self.next_sequence += 1;
         self.len += 1;
         Some(slot)
