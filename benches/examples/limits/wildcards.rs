@@ -10,43 +10,64 @@ const DEPTHS: [u32; 3] = [64, 4096, 65_536];
 
 /// Prints the rows whose name, as `posted, none`, contains `only`; false if there is none.
 pub(crate) fn print(repeat: u32, only: &str) -> bool {
-    let mut any = false;
+    let mut rows = rows();
+    rows.retain(|row| format!("{}, {}", row.queue_name, row.name).contains(only));
+    if rows.is_empty() {
+        return false;
+    }
     println!(
         "Nanoseconds a pair in `indexed`, queues of steady length, median of {repeat}; `chase` is a dependent \
          load at random in as many bytes as the structure holds.\n"
     );
     println!("| queue | wildcards | 64 | chase | 4096 | chase | 65536 | chase | 65536 / 64 |");
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for row in rows {
+        print!("| {} | {} |", row.queue_name, row.name);
+        print_figures(&row, repeat);
+    }
+    true
+}
+
+struct Row {
+    queue: Queue,
+    queue_name: &'static str,
+    wild: Wild,
+    percent: u32,
+    /// What is wild, and how much of it.
+    name: String,
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
     for (queue, queue_name) in [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")] {
-        for (wild, name) in [
+        for (wild, wild_name) in [
             (Wild::Source, "`ANY_SOURCE`"),
             (Wild::Tag, "`ANY_TAG`"),
             (Wild::Both, "any source, most of the tag ignored"),
         ] {
             for percent in [0, 1, 10, 50] {
-                if percent == 0 && wild != Wild::Source {
-                    continue;
-                }
                 let name = match percent {
-                    0 => "none".to_owned(),
-                    _ => format!("{percent} % {name}"),
+                    0 if wild == Wild::Source => "none".to_owned(),
+                    0 => continue,
+                    _ => format!("{percent} % {wild_name}"),
                 };
-                if format!("{queue_name}, {name}").contains(only) {
-                    any = true;
-                    print!("| {queue_name} | {name} |");
-                    row(queue, wild, percent, repeat);
-                }
+                rows.push(Row {
+                    queue,
+                    queue_name,
+                    wild,
+                    percent,
+                    name,
+                });
             }
         }
     }
-    any
+    rows
 }
 
-/// Prints the figures of a row.
-fn row(queue: Queue, wild: Wild, percent: u32, repeat: u32) {
+fn print_figures(row: &Row, repeat: u32) {
     let mut medians = Vec::new();
     for depth in DEPTHS {
-        let stream = steady(queue, depth, wild, percent);
+        let stream = steady(row.queue, depth, row.wild, row.percent);
         let median = measure(&stream, &[Kind::Indexed], repeat)[0].median;
         medians.push(median);
         let mut filled = subject(Kind::Indexed);

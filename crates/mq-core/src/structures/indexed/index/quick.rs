@@ -1,5 +1,6 @@
-//! Steps on the index as one: a search, and where it is in vain a place for the newcomer. In three widths, from what is
-//! nearly always so to everything.
+//! Steps on the index as one: a search, and where it is in vain a place for the newcomer. In several widths, from what is
+//! nearly always so (`_quick`), by several entries with the key (`_of_several`) and other keys in the bucket (`_beside`), to
+//! everything (`post_exact`, `arrive_plain`).
 
 use super::super::chains::{Probe, append};
 use super::super::hash::Key;

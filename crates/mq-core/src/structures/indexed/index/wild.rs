@@ -1,6 +1,6 @@
 //! The step of a message while receives with wildcards are posted, or have been looking for messages.
 
-use super::super::chains::{Nodes, Probe};
+use super::super::chains::Probe;
 use super::super::hash::Key;
 use super::super::nodes::{Slot, is_receive, slot_of, unexpected};
 use super::{Index, VIEWS, WILDCARDS};
@@ -104,7 +104,10 @@ impl<B: MatchBits> Index<B> {
                 }
                 Slot::Unexpected(slot) => {
                     let entry = slabs.unexpected.entry_anywhere(slot);
-                    if key.care == B::ALL && entry.key.bits() == key.bits {
+                    if key.care == B::ALL
+                        && entry.key.bits() == key.bits
+                        && entry.key.context() == key.context
+                    {
                         return None;
                     }
                     entry.home
@@ -134,10 +137,8 @@ impl<B: MatchBits> Index<B> {
             return self.unlink_first(slabs, probe);
         }
         let after = entry.home;
-        if probe.before == NIL {
-            self.chains.set_first(probe.bucket, after);
-        } else {
-            self.nodes(slabs).set_chain(probe.before, after);
-        }
+        let nodes = &mut self.nodes(slabs);
+        self.chains
+            .drop_alone(nodes, probe.bucket, probe.before, after);
     }
 }
