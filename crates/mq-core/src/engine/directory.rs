@@ -13,7 +13,8 @@ const NO_OBJECT: u32 = u32::MAX;
 /// One context of an engine, 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
-    /// Senders below this number exist: all but one if the size is unknown, none of no context.
+    /// Senders below this number exist, and nothing but the queues has to hear of their messages: all but one if the size is
+    /// unknown, none of no context, and none in an engine that counts its messages.
     quick_ranks: u32,
     /// Number of the object that holds its queues.
     object: u32,
@@ -25,20 +26,23 @@ pub(super) struct Context {
 }
 
 impl Context {
-    const ABSENT: Self = Self {
-        quick_ranks: 0,
-        ..Self::new(NO_OBJECT, Terms::NONE, false)
-    };
+    const ABSENT: Self = Self::new(NO_OBJECT, Terms::NONE, false);
 
     pub(super) const fn new(object: u32, terms: Terms, shares_object: bool) -> Self {
         let (last_rank, promises) = terms.parts();
         Self {
-            quick_ranks: terms.quick_ranks(),
+            quick_ranks: 0,
             object,
             last_rank,
             promises,
             shares_object,
         }
+    }
+
+    /// The same, to be found by [`Directory::quick`].
+    pub(super) const fn quick(mut self) -> Self {
+        self.quick_ranks = self.terms().quick_ranks();
+        self
     }
 
     /// Number of the object that holds its queues.
@@ -77,7 +81,7 @@ impl Directory {
     }
 
     /// The context of an operation with this sender, or with any if that is rank 0, if one comparison
-    /// says that it exists and admits it. Who gets `None` asks [`get`](Self::get).
+    /// says that it exists, admits it, and is in an engine without a ledger. Who gets `None` asks [`get`](Self::get).
     #[inline(always)]
     pub(super) fn quick(&self, id: ContextId, rank: Rank) -> Option<&Context> {
         let context = self.dense.get(id.0 as usize)?;

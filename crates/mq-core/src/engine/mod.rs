@@ -134,6 +134,10 @@ impl<Q: MatchQueues> Engine<Q> {
             self.add_object(&config)
         };
         let context = Context::new(object, terms, shares_object);
+        let context = match self.ledger {
+            None => context.quick(),
+            Some(_) => context,
+        };
         self.directory.insert(id, context);
         Ok(())
     }

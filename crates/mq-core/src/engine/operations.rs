@@ -96,20 +96,28 @@ impl<Q: MatchQueues> Engine<Q> {
         receive: Q::Receive,
         meter: &mut impl Meter,
     ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
-        let object = match self.for_pattern(&pattern) {
-            Ok(object) => object,
-            Err(error) => {
-                return Err(Refused {
-                    error,
-                    payload: receive,
-                });
+        let (id, source, any_tag) = (pattern.context(), pattern.source(), pattern.any_tag());
+        let object = match self.quick_for_receive(id, source, any_tag) {
+            Some(object) => object,
+            None => {
+                let object = match self.object_for_receive(id, source, any_tag) {
+                    Ok(object) => object,
+                    Err(error) => {
+                        return Err(Refused {
+                            error,
+                            payload: receive,
+                        });
+                    }
+                };
+                // With a ledger every context is found this way, so that those without do not ask for it.
+                if let Some(ledger) = &mut self.ledger {
+                    let queues = &mut self.objects[object];
+                    return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
+                }
+                object
             }
         };
-        let queues = &mut self.objects[object];
-        if let Some(ledger) = &mut self.ledger {
-            return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
-        }
-        Ok(queues.post_metered(pattern, receive, meter))
+        Ok(self.objects[object].post_metered(pattern, receive, meter))
     }
 
     #[cold]
@@ -156,33 +164,40 @@ impl<Q: MatchQueues> Engine<Q> {
         message: Q::Message,
         meter: &mut impl Meter,
     ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
-        let object = match self.for_envelope(&envelope) {
-            Ok(object) => object,
-            Err(error) => {
-                return Err(Refused {
-                    error,
-                    payload: message,
-                });
+        let (id, source) = (envelope.context(), envelope.source());
+        let object = match self.directory.quick(id, source) {
+            Some(context) => context.object(),
+            None => {
+                let object = match self.object_for_message(id, source) {
+                    Ok(object) => object,
+                    Err(error) => {
+                        return Err(Refused {
+                            error,
+                            payload: message,
+                        });
+                    }
+                };
+                if let Some(ledger) = &mut self.ledger {
+                    let queues = &mut self.objects[object];
+                    // Taken apart: handed on as it is, the answer would be in memory without a budget too.
+                    return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
+                        Ok(Arrive::Matched {
+                            pattern,
+                            receive,
+                            message,
+                        }) => Ok(Arrive::Matched {
+                            pattern,
+                            receive,
+                            message,
+                        }),
+                        Ok(Arrive::Unexpected) => Ok(Arrive::Unexpected),
+                        Err(Refused { error, payload }) => Err(Refused { error, payload }),
+                    };
+                }
+                object
             }
         };
-        let queues = &mut self.objects[object];
-        if let Some(ledger) = &mut self.ledger {
-            // Taken apart: handed on as it is, the answer would be in memory without a budget too.
-            return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
-                Ok(Arrive::Matched {
-                    pattern,
-                    receive,
-                    message,
-                }) => Ok(Arrive::Matched {
-                    pattern,
-                    receive,
-                    message,
-                }),
-                Ok(Arrive::Unexpected) => Ok(Arrive::Unexpected),
-                Err(Refused { error, payload }) => Err(Refused { error, payload }),
-            };
-        }
-        Ok(queues.arrive_metered(envelope, message, meter))
+        Ok(self.objects[object].arrive_metered(envelope, message, meter))
     }
 
     #[cold]

@@ -123,6 +123,12 @@ impl<K: Copy, T> Slab<K, T> {
         self.insert_elsewhere(entry)
     }
 
+    /// Whether the next entry goes into a near slot that was used before: then the slab is not longer than it ever was.
+    #[inline(always)]
+    pub(crate) fn has_free_near(&self) -> bool {
+        (self.free as usize) < self.near.len()
+    }
+
     /// No near slot is free.
     #[inline(never)]
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]

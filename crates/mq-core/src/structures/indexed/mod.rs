@@ -38,6 +38,7 @@ mod view;
 use self::hash::Key;
 use self::index::Index;
 use self::nodes::{Slot, key_of_receive, posted, slot_of_some, unexpected};
+use self::scans::Short;
 use self::steps::{deep, if_deep, is_slot};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
@@ -140,8 +141,25 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         leaving
     }
 
+    /// Queues a receive in the short form for which no slot is free: only then the queues can be longer than ever before.
+    #[cold]
+    #[inline(never)]
+    fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
+        let posted = &mut self.slabs.posted;
+        let slot = self.posted.insert_back(posted, pattern, receive);
+        self.after_queueing();
+        slot
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) {
+        let unexpected = &mut self.slabs.unexpected;
+        self.unexpected.insert_back(unexpected, envelope, message);
+        self.after_queueing();
+    }
+
     /// An entry was queued in the short form.
-    #[inline(always)]
     fn after_queueing(&mut self) {
         if self.len() > u32::from(self.short_limit) {
             self.deepen();
@@ -274,25 +292,25 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
     ) -> Post<P::Envelope, R, M> {
         let sequence = self.slabs.posted.next_sequence();
         let queued = 'queued: {
-            let found = 'found: {
-                let found = self.unlink_message_short(&pattern, meter);
-                if is_slot(found) {
-                    break 'found found;
+            let found = match self.unlink_message_short(&pattern, meter) {
+                Short::Found(slot) => slot,
+                Short::Nothing => {
+                    break 'queued match self.slabs.posted.has_free_near() {
+                        true => {
+                            let posted = &mut self.slabs.posted;
+                            self.posted.insert_back(posted, pattern, receive)
+                        }
+                        false => self.queue_one_more_receive(pattern, receive),
+                    };
                 }
-                if found != ELSEWHERE {
-                    let posted = &mut self.slabs.posted;
-                    let slot = self.posted.insert_back(posted, pattern, receive);
-                    self.after_queueing();
-                    break 'queued slot;
-                }
-                match slot_of_some(self.search_for_receive(&pattern, meter)) {
+                Short::Deep => match slot_of_some(self.search_for_receive(&pattern, meter)) {
                     Slot::Unexpected(slot) => slot,
                     Slot::Posted(slot) => {
                         self.slabs.posted.fill(slot, pattern, receive);
                         break 'queued slot;
                     }
                     Slot::None => unreachable!("a step ends at a node"),
-                }
+                },
             };
             let (envelope, message) = self.slabs.unexpected.remove(found);
             return Post::Matched {
@@ -311,25 +329,25 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
         message: M,
         meter: &mut impl Meter,
     ) -> Arrive<P, R, M> {
-        let found = 'found: {
-            let found = self.unlink_receive_short(&envelope, meter);
-            if is_slot(found) {
-                break 'found found;
-            }
-            if found != ELSEWHERE {
-                let unexpected = &mut self.slabs.unexpected;
-                self.unexpected.insert_back(unexpected, envelope, message);
-                self.after_queueing();
+        let found = match self.unlink_receive_short(&envelope, meter) {
+            Short::Found(slot) => slot,
+            Short::Nothing => {
+                if self.slabs.unexpected.has_free_near() {
+                    let unexpected = &mut self.slabs.unexpected;
+                    self.unexpected.insert_back(unexpected, envelope, message);
+                } else {
+                    self.queue_one_more_message(envelope, message);
+                }
                 return Arrive::Unexpected;
             }
-            match slot_of_some(self.search_for_message(&envelope, meter)) {
+            Short::Deep => match slot_of_some(self.search_for_message(&envelope, meter)) {
                 Slot::Posted(slot) => slot,
                 Slot::Unexpected(slot) => {
                     self.slabs.unexpected.fill(slot, envelope, message);
                     return Arrive::Unexpected;
                 }
                 Slot::None => unreachable!("a step ends at a node"),
-            }
+            },
         };
         let (pattern, receive) = self.slabs.posted.remove(found);
         Arrive::Matched {
@@ -341,24 +359,28 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
 
     #[inline(always)]
     fn extract_step(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
-        let mut slot = self.unlink_message_short(pattern, meter);
-        if slot == ELSEWHERE {
-            let Key {
-                context,
-                bits,
-                care,
-            } = key_of_receive(pattern);
-            slot = self.unlink_message_deep(context, bits, care, meter);
-        }
+        let slot = match self.unlink_message_short(pattern, meter) {
+            Short::Found(slot) => slot,
+            Short::Nothing => return None,
+            Short::Deep => {
+                let Key {
+                    context,
+                    bits,
+                    care,
+                } = key_of_receive(pattern);
+                self.unlink_message_deep(context, bits, care, meter)
+            }
+        };
         is_slot(slot).then(|| self.slabs.unexpected.remove(slot))
     }
 
     #[inline(always)]
     fn deliver_step(&mut self, envelope: &P::Envelope, meter: &mut impl Meter) -> Option<(P, R)> {
-        let mut slot = self.unlink_receive_short(envelope, meter);
-        if slot == ELSEWHERE {
-            slot = self.unlink_receive_deep(*envelope, meter);
-        }
+        let slot = match self.unlink_receive_short(envelope, meter) {
+            Short::Found(slot) => slot,
+            Short::Nothing => return None,
+            Short::Deep => self.unlink_receive_deep(*envelope, meter),
+        };
         is_slot(slot).then(|| self.slabs.posted.remove(slot))
     }
 
