@@ -48,7 +48,7 @@ impl<Q: MatchQueues> Engine<Q> {
         meter: &mut impl Meter,
     ) -> Result<Option<TakenOf<Q>>, Error> {
         let object = self.for_pattern(pattern)?;
-        let taken = self.objects[object].extract_metered(pattern, meter);
+        let taken = self.objects[object].queues.extract_metered(pattern, meter);
         if self.ledger.is_some() {
             self.note_taken(&taken);
         }
@@ -82,14 +82,14 @@ impl<Q: MatchQueues> Engine<Q> {
         meter: &mut impl Meter,
     ) -> Result<Option<FoundOf<'_, Q>>, Error> {
         let object = self.for_pattern(pattern)?;
-        Ok(self.objects[object].find_metered(pattern, meter))
+        Ok(self.objects[object].queues.find_metered(pattern, meter))
     }
 
     /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
     #[inline]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
         let context = self.directory.get(message.name().context())?;
-        let taken = self.objects[context.object()].take(message);
+        let taken = self.objects[context.object()].queues.take(message);
         if self.ledger.is_some() {
             self.note_taken(&taken);
         }
@@ -116,7 +116,7 @@ impl<Q: MatchQueues> Engine<Q> {
         meter: &mut impl Meter,
     ) -> Result<Option<DeliveredOf<Q>>, Error> {
         let object = self.for_envelope(envelope)?;
-        Ok(self.objects[object].deliver_metered(envelope, meter))
+        Ok(self.objects[object].queues.deliver_metered(envelope, meter))
     }
 
     /// Queues a receive without a search: see [`MatchQueues::queue_receive`].
@@ -130,7 +130,7 @@ impl<Q: MatchQueues> Engine<Q> {
         receive: Q::Receive,
     ) -> Result<Handle, Refused<Q::Receive>> {
         match self.for_pattern(&pattern) {
-            Ok(object) => Ok(self.objects[object].queue_receive(pattern, receive)),
+            Ok(object) => Ok(self.objects[object].queues.queue_receive(pattern, receive)),
             Err(error) => Err(Refused {
                 error,
                 payload: receive,
@@ -158,7 +158,7 @@ impl<Q: MatchQueues> Engine<Q> {
                 });
             }
         };
-        let queues = &mut self.objects[object];
+        let queues = &mut self.objects[object].queues;
         if let Some(ledger) = &mut self.ledger {
             return Self::queue_limited(queues, ledger, envelope, message);
         }

@@ -6,6 +6,7 @@ mod common_budget;
 mod directory;
 mod halves;
 mod ledger;
+mod object;
 mod operations;
 mod options;
 mod terms;
@@ -17,6 +18,7 @@ pub use self::budget::{Budget, HighWater, Used};
 pub(crate) use self::common_budget::CommonBudget;
 use self::directory::{Context, Directory};
 use self::ledger::Ledger;
+use self::object::Object;
 pub use self::options::{ContextOptions, EngineOptions};
 pub use self::terms::Limits;
 pub(crate) use self::terms::Terms;
@@ -59,7 +61,7 @@ use crate::structures::Kind;
 /// ```
 pub struct Engine<Q: MatchQueues> {
     directory: Directory,
-    objects: Vec<Q>,
+    objects: Vec<Object<Q>>,
     free_objects: Vec<u32>,
     /// The object of each structure of process scope in use.
     shared: Vec<(Kind, u32)>,
@@ -129,26 +131,28 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         let shares_object = Q::scope(&config) == Scope::Process;
         let object = if shares_object {
-            self.shared_object(&config)
+            self.shared_object(id, &config)
         } else {
-            self.add_object(&config)
+            self.add_object(id, &config)
         };
-        let context = Context::new(object, terms, shares_object);
-        let context = match self.ledger {
-            None => context.quick(),
-            Some(_) => context,
-        };
+        let mut context = Context::new(object, terms, shares_object);
+        if self.ledger.is_none() {
+            context = context.quick();
+            if object == id.0 {
+                self.objects[object as usize].serve_own(terms);
+            }
+        }
         self.directory.insert(id, context);
         Ok(())
     }
 
-    fn shared_object(&mut self, config: &Config) -> u32 {
+    fn shared_object(&mut self, id: ContextId, config: &Config) -> u32 {
         let of_kind = self.shared.iter().find(|(kind, _)| *kind == config.kind);
         if let Some(&(_, object)) = of_kind {
-            self.objects[object as usize].add_context(config);
+            self.objects[object as usize].queues.add_context(config);
             return object;
         }
-        let object = self.add_object(config);
+        let object = self.add_object(id, config);
         self.shared.push((config.kind, object));
         object
     }
@@ -157,18 +161,27 @@ impl<Q: MatchQueues> Engine<Q> {
         clippy::cast_possible_truncation,
         reason = "at most one object a context"
     )]
-    fn add_object(&mut self, config: &Config) -> u32 {
-        let queues = Q::with_config(config);
-        if let Some(object) = self.free_objects.pop() {
-            self.objects[object as usize] = queues;
-            return object;
+    fn add_object(&mut self, id: ContextId, config: &Config) -> u32 {
+        let object = Object::new(Q::with_config(config));
+        if let Some(number) = self.free_object(id) {
+            self.objects[number as usize] = object;
+            return number;
         }
         if self.objects.is_empty() {
             // Libraries make an engine a communicator: one context, and never a second.
             self.objects.reserve_exact(1);
         }
-        self.objects.push(queues);
+        self.objects.push(object);
         self.objects.len() as u32 - 1
+    }
+
+    /// An object that is free: of the context's own number, if that is among those that became free last.
+    fn free_object(&mut self, id: ContextId) -> Option<u32> {
+        const LOOKED_AT: usize = 64;
+        let recent = self.free_objects.iter().rev().take(LOOKED_AT);
+        let back = recent.clone().position(|&number| number == id.0);
+        let at = self.free_objects.len().checked_sub(back.unwrap_or(0) + 1)?;
+        Some(self.free_objects.swap_remove(at))
     }
 
     /// Removes a context and hands every entry left in it to `back`, receives first, each queue in
@@ -188,10 +201,13 @@ impl<Q: MatchQueues> Engine<Q> {
         let found = *self.context(id)?;
         self.purge_object(found.object(), &mut |entry| context_of(entry) == id, back);
         self.directory.remove(id);
-        let queues = &mut self.objects[found.object()];
-        self.retired = self.retired.max(queues.next_sequence());
+        let object = &mut self.objects[found.object()];
+        if found.object() == id.0 as usize {
+            object.serve_others();
+        }
+        self.retired = self.retired.max(object.queues.next_sequence());
         if !found.shares_object {
-            *queues = Q::with_config(&Config::default());
+            object.queues = Q::with_config(&Config::default());
             self.free_objects.push(found.object() as u32);
         }
         Ok(())
@@ -218,11 +234,8 @@ impl<Q: MatchQueues> Engine<Q> {
         any_tag: bool,
     ) -> Result<&mut Q, Error> {
         let id = ContextId(context);
-        let object = match self.quick_for_receive(id, source, any_tag) {
-            Some(object) => object,
-            None => self.object_for_receive(id, source, any_tag)?,
-        };
-        Ok(&mut self.objects[object])
+        let object = self.object_for_receive(id, source, any_tag)?;
+        Ok(&mut self.objects[object].queues)
     }
 
     /// The queues for a message, after the checks that [`arrive`](Self::arrive) makes of it.
@@ -234,11 +247,8 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn queues_for_message(&mut self, context: u32, source: u32) -> Result<&mut Q, Error> {
         let id = ContextId(context);
-        let object = match self.directory.quick(id, Rank(source)) {
-            Some(context) => context.object(),
-            None => self.object_for_message(id, Rank(source))?,
-        };
-        Ok(&mut self.objects[object])
+        let object = self.object_for_message(id, Rank(source))?;
+        Ok(&mut self.objects[object].queues)
     }
 
     #[inline(always)]
@@ -263,7 +273,8 @@ impl<Q: MatchQueues + Footprint> Footprint for Engine<Q> {
                 + vec_bytes(&self.objects)
                 + self.ledger.as_ref().map_or(0, |ledger| ledger.heap_bytes()),
         };
-        self.objects.iter().map(Q::memory).fold(own, |a, b| a + b)
+        let memories = self.objects.iter().map(|object| object.queues.memory());
+        memories.fold(own, |a, b| a + b)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The operations of an [`Engine`].
 
 use super::ledger::Ledger;
+use super::object::{own_for_message, own_for_receive};
 use super::{Engine, Used};
 use crate::collective::CollectiveCall;
 use crate::envelope::{ContextId, Envelope, Rank};
@@ -16,43 +17,47 @@ use crate::queues::{
 impl<Q: MatchQueues> Engine<Q> {
     #[inline(always)]
     pub(super) fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
-        let (id, source, any_tag) = (pattern.context(), pattern.source(), pattern.any_tag());
-        match self.quick_for_receive(id, source, any_tag) {
-            Some(object) => Ok(object),
-            // In words: a reference would have the whole pattern written to memory before.
-            None => self.object_for_receive(id, source, any_tag),
-        }
+        // In words: a reference would have the whole pattern written to memory before.
+        self.object_for_receive(pattern.context(), pattern.source(), pattern.any_tag())
     }
 
     #[inline(always)]
     pub(super) fn for_envelope(&self, envelope: &EnvelopeOf<Q>) -> Result<usize, Error> {
-        let (id, source) = (envelope.context(), envelope.source());
-        match self.directory.quick(id, source) {
-            Some(context) => Ok(context.object()),
-            None => self.object_for_message(id, source),
-        }
+        self.object_for_message(envelope.context(), envelope.source())
     }
 
-    /// The object for a receive, if one look at its context tells.
+    /// The object for a receive.
     #[inline(always)]
-    pub(super) fn quick_for_receive(
+    pub(super) fn object_for_receive(
         &self,
         id: ContextId,
         source: Source,
         any_tag: bool,
-    ) -> Option<usize> {
+    ) -> Result<usize, Error> {
         let rank = match source {
             Source::Any => Rank(0),
             Source::Rank(rank) => rank,
         };
-        let context = self.directory.quick(id, rank)?;
-        let kept = context.terms().keeps_promises(source, any_tag);
-        kept.then_some(context.object())
+        match self.directory.quick(id, rank) {
+            Some(context) if context.terms().keeps_promises(source, any_tag) => {
+                Ok(context.object())
+            }
+            _ => self.checked_for_receive(id, source, any_tag),
+        }
+    }
+
+    /// The object for a message.
+    #[inline(always)]
+    pub(super) fn object_for_message(&self, id: ContextId, source: Rank) -> Result<usize, Error> {
+        match self.directory.quick(id, source) {
+            Some(context) => Ok(context.object()),
+            None => self.checked_for_message(id, source),
+        }
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn object_for_receive(
+    fn checked_for_receive(
         &self,
         id: ContextId,
         source: Source,
@@ -65,7 +70,7 @@ impl<Q: MatchQueues> Engine<Q> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn object_for_message(&self, id: ContextId, source: Rank) -> Result<usize, Error> {
+    fn checked_for_message(&self, id: ContextId, source: Rank) -> Result<usize, Error> {
         let context = self.context(id)?;
         context.terms().check_rank(id, source)?;
         Ok(context.object())
@@ -97,27 +102,26 @@ impl<Q: MatchQueues> Engine<Q> {
         meter: &mut impl Meter,
     ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
         let (id, source, any_tag) = (pattern.context(), pattern.source(), pattern.any_tag());
-        let object = match self.quick_for_receive(id, source, any_tag) {
-            Some(object) => object,
-            None => {
-                let object = match self.object_for_receive(id, source, any_tag) {
-                    Ok(object) => object,
-                    Err(error) => {
-                        return Err(Refused {
-                            error,
-                            payload: receive,
-                        });
-                    }
-                };
-                // With a ledger every context is found this way, so that those without do not ask for it.
-                if let Some(ledger) = &mut self.ledger {
-                    let queues = &mut self.objects[object];
-                    return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
-                }
-                object
+        let queues = 'queues: {
+            if let Some(queues) = own_for_receive(&mut self.objects, id, source, any_tag) {
+                break 'queues queues;
             }
+            let queues = match self.object_for_receive(id, source, any_tag) {
+                Ok(object) => &mut self.objects[object].queues,
+                Err(error) => {
+                    return Err(Refused {
+                        error,
+                        payload: receive,
+                    });
+                }
+            };
+            // With a ledger all contexts are found this way, so that those without do not ask for it.
+            if let Some(ledger) = &mut self.ledger {
+                return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
+            }
+            queues
         };
-        Ok(self.objects[object].post_metered(pattern, receive, meter))
+        Ok(queues.post_metered(pattern, receive, meter))
     }
 
     #[cold]
@@ -165,39 +169,38 @@ impl<Q: MatchQueues> Engine<Q> {
         meter: &mut impl Meter,
     ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
         let (id, source) = (envelope.context(), envelope.source());
-        let object = match self.directory.quick(id, source) {
-            Some(context) => context.object(),
-            None => {
-                let object = match self.object_for_message(id, source) {
-                    Ok(object) => object,
-                    Err(error) => {
-                        return Err(Refused {
-                            error,
-                            payload: message,
-                        });
-                    }
-                };
-                if let Some(ledger) = &mut self.ledger {
-                    let queues = &mut self.objects[object];
-                    // Taken apart: handed on as it is, the answer would be in memory without a budget too.
-                    return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
-                        Ok(Arrive::Matched {
-                            pattern,
-                            receive,
-                            message,
-                        }) => Ok(Arrive::Matched {
-                            pattern,
-                            receive,
-                            message,
-                        }),
-                        Ok(Arrive::Unexpected) => Ok(Arrive::Unexpected),
-                        Err(Refused { error, payload }) => Err(Refused { error, payload }),
-                    };
-                }
-                object
+        let queues = 'queues: {
+            if let Some(queues) = own_for_message(&mut self.objects, id, source) {
+                break 'queues queues;
             }
+            let queues = match self.object_for_message(id, source) {
+                Ok(object) => &mut self.objects[object].queues,
+                Err(error) => {
+                    return Err(Refused {
+                        error,
+                        payload: message,
+                    });
+                }
+            };
+            if let Some(ledger) = &mut self.ledger {
+                // Taken apart: handed on as it is, the answer would be in memory without a budget too.
+                return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
+                    Ok(Arrive::Matched {
+                        pattern,
+                        receive,
+                        message,
+                    }) => Ok(Arrive::Matched {
+                        pattern,
+                        receive,
+                        message,
+                    }),
+                    Ok(Arrive::Unexpected) => Ok(Arrive::Unexpected),
+                    Err(Refused { error, payload }) => Err(Refused { error, payload }),
+                };
+            }
+            queues
         };
-        Ok(self.objects[object].arrive_metered(envelope, message, meter))
+        Ok(queues.arrive_metered(envelope, message, meter))
     }
 
     #[cold]
@@ -253,7 +256,7 @@ impl<Q: MatchQueues> Engine<Q> {
         meter: &mut impl Meter,
     ) -> Result<Option<SeenOf<'_, Q>>, Error> {
         let object = self.for_pattern(pattern)?;
-        Ok(self.objects[object].probe_metered(pattern, meter))
+        Ok(self.objects[object].queues.probe_metered(pattern, meter))
     }
 
     /// Takes a posted receive out by name; `None` if it has left already: see
@@ -261,7 +264,7 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn cancel(&mut self, handle: Handle) -> Option<Q::Receive> {
         let context = self.directory.get(handle.context())?;
-        self.objects[context.object()].cancel(handle)
+        self.objects[context.object()].queues.cancel(handle)
     }
 
     /// Removes what `select` chooses from all contexts: see [`MatchQueues::purge`].
@@ -282,20 +285,22 @@ impl<Q: MatchQueues> Engine<Q> {
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) {
         let ledger = &mut self.ledger;
-        self.objects[object].purge(&mut |entry| select(&entry), &mut |removed| {
-            if let Some(ledger) = ledger
-                && let crate::Removed::Unexpected(envelope, message) = &removed
-            {
-                ledger.release(envelope, message);
-            }
-            back(removed);
-        });
+        self.objects[object]
+            .queues
+            .purge(&mut |entry| select(&entry), &mut |removed| {
+                if let Some(ledger) = ledger
+                    && let crate::Removed::Unexpected(envelope, message) = &removed
+                {
+                    ledger.release(envelope, message);
+                }
+                back(removed);
+            });
     }
 
     /// Shows all entries, context by context: see [`MatchQueues::visit`].
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
-        for queues in &self.objects {
-            queues.visit(visitor);
+        for object in &self.objects {
+            object.queues.visit(visitor);
         }
     }
 
@@ -305,18 +310,24 @@ impl<Q: MatchQueues> Engine<Q> {
     /// [`Error::UnknownContext`].
     pub fn announce(&mut self, call: &CollectiveCall) -> Result<(), Error> {
         let object = self.context(call.context)?.object();
-        self.objects[object].announce(call);
+        self.objects[object].queues.announce(call);
         Ok(())
     }
 
     /// Posted receives in all contexts.
     pub fn posted_len(&self) -> usize {
-        self.objects.iter().map(Q::posted_len).sum()
+        self.objects
+            .iter()
+            .map(|object| object.queues.posted_len())
+            .sum()
     }
 
     /// Unexpected messages in all contexts.
     pub fn unexpected_len(&self) -> usize {
-        self.objects.iter().map(Q::unexpected_len).sum()
+        self.objects
+            .iter()
+            .map(|object| object.queues.unexpected_len())
+            .sum()
     }
 
     /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an engine
@@ -330,12 +341,14 @@ impl<Q: MatchQueues> Engine<Q> {
     /// The queues that serve a context, and a number that contexts share if they share queues.
     pub fn queues(&self, context: u32) -> Option<(usize, &Q)> {
         let object = self.directory.get(ContextId(context))?.object();
-        Some((object, &self.objects[object]))
+        Some((object, &self.objects[object].queues))
     }
 
     /// Drops all entries and forgets what was learned from traffic; contexts and memory stay.
     pub fn clear(&mut self) {
-        self.objects.iter_mut().for_each(Q::clear);
+        self.objects
+            .iter_mut()
+            .for_each(|object| object.queues.clear());
         if let Some(ledger) = &mut self.ledger {
             ledger.clear();
         }

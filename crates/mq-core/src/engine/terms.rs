@@ -18,7 +18,7 @@ pub(crate) struct Terms {
 pub(crate) struct Promises(u8);
 
 impl Promises {
-    const NONE: Self = Self(0);
+    pub(super) const NONE: Self = Self(0);
     const NO_ANY_SOURCE: u8 = 1;
     const NO_ANY_TAG: u8 = 2;
 
@@ -40,8 +40,11 @@ impl Promises {
         self.0 & Self::NO_ANY_TAG != 0
     }
 
-    fn allow(self, source: Source, any_tag: bool) -> bool {
-        !(self.no_any_source() && source == Source::Any || self.no_any_tag() && any_tag)
+    /// Whether a receive keeps them.
+    #[inline(always)]
+    pub(super) fn allow(self, source: Source, any_tag: bool) -> bool {
+        self == Self::NONE
+            || !(self.no_any_source() && source == Source::Any || self.no_any_tag() && any_tag)
     }
 }
 
@@ -89,7 +92,7 @@ impl Terms {
     /// [`check_source`](Self::check_source) of a source that is in range.
     #[inline(always)]
     pub(crate) fn keeps_promises(&self, source: Source, any_tag: bool) -> bool {
-        self.promises == Promises::NONE || self.promises.allow(source, any_tag)
+        self.promises.allow(source, any_tag)
     }
 
     #[inline(always)]

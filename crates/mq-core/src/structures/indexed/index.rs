@@ -100,10 +100,16 @@ impl<B: MatchBits> Index<B> {
         Both { slabs, seed }
     }
 
-    /// Whether steps have to look beyond the table: at other masks, or at views.
+    /// Whether messages have to look at nothing but the table: not at other masks, nor at views.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.special == 0
+    }
+
+    /// Whether fully specified receives have to look at nothing but the table: not at views, nor at what is not indexed yet.
+    #[inline(always)]
+    pub(super) const fn is_plain_for_receives(&self) -> bool {
+        self.special & (MOVING | VIEWS) == 0
     }
 
     /// With so many entries, the one included that is about to leave, the queues may become short, or the table smaller.

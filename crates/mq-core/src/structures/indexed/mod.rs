@@ -37,11 +37,12 @@ mod view;
 
 use self::hash::Key;
 use self::index::Index;
-use self::nodes::{Slot, key_of_receive, posted, slot_of_some, unexpected};
+use self::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
 use self::scans::Short;
 use self::steps::{deep, if_deep, is_slot};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
+use crate::envelope::Envelope;
 use crate::fifo::{ELSEWHERE, Fifo};
 use crate::handle::Handle;
 use crate::memory::{Footprint, Memory};
@@ -303,14 +304,19 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
                         false => self.queue_one_more_receive(pattern, receive),
                     };
                 }
-                Short::Deep => match slot_of_some(self.search_for_receive(&pattern, meter)) {
-                    Slot::Unexpected(slot) => slot,
-                    Slot::Posted(slot) => {
-                        self.slabs.posted.fill(slot, pattern, receive);
-                        break 'queued slot;
+                Short::Deep => {
+                    let mut node = self.search_for_receive(&pattern, meter);
+                    loop {
+                        match slot_of(node) {
+                            Slot::Unexpected(slot) => break slot,
+                            Slot::Posted(slot) => {
+                                self.slabs.posted.fill(slot, pattern, receive);
+                                break 'queued slot;
+                            }
+                            Slot::None => node = self.post_rarely(pattern, meter),
+                        }
                     }
-                    Slot::None => unreachable!("a step ends at a node"),
-                },
+                }
             };
             let (envelope, message) = self.slabs.unexpected.remove(found);
             return Post::Matched {
@@ -340,14 +346,20 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
                 }
                 return Arrive::Unexpected;
             }
-            Short::Deep => match slot_of_some(self.search_for_message(&envelope, meter)) {
-                Slot::Posted(slot) => slot,
-                Slot::Unexpected(slot) => {
-                    self.slabs.unexpected.fill(slot, envelope, message);
-                    return Arrive::Unexpected;
+            Short::Deep => {
+                let (context, bits) = (envelope.context(), envelope.bits());
+                let mut node = self.search_for_message(context, bits, meter);
+                loop {
+                    match slot_of(node) {
+                        Slot::Posted(slot) => break slot,
+                        Slot::Unexpected(slot) => {
+                            self.slabs.unexpected.fill(slot, envelope, message);
+                            return Arrive::Unexpected;
+                        }
+                        Slot::None => node = self.arrive_rarely(envelope, meter),
+                    }
                 }
-                Slot::None => unreachable!("a step ends at a node"),
-            },
+            }
         };
         let (pattern, receive) = self.slabs.posted.remove(found);
         Arrive::Matched {

@@ -41,16 +41,6 @@ pub(super) const fn slot_of(node: u32) -> Slot {
     }
 }
 
-/// [`slot_of`] a number that is a node: never [`Slot::None`].
-#[inline(always)]
-pub(super) const fn slot_of_some(node: u32) -> Slot {
-    if node & UNEXPECTED == 0 {
-        Slot::Posted(node)
-    } else {
-        Slot::Unexpected(node & !UNEXPECTED)
-    }
-}
-
 /// The key of a receive.
 #[inline(always)]
 pub(super) fn key_of_receive<P: Pattern>(pattern: &P) -> Key<BitsOf<P>> {

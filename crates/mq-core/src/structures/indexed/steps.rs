@@ -60,24 +60,20 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     // Where storage is asked for more slots, and nowhere else, the table is asked for more buckets: so steps count
     // nothing. A step that finds no slot free comes back, and is taken again.
 
-    /// The step of a receive.
+    /// The step of a receive; [`NIL`] if it is one for [`post_rarely`](Self::post_rarely).
     #[inline(always)]
     pub(super) fn search_for_receive(&mut self, pattern: &P, meter: &mut impl Meter) -> u32 {
         let (context, bits) = (pattern.context(), pattern.bits());
         if pattern.care() != BitsOf::<P>::ALL {
             return self.post_any_deep(*pattern, meter);
         }
-        let node = self.post_exact_deep(context, bits, meter);
-        if node != NIL {
-            return node;
-        }
-        self.post_rarely(*pattern, meter)
+        self.post_exact_deep(context, bits, meter)
     }
 
-    /// The step of a fully specified receive for which no slot is free, or while entries are being indexed.
+    /// The step of a fully specified receive for which no slot is free, or while entries are being indexed. It ends at a node.
     #[cold]
     #[inline(never)]
-    fn post_rarely(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+    pub(super) fn post_rarely(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
         if deep(&mut self.index).is_moving() {
             return self.post_any_deep(pattern, meter);
         }
@@ -85,29 +81,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.post_any_exact(pattern.context(), pattern.bits(), meter)
     }
 
-    /// The step of a message.
-    #[inline(always)]
-    pub(super) fn search_for_message(
-        &mut self,
-        envelope: &P::Envelope,
-        meter: &mut impl Meter,
-    ) -> u32 {
-        let (context, bits) = (envelope.context(), envelope.bits());
-        let node = if deep(&mut self.index).is_plain() {
-            self.arrive_plain_deep(context, bits, meter)
-        } else {
-            self.arrive_special(context, bits, meter)
-        };
-        if node != NIL {
-            return node;
-        }
-        self.arrive_rarely(*envelope, meter)
-    }
-
-    /// The step of a message for which no slot is free, or that takes more than the quick ways.
+    /// The step of a message for which no slot is free, or that takes more than the quick ways. It ends at a node.
     #[cold]
     #[inline(never)]
-    fn arrive_rarely(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+    pub(super) fn arrive_rarely(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
         if !deep(&mut self.index).is_plain() {
             return self.arrive_deep(envelope, meter);
         }
@@ -165,8 +142,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care: BitsOf::<P>::ALL,
         };
         let index = deep(&mut self.index);
-        if index.is_moving() {
-            return NIL;
+        if !index.is_plain_for_receives() {
+            return self.post_special(context, bits, meter);
         }
         let place = index.place(key);
         match index.post_quick(&mut self.slabs, key, place) {
@@ -184,6 +161,23 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             Quick::Several => self.post_several(context, bits, place, meter),
             Quick::Beside => self.post_beside(context, bits, place, meter),
         }
+    }
+
+    /// A step of a fully specified receive while there is more to look at than the table; [`NIL`], and nothing has changed, if
+    /// not all entries are indexed.
+    #[inline(never)]
+    fn post_special(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care: BitsOf::<P>::ALL,
+        };
+        let index = deep(&mut self.index);
+        if index.is_moving() {
+            return NIL;
+        }
+        let place = index.place(key);
+        self.post_beside(context, bits, place, meter)
     }
 
     #[inline(never)]
@@ -269,11 +263,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         posted(slot)
     }
 
-    /// A step of a message while no wildcards are in use.
+    /// The step of a message; [`NIL`] if it is one for [`arrive_rarely`](Self::arrive_rarely).
     ///
     /// As [`post_exact_deep`](Self::post_exact_deep) it saves hardly a register.
     #[inline(never)]
-    fn arrive_plain_deep(
+    pub(super) fn search_for_message(
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
@@ -285,6 +279,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care: BitsOf::<P>::ALL,
         };
         let index = deep(&mut self.index);
+        if !index.is_plain() {
+            return self.arrive_special(context, bits, meter);
+        }
         let place = index.place(key);
         match index.arrive_quick(&mut self.slabs, key, place) {
             Quick::Queued(node) => {

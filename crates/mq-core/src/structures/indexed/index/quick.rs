@@ -51,7 +51,7 @@ fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
 
 impl<B: MatchBits> Index<B> {
     /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slot are near, and the chain is
-    /// empty or begins with the only message of the key.
+    /// empty or begins with the only message of the key. For an index without views.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,
@@ -79,10 +79,7 @@ impl<B: MatchBits> Index<B> {
         let Some(entry) = slabs.unexpected.near_entry(slot) else {
             return Quick::Beside;
         };
-        if entry.key.bits() != key.bits
-            || entry.key.context() != key.context
-            || self.classes.views() > 0
-        {
+        if entry.key.bits() != key.bits || entry.key.context() != key.context {
             return Quick::Beside;
         }
         if entry.next != NIL {

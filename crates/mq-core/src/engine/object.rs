@@ -1,0 +1,74 @@
+//! Queues, and what most operations have to know of the context that they are for.
+
+use super::terms::{Promises, Terms};
+use crate::envelope::{ContextId, Rank};
+use crate::pattern::Source;
+
+/// The queues of one context, or of all that share them.
+///
+/// Contexts are numbered from 0 in most programs, and so are objects; then one look at the object of a context's own number
+/// says all there is to know. Others are found through the directory.
+#[derive(Debug)]
+pub(super) struct Object<Q> {
+    /// Senders below this number exist in the context that has this object's number, and nobody but the queues has to hear
+    /// of their messages; 0 if no such context is served by this object, or the engine counts its messages.
+    ranks: u32,
+    promises: Promises,
+    pub(super) queues: Q,
+}
+
+impl<Q> Object<Q> {
+    /// Queues that are found through the directory.
+    pub(super) const fn new(queues: Q) -> Self {
+        Self {
+            ranks: 0,
+            promises: Promises::NONE,
+            queues,
+        }
+    }
+
+    /// The queues are for the context that has this object's number.
+    pub(super) const fn serve_own(&mut self, terms: Terms) {
+        self.ranks = terms.quick_ranks();
+        self.promises = terms.parts().1;
+    }
+
+    /// There is no context of this object's number any more.
+    pub(super) const fn serve_others(&mut self) {
+        self.ranks = 0;
+    }
+
+    #[inline(always)]
+    fn admits_receive(&self, source: Source, any_tag: bool) -> bool {
+        let rank = match source {
+            Source::Any => Rank(0),
+            Source::Rank(rank) => rank,
+        };
+        rank.0 < self.ranks && self.promises.allow(source, any_tag)
+    }
+}
+
+/// The queues for a message, if the object of the context's number says that it is theirs. Who gets `None` asks the directory.
+#[inline(always)]
+pub(super) fn own_for_message<Q>(
+    objects: &mut [Object<Q>],
+    id: ContextId,
+    source: Rank,
+) -> Option<&mut Q> {
+    let object = objects.get_mut(id.0 as usize)?;
+    (source.0 < object.ranks).then_some(&mut object.queues)
+}
+
+/// The queues for a receive, likewise.
+#[inline(always)]
+pub(super) fn own_for_receive<Q>(
+    objects: &mut [Object<Q>],
+    id: ContextId,
+    source: Source,
+    any_tag: bool,
+) -> Option<&mut Q> {
+    let object = objects.get_mut(id.0 as usize)?;
+    object
+        .admits_receive(source, any_tag)
+        .then_some(&mut object.queues)
+}
