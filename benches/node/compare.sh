@@ -287,7 +287,7 @@ contest() {
         kind=bare
         case "$mode" in
         pingpong) run bare line "$work/line" --only line --cores "$cores" --samples "$bare_samples" --json ;;
-        bandwidth) run bare memcpy "$work/line" --only memcpy --cores "$cores" --samples "$bare_samples" --json ;;
+        bandwidth) run bare memcpy "$work/line" --only memcpy --window "$window" --cores "$cores" --samples "$bare_samples" --json ;;
         esac
         return
         ;;

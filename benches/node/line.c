@@ -22,6 +22,8 @@ typedef struct options {
     int cores[2];
     int samples;
     int rounds;
+    int window;
+    int in_flight;
     unsigned modes;
     int json;
 } options;
@@ -40,12 +42,15 @@ static void help(void) {
           "\n"
           "Times the ping-pong of one cache line between two processes on two cores (ns one way; `lines 1`: both\n"
           "write the same line; `lines 2`: one line for each direction), and memcpy from 16 KiB to 16 MiB (GB/s;\n"
-          "`own`: of a source that is in the caches of the copying core; `other`: that another core just wrote).\n"
+          "`own`: of a source that is in the caches of the copying core, to one place; `turns`: the same, to as many\n"
+          "places in turn as a window of messages is received into; `other`: that another core just wrote).\n"
           "\n"
           "  --only NAME,...  line, memcpy (both)\n"
           "  --cores A,B      (the first two that this process may use)\n"
           "  --samples N      samples of each row (51)\n"
           "  --rounds N       round trips of one sample, 100 or more (10000)\n"
+          "  --window N       places of `turns`, at most (64), and as many as fit into\n"
+          "  --in-flight BYTES  together, but two at least (4194304)\n"
           "  --json           one JSON object a line\n"
           "  --help           this text\n"
           "\n"
@@ -81,6 +86,10 @@ static void parse_value(options *into, const char *argument, const char *value) 
         bad = whole(value, end, 1, MAX_SAMPLES, &into->samples);
     else if (!strcmp(argument, "--rounds"))
         bad = whole(value, end, 100, 100000000, &into->rounds);
+    else if (!strcmp(argument, "--window"))
+        bad = whole(value, end, 1, 1 << 20, &into->window);
+    else if (!strcmp(argument, "--in-flight"))
+        bad = whole(value, end, 0, 1 << 30, &into->in_flight);
     else if (!strcmp(argument, "--cores"))
         bad = !comma || whole(value, comma, 0, CPU_SETSIZE - 1, &into->cores[0]) ||
               whole(comma + 1, end, 0, CPU_SETSIZE - 1, &into->cores[1]) || into->cores[0] == into->cores[1];
@@ -97,7 +106,8 @@ static void parse_value(options *into, const char *argument, const char *value) 
 }
 
 static void parse_options(options *into, int count, char **arguments) {
-    *into = (options){.cores = {-1, -1}, .samples = 51, .rounds = 10000, .modes = LINE_MODE | MEMCPY_MODE};
+    *into = (options){.cores = {-1, -1}, .samples = 51, .rounds = 10000, .window = 64, .in_flight = 4 << 20,
+                      .modes = LINE_MODE | MEMCPY_MODE};
     for (int i = 1; i < count; i++) {
         const char *argument = arguments[i];
         if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
@@ -106,7 +116,7 @@ static void parse_options(options *into, int count, char **arguments) {
         } else if (!strcmp(argument, "--json")) {
             into->json = 1;
         } else if (strcmp(argument, "--only") && strcmp(argument, "--cores") && strcmp(argument, "--samples") &&
-                   strcmp(argument, "--rounds")) {
+                   strcmp(argument, "--rounds") && strcmp(argument, "--window") && strcmp(argument, "--in-flight")) {
             fprintf(stderr, "line: `%s` is no argument of this program; --help lists them\n", argument);
             exit(2);
         } else if (i + 1 == count) {
@@ -281,16 +291,25 @@ static void report_copy(const options *options, const char *source, int size, do
         printf("memcpy  %-6s %8d %10.2f GB/s best %10.2f\n", source, size, size / middle, size / samples[0]);
 }
 
-static void copy_own(const options *options, shared *memory, char *to, double *samples) {
+/* As many as the receives that stand at once in `bandwidth`: see node.c and modes.c. */
+static int places_of(const options *options, int size) {
+    int places = options->in_flight / size < 2 ? 2 : options->in_flight / size;
+    return places < options->window ? places : options->window;
+}
+
+static void copy_own(const options *options, shared *memory, char *to, int in_turns, double *samples) {
     for (int size = LEAST_COPY; size <= MOST_COPY; size *= 2) {
         int rounds = size < MOST_COPY / 4 ? 2 * MOST_COPY / size : 8;
+        int places = in_turns ? places_of(options, size) : 1, turn = 0;
         for (int sample = -1; sample < options->samples; sample++) {
             double begin = now();
-            for (int i = 0; i < rounds; i++)
-                copy(to, memory->buffer, (size_t)size);
+            for (int i = 0; i < rounds; i++) {
+                copy(to + (size_t)turn * (size_t)size, memory->buffer, (size_t)size);
+                turn = turn + 1 < places ? turn + 1 : 0;
+            }
             samples[sample < 0 ? 0 : sample] = (now() - begin) / rounds;
         }
-        report_copy(options, "own", size, samples);
+        report_copy(options, in_turns ? "turns" : "own", size, samples);
     }
 }
 
@@ -323,11 +342,12 @@ int main(int count, char **arguments) {
     pin(options.cores[1]); /* whether it can be used; the child stays there */
     pin(options.cores[0]);
     shared *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    size_t room = (size_t)(options.in_flight > 2 * MOST_COPY ? options.in_flight : 2 * MOST_COPY);
     double *samples = calloc((size_t)options.samples, sizeof *samples);
-    if (memory == MAP_FAILED || !samples || posix_memalign((void **)&to, 4096, MOST_COPY))
+    if (memory == MAP_FAILED || !samples || posix_memalign((void **)&to, 4096, room))
         fail(3, "no memory", NULL);
     memset(memory->buffer, 1, sizeof memory->buffer);
-    memset(to, 2, MOST_COPY);
+    memset(to, 2, room);
     if (!options.json)
         printf("cores %d and %d\n", options.cores[0], options.cores[1]);
     fflush(stdout); /* or the children print it again */
@@ -336,7 +356,8 @@ int main(int count, char **arguments) {
         fflush(stdout);
     }
     if (options.modes & MEMCPY_MODE) {
-        copy_own(&options, memory, to, samples);
+        copy_own(&options, memory, to, 0, samples);
+        copy_own(&options, memory, to, 1, samples);
         fflush(stdout);
         copy_other(&options, memory, to, samples);
     }

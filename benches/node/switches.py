@@ -3,8 +3,8 @@
 
 Prints a table of the switches beside the figures of Buntinas, Mercier and Gropp (2006), one of eager messages
 against announced ones, whose crossover is where MQ_EAGER_LIMIT belongs, and one of the ways of large messages
-against memcpy (with a C compiler, for line.c). A figure is the median over the rounds, a ratio
-the median over the rounds of the ratio in each; another contestant begins in each round.
+against memcpy, to one place and to as many in turn as a window has (with a C compiler, for line.c). A figure is the
+median over the rounds, a ratio the median over the rounds of the ratio in each; another contestant begins in each round.
 """
 
 import argparse
@@ -17,6 +17,8 @@ import tempfile
 
 EAGER_SIZES = [1 << power for power in range(10, 19)]
 LARGE_SIZES = [1 << power for power in range(16, 25, 2)]
+# Messages of a window of them.
+LARGE_WINDOW = 16
 
 # Arguments of `mq` and the row's unit. Of one contestant all sizes are measured in one run.
 JOBS = {
@@ -155,11 +157,11 @@ def compiled(folder):
 
 
 def copies(options, program):
-    """GB/s of memcpy in the caches of one core, by size."""
-    command = [program, "--only", "memcpy", "--json", "--samples", str(options.samples)]
+    """GB/s of memcpy in the caches of one core, by row: to one place, and to as many in turn as a window has."""
+    command = [program, "--only", "memcpy", "--window", str(LARGE_WINDOW), "--json", "--samples", str(options.samples)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=True)
     rows = map(json.loads, done.stdout.splitlines())
-    return {row["size"]: row["gb_s"] for row in rows if row["source"] == "own"}
+    return {(row["source"], row["size"]): row["gb_s"] for row in rows}
 
 
 def large(options):
@@ -168,24 +170,28 @@ def large(options):
         program = compiled(folder)
         for turn in range(options.rounds):
             print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
-            for size, figure in copies(options, program).items():
-                bare.setdefault(size, []).append(figure)
+            for row, figure in copies(options, program).items():
+                bare.setdefault(row, []).append(figure)
             for size in LARGE_SIZES:
                 for step in range(len(LARGE_WAYS)):
                     way = (turn + step) % len(LARGE_WAYS)
                     flags, variables = LARGE_WAYS[way]
-                    JOBS["large messages"] = ["bandwidth", "--window", "16", "--sizes", str(size), *flags]
+                    JOBS["large messages"] = ["bandwidth", "--window", str(LARGE_WINDOW), "--sizes", str(size), *flags]
                     for row, figure in figures(options, "large messages", variables).items():
                         results.setdefault((way, row), []).append(figure)
-    print("| GB/s | by | memcpy | ring | process_vm_readv | shared buffer | shared buffer / process_vm_readv | shared buffer / memcpy |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| GB/s | by | memcpy | in turns | ring | process_vm_readv | shared buffer | shared buffer / process_vm_readv "
+          "| shared buffer / memcpy | shared buffer / in turns |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for by in ("window", "ping-pong"):
         for size in LARGE_SIZES:
             row = f"{size >> 10:,} KiB, {by}, GB/s"
             of = [results[way, row] for way in range(len(LARGE_WAYS))]
-            cells = [f"{size >> 10:,} KiB", "window of 16" if by == "window" else by]
-            cells += [shown(statistics.median(each)) for each in (bare[size], *of)]
-            cells += [f"{ratio(of[2], of[1]):.2f}", f"{ratio(of[2], bare[size]):.2f}"]
+            # A ping-pong has one place to receive into.
+            turns = bare["turns", size] if by == "window" else None
+            cells = [f"{size >> 10:,} KiB", f"window of {LARGE_WINDOW}" if by == "window" else by]
+            cells += [shown(statistics.median(each)) if each else "" for each in (bare["own", size], turns, *of)]
+            cells += [f"{ratio(of[2], of[1]):.2f}", f"{ratio(of[2], bare['own', size]):.2f}"]
+            cells += [f"{ratio(of[2], turns):.2f}" if turns else ""]
             print(f"| {' | '.join(cells)} |")
 
 

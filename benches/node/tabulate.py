@@ -97,7 +97,11 @@ def bare_columns(mode, key):
     if mode == "pingpong":
         return [("1 line", "line_1", ("line", 1)), ("2 lines", "line_2", ("line", 2))]
     if mode == "bandwidth":
-        return [("memcpy", "memcpy", ("memcpy", "own", key[-1])), ("from other", "memcpy_other", ("memcpy", "other", key[-1]))]
+        columns = [("memcpy", "memcpy", ("memcpy", "own", key[-1])),
+                   ("in turns", "memcpy_turns", ("memcpy", "turns", key[-1])),
+                   ("from other", "memcpy_other", ("memcpy", "other", key[-1]))]
+        # A ping-pong has one place to receive into.
+        return [column for column in columns if key[0] != "pingpong" or column[0] != "in turns"]
     return []
 
 
