@@ -22,7 +22,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: as above.
         1..=3 => unsafe { copy_ends::<u8>(from, to, len) },
         // SAFETY: the caller's.
-        LINE_BY_LINE.. => unsafe { copy_lines::<false>(from, to, len) },
+        LINE_BY_LINE.. => unsafe { copy_long(from, to, len) },
         // SAFETY: the caller's.
         _ => unsafe { ptr::copy_nonoverlapping(from, to, len) },
     }
@@ -67,6 +67,71 @@ pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) 
     // Such stores are not ordered by a release.
     // SAFETY: it is in every processor of this architecture.
     unsafe { core::arch::x86_64::_mm_sfence() };
+}
+
+/// Copies from [`LINE_BY_LINE`] bytes on, into the caches of the writer.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx") {
+        // SAFETY: the processor has the instructions, there is more than a line, and the rest is the caller's.
+        return unsafe { copy_half_lines(from, to, len) };
+    }
+    // SAFETY: the caller's.
+    unsafe { copy_lines::<false>(from, to, len) }
+}
+
+/// Copies line by line, each in two words of half a line, not four: a processor does one or two stores in a cycle, however long
+/// they are.
+///
+/// # Safety
+/// As for [`copy`]. The processor has AVX, and `len` is a line at least.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+#[inline(never)]
+unsafe fn copy_half_lines(from: *const u8, to: *mut u8, len: usize) {
+    use core::arch::x86_64::{
+        __m256i, _mm256_loadu_si256, _mm256_store_si256, _mm256_storeu_si256,
+    };
+
+    const LINE: usize = 64;
+    debug_assert!(len >= LINE);
+    // The first and the last line are copied wherever they begin; what lies between them in `to` in whole lines.
+    // SAFETY: both lie within `len` bytes, which the caller vouches for.
+    let ends = unsafe {
+        let first = from.cast::<__m256i>();
+        let last = from.add(len - LINE).cast::<__m256i>();
+        [
+            _mm256_loadu_si256(first),
+            _mm256_loadu_si256(first.add(1)),
+            _mm256_loadu_si256(last),
+            _mm256_loadu_si256(last.add(1)),
+        ]
+    };
+    let mut at = LINE - to.addr() % LINE;
+    while at + LINE <= len {
+        // SAFETY: the line lies within `len` bytes, and begins at a multiple of 64 in `to`.
+        unsafe {
+            let from = from.add(at).cast::<__m256i>();
+            let to = to.add(at).cast::<__m256i>();
+            let words = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
+            _mm256_store_si256(to, words.0);
+            _mm256_store_si256(to.add(1), words.1);
+        }
+        at += LINE;
+    }
+    // SAFETY: as for their loads.
+    unsafe {
+        let first = to.cast::<__m256i>();
+        let last = to.add(len - LINE).cast::<__m256i>();
+        _mm256_storeu_si256(first, ends[0]);
+        _mm256_storeu_si256(first.add(1), ends[1]);
+        _mm256_storeu_si256(last, ends[2]);
+        _mm256_storeu_si256(last.add(1), ends[3]);
+    }
 }
 
 /// Copies line by line: past the caches of the writer, or into them.
