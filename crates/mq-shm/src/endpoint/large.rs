@@ -6,7 +6,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Reading;
 use crate::error::ShmError;
 use crate::index::Process;
-use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Stretch};
+use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Share, Stretch};
 use crate::large::single_copy::{self, Copied, Remote};
 use crate::layout::RINGS;
 use crate::liveness::Gone;
@@ -236,24 +236,35 @@ impl<M: Memory> Endpoint<M> {
         let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
         let before = done;
         let pace = &mut self.peers[to.index()].pace;
+        let mut number = stretch.number(done);
+        let mut free = 0;
         while done < message.len() {
-            let number = stretch.number(done);
-            let Some(buffer) = shared.to_fill(number) else {
+            if free == 0 {
+                free = shared.free(number);
+            }
+            let left = message.len() - done;
+            let Some(share) =
+                Share::to_fill(number, free, done.saturating_sub(stretch.skipped), left)
+            else {
                 break;
             };
             let part = &message[done..];
-            let len = part.len().min(BUFFER_BYTES);
+            let len = left.min(share.bytes());
             let write = |past_caches| {
                 let copy = if past_caches { copy_past_caches } else { copy };
-                // SAFETY: the buffer is empty, so that only the sender touches it until it is counted; `len` is
-                // no more than either has.
-                buffer.with_mut(|buffer| unsafe { copy(part.as_ptr(), buffer.cast(), len) });
+                shared.with_mut(share, len, |to, at, len| {
+                    // SAFETY: the buffers are empty, so that only the sender touches them until they are counted; `len` is
+                    // no more than the part and they have behind `at`.
+                    unsafe { copy(part[at..].as_ptr(), to, len) };
+                });
             };
             match self.options.nontemporal_from {
                 Some(from) => write(message.len() >= from),
                 None => pace.write(len, write),
             }
             step(Step::BufferFilled);
+            free -= share.end().wrapping_sub(number);
+            number = share.end();
             shared.filled(number);
             step(Step::BufferShown);
             done += len;
@@ -335,16 +346,25 @@ impl<M: Memory> Endpoint<M> {
         }
         let shared: &Ring = self.memory.ring(owner, ring.0);
         let before = done;
+        let mut number = stretch.number(done);
+        let mut full = 0;
         while done < into.len() {
-            let number = stretch.number(done);
-            let Some(buffer) = shared.to_empty(number) else {
+            if full == 0 {
+                full = shared.full(number);
+            }
+            let Some(share) = Share::to_empty(number, full, into.len() - done) else {
                 break;
             };
             let part = &mut into[done..];
-            let len = part.len().min(BUFFER_BYTES);
-            // SAFETY: the buffer is full and not yet counted as emptied: the sender does not touch it.
-            buffer.with(|buffer| unsafe { copy(buffer.cast(), part.as_mut_ptr(), len) });
+            let len = part.len().min(share.bytes());
+            shared.with(share, len, |from, at, len| {
+                // SAFETY: the buffers are full and not yet counted as emptied: the sender does not touch them; `len` is no
+                // more than the part and they have behind `at`.
+                unsafe { copy(from, part[at..].as_mut_ptr(), len) };
+            });
             step(Step::BufferRead);
+            full -= share.end().wrapping_sub(number);
+            number = share.end();
             shared.emptied(number);
             done += len;
         }

@@ -6,15 +6,20 @@
 //!
 //! It is long, so that a buffer is written again only when the lines of its last use have left the caches of
 //! whoever read them: with 256 KiB in place of 1 MiB a transfer took up to three times as long between two cores of one cache.
+//!
+//! Buffers are short, and are shown and counted several at a time ([`Share`]): few where one side would wait for the other, at both
+//! ends of a message, and more in between, since each count is a line that goes from one core to the other.
 
 use crate::index::Process;
 use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 
 /// Buffers of a ring.
-pub(crate) const BUFFERS: u32 = if cfg!(loom) { 2 } else { 64 };
+pub(crate) const BUFFERS: u32 = if cfg!(loom) { 2 } else { 256 };
 /// Bytes of a buffer.
-pub(crate) const BUFFER_BYTES: usize = if cfg!(loom) { 8 } else { 16 * 1024 };
+pub(crate) const BUFFER_BYTES: usize = if cfg!(loom) { 8 } else { 4 * 1024 };
+/// Buffers that are shown or counted at a time, at most.
+const SHARE: u64 = if cfg!(loom) { 2 } else { 4 };
 
 /// One of a process's rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +64,53 @@ pub enum Pulled {
     Upto(usize),
 }
 
-type Buffer = Guarded<[u8; BUFFER_BYTES]>;
+/// All buffers. The model has one each, so as to tell who touches which.
+#[cfg(not(loom))]
+type Buffers = Guarded<[[u8; BUFFER_BYTES]; BUFFERS as usize]>;
+#[cfg(loom)]
+type Buffers = [Guarded<[u8; BUFFER_BYTES]>; BUFFERS as usize];
+
+/// Some buffers one behind the other, which are this process's until it counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// The number of the first.
+    pub(crate) first: u64,
+    /// How many: one at least, and as many as lie in a row.
+    buffers: u64,
+}
+
+impl Share {
+    /// Bytes of them.
+    pub(crate) fn bytes(self) -> usize {
+        self.buffers as usize * BUFFER_BYTES
+    }
+
+    /// The number of the buffer behind them.
+    pub(crate) fn end(self) -> u64 {
+        self.first.wrapping_add(self.buffers)
+    }
+
+    /// Of `free` buffers from `first` on the next to be filled, where `before` bytes of the message lie before them and
+    /// `left` behind.
+    pub(crate) fn to_fill(first: u64, free: u64, before: usize, left: usize) -> Option<Self> {
+        // The receiver begins with the first buffer while the second is filled, and has little left when the last is.
+        let wished = before.min(left / 2) / BUFFER_BYTES;
+        Self::new(first, free, (wished as u64).clamp(1, SHARE))
+    }
+
+    /// Of `full` buffers from `first` on the next to be emptied, if `left` bytes of the message are still to come. Those behind
+    /// are another message's.
+    pub(crate) fn to_empty(first: u64, full: u64, left: usize) -> Option<Self> {
+        let full = full.min(left.div_ceil(BUFFER_BYTES) as u64);
+        Self::new(first, full, SHARE)
+    }
+
+    fn new(first: u64, there: u64, wished: u64) -> Option<Self> {
+        let in_a_row = u64::from(BUFFERS) - first % u64::from(BUFFERS);
+        let buffers = wished.min(there).min(in_a_row);
+        (buffers > 0).then_some(Self { first, buffers })
+    }
+}
 
 /// Buffers and two counts, each written by one side at a time. The counts go on from one transfer to the next.
 #[repr(C, align(4096))]
@@ -68,7 +119,7 @@ pub(crate) struct Ring {
     filled: Line<AtomicU64>,
     /// Buffers that were emptied.
     emptied: Line<AtomicU64>,
-    buffers: [Buffer; BUFFERS as usize],
+    buffers: Buffers,
 }
 
 #[cfg(loom)]
@@ -83,49 +134,49 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// The buffer that comes after `count` others, if it is the next to be filled and is empty. Those of an earlier
+    /// How many empty buffers come after `count` others, if that is the next to be filled. Those of an earlier
     /// message come first.
     #[inline]
-    pub(crate) fn to_fill(&self, count: u64) -> Option<&Buffer> {
+    pub(crate) fn free(&self, count: u64) -> u64 {
         // RING-TURN (acquire): those before it may be the other's, and for this process to read.
         if self.filled.0.load(Ordering::Acquire) != count {
-            return None;
+            return 0;
         }
         // RING-EMPTY (acquire): whoever had the buffers that are counted is done with them.
         let emptied = self.emptied.0.load(Ordering::Acquire);
-        (count.wrapping_sub(emptied) < u64::from(BUFFERS)).then(|| self.buffer(count))
+        u64::from(BUFFERS).saturating_sub(count.wrapping_sub(emptied))
     }
 
-    /// Shows the receiver the buffer after `count` others.
+    /// Shows the receiver all buffers before the one after `count` others.
     #[inline]
     pub(crate) fn filled(&self, count: u64) {
-        // RING-FILL (release): the buffer's bytes, to the receiver that counts it.
-        self.filled
-            .0
-            .store(count.wrapping_add(1), Ordering::Release);
+        // RING-FILL (release): the buffers' bytes, to the receiver that counts them.
+        self.filled.0.store(count, Ordering::Release);
     }
 
-    /// The buffer that comes after `count` others, if it is the next for the receiver to empty. Those of an earlier
+    /// How many full buffers come after `count` others, if that is the next for the receiver to empty. Those of an earlier
     /// message come first.
     #[inline]
-    pub(crate) fn to_empty(&self, count: u64) -> Option<&Buffer> {
+    pub(crate) fn full(&self, count: u64) -> u64 {
         // Relaxed: those before it are this process's, or the other's, who learns by a message when it may fill them again.
         if self.emptied.0.load(Ordering::Relaxed) != count {
-            return None;
+            return 0;
         }
         // RING-FILL (acquire).
         let filled = self.filled.0.load(Ordering::Acquire);
         let ahead = filled.wrapping_sub(count);
-        (ahead > 0 && ahead <= u64::from(BUFFERS)).then(|| self.buffer(count))
+        if ahead <= u64::from(BUFFERS) {
+            ahead
+        } else {
+            0
+        }
     }
 
-    /// Gives the buffer after `count` others back to the sender.
+    /// Gives all buffers before the one after `count` others back to the sender.
     #[inline]
     pub(crate) fn emptied(&self, count: u64) {
-        // RING-EMPTY (release): the reads of the buffer come before the sender's next writes.
-        self.emptied
-            .0
-            .store(count.wrapping_add(1), Ordering::Release);
+        // RING-EMPTY (release): the reads of the buffers come before the sender's next writes.
+        self.emptied.0.store(count, Ordering::Release);
     }
 
     /// Whether all of `count` buffers have been emptied.
@@ -148,7 +199,109 @@ impl Ring {
         self.emptied.0.store(count, Ordering::Relaxed);
     }
 
-    fn buffer(&self, count: u64) -> &Buffer {
-        &self.buffers[(count % u64::from(BUFFERS)) as usize]
+    /// Where to read `bytes` of a share: calls with an address, how many bytes come before, and how many are there, until
+    /// all have been.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn with(
+        &self,
+        share: Share,
+        bytes: usize,
+        mut read: impl FnMut(*const u8, usize, usize),
+    ) {
+        self.buffers
+            .with(|all| read(all.cast::<u8>().wrapping_add(offset(share)), 0, bytes));
+    }
+
+    /// The same, to write.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn with_mut(
+        &self,
+        share: Share,
+        bytes: usize,
+        mut write: impl FnMut(*mut u8, usize, usize),
+    ) {
+        self.buffers
+            .with_mut(|all| write(all.cast::<u8>().wrapping_add(offset(share)), 0, bytes));
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn with(
+        &self,
+        share: Share,
+        bytes: usize,
+        mut read: impl FnMut(*const u8, usize, usize),
+    ) {
+        for (before, len) in pieces(bytes) {
+            let buffer = &self.buffers[(offset(share) + before) / BUFFER_BYTES];
+            buffer.with(|buffer| read(buffer.cast(), before, len));
+        }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn with_mut(
+        &self,
+        share: Share,
+        bytes: usize,
+        mut write: impl FnMut(*mut u8, usize, usize),
+    ) {
+        for (before, len) in pieces(bytes) {
+            let buffer = &self.buffers[(offset(share) + before) / BUFFER_BYTES];
+            buffer.with_mut(|buffer| write(buffer.cast(), before, len));
+        }
+    }
+}
+
+/// Where a share begins among the bytes of all buffers.
+fn offset(share: Share) -> usize {
+    (share.first % u64::from(BUFFERS)) as usize * BUFFER_BYTES
+}
+
+/// The bytes of each buffer of a share: how many come before, and how many there are.
+#[cfg(loom)]
+fn pieces(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let begins = (0..bytes).step_by(BUFFER_BYTES);
+    begins.map(move |before| (before, (bytes - before).min(BUFFER_BYTES)))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The shares in which a message of so many bytes is shown, from buffer `first` on.
+    fn shown(first: u64, bytes: usize) -> Vec<u64> {
+        let (mut number, mut done, mut shares) = (first, 0, Vec::new());
+        while done < bytes {
+            let share = Share::to_fill(number, 256, done, bytes - done).unwrap();
+            assert_eq!(share.first, number);
+            shares.push(share.buffers);
+            number = share.end();
+            done += share.bytes().min(bytes - done);
+        }
+        assert_eq!(number - first, bytes.div_ceil(BUFFER_BYTES) as u64);
+        shares
+    }
+
+    #[test]
+    fn both_ends_of_a_message_are_shown_in_few_buffers() {
+        assert_eq!(shown(0, 1), [1]);
+        assert_eq!(shown(0, 16 << 10), [1, 1, 1, 1]);
+        assert_eq!(shown(0, 64 << 10), [1, 1, 2, 4, 4, 2, 1, 1]);
+        assert_eq!(shown(0, (64 << 10) + 1), [1, 1, 2, 4, 4, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_share_lies_in_a_row() {
+        assert_eq!(shown(251, 64 << 10), [1, 1, 2, 1, 4, 3, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_share_is_of_one_message() {
+        let two = BUFFER_BYTES + 1;
+        let share = Share::to_empty(7, 256, two).unwrap();
+        assert_eq!((share.first, share.end()), (7, 9));
+        assert_eq!(Share::to_empty(7, 1, two).unwrap().end(), 8);
+        assert_eq!(Share::to_empty(7, 0, two), None);
     }
 }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "touches a ring's buffers")]
 
 use super::*;
+use crate::large::ring::Share;
 
 /// One buffer more than half of what goes through the ring, so that the second message's is one that was used.
 const FIRST: usize = BUFFER_BYTES + 1;
@@ -249,19 +250,23 @@ fn a_buffer_before_the_own_is_read_after_it_was_filled() {
         let shared = Arc::clone(&segment);
         let other = thread::spawn(move || {
             let ring = shared.ring(ALICE, 0);
-            let buffer = ring.to_fill(0).unwrap();
+            let share = Share::to_fill(0, ring.free(0), 0, BUFFER_BYTES).unwrap();
             // SAFETY: any bytes are its content; that nobody else touches it is what the model shows.
-            buffer.with_mut(|buffer| unsafe { buffer.write_bytes(1, 1) });
-            ring.filled(0);
+            ring.with_mut(share, BUFFER_BYTES, |to, _, len| unsafe {
+                to.write_bytes(1, len);
+            });
+            ring.filled(share.end());
         });
         let ring = segment.ring(ALICE, 0);
-        while ring.to_fill(1).is_none() {
+        while ring.free(1) == 0 {
             thread::yield_now();
         }
-        ring.filled(1);
-        let buffer = ring.to_empty(0).unwrap();
+        ring.filled(2);
+        let share = Share::to_empty(0, ring.full(0), BUFFER_BYTES).unwrap();
         // SAFETY: as above.
-        assert_eq!(buffer.with(|buffer| unsafe { buffer.read() })[0], 1);
+        ring.with(share, BUFFER_BYTES, |from, _, _| unsafe {
+            assert_eq!(from.read(), 1);
+        });
         other.join().unwrap();
     });
 }
