@@ -50,7 +50,7 @@ fn a_segment_of_another_version_or_length_is_refused() {
     short.write_all(&head).unwrap();
     let error = opened(&short).unwrap_err().to_string();
     assert!(
-        error.starts_with("the file has layout version 6, this program has 5"),
+        error.starts_with("the file has layout version 7, this program has 6"),
         "{error}"
     );
 }
