@@ -46,6 +46,8 @@ enum Format {
     Text,
     /// One JSON array of objects.
     Json,
+    /// A Markdown table, a column for each number of threads.
+    Markdown,
 }
 
 /// What the threads do.
@@ -286,23 +288,48 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
 fn main() {
     let arguments = Arguments::parse();
     let rows = rows(&arguments);
-    if let Format::Json = arguments.format {
-        let objects: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "work": row.work.to_string(),
-                    "engine": row.subject.to_string(),
-                    "threads": row.threads,
-                    "million_pairs_per_second": row.rate,
-                    "against_first": row.scaling,
-                    "against_locked": row.gain,
-                })
-            })
-            .collect();
-        println!("{}", json!(objects));
-        return;
+    match arguments.format {
+        Format::Text => print_text(&rows),
+        Format::Json => print_json(&rows),
+        Format::Markdown => print_markdown(&rows, &arguments),
     }
+}
+
+fn print_markdown(rows: &[Row], arguments: &Arguments) {
+    println!(
+        "Million pairs a second, medians of {} interleaved rounds; in brackets against one engine behind a lock, at as \
+         many threads.\n",
+        arguments.rounds
+    );
+    let numbers: Vec<String> = arguments.threads.iter().map(u32::to_string).collect();
+    println!("| work | engine | {} |", numbers.join(" | "));
+    println!("| --- | --- |{}", " ---: |".repeat(numbers.len()));
+    for line in rows.chunks(numbers.len()) {
+        print!("| {} | {} |", line[0].work, line[0].subject);
+        line.iter()
+            .for_each(|row| print!(" {:.2} ({:.2}) |", row.rate, row.gain));
+        println!();
+    }
+}
+
+fn print_json(rows: &[Row]) {
+    let objects: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "work": row.work.to_string(),
+                "engine": row.subject.to_string(),
+                "threads": row.threads,
+                "million_pairs_per_second": row.rate,
+                "against_first": row.scaling,
+                "against_locked": row.gain,
+            })
+        })
+        .collect();
+    println!("{}", json!(objects));
+}
+
+fn print_text(rows: &[Row]) {
     println!(
         "{:<36}{:<20}{:>8}{:>10}{:>9}{:>10}",
         "work", "engine", "threads", "Mpairs/s", "scaling", "x locked"

@@ -2,8 +2,9 @@
 
 use mq_core::structures::Kind;
 
-use crate::stream::{Key, Order, Queue, fill_and_drain, random, random_tag};
-use crate::timing::{digits, measure};
+use crate::stream::{Key, Order, Queue, Stream, fill_and_drain, random, random_tag};
+use crate::table::{Table, columns};
+use crate::timing::{Cost, MARK, Plan, measure, show_median};
 
 const DEPTHS: [u32; 2] = [4096, 65_536];
 
@@ -29,57 +30,73 @@ const FAMILIES: [Family; 9] = [
     ("one key", |_| (1, 1)),
 ];
 
-pub(crate) fn print(repeat: u32) {
+pub(crate) fn print(kinds: &[Kind], plan: Plan) {
     println!(
-        "Nanoseconds a pair in `indexed`, posted receives taken at random, median of {repeat}; in brackets \
-         against random keys.\n"
+        "Nanoseconds a pair, posted receives taken at random, median of at most {}; in brackets against random \
+         keys. {MARK}.\n",
+        plan.repeat
     );
-    println!("| keys | 4096 | 65536 |\n| --- | ---: | ---: |");
-    let mut generator = random(6);
-    let drawn: Vec<Key> = (0..65_536)
-        .map(|i| (i % 4096, random_tag(&mut generator)))
-        .collect();
-    let random_row = row("random", |i| drawn[i as usize], repeat, None);
-    for (name, key) in FAMILIES {
-        row(name, key, repeat, Some(&random_row));
-    }
-    new_tags(repeat);
-}
-
-fn row(name: &str, key: impl Fn(u32) -> Key, repeat: u32, random: Option<&[f64]>) -> Vec<f64> {
-    print!("| {name} |");
-    let mut medians = Vec::new();
-    for (i, depth) in DEPTHS.into_iter().enumerate() {
-        let keys: Vec<Key> = (0..depth).map(&key).collect();
-        let stream = fill_and_drain(Queue::Posted, &keys, Order::Random);
-        let median = measure(&stream, &[Kind::Indexed], repeat)[0].median;
-        medians.push(median);
-        match random {
-            None => print!(" {} |", digits(median)),
-            Some(random) => print!(" {} ({:.2}) |", digits(median), median / random[i]),
+    let rows = DEPTHS.len() * (FAMILIES.len() + 1) + 1;
+    let table = Table::new(&columns(&["keys", "entries"], kinds, &[]), 1, rows);
+    for depth in DEPTHS.into_iter().filter(|&depth| depth <= plan.deepest()) {
+        let mut generator = random(6);
+        let drawn = (0..depth).map(|i| (i % 4096, random_tag(&mut generator)));
+        let drawn = drained(&drawn.collect::<Vec<_>>());
+        let random = row(&table, "random", depth, &drawn, kinds, plan, None);
+        for (name, key) in FAMILIES {
+            let stream = drained(&(0..depth).map(key).collect::<Vec<_>>());
+            row(&table, name, depth, &stream, kinds, plan, Some(&random));
         }
     }
-    println!();
-    medians
+    let name = "2^20 tags, each once, 4096 at a time";
+    row(&table, name, 4096, &new_tags(plan), kinds, plan, None);
+}
+
+fn drained(keys: &[Key]) -> Stream {
+    fill_and_drain(Queue::Posted, keys, Order::Random)
+}
+
+fn row(
+    table: &Table,
+    name: &str,
+    entries: u32,
+    stream: &Stream,
+    kinds: &[Kind],
+    plan: Plan,
+    random: Option<&[Cost]>,
+) -> Vec<Cost> {
+    table.begin(&format!("{name}, {entries}"));
+    let costs = measure(stream, kinds, plan);
+    let figure = |(i, &cost): (usize, &Cost)| match random {
+        None => show_median(cost),
+        Some(random) => {
+            let ratio = cost.median / random[i].median;
+            format!("{} ({ratio:.2})", show_median(cost))
+        }
+    };
+    let mut cells = vec![name.to_owned(), entries.to_string()];
+    cells.extend(costs.iter().enumerate().map(figure));
+    table.row(&cells);
+    costs
 }
 
 /// 2^20 tags, each used once, 4096 at a time: what was learned of a tag must not stay.
-fn new_tags(repeat: u32) {
+fn new_tags(plan: Plan) -> Stream {
+    let bursts: u32 = if plan.quick { 4 } else { 256 };
     let mut steps = Vec::new();
-    for burst in 0..256_u32 {
+    let mut unit = 0;
+    for burst in 0..bursts {
         let keys: Vec<Key> = (0..4096)
             .map(|i| (0, (burst * 4096 + i).cast_signed()))
             .collect();
-        steps.extend(fill_and_drain(Queue::Posted, &keys, Order::Random).steps);
+        let stream = drained(&keys);
+        unit = stream.unit;
+        steps.extend(&stream.steps[..unit]);
     }
-    let stream = crate::stream::Stream {
+    Stream {
         fill: Vec::new(),
         steps,
+        unit,
         rounds: 1,
-    };
-    let median = measure(&stream, &[Kind::Indexed], repeat.min(5))[0].median;
-    println!(
-        "| 2^20 tags, each once, 4096 at a time | {} | |",
-        digits(median)
-    );
+    }
 }

@@ -1,48 +1,75 @@
-//! How far the default structure goes: the tables of `docs/results.md`, "The limits of `indexed`".
+//! What the matching structures cost: tables of `docs/results-engine.md`.
 //!
 //! `cargo run --release -p mq-benches --example limits` prints all of them; names of tables choose.
+//! `benches/report.sh` prints them with the others.
 
+mod goals;
 mod keys;
 mod memory;
+mod parts;
 mod rows;
 mod stream;
+mod subject;
+mod table;
 mod tail;
 mod timing;
+mod traces;
 mod wildcards;
 
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use mq_core::structures::Kind;
 
-/// Prints what the matching structures cost at their limits, as Markdown.
+use crate::timing::Plan;
+
+/// Prints what the matching structures cost, as Markdown.
 ///
 /// Times are medians and best repetitions in one run, structures taking turns, in nanoseconds for a
-/// pair of a receive and its message.
+/// pair of a receive and its message, or for an operation of a trace. A structure that is too slow for
+/// its time in a row is measured over a part of it, and its figure marked.
 #[derive(Parser)]
 #[command(after_help = "Examples:
-  limits                                  all tables, some minutes
+  limits                                  all tables of all structures, some ten minutes
   limits rows --structures list,indexed   one table, two structures
   limits rows --only 65536                some rows of it
   limits wildcards --only 'posted, 10 %'  likewise
-  limits tail --repeat 21                 what single operations cost")]
+  limits tail --repeat 21                 what single operations cost
+  limits traces --traces ~/recorded       other traces
+  limits --quick                          whether everything runs
+
+Exit codes: 0 printed, 1 a trace can not be read or a structure answers otherwise than recorded,
+2 bad usage.")]
 struct Arguments {
     /// The tables to print.
     #[arg(value_enum, default_values_t = Table::value_variants().to_vec())]
     tables: Vec<Table>,
-    /// The structures to compare where a table compares any.
-    #[arg(long, value_delimiter = ',', default_value = "list,array,bins,indexed")]
+    /// The structures to compare; all if none is named.
+    #[arg(long, value_delimiter = ',')]
     structures: Vec<Kind>,
-    /// Repetitions of each measurement.
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Repetitions of each measurement, if they fit into the time that each has.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// Milliseconds for each structure in each row.
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
+    allowance: u64,
     /// Only the rows of `rows` and of `wildcards` whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
+    /// Traces, or directories of them.
+    #[arg(long, value_delimiter = ',', default_value = "traces")]
+    traces: Vec<PathBuf>,
+    /// Only to see that everything runs: once, for 5 milliseconds, with fewer entries.
+    #[arg(long, conflicts_with_all = ["repeat", "allowance"])]
+    quick: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Table {
+    /// Recorded traces.
+    Traces,
     /// Time by depth, order and key.
     Rows,
     /// Time by class and share of wildcards, at three depths.
@@ -55,60 +82,62 @@ enum Table {
     Tail,
 }
 
+impl Arguments {
+    fn plan(&self) -> Plan {
+        let (repeat, allowance) = match self.quick {
+            true => (1, 5),
+            false => (self.repeat, self.allowance),
+        };
+        Plan {
+            repeat,
+            allowance: Duration::from_millis(allowance),
+            quick: self.quick,
+        }
+    }
+
+    fn structures(&self) -> Vec<Kind> {
+        match self.structures.as_slice() {
+            [] => Kind::ALL.to_vec(),
+            named => named.to_vec(),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    println!("{}\n", heading());
-    let Arguments {
-        structures,
-        repeat,
-        only,
-        ..
-    } = &arguments;
-    for table in &arguments.tables {
+    let (plan, structures) = (arguments.plan(), arguments.structures());
+    for (i, table) in arguments.tables.iter().enumerate() {
+        if i > 0 {
+            println!();
+        }
         let any = match table {
-            Table::Rows => rows::print(structures, *repeat, only),
-            Table::Wildcards => wildcards::print(*repeat, only),
+            Table::Traces => {
+                if let Err(error) = traces::print(&arguments.traces, &structures, plan) {
+                    eprintln!("limits: {error}");
+                    return ExitCode::FAILURE;
+                }
+                true
+            }
+            Table::Rows => rows::print(&structures, plan, &arguments.only),
+            Table::Wildcards => wildcards::print(&structures, plan, &arguments.only),
             Table::Keys => {
-                keys::print(*repeat);
+                keys::print(&structures, plan);
                 true
             }
             Table::Memory => {
-                memory::print();
+                memory::print(&structures, plan);
                 true
             }
             Table::Tail => {
-                tail::print(*repeat);
+                tail::print(&structures, plan);
                 true
             }
         };
         if !any {
+            let only = &arguments.only;
             eprintln!("limits: no row's name contains `{only}`; without --only all are printed");
             return ExitCode::from(2);
         }
-        println!();
     }
     ExitCode::SUCCESS
-}
-
-/// Where and when, as far as this system tells: processor, commit, compiler, day.
-fn heading() -> String {
-    let told = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().ok()?;
-        let line = String::from_utf8(output.stdout).ok()?;
-        output.status.success().then(|| line.trim().to_owned())
-    };
-    let processor = std::fs::read_to_string("/proc/cpuinfo").ok();
-    let processor = processor.and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("model name"))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    });
-    let commit = told("git", &["rev-parse", "--short", "HEAD"]);
-    [
-        processor,
-        commit.map(|commit| format!("commit {commit}")),
-        told("rustc", &["--version"]),
-        told("date", &["+%Y-%m-%d"]),
-    ]
-    .map(|known| known.unwrap_or_else(|| "unknown".to_owned()))
-    .join(", ")
 }

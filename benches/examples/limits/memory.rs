@@ -1,42 +1,60 @@
 //! Bytes an entry and a context, before and after a burst.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::structures::{AnyQueues, Indexed, Kind, List};
-use mq_core::{ContextOptions, Engine, EngineOptions, Footprint, MatchQueues};
+use mq_core::structures::{AnyQueues, Kind, KindVisitor};
+use mq_core::{Config, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues};
+
+use crate::table::Table;
+use crate::timing::Plan;
 
 type Queues = AnyQueues<MpiPattern, u64, u64>;
 
-const ENTRIES: [u32; 3] = [1, 1000, 1_000_000];
+/// Ranks of the communicators of idle contexts.
+const RANKS: u32 = 1 << 20;
 
-pub(crate) fn print() {
-    entries();
+/// Contexts that together would hold more than this are not all made.
+const MOST_BYTES: usize = 256 << 20;
+
+pub(crate) fn print(kinds: &[Kind], plan: Plan) {
+    entries(kinds, plan);
     println!();
-    contexts();
+    contexts(kinds);
 }
 
-fn entries() {
-    println!("Heap bytes an entry, every entry with a key of its own, 64-bit payloads.\n");
-    println!("| structure | queue | 1 | 10^3 | 10^6 | idle after 10^6 |");
-    println!("| --- | --- | ---: | ---: | ---: | ---: |");
-    for kind in [Kind::List, Kind::Indexed] {
+fn entries(kinds: &[Kind], plan: Plan) {
+    println!(
+        "Heap bytes an entry, every entry with a sender of its own in a communicator of as many ranks, 64-bit payloads; \
+         the last column is what is held when the most have been taken.\n"
+    );
+    let numbers: [(&str, u32); 3] = match plan.quick {
+        true => [("1", 1), ("10", 10), ("10^3", 1000)],
+        false => [("1", 1), ("10^3", 1000), ("10^6", 1_000_000)],
+    };
+    let columns = ["structure", "queue"].map(str::to_owned).into_iter();
+    let columns = columns.chain(numbers.map(|(name, _)| name.to_owned()));
+    let (most_name, most) = numbers[2];
+    let columns: Vec<_> = columns.chain([format!("idle after {most_name}")]).collect();
+    let table = Table::new(&columns, 2, kinds.len() * 2);
+    for &kind in kinds {
         for (queue, posted) in [("posted", true), ("unexpected", false)] {
-            print!("| {kind} | {queue} |");
-            for entries in ENTRIES {
-                let queues = filled(kind, posted, entries);
-                print!(
-                    " {:.1} |",
-                    queues.memory().total() as f64 / f64::from(entries)
-                );
+            table.begin(&format!("{kind}, {queue}"));
+            let mut cells = vec![kind.to_string(), queue.to_owned()];
+            let mut last = None;
+            for (_, number) in numbers {
+                let queues = filled(kind, posted, number);
+                let bytes = queues.memory().total() as f64 / f64::from(number);
+                cells.push(format!("{bytes:.1}"));
+                last = Some(queues);
             }
-            let mut queues = filled(kind, posted, ENTRIES[2]);
-            drain(&mut queues, posted, ENTRIES[2]);
-            println!(" {} |", queues.memory().total());
+            let idle = last.map_or(0, |queues| drained(queues, posted, most));
+            cells.push(idle.to_string());
+            table.row(&cells);
         }
     }
 }
 
 fn filled(kind: Kind, posted: bool, entries: u32) -> Queues {
-    let mut queues = Queues::with_config(&mq_core::Config::of_kind(kind));
+    let mut queues = Queues::with_config(&Config::of_kind(kind).with_size(entries));
     for i in 0..entries {
         if posted {
             let _ = queues.post(MpiPattern::new(0, i, 7), 0);
@@ -47,7 +65,8 @@ fn filled(kind: Kind, posted: bool, entries: u32) -> Queues {
     queues
 }
 
-fn drain(queues: &mut Queues, posted: bool, entries: u32) {
+/// Bytes that stay when all entries have been taken, in their order.
+fn drained(mut queues: Queues, posted: bool, entries: u32) -> usize {
     for i in 0..entries {
         if posted {
             let _ = queues.arrive(MpiEnvelope::new(0, i, 7), 0);
@@ -56,38 +75,63 @@ fn drain(queues: &mut Queues, posted: bool, entries: u32) {
         }
     }
     assert_eq!(queues.posted_len() + queues.unexpected_len(), 0);
+    queues.memory().total()
 }
 
-fn contexts() {
+fn contexts(kinds: &[Kind]) {
     println!(
-        "Bytes of an idle context, whatever the size of its communicator: never used, and after a pair.\n"
+        "Bytes of an idle context of a communicator of 2^20 ranks: never used, and after a pair. Of contexts that together \
+         would hold more than {} MiB fewer were made.\n",
+        MOST_BYTES >> 20
     );
-    println!("| structure | object | 1 context | 10^3 contexts | 10^3, used |");
-    println!("| --- | ---: | ---: | ---: | ---: |");
-    let objects = [
-        (Kind::List, size_of::<List<MpiPattern, u64, u64>>()),
-        (Kind::Indexed, size_of::<Indexed<MpiPattern, u64, u64>>()),
+    let columns = [
+        "structure",
+        "object",
+        "1 context",
+        "10^3 contexts",
+        "1, used",
+        "10^3, used",
     ];
-    for (kind, object) in objects {
-        print!("| {kind} | {object} |");
-        for (contexts, used) in [(1, false), (1000, false), (1000, true)] {
-            let bytes = match kind {
-                Kind::List => idle::<List<MpiPattern, u64, u64>>(contexts, used),
-                _ => idle::<Indexed<MpiPattern, u64, u64>>(contexts, used),
-            };
-            print!(" {:.0} |", bytes as f64 / f64::from(contexts));
-        }
-        println!();
+    let table = Table::new(&columns.map(str::to_owned), 1, kinds.len());
+    for &kind in kinds {
+        table.begin(kind.name());
+        let figures = kind.accept(Contexts);
+        let mut cells = vec![kind.to_string()];
+        cells.extend(figures.iter().map(ToString::to_string));
+        table.row(&cells);
     }
 }
 
-fn idle<Q>(contexts: u32, used: bool) -> usize
+/// Bytes of the object itself, and of contexts without it.
+struct Contexts;
+
+impl KindVisitor<MpiPattern, u64, u64> for Contexts {
+    type Output = [usize; 5];
+
+    fn visit<Q>(self) -> Self::Output
+    where
+        Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint + 'static,
+    {
+        let many = |one: usize| (MOST_BYTES / one.max(1)).clamp(1, 1000);
+        let (unused, used) = (idle::<Q>(1, false), idle::<Q>(1, true));
+        let each = |number, used| idle::<Q>(number, used).div_ceil(number);
+        [
+            size_of::<Q>(),
+            unused,
+            each(many(unused), false),
+            used,
+            each(many(used), true),
+        ]
+    }
+}
+
+fn idle<Q>(contexts: usize, used: bool) -> usize
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint,
 {
     let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new());
-    for context in 0..contexts {
-        let created = engine.create_context(context, ContextOptions::new().size(1 << 20));
+    for context in (0..).take(contexts) {
+        let created = engine.create_context(context, ContextOptions::new().size(RANKS));
         assert!(created.is_ok(), "a new context");
         if used {
             let _ = engine.post(MpiPattern::new(context, 1, 7), 0);

@@ -2,83 +2,161 @@
 
 use mq_core::structures::Kind;
 
+use crate::goals::{Goal, Target};
 use crate::stream::{
     By, Order, Queue, Stream, Wild, fill_and_drain, hotspot, keys, random, random_tag, steady,
     windows,
 };
-use crate::timing::{measure, show};
+use crate::table::{Table, columns};
+use crate::timing::{MARK, Plan, measure, show};
 
 /// Prints the rows whose name contains `only`; false if there is none.
-pub(crate) fn print(kinds: &[Kind], repeat: u32, only: &str) -> bool {
-    let streams: Vec<_> = (streams().into_iter())
-        .filter(|(name, _)| name.contains(only))
-        .collect();
-    if streams.is_empty() {
+pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
+    let mut rows = rows();
+    rows.retain(|row| row.depth <= plan.deepest());
+    rows.retain(|row| row.name.contains(only));
+    if rows.is_empty() {
         return false;
     }
-    println!("Nanoseconds a pair, median (best) of {repeat} repetitions.\n");
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-    println!("| stream | {} |", names.join(" | "));
-    println!("| --- |{}", " ---: |".repeat(names.len()));
-    for (name, stream) in streams {
-        let costs = measure(&stream, kinds, repeat);
-        let costs: Vec<String> = costs.into_iter().map(show).collect();
-        println!("| {name} | {} |", costs.join(" | "));
+    println!(
+        "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns. {MARK}.\n",
+        plan.repeat
+    );
+    let table = Table::new(
+        &columns(&["stream"], kinds, &Target::HEADINGS),
+        1,
+        rows.len(),
+    );
+    for row in rows {
+        table.begin(&row.name);
+        let costs = measure(&(row.stream)(), kinds, plan);
+        let medians: Vec<f64> = costs.iter().map(|cost| cost.median).collect();
+        let mut cells = vec![row.name];
+        cells.extend(costs.into_iter().map(show));
+        cells.extend(row.target.cells(kinds, &medians));
+        table.row(&cells);
     }
     true
 }
 
-fn streams() -> Vec<(String, Stream)> {
-    let mut streams = vec![
-        ("hot spot, preposted".to_owned(), hotspot(false)),
-        ("hot spot, a quarter `ANY_SOURCE`".to_owned(), hotspot(true)),
+struct Row {
+    name: String,
+    /// Entries of the queue.
+    depth: u32,
+    /// Made when its turn has come.
+    stream: Box<dyn Fn() -> Stream>,
+    target: Target,
+}
+
+fn row(name: String, depth: u32, target: Target, stream: impl Fn() -> Stream + 'static) -> Row {
+    Row {
+        name,
+        depth,
+        stream: Box::new(stream),
+        target,
+    }
+}
+
+const QUEUES: [(Queue, &str); 2] = [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")];
+
+fn rows() -> Vec<Row> {
+    // Existing engines were measured by the operation there: two of them make a pair.
+    let hot_spot = Target::new("4.2 an operation", Goal::AtMost(10.0));
+    let quarter = Target::new("10.1", Goal::AtMost(8.0));
+    let mut rows = vec![
+        row("hot spot, preposted".to_owned(), 2032, hot_spot, || {
+            hotspot(false)
+        }),
+        row(
+            "hot spot, a quarter `ANY_SOURCE`".to_owned(),
+            2032,
+            quarter,
+            || hotspot(true),
+        ),
     ];
-    for (depth, order, name) in [
-        (1, Order::Forward, "forward"),
-        (4, Order::Forward, "forward"),
-        (4, Order::Reverse, "reverse"),
-        (4, Order::Random, "random"),
-        (64, Order::Reverse, "reverse"),
-        (64, Order::Random, "random"),
-        (4096, Order::Forward, "forward"),
-        (4096, Order::Reverse, "reverse"),
-        (4096, Order::Random, "random"),
-        (65_536, Order::Reverse, "reverse"),
-        (65_536, Order::Random, "random"),
-    ] {
-        for (by, by_name) in [(By::Source, "source"), (By::Tag, "tag")] {
-            for (queue, queue_name) in
-                [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")]
-            {
-                let stream = fill_and_drain(queue, &keys(by, depth), order);
-                streams.push((format!("{depth} {queue_name} by {by_name}, {name}"), stream));
+    rows.extend(drained());
+    for (queue, name) in QUEUES {
+        let name = format!("4096 {name}, 64 of one tag from each of 64 senders");
+        rows.push(row(name, 4096, Target::NONE, move || windows(queue)));
+    }
+    let target = Target::new("", Goal::AtMost(35.0));
+    rows.push(row(
+        "65536 posted by both, random".to_owned(),
+        65_536,
+        target,
+        || {
+            let mut random = random(4);
+            let distinct: Vec<_> = (0..65_536)
+                .map(|i| (i % 1024, random_tag(&mut random)))
+                .collect();
+            fill_and_drain(Queue::Posted, &distinct, Order::Random)
+        },
+    ));
+    rows.extend(standing());
+    rows
+}
+
+/// Queues that are filled and drained.
+fn drained() -> Vec<Row> {
+    const ORDERS: [(Order, &str); 3] = [
+        (Order::Forward, "forward"),
+        (Order::Reverse, "reverse"),
+        (Order::Random, "random"),
+    ];
+    let mut rows = Vec::new();
+    for depth in [1, 4, 64, 4096, 65_536] {
+        for (order, order_name) in ORDERS {
+            if depth == 1 && order != Order::Forward {
+                continue;
+            }
+            for (by, by_name) in [(By::Source, "source"), (By::Tag, "tag")] {
+                for (queue, queue_name) in QUEUES {
+                    let name = format!("{depth} {queue_name} by {by_name}, {order_name}");
+                    rows.push(row(name, depth, target(depth, by, order), move || {
+                        fill_and_drain(queue, &keys(by, depth), order)
+                    }));
+                }
             }
         }
     }
-    for (queue, name) in [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")] {
-        let name = format!("4096 {name}, 64 of one tag from each of 64 senders");
-        streams.push((name, windows(queue)));
-    }
-    let mut random = random(4);
-    let distinct: Vec<_> = (0..65_536)
-        .map(|i| (i % 1024, random_tag(&mut random)))
-        .collect();
-    let stream = fill_and_drain(Queue::Posted, &distinct, Order::Random);
-    streams.push(("65536 posted by both, random".to_owned(), stream));
-    for (depth, percent, wild, name) in [
-        (4, 10, Wild::Source, "`ANY_SOURCE`"),
-        (4, 10, Wild::Tag, "`ANY_TAG`"),
-        (4096, 10, Wild::Source, "`ANY_SOURCE`"),
-        (4096, 10, Wild::Tag, "`ANY_TAG`"),
-        (65_536, 1, Wild::Source, "`ANY_SOURCE`"),
-        (65_536, 10, Wild::Source, "`ANY_SOURCE`"),
-        (65_536, 10, Wild::Tag, "`ANY_TAG`"),
-    ] {
-        let stream = steady(Queue::Posted, depth, wild, percent);
-        streams.push((
-            format!("{depth} posted, steady, {percent} % {name}"),
-            stream,
-        ));
-    }
-    streams
+    rows
+}
+
+fn target(depth: u32, by: By, order: Order) -> Target {
+    let (best_c, goal) = match (depth, order, by) {
+        (1, ..) => ("4.0-5.7", Goal::List),
+        (4, ..) => ("3.8-5.9", Goal::List),
+        (64, Order::Forward, _) | (65_536, Order::Forward, _) => ("", Goal::None),
+        (64, ..) => ("6.5-6.7", Goal::AtMost(6.5)),
+        (4096, Order::Forward, _) => ("3.9-6.3", Goal::AtMost(6.0)),
+        (4096, Order::Reverse, _) => ("7.9-10.2", Goal::AtMost(9.0)),
+        (4096, Order::Random, _) => ("7.8-9.3", Goal::AtMost(9.0)),
+        (_, Order::Reverse, By::Source) => ("9-11.5", Goal::AtMost(12.0)),
+        (_, Order::Reverse, By::Tag) => ("40-55", Goal::AtMost(12.0)),
+        (_, _, By::Source) => ("", Goal::AtMost(35.0)),
+        (_, _, By::Tag) => ("47-104", Goal::AtMost(35.0)),
+    };
+    Target::new(best_c, goal)
+}
+
+/// Queues that stay as long as they are.
+fn standing() -> Vec<Row> {
+    const ANY_SOURCE: (Wild, &str) = (Wild::Source, "`ANY_SOURCE`");
+    const ANY_TAG: (Wild, &str) = (Wild::Tag, "`ANY_TAG`");
+    let rows = [
+        (4, 10, ANY_SOURCE, "3.8-5.9", Goal::List),
+        (4, 10, ANY_TAG, "3.8-5.9", Goal::List),
+        (4096, 10, ANY_SOURCE, "17-31", Goal::AtMost(15.0)),
+        (4096, 10, ANY_TAG, "11.6-14.6", Goal::AtMost(12.0)),
+        (65_536, 1, ANY_SOURCE, "403", Goal::AtMost(40.0)),
+        (65_536, 10, ANY_SOURCE, "328", Goal::AtMost(40.0)),
+        (65_536, 10, ANY_TAG, "34", Goal::AtMost(40.0)),
+    ];
+    let rows = rows.map(|(depth, percent, (wild, wild_name), best_c, goal)| {
+        let name = format!("{depth} posted, steady, {percent} % {wild_name}");
+        row(name, depth, Target::new(best_c, goal), move || {
+            steady(Queue::Posted, depth, wild, percent)
+        })
+    });
+    rows.into()
 }

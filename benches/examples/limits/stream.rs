@@ -1,7 +1,7 @@
 //! Streams of operations: what is queued first, and what is timed.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{Source, Tag};
+use mq_core::{Envelope, Pattern, Source, Tag};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
@@ -17,6 +17,8 @@ pub(crate) enum Step {
 pub(crate) struct Stream {
     pub(crate) fill: Vec<Step>,
     pub(crate) steps: Vec<Step>,
+    /// After so many steps the queues are as long as before: a pair of a steady queue, a queue filled and drained.
+    pub(crate) unit: usize,
     /// How often the steps are repeated in one measurement.
     pub(crate) rounds: u32,
 }
@@ -24,24 +26,39 @@ pub(crate) struct Stream {
 /// Pairs that one measurement has at least.
 const PAIRS: u32 = 16_384;
 
+/// The smallest communicator.
+const FEWEST_RANKS: u32 = 64;
+
 /// Pairs that are told in one go at least, so that the way to them is lost among them.
 const AT_ONCE: usize = 2048;
 
 impl Stream {
     fn repeated(fill: Vec<Step>, steps: &[Step]) -> Self {
-        let copies = AT_ONCE.div_ceil(steps.len() / 2);
+        let unit = steps.len();
+        let copies = AT_ONCE.div_ceil(unit / 2);
         let steps = steps.repeat(copies);
         let pairs = u32::try_from(steps.len() / 2).unwrap_or(u32::MAX);
         Self {
             fill,
             steps,
+            unit,
             rounds: (PAIRS / pairs).max(1),
         }
     }
 
-    /// Receives and their messages in one measurement.
-    pub(crate) fn pairs(&self) -> f64 {
-        f64::from(self.rounds) * self.steps.len() as f64 / 2.0
+    /// Ranks of a communicator in which all senders are, a power of two.
+    pub(crate) fn ranks(&self) -> u32 {
+        let steps = self.fill.iter().chain(&self.steps);
+        let sources = steps.map(|step| match step {
+            Step::Post(pattern) => match pattern.source() {
+                Source::Any => 0,
+                Source::Rank(rank) => rank.0,
+            },
+            Step::Arrive(envelope) => envelope.source().0,
+        });
+        (sources.max().unwrap_or(0) + 1)
+            .next_power_of_two()
+            .max(FEWEST_RANKS)
     }
 }
 
@@ -170,6 +187,7 @@ pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stre
                 .into_iter()
                 .flat_map(|i| [message(keys[i]), post(i)])
                 .collect(),
+            unit: 2,
             rounds: 1,
         },
         Queue::Unexpected => Stream {
@@ -178,6 +196,7 @@ pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stre
                 .into_iter()
                 .flat_map(|i| [post(i), message(keys[i])])
                 .collect(),
+            unit: 2,
             rounds: 1,
         },
     }

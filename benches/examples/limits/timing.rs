@@ -1,87 +1,35 @@
-//! Running streams against the clock.
+//! Running streams against the clock, each structure within an allowance.
+//!
+//! A structure runs the steps once to warm up. What is left of its allowance says how often it is repeated, by turns
+//! with the others. A structure that can not end the steps within the allowance is measured over a part of them: the
+//! first whole units, or, where a queue is too deep to be drained once, parts of the drain (see [`parts`]).
 
+use std::cell::OnceCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use mq_core::mpi::MpiPattern;
-use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post};
+use mq_core::structures::Kind;
 
-use crate::stream::{Step, Stream};
+use crate::parts::{Drain, cost_of_parts};
+use crate::stream::Stream;
+use crate::subject::{Subject, subject};
 
-/// Ranks of the communicator.
-pub(crate) const RANKS: u32 = 1 << 20;
-
-/// A structure is not measured again if one measurement took this long: what it had done by then is its
-/// only sample.
-const TOO_LONG: Duration = Duration::from_millis(1500);
-
-/// An engine of one structure, to be told steps.
-pub(crate) trait Subject {
-    /// Takes steps; returns how many matched.
-    fn run(&mut self, steps: &[Step]) -> usize;
-    /// Takes steps, and says how long each took.
-    fn run_one_by_one(&mut self, steps: &[Step], times: &mut Vec<u32>);
-    /// Heap bytes.
-    fn bytes(&self) -> usize;
+/// How long things are measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// Repetitions of a measurement, if they fit.
+    pub(crate) repeat: u32,
+    /// Time for one structure in one row.
+    pub(crate) allowance: Duration,
+    /// Only to see that everything runs.
+    pub(crate) quick: bool,
 }
 
-struct Of<Q: MatchQueues>(Engine<Q>);
-
-impl<Q> Of<Q>
-where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64>,
-{
-    #[inline(always)]
-    fn step(&mut self, step: Step) -> bool {
-        match step {
-            Step::Post(pattern) => matches!(self.0.post(pattern, 1), Ok(Post::Matched { .. })),
-            Step::Arrive(envelope) => {
-                matches!(self.0.arrive(envelope, 1), Ok(Arrive::Matched { .. }))
-            }
-        }
+impl Plan {
+    /// The most entries of a queue.
+    pub(crate) fn deepest(&self) -> u32 {
+        if self.quick { 4096 } else { u32::MAX }
     }
-}
-
-impl<Q> Subject for Of<Q>
-where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint,
-{
-    fn run(&mut self, steps: &[Step]) -> usize {
-        steps.iter().filter(|&&step| self.step(step)).count()
-    }
-
-    fn run_one_by_one(&mut self, steps: &[Step], times: &mut Vec<u32>) {
-        for &step in steps {
-            let start = Instant::now();
-            black_box(self.step(step));
-            times.push(u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX));
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.memory().total()
-    }
-}
-
-struct Make;
-
-impl KindVisitor<MpiPattern, u64, u64> for Make {
-    type Output = Box<dyn Subject>;
-
-    fn visit<Q>(self) -> Box<dyn Subject>
-    where
-        Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint + 'static,
-    {
-        let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new());
-        let created = engine.create_context(0, ContextOptions::new().size(RANKS));
-        assert!(created.is_ok(), "the first context");
-        Box::new(Of(engine))
-    }
-}
-
-pub(crate) fn subject(kind: Kind) -> Box<dyn Subject> {
-    kind.accept(Make)
 }
 
 /// Nanoseconds a pair.
@@ -89,49 +37,153 @@ pub(crate) fn subject(kind: Kind) -> Box<dyn Subject> {
 pub(crate) struct Cost {
     pub(crate) median: f64,
     pub(crate) best: f64,
+    /// Whether it was measured over a part of the steps, once.
+    pub(crate) part: bool,
 }
+
+/// What a table says of figures that [`show`] marks.
+pub(crate) const MARK: &str = "`~`: too slow for its time, measured once: the mean of the first pairs that fitted, or of \
+     eight parts, evenly spread, of filling and draining a deep queue once";
+
+/// Steps after which the clock is looked at while it is not known how slow a structure is.
+const LOOK: usize = 64;
 
 /// The cost of a stream in each structure, which take turns.
-pub(crate) fn measure(stream: &Stream, kinds: &[Kind], repeat: u32) -> Vec<Cost> {
-    let mut subjects: Vec<_> = kinds.iter().map(|&kind| subject(kind)).collect();
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
-    let mut too_long = vec![false; kinds.len()];
-    for repetition in 0..=repeat {
-        for (i, subject) in subjects.iter_mut().enumerate() {
-            if too_long[i] {
-                continue;
-            }
-            if repetition == 0 {
-                subject.run(&stream.fill);
-            }
-            let start = Instant::now();
-            for round in 0..stream.rounds {
-                black_box(subject.run(&stream.steps));
-                too_long[i] |= start.elapsed() > TOO_LONG;
-                if too_long[i] {
-                    let pairs = f64::from(round + 1) * stream.steps.len() as f64 / 2.0;
-                    times[i] = vec![start.elapsed().as_nanos() as f64 / pairs];
-                    break;
-                }
-            }
-            // The first repetition warms up.
-            if repetition > 0 && !too_long[i] {
-                times[i].push(start.elapsed().as_nanos() as f64 / stream.pairs());
+pub(crate) fn measure(stream: &Stream, kinds: &[Kind], plan: Plan) -> Vec<Cost> {
+    let drain = OnceCell::new();
+    let mut series: Vec<Series<'_>> = (kinds.iter())
+        .map(|&kind| Series::new(kind, stream, &drain, plan))
+        .collect();
+    for _ in 0..plan.repeat {
+        series.iter_mut().for_each(Series::repeat);
+    }
+    series.into_iter().map(Series::cost).collect()
+}
+
+/// The repetitions of one structure.
+struct Series<'a> {
+    subject: Box<dyn Subject>,
+    stream: &'a Stream,
+    rounds: u32,
+    wanted: usize,
+    times: Vec<f64>,
+    part: bool,
+}
+
+impl<'a> Series<'a> {
+    /// Warms up, and so learns how slow it is.
+    fn new(kind: Kind, stream: &'a Stream, drain: &OnceCell<Drain>, plan: Plan) -> Self {
+        let mut subject = subject(kind, stream.ranks());
+        subject.run(&stream.fill);
+        let mut this = Self {
+            subject,
+            stream,
+            rounds: stream.rounds,
+            wanted: 0,
+            times: Vec::new(),
+            part: false,
+        };
+        match this.trial(plan.allowance / 2) {
+            Trial::Whole(one) => this.plan(one, plan),
+            Trial::Units(nanoseconds) => this.once(nanoseconds),
+            Trial::NotOne => {
+                let ranks = stream.ranks();
+                let drain = drain.get_or_init(|| Drain::of(&stream.steps[..stream.unit], ranks));
+                this.once(cost_of_parts(kind, ranks, drain, plan.allowance / 2));
             }
         }
+        this
     }
-    times.into_iter().map(cost).collect()
+
+    /// All steps once, or as many as fit.
+    fn trial(&mut self, allowance: Duration) -> Trial {
+        let (unit, steps) = (self.stream.unit, &self.stream.steps);
+        let start = Instant::now();
+        let mut whole = None;
+        let mut done = 0;
+        for steps in steps.chunks(LOOK) {
+            black_box(self.subject.run(steps));
+            done += steps.len();
+            let elapsed = start.elapsed();
+            if done / unit > (done - steps.len()) / unit {
+                whole = Some(elapsed.as_nanos() as f64 / (done as f64 / 2.0));
+            }
+            if elapsed > allowance && done < self.stream.steps.len() {
+                return whole.map_or(Trial::NotOne, Trial::Units);
+            }
+        }
+        Trial::Whole(start.elapsed())
+    }
+
+    /// As many repetitions as fit into what is left, of as many rounds as there should be, if that many fit.
+    fn plan(&mut self, one: Duration, plan: Plan) {
+        let left = plan.allowance.saturating_sub(one).as_secs_f64();
+        let fitting = (left / one.as_secs_f64().max(1e-9)) as u32;
+        if fitting == 0 {
+            return self.once(self.pair(one, 1));
+        }
+        self.rounds = self.rounds.min(fitting);
+        self.wanted = plan.repeat.min(fitting / self.rounds) as usize;
+    }
+
+    fn once(&mut self, nanoseconds: f64) {
+        self.times.push(nanoseconds);
+        self.part = true;
+    }
+
+    fn repeat(&mut self) {
+        if self.times.len() >= self.wanted {
+            return;
+        }
+        let start = Instant::now();
+        for _ in 0..self.rounds {
+            black_box(self.subject.run(&self.stream.steps));
+        }
+        let pair = self.pair(start.elapsed(), self.rounds);
+        self.times.push(pair);
+    }
+
+    /// Nanoseconds of a pair, of so many rounds.
+    fn pair(&self, time: Duration, rounds: u32) -> f64 {
+        let pairs = f64::from(rounds) * self.stream.steps.len() as f64 / 2.0;
+        time.as_nanos() as f64 / pairs
+    }
+
+    fn cost(self) -> Cost {
+        let Self {
+            mut times, part, ..
+        } = self;
+        times.sort_unstable_by(f64::total_cmp);
+        Cost {
+            median: times[times.len() / 2],
+            best: times[0],
+            part,
+        }
+    }
 }
 
-fn cost(mut times: Vec<f64>) -> Cost {
-    times.sort_unstable_by(f64::total_cmp);
-    let (best, median) = (times[0], times[times.len() / 2]);
-    Cost { median, best }
+/// What the steps cost the first time.
+enum Trial {
+    /// All of them took so long.
+    Whole(Duration),
+    /// Some units did not fit: nanoseconds of a pair in those that did.
+    Units(f64),
+    /// Not one unit fitted.
+    NotOne,
 }
 
-/// A cost, as a table shows it: the median, and the best in brackets.
-pub(crate) fn show(Cost { median, best }: Cost) -> String {
-    format!("{} ({})", digits(median), digits(best))
+/// A cost, as a table shows it: the median, and the best in brackets; or the only one, marked.
+pub(crate) fn show(cost: Cost) -> String {
+    match cost.part {
+        true => show_median(cost),
+        false => format!("{} ({})", digits(cost.median), digits(cost.best)),
+    }
+}
+
+/// The median alone, marked likewise.
+pub(crate) fn show_median(cost: Cost) -> String {
+    let mark = if cost.part { "~" } else { "" };
+    format!("{mark}{}", digits(cost.median))
 }
 
 pub(crate) fn digits(nanoseconds: f64) -> String {

@@ -1,29 +1,37 @@
 //! Time by class and share of wildcards: whether it stays the same however long the queues are.
 
+use std::hint::black_box;
+use std::time::Instant;
+
 use mq_core::structures::Kind;
 use rand::seq::SliceRandom;
 
-use crate::stream::{Queue, Wild, random, steady};
-use crate::timing::{digits, measure, subject};
+use crate::stream::{Queue, Stream, Wild, random, steady};
+use crate::subject::subject;
+use crate::table::{Table, columns};
+use crate::timing::{MARK, Plan, digits, measure, show_median};
 
 const DEPTHS: [u32; 3] = [64, 4096, 65_536];
 
 /// Prints the rows whose name, as `posted, none`, contains `only`; false if there is none.
-pub(crate) fn print(repeat: u32, only: &str) -> bool {
+pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     let mut rows = rows();
     rows.retain(|row| format!("{}, {}", row.queue_name, row.name).contains(only));
     if rows.is_empty() {
         return false;
     }
     println!(
-        "Nanoseconds a pair in `indexed`, queues of steady length, median of {repeat}; `chase` is a dependent \
-         load at random in as many bytes as the structure holds.\n"
+        "Nanoseconds a pair, queues of steady length, median of at most {}; `chase` is a dependent load at random in \
+         as many bytes as `indexed` holds, and the last line of each class says how all of it grows. {MARK}.\n",
+        plan.repeat
     );
-    println!("| queue | wildcards | 64 | chase | 4096 | chase | 65536 | chase | 65536 / 64 |");
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let columns = columns(&["queue", "wildcards", "entries"], kinds, &["chase"]);
+    let depths: Vec<u32> = (DEPTHS.into_iter())
+        .filter(|&depth| depth <= plan.deepest())
+        .collect();
+    let table = Table::new(&columns, 2, rows.len() * (depths.len() + 1));
     for row in rows {
-        print!("| {} | {} |", row.queue_name, row.name);
-        print_figures(&row, repeat);
+        row.print(&table, &depths, kinds, plan);
     }
     true
 }
@@ -64,38 +72,61 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-fn print_figures(row: &Row, repeat: u32) {
-    let mut medians = Vec::new();
-    for depth in DEPTHS {
-        let stream = steady(row.queue, depth, row.wild, row.percent);
-        let median = measure(&stream, &[Kind::Indexed], repeat)[0].median;
-        medians.push(median);
-        let mut filled = subject(Kind::Indexed);
-        filled.run(&stream.fill);
-        filled.run(&stream.steps);
-        print!(" {} | {} |", digits(median), digits(chase(filled.bytes())));
+impl Row {
+    fn print(&self, table: &Table, depths: &[u32], kinds: &[Kind], plan: Plan) {
+        let cells = |entries: &str, figures: Vec<String>| {
+            let mut cells = [self.queue_name, &self.name, entries]
+                .map(str::to_owned)
+                .to_vec();
+            cells.extend(figures);
+            cells
+        };
+        let mut measured: Vec<Vec<f64>> = Vec::new();
+        for &depth in depths {
+            table.begin(&format!("{}, {}, {depth}", self.queue_name, self.name));
+            let stream = steady(self.queue, depth, self.wild, self.percent);
+            let costs = measure(&stream, kinds, plan);
+            let floor = chase(bytes(&stream), plan.quick);
+            let medians = costs.iter().map(|cost| cost.median);
+            measured.push(medians.chain([floor]).collect());
+            let mut figures: Vec<String> = costs.into_iter().map(show_median).collect();
+            figures.push(digits(floor));
+            table.row(&cells(&depth.to_string(), figures));
+        }
+        let (first, last) = (&measured[0], &measured[depths.len() - 1]);
+        let growth = first.iter().zip(last);
+        let growth = growth.map(|(first, last)| format!("x {}", digits(last / first)));
+        let ratio = format!("{} / {}", depths[depths.len() - 1], depths[0]);
+        table.row(&cells(&ratio, growth.collect()));
     }
-    println!(" {:.1} |", medians[medians.len() - 1] / medians[0]);
+}
+
+/// Bytes that `indexed` holds with the queues of a steady stream.
+fn bytes(stream: &Stream) -> usize {
+    let mut filled = subject(Kind::Indexed, stream.ranks());
+    filled.run(&stream.fill);
+    filled.run(&stream.steps);
+    filled.bytes()
 }
 
 /// Nanoseconds of a load that has to wait for the one before it, anywhere in so many bytes.
-fn chase(bytes: usize) -> f64 {
-    const LINE: usize = 64;
-    let lines = (bytes / LINE).max(2);
+fn chase(bytes: usize, quick: bool) -> f64 {
+    const LINE: usize = 64 / size_of::<usize>();
+    let lines = (bytes / 64).max(2);
     let mut order: Vec<usize> = (1..lines).collect();
     order.shuffle(&mut random(5));
-    let mut next = vec![0_usize; lines * (LINE / size_of::<usize>())];
+    let mut next = vec![0_usize; lines * LINE];
     let mut at = 0;
     for to in order.into_iter().chain([0]) {
-        next[at * (LINE / size_of::<usize>())] = to;
+        next[at * LINE] = to;
         at = to;
     }
-    let loads = 2_000_000;
-    let start = std::time::Instant::now();
+    let loads = if quick { 10_000 } else { 1_000_000 };
+    let start = Instant::now();
     let mut at = 0;
     for _ in 0..loads {
-        at = next[at * (LINE / size_of::<usize>())];
+        at = next[at * LINE];
     }
-    std::hint::black_box(at);
+    black_box(at);
     start.elapsed().as_nanos() as f64 / f64::from(loads)
 }

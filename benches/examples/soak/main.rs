@@ -292,7 +292,7 @@ impl Soak {
         if used != Used::default() || bytes > IDLE_BYTES {
             return Err(format!("empty queues use {used:?} and hold {bytes} bytes"));
         }
-        println!("empty queues hold {} KiB", bytes >> 10);
+        println!("\nempty queues hold {} KiB", bytes >> 10);
         Ok(())
     }
 }

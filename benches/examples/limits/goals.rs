@@ -1,0 +1,61 @@
+//! What was aimed at, and whether `indexed` reaches it.
+
+use mq_core::structures::Kind;
+
+use crate::timing::digits;
+
+/// A goal for the default structure, in the unit of its row.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Goal {
+    None,
+    /// As little as `list`.
+    List,
+    AtMost(f64),
+}
+
+/// What stands beside the measured figures of a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    /// The matching code of existing C engines, extracted, calls inlined: the best of them.
+    pub(crate) best_c: &'static str,
+    pub(crate) goal: Goal,
+}
+
+impl Target {
+    pub(crate) const NONE: Self = Self::new("", Goal::None);
+
+    pub(crate) const fn new(best_c: &'static str, goal: Goal) -> Self {
+        Self { best_c, goal }
+    }
+
+    /// The names of the columns that [`cells`](Self::cells) fills.
+    pub(crate) const HEADINGS: [&'static str; 3] = ["best C engine", "goal", "met"];
+
+    /// The best of the C engines, the goal, and whether it is met by what was measured of these structures.
+    pub(crate) fn cells(self, kinds: &[Kind], measured: &[f64]) -> [String; 3] {
+        let of = |wanted| {
+            let mut both = kinds.iter().zip(measured);
+            both.find(|&(&kind, _)| kind == wanted)
+                .map(|(_, &measured)| measured)
+        };
+        let (text, goal) = match self.goal {
+            Goal::None => (String::new(), None),
+            Goal::List => ("`list`".to_owned(), of(Kind::List)),
+            Goal::AtMost(most) => (most.to_string(), Some(most)),
+        };
+        let verdict = match (of(Kind::Indexed), goal) {
+            (Some(indexed), Some(goal)) => verdict(indexed, goal),
+            _ => String::new(),
+        };
+        [self.best_c.to_owned(), text, verdict]
+    }
+}
+
+/// Whether a goal is met by what is shown of the figure, and by how much it is missed.
+fn verdict(measured: f64, goal: f64) -> String {
+    let shown = |figure: f64| digits(figure).parse().unwrap_or(figure);
+    match shown(measured) <= shown(goal) {
+        true => "met".to_owned(),
+        false => format!("missed, {:.2} times", measured / goal),
+    }
+}

@@ -1,0 +1,171 @@
+//! Recorded traces: every pairing compared, then time an operation, the empty loop subtracted.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mq_core::structures::Kind;
+use mq_trace::{Floor, Replay, Report, Trace, check, timed};
+
+use crate::goals::{Goal, Target};
+use crate::table::{Table, columns};
+use crate::timing::{Plan, digits};
+
+/// Repetitions of a trace, if they fit: short ones need many.
+const MOST: u32 = 51;
+
+/// What the names of traces of a hot spot begin with; the others have short queues.
+const HOT_SPOT: &str = "hotspot";
+
+const HOT: Target = Target::new("4.2, preposted", Goal::AtMost(5.0));
+const SHORT: Target = Target::new("3-5, loop included", Goal::AtMost(3.5));
+
+/// Prints the table; an error says what is wrong with the traces or the answers.
+pub(crate) fn print(paths: &[PathBuf], kinds: &[Kind], plan: Plan) -> Result<(), String> {
+    let traces = read(paths)?;
+    let most = if plan.quick { plan.repeat } else { MOST };
+    println!(
+        "Nanoseconds an operation, median of at most {most} repetitions, structures taking turns, the empty loop \
+         subtracted. Every structure reproduces every recorded pairing.\n"
+    );
+    let mut after = Target::HEADINGS.to_vec();
+    after.push("entries visited by `list` (posted, unexpected)");
+    let table = Table::new(&columns(&["trace"], kinds, &after), 1, traces.len() + 1);
+    let mut short: Vec<Vec<f64>> = Vec::new();
+    for trace in &traces {
+        table.begin(name(trace));
+        let visited = visited(trace, kinds)?;
+        let medians = measure(trace, kinds, most, plan.allowance);
+        let target = if hot(trace) { HOT } else { SHORT };
+        let mut cells = vec![name(trace).to_owned()];
+        cells.extend(medians.iter().copied().map(digits));
+        cells.extend(target.cells(kinds, &medians));
+        cells.push(visited);
+        table.row(&cells);
+        if !hot(trace) {
+            short.push(medians);
+        }
+    }
+    if !short.is_empty() {
+        let means = geometric_means(&short, kinds.len());
+        let mut cells = vec![format!("geometric mean of {}, short queues", short.len())];
+        cells.extend(means.iter().copied().map(digits));
+        cells.extend(SHORT.cells(kinds, &means));
+        cells.push(String::new());
+        table.row(&cells);
+    }
+    Ok(())
+}
+
+fn hot(trace: &Trace) -> bool {
+    name(trace).starts_with(HOT_SPOT)
+}
+
+/// The file's name, without where it is and how it is packed.
+fn name(trace: &Trace) -> &str {
+    let file = trace.name().rsplit('/').next().unwrap_or_default();
+    file.trim_end_matches(".gz").trim_end_matches(".mqt")
+}
+
+fn geometric_means(rows: &[Vec<f64>], structures: usize) -> Vec<f64> {
+    let mean = |i: usize| {
+        let logarithms = rows.iter().map(|row| row[i].max(f64::MIN_POSITIVE).ln());
+        (logarithms.sum::<f64>() / rows.len() as f64).exp()
+    };
+    (0..structures).map(mean).collect()
+}
+
+/// The traces; a directory stands for those in it.
+fn read(paths: &[PathBuf]) -> Result<Vec<Trace>, String> {
+    let mut files = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => files.extend(inside(path)?),
+            false => files.push(path.clone()),
+        }
+    }
+    let open = |path| Trace::open(path).map_err(|error| error.to_string());
+    files.iter().map(open).collect()
+}
+
+fn inside(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let unread = |error| format!("{}: {error}", directory.display());
+    let mut files = Vec::new();
+    for entry in directory.read_dir().map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if path.to_string_lossy().ends_with(".mqt.gz") {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(format!(
+            "{}: no traces (*.mqt.gz); name others with --traces",
+            directory.display()
+        ));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Entries visited by a search in `list`, after every structure's pairings were compared with the recorded ones.
+fn visited(trace: &Trace, kinds: &[Kind]) -> Result<String, String> {
+    for &kind in kinds {
+        let report = check(trace, kind);
+        if let Some(mismatch) = report.first_mismatch {
+            return Err(format!("{}: {kind}: {mismatch}", trace.name()));
+        }
+    }
+    let list: Report = check(trace, Kind::List);
+    Ok(format!(
+        "{:.2}, {:.2}",
+        list.mean_posted_visited(),
+        list.mean_unexpected_visited()
+    ))
+}
+
+/// Nanoseconds an operation in each structure, the empty loop subtracted.
+fn measure(trace: &Trace, kinds: &[Kind], most: u32, allowance: Duration) -> Vec<f64> {
+    let mut floor = Series::new(Box::new(Floor::new(trace)), most, allowance);
+    let mut series: Vec<Series<'_>> = (kinds.iter())
+        .map(|&kind| Series::new(timed(trace, kind), most, allowance))
+        .collect();
+    for _ in 0..most {
+        floor.repeat();
+        series.iter_mut().for_each(Series::repeat);
+    }
+    let operations = trace.operations().len().max(1) as f64;
+    let floor = floor.median() / operations;
+    let net = |series: Series<'_>| (series.median() / operations - floor).max(0.0);
+    series.into_iter().map(net).collect()
+}
+
+/// The repetitions of one structure.
+struct Series<'a> {
+    replay: Box<dyn Replay + 'a>,
+    wanted: usize,
+    times: Vec<Duration>,
+}
+
+impl<'a> Series<'a> {
+    /// Warms up, and so learns how often the trace fits into the allowance.
+    fn new(mut replay: Box<dyn Replay + 'a>, most: u32, allowance: Duration) -> Self {
+        let one = replay.repetition().as_secs_f64().max(1e-9);
+        let fitting = (allowance.as_secs_f64() / one) as u32;
+        Self {
+            replay,
+            wanted: fitting.clamp(1, most) as usize,
+            times: Vec::new(),
+        }
+    }
+
+    fn repeat(&mut self) {
+        if self.times.len() < self.wanted {
+            self.times.push(self.replay.repetition());
+        }
+    }
+
+    /// Nanoseconds.
+    fn median(mut self) -> f64 {
+        self.times.sort_unstable();
+        self.times[self.times.len() / 2].as_nanos() as f64
+    }
+}
