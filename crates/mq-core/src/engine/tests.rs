@@ -42,6 +42,64 @@ fn wrong_arguments_are_refused_with_the_payload_and_the_reason() {
     assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
 }
 
+/// Messages of the last rank of each context wait for its receives and nobody else's, and the rank behind is refused.
+fn check_contexts(engine: &mut Engine<Queues>, sizes: [u32; 3]) {
+    let contexts = || (0..).zip(sizes);
+    for (context, size) in contexts() {
+        let last = MpiEnvelope::new(context, size - 1, 7);
+        let arrival = engine.arrive(last, vec![0; context as usize]);
+        assert_eq!(arrival.expect("the last rank"), Arrive::Unexpected);
+        let refused = engine.arrive(MpiEnvelope::new(context, size, 7), vec![]);
+        let error = refused.expect_err("no such rank").error;
+        assert!(matches!(error, Error::RankOutOfRange { .. }), "{error}");
+        let refused = engine.post(MpiPattern::new(context, size, 7), 1);
+        let error = refused.expect_err("no such rank").error;
+        assert!(matches!(error, Error::RankOutOfRange { .. }), "{error}");
+    }
+    for (context, size) in contexts() {
+        let post = engine.post(MpiPattern::new(context, size - 1, 7), 1);
+        let Post::Matched { message, .. } = post.expect("the last rank") else {
+            panic!("the message of context {context} waits");
+        };
+        assert_eq!(message.len(), context as usize);
+    }
+}
+
+#[test]
+fn contexts_are_found_whether_or_not_their_queues_have_their_numbers() {
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]] {
+        let mut engine: Engine<Queues> = Engine::new();
+        for context in order {
+            let options = ContextOptions::new().size(context + 2);
+            engine.create_context(context, options).expect("fresh");
+        }
+        check_contexts(&mut engine, [2, 3, 4]);
+        for context in [order[0], order[1]] {
+            engine
+                .free_context(context, &mut |_| {})
+                .expect("it exists");
+            let refused = engine.arrive(MpiEnvelope::new(context, 0, 7), vec![1]);
+            let error = refused.expect_err("it is gone").error;
+            assert_eq!(error, Error::UnknownContext(ContextId(context)));
+        }
+        // Made again in the other order, smaller, and with a promise.
+        let mut sizes = [2, 3, 4];
+        for context in [order[1], order[0]] {
+            sizes[context as usize] = 1;
+            let options = ContextOptions::new().size(1).no_any_source();
+            engine.create_context(context, options).expect("free");
+        }
+        check_contexts(&mut engine, sizes);
+        for context in [order[0], order[1]] {
+            let refused = engine.post(MpiPattern::new(context, Source::Any, 7), 1);
+            let error = refused.expect_err("promised away").error;
+            assert_eq!(error, Error::AnySourceForbidden(ContextId(context)));
+        }
+        let any = engine.post(MpiPattern::new(order[2], Source::Any, 7), 1);
+        assert!(matches!(any, Ok(Post::Queued(_))));
+    }
+}
+
 #[test]
 fn a_byte_budget_refuses_exactly_and_is_released_by_every_way_out() {
     let budget = Budget::UNLIMITED.bytes(10, |message: &Vec<u8>| message.len() as u64);
