@@ -7,7 +7,8 @@ usage() {
 usage: benches/report.sh [--structures LIST] [--traces LIST] [--repeat N] [--quick] [TABLE...]
 
 Prints what is measured of the engine itself, as one Markdown document: the machine, the compiler, the commit and the
-date, then these tables, or the named ones. It takes some twenty minutes on two slow cores, beside building.
+date, then these tables, or the named ones. It takes half an hour and more on two slow cores, beside building, of which
+`tail-instructions` takes the most.
 
     head                machine, compiler, commit, date
     traces              recorded traces, nanoseconds an operation

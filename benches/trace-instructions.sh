@@ -38,6 +38,7 @@ while [ $# -gt 0 ]; do
         shift 2
         ;;
     -*)
+        echo "benches/trace-instructions.sh: no option \`$1\`" >&2
         usage >&2
         exit 2
         ;;

@@ -48,7 +48,7 @@ pub struct Tuning {
     /// `indexed`: a search that would visit more entries than this, at most 255, makes the queues deep.
     pub scan_limit: u32,
     /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep whatever their
-    /// searches cost, as soon as one of them is longer than ever before. It bounds what one step moves when the form changes.
+    /// searches cost, as soon as storage has to grow for one of them. It bounds what one step moves when the form changes.
     pub short_limit: u32,
     /// `indexed`: what the hash starts from; 0 is as none. Without it every context draws a secret one, so that
     /// nobody can choose tags that collide; with it, runs can be compared instruction by instruction.

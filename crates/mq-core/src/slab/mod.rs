@@ -123,7 +123,7 @@ impl<K: Copy, T> Slab<K, T> {
         self.insert_elsewhere(entry)
     }
 
-    /// Whether the next entry goes into a near slot that was used before: then the slab is not longer than it ever was.
+    /// Whether a near slot is free, so that storage need not grow for the next entry.
     #[inline(always)]
     pub(crate) fn has_free_near(&self) -> bool {
         (self.free as usize) < self.near.len()

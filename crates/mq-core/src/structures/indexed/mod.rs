@@ -142,7 +142,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         leaving
     }
 
-    /// Queues a receive in the short form for which no slot is free: only then the queues can be longer than ever before.
+    /// Queues a receive in the short form for which storage has to grow: only there it is asked how long the queues are.
     #[cold]
     #[inline(never)]
     fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
