@@ -131,16 +131,14 @@ impl<K: Copy, T> Slab<K, T> {
 
     /// No near slot is free.
     #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
     fn insert_elsewhere(&mut self, entry: Entry<K, T>) -> u32 {
-        let slot = self.near.len();
-        if slot == 0 {
-            // Most contexts never hold more than one entry, and there may be thousands.
-            self.near.reserve_exact(1);
-        }
-        if slot < NEAR {
-            self.near.push(entry);
-            return slot as u32;
+        if self.near.len() < NEAR {
+            self.make_room(entry.key);
+            let slot = self.free;
+            let place = &mut self.near[slot as usize];
+            self.free = place.next;
+            *place = entry;
+            return slot;
         }
         self.far
             .get_or_insert_with(|| Box::new(Far::new()))

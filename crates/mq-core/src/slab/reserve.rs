@@ -28,6 +28,7 @@ impl<K: Copy, T> Slab<K, T> {
         let slot = self.near.len();
         if slot < NEAR {
             if slot == 0 {
+                // Most contexts never hold more than one entry, and there may be thousands.
                 self.near.reserve_exact(1);
             }
             self.near.push(Entry::free(key, NIL));

@@ -57,6 +57,16 @@ pub(super) struct Key<B> {
 }
 
 impl<B: MatchBits> Key<B> {
+    /// What a message is found by, and a receive without wildcards.
+    #[inline(always)]
+    pub(super) const fn exact(context: ContextId, bits: B) -> Self {
+        Self {
+            context,
+            bits,
+            care: B::ALL,
+        }
+    }
+
     /// Whether a receive with this key takes a message, as [`matches`](crate::matches) has it.
     pub(super) fn admits(self, envelope: &impl Envelope<Bits = B>) -> bool {
         envelope.context() == self.context && (envelope.bits() ^ self.bits) & self.care == B::ZERO

@@ -136,11 +136,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let index = deep(&mut self.index);
         if !index.is_plain_for_receives() {
             return self.post_special(context, bits, meter);
@@ -167,11 +163,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// not all entries are indexed.
     #[inline(never)]
     fn post_special(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let index = deep(&mut self.index);
         if index.is_moving() {
             return NIL;
@@ -204,11 +196,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         place: u32,
         meter: &mut impl Meter,
     ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let node = deep(&mut self.index).post_beside(&mut self.slabs, key, place);
         match slot_of(node) {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
@@ -228,11 +216,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let node = deep(&mut self.index).post_exact(&mut self.slabs, key, meter);
         if let Slot::Unexpected(_) = slot_of(node) {
             return self.before_removal(node);
@@ -273,11 +257,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let index = deep(&mut self.index);
         if !index.is_plain() {
             return self.arrive_special(context, bits, meter);
@@ -324,11 +304,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         place: u32,
         meter: &mut impl Meter,
     ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let node = deep(&mut self.index).arrive_beside(&mut self.slabs, key, place);
         match slot_of(node) {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
@@ -348,11 +324,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care: BitsOf::<P>::ALL,
-        };
+        let key = Key::exact(context, bits);
         let node = deep(&mut self.index).arrive_plain(&mut self.slabs, key, meter);
         if let Slot::Posted(_) = slot_of(node) {
             return self.before_removal(node);

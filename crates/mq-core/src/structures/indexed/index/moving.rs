@@ -4,7 +4,7 @@
 //! looks at the table first. So whether an entry is on a list is told by its number.
 
 use super::super::hash::Key;
-use super::super::nodes::{key_of_message, key_of_receive, posted, unexpected};
+use super::super::nodes::{key_of_receive, posted, unexpected};
 use super::{Index, MOVING};
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -98,12 +98,14 @@ impl<B: MatchBits> Index<B> {
         while slot != NIL && left > 0 {
             let entry = slabs.posted.entry_anywhere_mut(slot);
             let next = entry.next;
-            let key = key_of_receive(&entry.key);
             left -= 1;
-            if key.care != B::ALL && !self.classes.add_posted(key.care) {
-                self.leave_unindexed(slabs, slot);
-            } else if let Err(place) = self.put_alone(entry, key, posted(slot)) {
-                self.put_beside(slabs, key, place, posted(slot));
+            if entry.key.care() == B::ALL {
+                let key = Key::exact(entry.key.context(), entry.key.bits());
+                if let Err(place) = self.put_alone(entry, key, posted(slot)) {
+                    self.put_beside(slabs, key, place, posted(slot));
+                }
+            } else {
+                self.put_wildcard(slabs, slot);
             }
             slot = next;
         }
@@ -113,13 +115,29 @@ impl<B: MatchBits> Index<B> {
             left -= 1;
             let entry = slabs.unexpected.entry_anywhere_mut(slot);
             let next = entry.next;
-            let key = key_of_message(&entry.key, B::ALL);
+            let key = Key::exact(entry.key.context(), entry.key.bits());
             if let Err(place) = self.put_alone(entry, key, unexpected(slot)) {
                 self.put_beside(slabs, key, place, unexpected(slot));
             }
             slot = next;
         }
         self.newer.messages.begin_at(&mut slabs.unexpected, slot);
+    }
+
+    /// Indexes a receive with a wildcard, the first on its list.
+    #[inline(never)]
+    fn put_wildcard<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let key = key_of_receive(slabs.posted.key(slot));
+        if self.classes.add_posted(key.care) {
+            let place = self.place(key);
+            self.put_beside(slabs, key, place, posted(slot));
+        } else {
+            self.leave_unindexed(slabs, slot);
+        }
     }
 
     /// Puts an entry into its bucket if that is near and empty, as nearly always; otherwise returns its place.
