@@ -21,7 +21,7 @@ const KILLED: i32 = 9;
 /// Empty, in a fastbox, in a cell, in parts, announced, and announced with more bytes than a ring holds.
 const LENGTHS: [usize; 6] = [0, 8, 300, 30_000, 100_000, 2_500_000];
 /// In a shared buffer: with its bytes, and announced.
-const SHARED: [usize; 2] = [20_000, 200_000];
+const SHARED: [usize; 2] = [21_000, 200_000];
 /// A tag that nobody sends with.
 const NEVER: i32 = 9_999;
 /// What a child is to do.
@@ -332,7 +332,7 @@ fn another(world: &World, from: &Communicator, pair: Option<&Communicator>, roun
     if let Some(other) = other {
         for peer in others(world) {
             with_peer(world, peer, other.send(&[me, round], there(peer), RING));
-            let large = other.isend(vec![me; 20_000], there(peer), RING);
+            let large = other.isend(vec![me; 21_000], there(peer), RING);
             drop(with_peer(world, peer, large.map_err(Error::from)));
         }
     }

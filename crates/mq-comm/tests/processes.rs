@@ -46,8 +46,8 @@ fn a_child_does_its_task() {
     let _dog = watchdog_for("a child", 300);
     let world = World::init().unwrap();
     match task.as_str() {
-        "talk" => talk(&world, &[0, 1, 8, 300, 20_000, 500_000]),
-        "crowd" => talk(&world, &[0, 300, 20_000]),
+        "talk" => talk(&world, &[0, 1, 8, 300, 21_000, 500_000]),
+        "crowd" => talk(&world, &[0, 300, 21_000]),
         "die" => die(&world),
         _ => panic!("{task}?"),
     }
@@ -75,7 +75,7 @@ fn talk(world: &World, lengths: &[usize]) -> Result<(), Error> {
         }
     }
     let profile = world.profile();
-    let large = lengths.iter().filter(|&&len| len >= 20_000).count() as u64;
+    let large = lengths.iter().filter(|&&len| len >= 21_000).count() as u64;
     assert_eq!(profile.single_copy + profile.ring, large * u64::from(size));
     world.dup()?.barrier()
 }

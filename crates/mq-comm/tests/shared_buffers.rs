@@ -7,7 +7,7 @@ use mq_comm::{Error, Options, SharedBuffer, Source, TagSelector, World};
 use mq_shm::ShmError;
 
 /// Below the eager limit, above it by a little, by much, and no whole number of lines or pages.
-const LENGTHS: [usize; 8] = [0, 1, 1000, 16_320, 16_321, 65_536, 1_000_003, 5 << 20];
+const LENGTHS: [usize; 8] = [0, 1, 1000, 20_416, 20_417, 65_536, 1_000_003, 5 << 20];
 
 fn content(number: usize, bytes: usize) -> Vec<u8> {
     (0..bytes)

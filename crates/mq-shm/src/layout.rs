@@ -40,7 +40,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Cells of a process, at most, unless told otherwise: half a MiB.
+    /// Cells of a process, at most, unless told otherwise: 640 KiB.
     pub const CELLS: u32 = 32;
     /// Bytes of the shared buffers of a process, at most, unless told otherwise: 1 GiB. They have no memory before they are
     /// used, and no address either.

@@ -60,7 +60,7 @@ fn size(random: &mut StdRng, wide: usize) -> usize {
     match random.random_range(0..20_u32) {
         0..8 => random.random_range(0..=40),
         8..15 => random.random_range(0..=300),
-        15..19 => random.random_range(0..=20_000),
+        15..19 => random.random_range(0..=30_000),
         _ => random.random_range(0..=wide),
     }
 }
