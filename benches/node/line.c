@@ -1,5 +1,5 @@
 /* What the hardware allows on one node, without any library: how long a cache line takes from one core to another,
- * and how fast libc's memcpy is. `line --help`; README.md explains the rows. */
+ * how fast libc's memcpy is, and the kernel's copy from another process. `line --help`; README.md explains the rows. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* LINE is what one word has for itself: two lines, since some processors fetch lines in pairs. */
 enum { LINE = 128, LEAST_COPY = 16 << 10, MOST_COPY = 16 << 20, MAX_SAMPLES = 10000 };
-enum { LINE_MODE = 1, MEMCPY_MODE = 2 };
+enum { LINE_MODE = 1, MEMCPY_MODE = 2, KERNEL_MODE = 4 };
 
 typedef struct options {
     int cores[2];
@@ -43,9 +44,11 @@ static void help(void) {
           "Times the ping-pong of one cache line between two processes on two cores (ns one way; `lines 1`: both\n"
           "write the same line; `lines 2`: one line for each direction), and memcpy from 16 KiB to 16 MiB (GB/s;\n"
           "`own`: of a source that is in the caches of the copying core, to one place; `turns`: the same, to as many\n"
-          "places in turn as a window of messages is received into; `other`: that another core just wrote).\n"
+          "places in turn as a window of messages is received into; `other`: that another core just wrote;\n"
+          "`kernel`: by process_vm_readv from the process on the other core, a call for each copy, where the system\n"
+          "allows it).\n"
           "\n"
-          "  --only NAME,...  line, memcpy (both)\n"
+          "  --only NAME,...  line, memcpy, kernel (all)\n"
           "  --cores A,B      (the first two that this process may use)\n"
           "  --samples N      samples of each row (51)\n"
           "  --rounds N       round trips of one sample, 100 or more (10000)\n"
@@ -79,6 +82,24 @@ static int whole(const char *text, const char *end, long low, long high, int *in
     return 0;
 }
 
+static int parse_modes(options *into, const char *value) {
+    static const char *const names[] = {"line", "memcpy", "kernel"};
+    into->modes = 0;
+    for (;;) {
+        size_t length = strcspn(value, ",");
+        unsigned found = 0;
+        for (unsigned mode = 0; mode < 3; mode++)
+            if (length == strlen(names[mode]) && !strncmp(value, names[mode], length))
+                found = 1u << mode;
+        if (!found)
+            return -1;
+        into->modes |= found;
+        if (!value[length])
+            return 0;
+        value += length + 1;
+    }
+}
+
 static void parse_value(options *into, const char *argument, const char *value) {
     const char *end = value + strlen(value), *comma = strchr(value, ',');
     int bad = 0;
@@ -93,12 +114,8 @@ static void parse_value(options *into, const char *argument, const char *value) 
     else if (!strcmp(argument, "--cores"))
         bad = !comma || whole(value, comma, 0, CPU_SETSIZE - 1, &into->cores[0]) ||
               whole(comma + 1, end, 0, CPU_SETSIZE - 1, &into->cores[1]) || into->cores[0] == into->cores[1];
-    else if (!strcmp(value, "line"))
-        into->modes = LINE_MODE;
-    else if (!strcmp(value, "memcpy"))
-        into->modes = MEMCPY_MODE;
     else
-        bad = strcmp(value, "line,memcpy") && strcmp(value, "memcpy,line");
+        bad = parse_modes(into, value);
     if (bad) {
         fprintf(stderr, "line: %s does not take `%s`; --help says what it takes\n", argument, value);
         exit(2);
@@ -107,7 +124,7 @@ static void parse_value(options *into, const char *argument, const char *value) 
 
 static void parse_options(options *into, int count, char **arguments) {
     *into = (options){.cores = {-1, -1}, .samples = 51, .rounds = 10000, .window = 64, .in_flight = 4 << 20,
-                      .modes = LINE_MODE | MEMCPY_MODE};
+                      .modes = LINE_MODE | MEMCPY_MODE | KERNEL_MODE};
     for (int i = 1; i < count; i++) {
         const char *argument = arguments[i];
         if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
@@ -333,6 +350,36 @@ static void copy_other(const options *options, shared *memory, char *to, double 
     finish(child);
 }
 
+/* What reading a message from its sender's memory can cost at least. The other process does nothing meanwhile. */
+static void copy_kernel(const options *options, shared *memory, char *to, double *samples) {
+    memset(memory->words, 0, sizeof memory->words);
+    memset(memory->buffer, 3, sizeof memory->buffer);
+    pid_t child = start(options, memory, 0, write_pieces);
+    for (int size = LEAST_COPY; size <= MOST_COPY; size *= 2) {
+        struct iovec into = {to, (size_t)size}, from = {memory->buffer, (size_t)size};
+        int rounds = size < MOST_COPY / 4 ? MOST_COPY / 4 / size : 1;
+        for (int sample = -1; sample < options->samples; sample++) {
+            double begin = now();
+            for (int i = 0; i < rounds; i++) {
+                ssize_t copied = process_vm_readv(child, &into, 1, &from, 1, 0);
+                if (copied < 0) {
+                    fprintf(stderr, "line: no rows `kernel`: process_vm_readv: %s\n", strerror(errno));
+                    goto over;
+                }
+                if (copied != size)
+                    fail(3, "process_vm_readv", "copied less than asked for");
+            }
+            samples[sample < 0 ? 0 : sample] = (now() - begin) / rounds;
+        }
+        if (to[size - 1] != 3)
+            fail(3, "a copy is not what the other process has", NULL);
+        report_copy(options, "kernel", size, samples);
+    }
+over:
+    store(&memory->words[0].value, UINT64_C(1) << 32);
+    finish(child);
+}
+
 int main(int count, char **arguments) {
     options options;
     char *to;
@@ -360,7 +407,10 @@ int main(int count, char **arguments) {
         copy_own(&options, memory, to, 1, samples);
         fflush(stdout);
         copy_other(&options, memory, to, samples);
+        fflush(stdout);
     }
+    if (options.modes & KERNEL_MODE)
+        copy_kernel(&options, memory, to, samples);
     if (fflush(stdout) || ferror(stdout))
         fail(3, "the output cannot be written", NULL);
     free(samples);

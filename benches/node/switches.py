@@ -3,7 +3,8 @@
 
 Prints a table of the switches beside the figures of Buntinas, Mercier and Gropp (2006), one of eager messages
 against announced ones, whose crossover is where MQ_EAGER_LIMIT belongs, and one of the ways of large messages
-against memcpy, to one place and to as many in turn as a window has (with a C compiler, for line.c). A figure is the
+against memcpy, to one place and to as many in turn as a window has, and against the kernel's copy alone (with a C
+compiler, for line.c). A figure is the
 median over the rounds, a ratio the median over the rounds of the ratio in each; another contestant begins in each round.
 """
 
@@ -157,8 +158,9 @@ def compiled(folder):
 
 
 def copies(options, program):
-    """GB/s of memcpy in the caches of one core, by row: to one place, and to as many in turn as a window has."""
-    command = [program, "--only", "memcpy", "--window", str(LARGE_WINDOW), "--json", "--samples", str(options.samples)]
+    """GB/s of memcpy in the caches of one core, by row: to one place, and to as many in turn as a window has; and of
+    process_vm_readv, if the system allows it."""
+    command = [program, "--only", "memcpy,kernel", "--window", str(LARGE_WINDOW), "--json", "--samples", str(options.samples)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=True)
     rows = map(json.loads, done.stdout.splitlines())
     return {(row["source"], row["size"]): row["gb_s"] for row in rows}
@@ -179,18 +181,19 @@ def large(options):
                     JOBS["large messages"] = ["bandwidth", "--window", str(LARGE_WINDOW), "--sizes", str(size), *flags]
                     for row, figure in figures(options, "large messages", variables).items():
                         results.setdefault((way, row), []).append(figure)
-    print("| GB/s | by | memcpy | in turns | ring | process_vm_readv | shared buffer | shared buffer / process_vm_readv "
-          "| shared buffer / memcpy | shared buffer / in turns |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| GB/s | by | memcpy | in turns | the kernel alone | ring | process_vm_readv | shared buffer | process_vm_readv / the kernel "
+          "alone | shared buffer / memcpy | shared buffer / in turns |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for by in ("window", "ping-pong"):
         for size in LARGE_SIZES:
             row = f"{size >> 10:,} KiB, {by}, GB/s"
             of = [results[way, row] for way in range(len(LARGE_WAYS))]
             # A ping-pong has one place to receive into.
             turns = bare["turns", size] if by == "window" else None
+            kernel = bare.get(("kernel", size))
             cells = [f"{size >> 10:,} KiB", f"window of {LARGE_WINDOW}" if by == "window" else by]
-            cells += [shown(statistics.median(each)) if each else "" for each in (bare["own", size], turns, *of)]
-            cells += [f"{ratio(of[2], of[1]):.2f}", f"{ratio(of[2], bare['own', size]):.2f}"]
+            cells += [shown(statistics.median(each)) if each else "" for each in (bare["own", size], turns, kernel, *of)]
+            cells += [f"{ratio(of[1], kernel):.2f}" if kernel else "", f"{ratio(of[2], bare['own', size]):.2f}"]
             cells += [f"{ratio(of[2], turns):.2f}" if turns else ""]
             print(f"| {' | '.join(cells)} |")
 
