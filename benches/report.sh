@@ -135,26 +135,8 @@ limits() {
 }
 
 head_of_report() {
-    processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | sed -n 1p)
-    commit=$(git rev-parse --short HEAD 2>/dev/null) || commit=unknown
-    # What is measured, that is: this document itself may just be written.
-    changed=$(git status --porcelain --untracked-files=no -- Cargo.toml Cargo.lock crates benches traces ci 2>/dev/null) || changed=
-    [ -z "$changed" ] || commit="$commit-dirty"
+    benches/head.sh "The engine, measured" "benches/report.sh${quick:+ --quick}"
     cat <<TEXT
-# The engine, measured
-
-Printed by \`benches/report.sh${quick:+ --quick}\`, not written by hand; [results.md](results.md) says what stands out. Times are comparable
-within a table, not across tables or machines; instruction counts do not depend on the machine's load.
-
-| | |
-| --- | --- |
-| processor | ${processor:-unknown}, $(getconf _NPROCESSORS_ONLN 2>/dev/null || echo unknown) cores |
-| system | $(uname -srm) |
-| compiler | $(rustc --version) |
-| instructions counted by | $(valgrind --version 2>/dev/null || echo "no valgrind") |
-| commit | $commit |
-| date | $(date +%Y-%m-%d) |
-| load when it began | $(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || echo unknown) |
 
 \`best C engine\` is the best of existing C engines' matching code, extracted, calls inlined, on another machine of the same kind; \`goal\`
 is what was aimed at, and the column behind it says whether \`indexed\` meets it.

@@ -1,0 +1,29 @@
+#!/bin/sh
+# benches/head.sh TITLE COMMAND: how a document of measurements begins: who printed it, where and when.
+set -eu
+[ $# -eq 2 ] || {
+    echo "usage: benches/head.sh TITLE COMMAND" >&2
+    exit 2
+}
+cd "$(dirname "$0")/.."
+processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | sed -n 1p)
+commit=$(git rev-parse --short HEAD 2>/dev/null) || commit=unknown
+# What is measured, that is: the document itself may just be written.
+changed=$(git status --porcelain --untracked-files=no -- Cargo.toml Cargo.lock crates benches traces ci 2>/dev/null) || changed=
+[ -z "$changed" ] || commit="$commit-dirty"
+cat <<TEXT
+# $1
+
+Printed by \`$2\`, not written by hand; [results.md](results.md) says what stands out. Times are comparable
+within a table, not across tables or machines; instruction counts do not depend on the machine's load.
+
+| | |
+| --- | --- |
+| processor | ${processor:-unknown}, $(getconf _NPROCESSORS_ONLN 2>/dev/null || echo unknown) cores |
+| system | $(uname -srm) |
+| compiler | $(rustc --version) |
+| instructions counted by | $(valgrind --version 2>/dev/null || echo "no valgrind") |
+| commit | $commit |
+| date | $(date +%Y-%m-%d) |
+| load when it began | $(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || echo unknown) |
+TEXT

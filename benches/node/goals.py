@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What was aimed at between processes, and what `compare.sh` has measured: a Markdown table.
+
+Reads what `tabulate.py ROWS --format json` prints from standard input. A goal over several rows is met if all of them meet it; the
+row that is furthest from it stands for them. Goals whose rows were not measured are left out.
+"""
+
+import json
+import sys
+
+# What is compared, in words; rows of which mode, and which of them; with what; at most or at least how much.
+GOALS = [
+    ("0 and 8 bytes one way, against one line", "pingpong", lambda row: row["size"] in (0, 8), "line_1", "most", 1.5),
+    ("0 and 8 bytes one way, against the fastest library", "pingpong", lambda row: row["size"] in (0, 8), None, "most", 0.7),
+    ("128 bytes one way, against the fastest library", "pingpong", lambda row: row["size"] == 128, None, "most", 0.8),
+    ("bandwidth from 16 KiB to 4 MiB in windows, against the fastest library", "bandwidth",
+     lambda row: row["by"] == "window", None, "least", 1.0),
+    ("bandwidth from 16 KiB to 4 MiB by ping-pong, against the fastest library", "bandwidth",
+     lambda row: row["by"] == "pingpong", None, "least", 1.0),
+    ("messages of 8 bytes a second, one sender, against the fastest library", "rate",
+     lambda row: row["senders"] == 1 and row["size"] == 8, None, "least", 1.5),
+    ("halo exchange of four processes, tiles up to 1,000, against the fastest library", "halo",
+     lambda row: row["tile"] <= 1000, None, "most", 1.0),
+]
+
+
+def named(row):
+    """A row in words."""
+    if row["mode"] == "bandwidth":
+        return f"{row['size'] >> 10:,} KiB"
+    if row["mode"] == "halo":
+        return f"tile {row['tile']:,}"
+    return f"{row['size']:,} bytes"
+
+
+def ratio(row, bare):
+    """Ours to the fastest library, or to the bare hardware; None if one of them was not measured."""
+    if bare:
+        return row["to_bare"].get("ours", {}).get(bare)
+    return row["to_fastest"].get("ours")
+
+
+def main():
+    if len(sys.argv) > 1:
+        print(__doc__)
+        return
+    rows = json.load(sys.stdin)["rows"]
+    print("| ours | goal | measured | met |")
+    print("| --- | ---: | ---: | --- |")
+    for words, mode, wanted, bare, sense, bound in GOALS:
+        of = [(ratio(row, bare), row) for row in rows if row["mode"] == mode and wanted(row)]
+        of = [(value, row) for value, row in of if value is not None]
+        if not of:
+            continue
+        at_most = sense == "most"
+        missed = [row for value, row in of if (value > bound if at_most else value < bound)]
+        worst, at = (max if at_most else min)(of, key=lambda pair: pair[0])
+        verdict = f"missed: {', '.join(named(row) for row in missed)}" if missed else "met"
+        print(f"| {words} | at {sense} {bound} | {worst:.2f} ({named(at)}) | {verdict} |")
+
+
+main()
