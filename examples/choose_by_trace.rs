@@ -4,8 +4,8 @@
 //! and counting what its searches visit, and then for time. Timed repetitions go round all
 //! structures, so that a change in the machine's speed meets all of them; the median counts.
 //!
-//! Run it: `cargo run --release -p mq-examples --example choose_by_trace [TRACE]`; without a path it
-//! reads the bundled `traces/hpcc32-r0.mqt.gz`.
+//! Run it: `cargo run --release -p mq-examples --example choose_by_trace [TRACE]`; without a path
+//! it reads the bundled `traces/hpcc32-r0.mqt.gz`.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! A structure of one's own: two lanes, one for the senders on this node and one for all others.
 //!
 //! [`Route`] says which lane holds the entries of a sender; [`Routed`] makes a whole structure of
-//! that: wildcards, cancelling, purging. The structure then takes the conformance suite, is compared
-//! with what a real MPI library decided in a recorded run, and with the list of MPICH for the entries
-//! that its searches visit.
+//! that: wildcards, cancelling, purging. The structure then takes the conformance suite, is
+//! compared with what a real MPI library decided in a recorded run, and with the list of MPICH for
+//! the entries that its searches visit.
 //!
 //! Run it: `cargo run -p mq-examples --example custom_structure`
 

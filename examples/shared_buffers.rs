@@ -1,4 +1,5 @@
-//! A field that goes round from process to process, out of buffers that the others can see: each message is copied once.
+//! A field that goes round from process to process, out of buffers that the others can see: each
+//! message is copied once.
 //!
 //! Run it: `mq run -n 4 -- target/release/examples/shared_buffers`, or alone:
 //! `cargo run -p mq-examples --example shared_buffers`

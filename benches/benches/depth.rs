@@ -1,8 +1,8 @@
 //! The cost of a receive and its message by the depth of the queue.
 //!
-//! Rows are named `depth/ORDER-QUEUE-by-KEY/STRUCTURE/DEPTH`, and their time is that of one post and
-//! one arrival. A queue is filled to the depth and drained in the given order, round after round:
-//! `cargo bench -p mq-benches --bench depth -- 'reverse-posted-by-source/(list|indexed)/'`
+//! Rows are named `depth/ORDER-QUEUE-by-KEY/STRUCTURE/DEPTH`, and their time is that of one post
+//! and one arrival. A queue is filled to the depth and drained in the given order, round after
+//! round: `cargo bench -p mq-benches --bench depth -- 'reverse-posted-by-source/(list|indexed)/'`
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use mq_trace::generate::{DepthPattern, Filled, KeyedBy, Order};
 
 const DEPTHS: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
 
-/// Rows whose repetition would visit more entries and objects are left out: it would take a third of
-/// a second or more, and criterion needs a dozen. Visits are counted, not seconds, so that every
+/// Rows whose repetition would visit more entries and objects are left out: it would take a third
+/// of a second or more, and criterion needs a dozen. Visits are counted, not seconds, so that every
 /// machine has the same rows.
 const MOST_VISITS: f64 = 1e8;
 

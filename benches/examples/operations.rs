@@ -1,9 +1,11 @@
-//! Single operations of a queue that grows and drains, without a clock, for a tracer of instructions.
+//! Single operations of a queue that grows and drains, without a clock, for a tracer of
+//! instructions.
 //!
-//! `operations STRUCTURE QUEUE DEPTH ORDER` fills a queue (`posted` or `unexpected`) of a new engine with DEPTH
-//! entries, each with a source of its own, and drains it `forward` or in `scattered` order. It calls one function before
-//! each operation and after the last, and prints that function's address first, so that a trace can be cut there.
-//! `benches/tail.sh` makes the table.
+//! `operations STRUCTURE QUEUE DEPTH ORDER` fills a queue (`posted` or `unexpected`) of a new
+//! engine with DEPTH entries, each with a source of its own, and drains it `forward` or in
+//! `scattered` order. It calls one function before each operation and after the last, and prints
+//! that function's address first, so that a trace can be cut there. `benches/tail.sh` makes the
+//! table.
 
 use std::error::Error;
 use std::hint::black_box;

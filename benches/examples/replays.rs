@@ -1,9 +1,10 @@
 //! A recorded trace, replayed without a clock, for a counter of instructions.
 //!
-//! `replays TRACE STRUCTURE...` replays the trace twice in each structure, after two turns of the empty loop: the first
-//! turn warms up. It prints how many operations the trace has. A counter that collects inside of functions named `replay`
-//! only, and writes down what it has whenever one returns, has the loop first and then the structures, by turns warming
-//! up and warm. `benches/trace-instructions.sh` makes the table.
+//! `replays TRACE STRUCTURE...` replays the trace twice in each structure, after two turns of the
+//! empty loop: the first turn warms up. It prints how many operations the trace has. A counter that
+//! collects inside of functions named `replay` only, and writes down what it has whenever one
+//! returns, has the loop first and then the structures, by turns warming up and warm.
+//! `benches/trace-instructions.sh` makes the table.
 
 use std::error::Error;
 use std::process::ExitCode;

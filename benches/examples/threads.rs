@@ -1,9 +1,9 @@
 //! Pairs of post and arrive per second from several threads: the shared engine against an engine
 //! behind one lock.
 //!
-//! Each thread posts a receive and delivers its message, again and again. Rounds of all measurements are
-//! interleaved and medians taken, so that what disturbs the machine disturbs all alike. `threads --help`
-//! tells what can be chosen.
+//! Each thread posts a receive and delivers its message, again and again. Rounds of all
+//! measurements are interleaved and medians taken, so that what disturbs the machine disturbs all
+//! alike. `threads --help` tells what can be chosen.
 
 use std::fmt;
 use std::hint::black_box;

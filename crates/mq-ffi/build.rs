@@ -1,5 +1,5 @@
-//! Gives the shared library its soname: the versions that work together, as Cargo counts them. That is the
-//! major version, and while it is 0 the minor one too.
+//! Gives the shared library its soname: the versions that work together, as Cargo counts them. That
+//! is the major version, and while it is 0 the minor one too.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,6 +1,6 @@
 #![no_main]
-//! Two endpoints that go on sending and receiving while somebody writes into their segment: wrong messages and errors
-//! are allowed, and nothing else.
+//! Two endpoints that go on sending and receiving while somebody writes into their segment: wrong
+//! messages and errors are allowed, and nothing else.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

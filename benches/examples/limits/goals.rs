@@ -31,7 +31,8 @@ impl Target {
     /// The names of the columns that [`cells`](Self::cells) fills.
     pub(crate) const HEADINGS: [&'static str; 3] = ["best C engine", "goal", "met"];
 
-    /// The best of the C engines, the goal, and whether it is met by what was measured of these structures.
+    /// The best of the C engines, the goal, and whether it is met by what was measured of these
+    /// structures.
     pub(crate) fn cells(self, kinds: &[Kind], measured: &[f64]) -> [String; 3] {
         let of = |wanted| {
             let mut both = kinds.iter().zip(measured);

@@ -1,8 +1,9 @@
 //! What filling and draining a queue costs a structure that is too slow to do it once.
 //!
-//! The state in the middle of a drain is reached by filling a new queue with what would be left. So parts of the
-//! drain are timed that lie evenly spread over it, and the mean of their means stands for the whole. It is that of the
-//! whole where the cost of a search falls evenly with what is left, as that of a list.
+//! The state in the middle of a drain is reached by filling a new queue with what would be left. So
+//! parts of the drain are timed that lie evenly spread over it, and the mean of their means stands
+//! for the whole. It is that of the whole where the cost of a search falls evenly with what is
+//! left, as that of a list.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use crate::subject::subject;
 /// Parts of a drain that are timed.
 const PARTS: usize = 8;
 
-/// Steps of a part before the clock runs: a structure that changes with the first long search has changed.
+/// Steps of a part before the clock runs: a structure that changes with the first long search has
+/// changed.
 const WARM: usize = 8;
 
 /// A queue that is filled, then drained.
@@ -46,7 +48,8 @@ impl Drain {
         }
     }
 
-    /// The entries that are left when so many have been taken, in the order in which they were queued.
+    /// The entries that are left when so many have been taken, in the order in which they were
+    /// queued.
     fn left(&self, taken: usize) -> Vec<Step> {
         let entries = self.filling.iter().zip(&self.taken_by);
         let left = entries.filter(|&(_, &by)| by >= taken);

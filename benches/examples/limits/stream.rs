@@ -17,7 +17,8 @@ pub(crate) enum Step {
 pub(crate) struct Stream {
     pub(crate) fill: Vec<Step>,
     pub(crate) steps: Vec<Step>,
-    /// After so many steps the queues are as long as before: a pair of a steady queue, a queue filled and drained.
+    /// After so many steps the queues are as long as before: a pair of a steady queue, a queue
+    /// filled and drained.
     pub(crate) unit: usize,
     /// How often the steps are repeated in one measurement.
     pub(crate) rounds: u32,
@@ -141,8 +142,8 @@ fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
         Wild::Source => MpiPattern::new(0, Source::Any, tag),
         Wild::Tag => MpiPattern::new(0, source, TagSelector::Any),
         Wild::Both => {
-            // What says neither source nor tag would take everything: three bits of the tag are said, and
-            // one of them only by wildcards.
+            // What says neither source nor tag would take everything: three bits of the tag are
+            // said, and one of them only by wildcards.
             let tag_bits = TagSelector::Masked {
                 wanted: Tag(tag & 3),
                 ignore: !0x8000_0007,
@@ -152,11 +153,11 @@ fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
     })
 }
 
-/// A queue that stays as long as it is: each step takes an entry, chosen at random, and puts it back,
-/// as the latest. `percent` of the entries belong to wildcard receives.
+/// A queue that stays as long as it is: each step takes an entry, chosen at random, and puts it
+/// back, as the latest. `percent` of the entries belong to wildcard receives.
 ///
-/// Every entry has a source and a tag of its own, so that the receive that takes a message is the one that was
-/// meant for it; or, with `Wild::Both`, one of a quarter of the wildcards, all alike.
+/// Every entry has a source and a tag of its own, so that the receive that takes a message is the
+/// one that was meant for it; or, with `Wild::Both`, one of a quarter of the wildcards, all alike.
 pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stream {
     let mut random = random(2);
     let is_wild: Vec<bool> = (0..depth)
@@ -202,8 +203,9 @@ pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stre
     }
 }
 
-/// A step of the hot spot: 16 receives for each of 127 senders are posted in reverse, a quarter of them from
-/// any source; the messages come in the order of the senders, in one of many interleavings.
+/// A step of the hot spot: 16 receives for each of 127 senders are posted in reverse, a quarter of
+/// them from any source; the messages come in the order of the senders, in one of many
+/// interleavings.
 pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
     const SENDERS: u32 = 127;
     const EACH: i32 = 16;
@@ -234,7 +236,8 @@ pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
     Stream::repeated(Vec::new(), &steps)
 }
 
-/// Windows: 64 entries for each of 64 senders, all of one tag, filled sender by sender and taken from each in turn.
+/// Windows: 64 entries for each of 64 senders, all of one tag, filled sender by sender and taken
+/// from each in turn.
 pub(crate) fn windows(queue: Queue) -> Stream {
     const SENDERS: u32 = 64;
     const EACH: u32 = 64;

@@ -9,7 +9,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Prints the heading; the first `words` columns are words, the others figures. `rows` will follow.
+    /// Prints the heading; the first `words` columns are words, the others figures. `rows` will
+    /// follow.
     pub(crate) fn new(columns: &[String], words: usize, rows: usize) -> Self {
         println!("| {} |", columns.join(" | "));
         let rule = |i| if i < words { "---" } else { "---:" };

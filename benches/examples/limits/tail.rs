@@ -13,8 +13,8 @@ use crate::timing::Plan;
 /// The most that an operation of `indexed` may take.
 const BOUND: Target = Target::new("", Goal::AtMost(20_000.0));
 
-/// What is repeated is the same to the last operation but for the hash. So the least of an operation's
-/// times is what it costs itself, and the rest is the machine's.
+/// What is repeated is the same to the last operation but for the hash. So the least of an
+/// operation's times is what it costs itself, and the rest is the machine's.
 pub(crate) fn print(kinds: &[Kind], plan: Plan) {
     let depth = if plan.quick { 2048 } else { 65_536 };
     println!(

@@ -1,8 +1,9 @@
 //! Running streams against the clock, each structure within an allowance.
 //!
-//! A structure runs the steps once to warm up. What is left of its allowance says how often it is repeated, by turns
-//! with the others. A structure that can not end the steps within the allowance is measured over a part of them: the
-//! first whole units, or, where a queue is too deep to be drained once, parts of the drain (see [`parts`]).
+//! A structure runs the steps once to warm up. What is left of its allowance says how often it is
+//! repeated, by turns with the others. A structure that can not end the steps within the allowance
+//! is measured over a part of them: the first whole units, or, where a queue is too deep to be
+//! drained once, parts of the drain (see [`parts`]).
 
 use std::cell::OnceCell;
 use std::hint::black_box;
@@ -115,7 +116,8 @@ impl<'a> Series<'a> {
         Trial::Whole(start.elapsed())
     }
 
-    /// As many repetitions as fit into what is left, of as many rounds as there should be, if that many fit.
+    /// As many repetitions as fit into what is left, of as many rounds as there should be, if that
+    /// many fit.
     fn plan(&mut self, one: Duration, plan: Plan) {
         let left = plan.allowance.saturating_sub(one).as_secs_f64();
         let fitting = (left / one.as_secs_f64().max(1e-9)) as u32;

@@ -106,7 +106,8 @@ fn inside(directory: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// Entries visited by a search in `list`, after every structure's pairings were compared with the recorded ones.
+/// Entries visited by a search in `list`, after every structure's pairings were compared with the
+/// recorded ones.
 fn visited(trace: &Trace, kinds: &[Kind]) -> Result<String, String> {
     for &kind in kinds {
         let report = check(trace, kind);

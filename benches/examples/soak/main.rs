@@ -1,9 +1,9 @@
 //! Random operations for a long time, every answer checked, in memory that does not grow.
 //!
-//! All operations of the engine, over several contexts that come and go, with wildcards, masks, negative
-//! tags, stale names, floods, budgets and high-water marks. Each answer is compared with an incremental
-//! oracle ([`shadow`]); in windows of operations also with the oracle of `mq-trace`, and there everything
-//! that is queued is compared too.
+//! All operations of the engine, over several contexts that come and go, with wildcards, masks,
+//! negative tags, stale names, floods, budgets and high-water marks. Each answer is compared with
+//! an incremental oracle ([`shadow`]); in windows of operations also with the oracle of `mq-trace`,
+//! and there everything that is queued is compared too.
 
 mod shadow;
 mod subject;
@@ -32,8 +32,8 @@ const TICK: u64 = 1 << 16;
 /// Allocators round, and keep what they may need again: growth up to here is none.
 const SLACK_KIB: u64 = 1_024;
 
-/// What the queues may hold when they are empty: two slabs and an index of 256 KiB for each context, and
-/// the table of sources.
+/// What the queues may hold when they are empty: two slabs and an index of 256 KiB for each
+/// context, and the table of sources.
 const IDLE_BYTES: usize = (3 * CONTEXTS + 1) * (256 << 10);
 
 #[derive(Parser, Debug)]

@@ -1,7 +1,7 @@
 //! [`Shadow`]: what each operation must do, in nearly constant time.
 //!
-//! Entries stand in one queue for each combination of what they carry or ask for, so that the earliest
-//! match is the smallest number at the heads of the few queues that can match.
+//! Entries stand in one queue for each combination of what they carry or ask for, so that the
+//! earliest match is the smallest number at the heads of the few queues that can match.
 
 use std::collections::VecDeque;
 

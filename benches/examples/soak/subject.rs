@@ -290,7 +290,8 @@ impl Subject {
 pub(crate) struct Reference(Oracle<MpiPattern, u64, u64>);
 
 impl Reference {
-    /// What an operation should do that was answered by `answer`; `shadow` has not performed it yet.
+    /// What an operation should do that was answered by `answer`; `shadow` has not performed it
+    /// yet.
     pub(crate) fn perform(
         &mut self,
         operation: &Operation,

@@ -1,8 +1,10 @@
-//! Sends and receives messages of 8 bytes between two processes that are this thread, for counting instructions:
+//! Sends and receives messages of 8 bytes between two processes that are this thread, for counting
+//! instructions:
 //! `valgrind --tool=callgrind target/release/examples/message_instructions 1000 [window]`;
 //! `ci/comm-instructions.sh` does.
 //!
-//! Without `window` by blocking operations; with it by windows of non-blocking ones, as `mq rate` does.
+//! Without `window` by blocking operations; with it by windows of non-blocking ones, as `mq rate`
+//! does.
 
 use mq_comm::{Error, Options, World};
 

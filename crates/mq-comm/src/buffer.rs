@@ -1,13 +1,14 @@
 //! The memory of a request: the user's own, lent for a time, or handed over.
 //!
-//! This file and [`scope`](crate::scope) are where the safety of non-blocking operations is decided. A
-//! [`Buffer`] of the request pool is the only way in which the library touches a user's memory after a call has
-//! returned. One that is handed over belongs to the pool, which gives it back or frees it: forgetting the
-//! handle of the request leaks it at worst. One that is lent is taken from the pool before the loan ends, by the
-//! scope it was lent to, which nobody can forget.
+//! This file and [`scope`](crate::scope) are where the safety of non-blocking operations is
+//! decided. A [`Buffer`] of the request pool is the only way in which the library touches a user's
+//! memory after a call has returned. One that is handed over belongs to the pool, which gives it
+//! back or frees it: forgetting the handle of the request leaks it at worst. One that is lent is
+//! taken from the pool before the loan ends, by the scope it was lent to, which nobody can forget.
 //!
-//! Another process may read a lent buffer at any time, by way of the kernel, which is no access as far as
-//! this program is concerned; that it reads what was meant is the protocol's matter, not one of safety.
+//! Another process may read a lent buffer at any time, by way of the kernel, which is no access as
+//! far as this program is concerned; that it reads what was meant is the protocol's matter, not one
+//! of safety.
 #![allow(unsafe_code, reason = "remembers addresses")]
 
 use core::any::TypeId;
@@ -39,8 +40,8 @@ enum Kind {
 struct Owned {
     /// The type of a vector's elements, or of the shared buffer.
     element: TypeId,
-    /// A vector's; or the address of what a shared buffer is made of. There is no variant of its own for that, as every
-    /// request would have to look for it when it ends.
+    /// A vector's; or the address of what a shared buffer is made of. There is no variant of its
+    /// own for that, as every request would have to look for it when it ends.
     capacity: usize,
     /// Drops the vector or shared buffer that these are the parts of.
     free: unsafe fn(NonNull<u8>, usize),
@@ -142,8 +143,8 @@ impl Buffer {
     /// The bytes to send.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: owned, or lent for longer than the buffer is there; nobody writes to it meanwhile, as this
-        // borrows the buffer, the only way to memory lent for writing.
+        // SAFETY: owned, or lent for longer than the buffer is there; nobody writes to it
+        // meanwhile, as this borrows the buffer, the only way to memory lent for writing.
         unsafe { slice::from_raw_parts(self.at.as_ptr(), self.bytes) }
     }
 
@@ -153,8 +154,8 @@ impl Buffer {
         if matches!(self.kind, Kind::Shared) {
             return &mut [];
         }
-        // SAFETY: owned, or lent for writing for longer than the buffer is there; this borrows the buffer,
-        // the only way to it. Any bytes are values.
+        // SAFETY: owned, or lent for writing for longer than the buffer is there; this borrows the
+        // buffer, the only way to it. Any bytes are values.
         unsafe { slice::from_raw_parts_mut(self.at.as_ptr(), self.bytes) }
     }
 
@@ -195,12 +196,13 @@ impl Buffer {
         // A vector of elements without a size may have any number of them; no message has any.
         let len = this.bytes.checked_div(size_of::<T>()).unwrap_or(0);
         let at = this.at.cast::<T>().as_ptr();
-        // SAFETY: the parts are those of a `Vec<T>`, as its type says, which is not dropped here; its first
-        // `len` elements were there when it was handed over.
+        // SAFETY: the parts are those of a `Vec<T>`, as its type says, which is not dropped here;
+        // its first `len` elements were there when it was handed over.
         Some(unsafe { Vec::from_raw_parts(at, len, owned.capacity) })
     }
 
-    /// The shared buffer that was handed over, if its elements were of this type and its world is still there.
+    /// The shared buffer that was handed over, if its elements were of this type and its world is
+    /// still there.
     pub(crate) fn into_shared<T: Plain>(self) -> Option<SharedBuffer<T>> {
         let Kind::Owned(owned) = self.kind else {
             return None;
@@ -300,7 +302,8 @@ pub(crate) mod sealed {
                 return &mut [];
             }
             let len = buffer.bytes.checked_div(size_of::<T>()).unwrap_or(0);
-            // SAFETY: the caller's: the loan lasts as long as `Self`, and this was the only way to it.
+            // SAFETY: the caller's: the loan lasts as long as `Self`, and this was the only way to
+            // it.
             unsafe { slice::from_raw_parts_mut(buffer.at.cast().as_ptr(), len) }
         }
     }

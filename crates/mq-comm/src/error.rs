@@ -24,8 +24,8 @@ pub enum Error {
         /// The tag given.
         tag: i32,
     },
-    /// The message is longer than the receive's buffer, which holds its first bytes. The message counts as
-    /// received. MPI 4.1 §3.2.4.
+    /// The message is longer than the receive's buffer, which holds its first bytes. The message
+    /// counts as received. MPI 4.1 §3.2.4.
     #[error("the message has {sent} bytes, the buffer {room}: it was cut, and the rest is lost")]
     Truncated {
         /// Bytes of the message.
@@ -49,7 +49,8 @@ pub enum Error {
         /// How it ended.
         how: Gone,
     },
-    /// The sender gave up a large message before it was fetched: its part of the program panicked or failed.
+    /// The sender gave up a large message before it was fetched: its part of the program panicked
+    /// or failed.
     #[error("the sender has withdrawn the message")]
     Withdrawn,
     /// The receive was cancelled.

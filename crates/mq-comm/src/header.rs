@@ -20,8 +20,8 @@ pub(crate) enum Kind {
     Announce = 2,
     /// To the sender of an announced message: its buffer is free.
     Finished = 3,
-    /// To the sender of an announced message: the rest is to go through a ring, the receiver's perhaps; its payload is a
-    /// [`RingWanted`].
+    /// To the sender of an announced message: the rest is to go through a ring, the receiver's
+    /// perhaps; its payload is a [`RingWanted`].
     RingWanted = 4,
     /// To the receiver of an announced message: this is the ring; its payload is a [`RingGiven`].
     RingGiven = 5,

@@ -1,5 +1,6 @@
-//! Messages between the processes of one machine, as MPI has them: communicators, wildcards, requests, probes,
-//! collectives; in safe Rust, over the shared memory of [`mq_shm`] and the matching engine of [`mq_core`].
+//! Messages between the processes of one machine, as MPI has them: communicators, wildcards,
+//! requests, probes, collectives; in safe Rust, over the shared memory of [`mq_shm`] and the
+//! matching engine of [`mq_core`].
 //!
 //! ```
 //! use mq_comm::{Error, Source, World};
@@ -23,22 +24,25 @@
 //! # Where things are
 //! - [`World`]: this process among those started with it; [`Options`]: how it goes about it.
 //! - [`Communicator`]: sending, receiving, probing, collectives, new communicators.
-//! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on vectors.
+//! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on
+//!   vectors.
 //! - [`SharedBuffer`]: memory of which large messages are copied once, at the speed of memory.
 //! - [`Profile`]: what was sent and received, and how.
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
 //!
 //! # Memory in flight
-//! A request either owns its memory or borrows it for a scope that can not end before the request does. No
-//! user of this crate needs `unsafe`; why that is sound is written in `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
+//! A request either owns its memory or borrows it for a scope that can not end before the request
+//! does. No user of this crate needs `unsafe`; why that is sound is written in `buffer.rs`,
+//! `scope.rs` and `shared_buffer.rs`.
 //!
 //! # Deaths
-//! When a process ends, everything it had sent whole is received. Then receives that name it, and sends to it, fail with
-//! [`Error::Gone`]; everything else goes on. So do receives and probes from any source that find nothing, where a rank of
-//! their communicator has died: it may be what they wait for. They fail until the program
-//! [says](Communicator::acknowledge_deaths) that it knows. A receive that fails so is over, and took nothing. A process
-//! that has left properly disturbs receives from any source only when nobody else is left. A collective operation fails
-//! at the ranks that find one gone; those that live all come to its end, and to the next one.
+//! When a process ends, everything it had sent whole is received. Then receives that name it, and
+//! sends to it, fail with [`Error::Gone`]; everything else goes on. So do receives and probes from
+//! any source that find nothing, where a rank of their communicator has died: it may be what they
+//! wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
+//! receive that fails so is over, and took nothing. A process that has left properly disturbs
+//! receives from any source only when nobody else is left. A collective operation fails at the
+//! ranks that find one gone; those that live all come to its end, and to the next one.
 
 mod buffer;
 mod collective;

@@ -33,17 +33,19 @@ pub struct Options {
     pub eager_limit: usize,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
-    /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are not eager go through
-    /// a ring. The kernel looks every page up, and one process copies where two can: up to 4 MiB, the most that was measured, the ring is quicker.
+    /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are
+    /// not eager go through a ring. The kernel looks every page up, and one process copies where
+    /// two can: up to 4 MiB, the most that was measured, the ring is quicker.
     pub single_copy_from: usize,
-    /// Copying large messages straight from where they lie, if that is a [shared buffer](crate::SharedBuffer). It is the
-    /// sender's that counts.
+    /// Copying large messages straight from where they lie, if that is a
+    /// [shared buffer](crate::SharedBuffer). It is the sender's that counts.
     pub shared_copy: bool,
-    /// Bytes that each process may have in shared buffers, where this one makes the memory of the world: under `mq run` the
-    /// variable counts where that is called. They weigh nothing before they are used.
+    /// Bytes that each process may have in shared buffers, where this one makes the memory of the
+    /// world: under `mq run` the variable counts where that is called. They weigh nothing before
+    /// they are used.
     pub shared_buffers: usize,
-    /// The shortest message whose bytes are stored past the caches into a ring or a cell, in bytes; by what is quicker
-    /// at the moment unless given.
+    /// The shortest message whose bytes are stored past the caches into a ring or a cell, in bytes;
+    /// by what is quicker at the moment unless given.
     pub nontemporal_from: Option<usize>,
     /// Fastboxes, if the policy has them.
     pub fastbox: bool,
@@ -70,8 +72,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same, changed by the environment's variables; each value that is wrong gives a complaint and changes
-    /// nothing.
+    /// The same, changed by the environment's variables; each value that is wrong gives a complaint
+    /// and changes nothing.
     #[must_use]
     pub fn with_environment(
         mut self,
@@ -130,7 +132,8 @@ impl Options {
     /// The sizes of a segment for so many processes.
     ///
     /// # Errors
-    /// [`ShmError::Processes`] for none or too many; [`ShmError::Buffers`] if their shared buffers are more than 16 TiB.
+    /// [`ShmError::Processes`] for none or too many; [`ShmError::Buffers`] if their shared buffers
+    /// are more than 16 TiB.
     pub fn geometry(&self, processes: u32) -> Result<Geometry, ShmError> {
         Geometry::new(processes)?.with_buffers(self.shared_buffers as u64)
     }

@@ -4,9 +4,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An element of a message: a type without padding for which any bytes are a value.
 ///
-/// Integers, `f32`, `f64` and arrays of these are; a program's own types are with the derive macros of the `zerocopy`
-/// crate, which refuse what has padding, pointers, or bytes that are no value. It has to be version 0.8, of which
-/// [`mq_comm::zerocopy`](crate::zerocopy) is one.
+/// Integers, `f32`, `f64` and arrays of these are; a program's own types are with the derive macros
+/// of the `zerocopy` crate, which refuse what has padding, pointers, or bytes that are no value. It
+/// has to be version 0.8, of which [`mq_comm::zerocopy`](crate::zerocopy) is one.
 ///
 /// ```
 /// use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};

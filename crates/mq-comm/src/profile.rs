@@ -18,14 +18,15 @@ pub struct Profile {
     pub received: u64,
     /// Bytes in them, those cut off included.
     pub received_bytes: u64,
-    /// Of the messages received, those that a receive took out of the transport with itself in hand, past both
-    /// queues.
+    /// Of the messages received, those that a receive took out of the transport with itself in
+    /// hand, past both queues.
     pub bypassed: u64,
     /// Messages that came before a receive was posted for them.
     pub unexpected: u64,
     /// Announced messages that were read straight from the sender's memory.
     pub single_copy: u64,
-    /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of the sender's.
+    /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of
+    /// the sender's.
     pub shared_copy: u64,
     /// Announced messages that came through a ring, or whose rest did.
     pub ring: u64,

@@ -1,9 +1,10 @@
 //! The one loop: what every call that waits goes round in; and the ways past it.
 //!
-//! A blocking receive for which nothing has come takes the next message straight out of the transport if it is the
-//! one it waits for: the receive-queue bypass of Nemesis. As it is the youngest receive of its process, any
-//! receive that is posted is asked first; if there is none, the engine is not entered at all. A blocking
-//! send hands its bytes to the transport if nothing waits before them. Neither has a request then.
+//! A blocking receive for which nothing has come takes the next message straight out of the
+//! transport if it is the one it waits for: the receive-queue bypass of Nemesis. As it is the
+//! youngest receive of its process, any receive that is posted is asked first; if there is none,
+//! the engine is not entered at all. A blocking send hands its bytes to the transport if nothing
+//! waits before them. Neither has a request then.
 #![allow(unsafe_code, reason = "lends the buffers of blocking operations")]
 
 use mq_core::Pattern;
@@ -21,8 +22,8 @@ use crate::transport::{Arrived, Event, Transport};
 /// Messages that are taken in before the rest of the work has its turn.
 const BATCH: usize = 16;
 
-/// Ends the program when it is dropped. A panic in the library while a blocking operation has lent its
-/// buffer would leave the loan in the pool; there is none that is known of.
+/// Ends the program when it is dropped. A panic in the library while a blocking operation has lent
+/// its buffer would leave the loan in the pool; there is none that is known of.
 struct NoPanic;
 
 impl Drop for NoPanic {
@@ -31,8 +32,8 @@ impl Drop for NoPanic {
     }
 }
 
-/// What a blocking receive has found that is not a short message for it. It has been taken in with the receive in
-/// hand.
+/// What a blocking receive has found that is not a short message for it. It has been taken in with
+/// the receive in hand.
 struct Other {
     no_panic: NoPanic,
     hand: Wanted,
@@ -41,7 +42,8 @@ struct Other {
 }
 
 impl<T: Transport> Core<T> {
-    /// Goes round once: takes messages in, sends what waits, moves what is in rings. Whether anything happened.
+    /// Goes round once: takes messages in, sends what waits, moves what is in rings. Whether
+    /// anything happened.
     pub(crate) fn progress(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
         let mut left = BATCH;
         while left > 0 {
@@ -103,7 +105,8 @@ impl<T: Transport> Core<T> {
     /// Sends, and waits until the buffer is free; `word` is that of an eager message.
     ///
     /// # Cost
-    /// That of the transport's `try_send`, if nothing waits to be sent before it and the message is short.
+    /// That of the transport's `try_send`, if nothing waits to be sent before it and the message is
+    /// short.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -139,8 +142,8 @@ impl<T: Transport> Core<T> {
         done: usize,
     ) -> Result<(), Error> {
         let no_panic = NoPanic;
-        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no unwinding
-        // from here.
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+        // unwinding from here.
         let buffer = unsafe { Buffer::shared(bytes) };
         let (send, begun) = self.start_send(to, bits, word, buffer, done, NONE);
         let result = self.see_through(send.slot(), None, begun).map(|_| ());
@@ -148,7 +151,8 @@ impl<T: Transport> Core<T> {
         result
     }
 
-    /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any case.
+    /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any
+    /// case.
     fn see_through(
         &mut self,
         request: u32,
@@ -169,13 +173,15 @@ impl<T: Transport> Core<T> {
         result
     }
 
-    /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a withdrawal.
+    /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a
+    /// withdrawal.
     pub(crate) fn see_off(&mut self, request: u32) {
         while self.state.requests.is_lent(request) {
             if self.state.requests.at(request).stage != Stage::Announced {
                 self.abandon(request);
             } else if self.progress_or_rest(None).is_err() {
-                // Nobody will read the memory through a transport that is of no use any more, but perhaps a shared buffer.
+                // Nobody will read the memory through a transport that is of no use any more, but
+                // perhaps a shared buffer.
                 self.transport.keep_buffers();
                 self.state.requests.release(request);
             }
@@ -200,7 +206,8 @@ impl<T: Transport> Core<T> {
     /// Receives, and waits until the message is there; `word` is that of an eager message.
     ///
     /// # Cost
-    /// That of the transport's `poll`, if no receive is posted, no message waits, and the next to come is the one.
+    /// That of the transport's `poll`, if no receive is posted, no message waits, and the next to
+    /// come is the one.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -300,7 +307,8 @@ impl<T: Transport> Core<T> {
         self.post(hand)
     }
 
-    /// Ends a blocking receive from any source that nobody is left for; whether it is over, for that or for a message.
+    /// Ends a blocking receive from any source that nobody is left for; whether it is over, for
+    /// that or for a message.
     #[cold]
     fn is_alone_with(&mut self, hand: &Wanted) -> Result<bool, Error> {
         let context = hand.pattern.context().0;
@@ -332,7 +340,8 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
-    /// Gives a blocking receive a message, if that is short and the one it waits for; takes it in otherwise.
+    /// Gives a blocking receive a message, if that is short and the one it waits for; takes it in
+    /// otherwise.
     #[inline(always)]
     fn offer(
         &mut self,
@@ -366,8 +375,9 @@ impl State {
         into: &mut [u8],
     ) -> Other {
         let no_panic = NoPanic;
-        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns, which has to
-        // do something with the guard to get rid of it: there is no unwinding from here to there.
+        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns,
+        // which has to do something with the guard to get rid of it: there is no unwinding from
+        // here to there.
         let hand = unsafe { self.lend(pattern, from, into) };
         let source = message.source();
         let follow = self.accept(message, Some(&hand));

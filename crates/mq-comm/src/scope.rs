@@ -1,12 +1,13 @@
 //! Non-blocking operations on borrowed memory.
 //!
 //! # Why this is sound
-//! What is lent to an operation is borrowed for `'scope`, which the caller of [`Communicator::scope`] can
-//! not name and which is longer than the closure: nothing made inside the closure can be lent, and nothing lent can be
-//! used by others before `scope` returns, unless the operation's handle gives it back, which it does when the
-//! request is over and its buffer out of the pool. `scope` itself holds the guard `Ending`, out of the
-//! closure's reach: it can not be forgotten, is dropped also when the closure panics, and leaves no buffer of
-//! this scope's requests in the pool. Handles can be forgotten; they own nothing. So whatever the closure does,
+//! What is lent to an operation is borrowed for `'scope`, which the caller of
+//! [`Communicator::scope`] can not name and which is longer than the closure: nothing made inside
+//! the closure can be lent, and nothing lent can be used by others before `scope` returns, unless
+//! the operation's handle gives it back, which it does when the request is over and its buffer out
+//! of the pool. `scope` itself holds the guard `Ending`, out of the closure's reach: it can not be
+//! forgotten, is dropped also when the closure panics, and leaves no buffer of this scope's
+//! requests in the pool. Handles can be forgotten; they own nothing. So whatever the closure does,
 //! after `scope` the library has no way to the memory any more.
 #![allow(unsafe_code, reason = "lends memory to requests")]
 
@@ -49,10 +50,10 @@ impl<T: Transport> Drop for Ending<T> {
 impl<T: Transport> Communicator<T> {
     /// Begins operations on borrowed memory, and sees them through.
     ///
-    /// If the closure returns `Ok`, everything it has begun is complete afterwards, and the first failure that it
-    /// has not been told of is returned. If it returns an error or panics, receives that nothing has matched are taken
-    /// back, short sends go on with a copy, and large ones that have been announced are withdrawn, for
-    /// which their receivers have to make progress, or end.
+    /// If the closure returns `Ok`, everything it has begun is complete afterwards, and the first
+    /// failure that it has not been told of is returned. If it returns an error or panics, receives
+    /// that nothing has matched are taken back, short sends go on with a copy, and large ones that
+    /// have been announced are withdrawn, for which their receivers have to make progress, or end.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -175,8 +176,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         begun.map(|()| request)
     }
 
-    /// Waits until one request of the scope is complete of which nothing has been told: the one that was so first.
-    /// Nothing if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
+    /// Waits until one request of the scope is complete of which nothing has been told: the one
+    /// that was so first. Nothing if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// If the transport is damaged. What became of the request is in the [`Completion`].
@@ -187,7 +188,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         self.communicator.inner.core().wait_any(self.set, false)
     }
 
-    /// Waits until one request is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1 §3.7.5.
+    /// Waits until one request is complete, and appends all that are; how many. `MPI_Waitsome`, MPI
+    /// 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).

@@ -1,14 +1,14 @@
 //! Buffers that the receivers of their messages can see.
 //!
 //! # Why this is sound
-//! The memory behind a [`Block`] is there, and this process's alone to write to, until the block is dropped or the process
-//! leaves. A [`SharedBuffer`] owns a block and a part of the world, so that the process does not leave while the
-//! buffer is there, and gives the block back first. While a request has the buffer, the pool has the block, and of the
-//! world only what does not keep it: the pool is a part of the world, and uses its buffers no longer than that
-//! is there.
+//! The memory behind a [`Block`] is there, and this process's alone to write to, until the block is
+//! dropped or the process leaves. A [`SharedBuffer`] owns a block and a part of the world, so that
+//! the process does not leave while the buffer is there, and gives the block back first. While a
+//! request has the buffer, the pool has the block, and of the world only what does not keep it: the
+//! pool is a part of the world, and uses its buffers no longer than that is there.
 //!
-//! Others may read the memory at any time, by a mapping of their own, which is no access as far as this program is
-//! concerned; nobody else writes to it.
+//! Others may read the memory at any time, by a mapping of their own, which is no access as far as
+//! this program is concerned; nobody else writes to it.
 #![allow(unsafe_code, reason = "gives elements out of a block")]
 
 use core::cell::RefCell;
@@ -30,12 +30,13 @@ use crate::plain::Plain;
 use crate::protocol::Core;
 use crate::transport::Transport;
 
-/// Elements in memory that the other processes can read messages out of: `MPI_Alloc_mem`, MPI 4.1 §9.2.
+/// Elements in memory that the other processes can read messages out of: `MPI_Alloc_mem`, MPI 4.1
+/// §9.2.
 ///
-/// It is a slice of elements, zero at first, to send from and to receive into like any other; made by
-/// [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is longer than
-/// the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, at the speed of memory. Dropping it gives
-/// the memory back.
+/// It is a slice of elements, zero at first, to send from and to receive into like any other; made
+/// by [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is
+/// longer than the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, at
+/// the speed of memory. Dropping it gives the memory back.
 ///
 /// ```
 /// use mq_comm::{Error, World};
@@ -89,15 +90,16 @@ pub(crate) trait Keep {}
 impl<T: Transport> Keep for RefCell<Core<T>> {}
 
 impl<T: Transport + 'static> Communicator<T> {
-    /// Memory for so many elements, zero at first, that the other processes can read messages out of: `MPI_Alloc_mem`,
-    /// MPI 4.1 §9.2.
+    /// Memory for so many elements, zero at first, that the other processes can read messages out
+    /// of: `MPI_Alloc_mem`, MPI 4.1 §9.2.
     ///
     /// The process does not leave the world while one of its buffers is there.
     ///
     /// # Errors
     /// [`Error::Transport`]: with [`NoBuffer`](mq_shm::ShmError::NoBuffer) if this process has not so much room in a row left
-    /// for shared buffers, of which each has as much as the variable `MQ_SHARED_BUFFERS` says where the world is started
-    /// (1 GiB); with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system has no memory for them.
+    /// for shared buffers, of which each has as much as the variable `MQ_SHARED_BUFFERS` says where
+    /// the world is started (1 GiB); with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system
+    /// has no memory for them.
     ///
     /// # Cost
     /// A system call, and what the system needs for its pages. To be kept and used again.
@@ -139,8 +141,8 @@ impl<E: Plain> Deref for SharedBuffer<E> {
 
     #[inline]
     fn deref(&self) -> &[E] {
-        // SAFETY: the block has so many bytes, begins at a page and is there with its endpoint, see above; any bytes are
-        // elements. Only this buffer leads to them, which is borrowed.
+        // SAFETY: the block has so many bytes, begins at a page and is there with its endpoint, see
+        // above; any bytes are elements. Only this buffer leads to them, which is borrowed.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }
 }

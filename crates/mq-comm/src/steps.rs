@@ -1,7 +1,8 @@
-//! The steps of the protocol between two calls of the transport, at which a process can be made to kill itself.
+//! The steps of the protocol between two calls of the transport, at which a process can be made to
+//! kill itself.
 //!
-//! With the feature `steps`, `MQ_DIE=STEP` and `MQ_DIE=STEP:N` work for these steps as they do for those of
-//! [`mq_shm`]. Without the feature a step is nothing.
+//! With the feature `steps`, `MQ_DIE=STEP` and `MQ_DIE=STEP:N` work for these steps as they do for
+//! those of [`mq_shm`]. Without the feature a step is nothing.
 
 macro_rules! steps {
     ($($(#[$meaning:meta])* $step:ident,)*) => {

@@ -1,7 +1,7 @@
 //! What the protocol needs of a transport.
 //!
-//! A transport moves messages of any length between numbered processes, in the order in which each sends
-//! them, and offers ways for large ones; it knows nothing of communicators, tags or requests.
+//! A transport moves messages of any length between numbered processes, in the order in which each
+//! sends them, and offers ways for large ones; it knows nothing of communicators, tags or requests.
 //! [`mq_shm::Endpoint`] is the first implementation.
 
 mod shm;
@@ -10,8 +10,8 @@ use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{Block, Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
 
-/// A message, or a part of one, in the transport's memory, which has it back when this is dropped. One that is forgotten is
-/// found again.
+/// A message, or a part of one, in the transport's memory, which has it back when this is dropped.
+/// One that is forgotten is found again.
 pub trait Arrived {
     /// Who sent it.
     fn source(&self) -> Process;
@@ -47,8 +47,8 @@ pub enum Event<A> {
 /// A way to send to other processes and to receive from them, for one thread at a time.
 ///
 /// # Contract
-/// What one process sends to another arrives in order, a message's parts without others between them.
-/// After [`Event::Gone`] nothing comes from that process any more.
+/// What one process sends to another arrives in order, a message's parts without others between
+/// them. After [`Event::Gone`] nothing comes from that process any more.
 pub trait Transport {
     /// A message in its memory.
     type Arrived<'a>: Arrived
@@ -106,8 +106,8 @@ pub trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn check_peers(&mut self) -> Result<usize, ShmError>;
-    /// Memory that the others can [read](Self::read) messages out of with one plain copy. A transport that has none to
-    /// give says so.
+    /// Memory that the others can [read](Self::read) messages out of with one plain copy. A
+    /// transport that has none to give says so.
     ///
     /// # Errors
     /// [`ShmError::NoBuffer`]; [`ShmError::NoMemory`].
@@ -119,8 +119,8 @@ pub trait Transport {
             all,
         })
     }
-    /// Nothing of what was [allocated](Self::allocate) is given back any more: somebody may still read it, and can not
-    /// be asked.
+    /// Nothing of what was [allocated](Self::allocate) is given back any more: somebody may still
+    /// read it, and can not be asked.
     fn keep_buffers(&self) {}
     /// Where bytes of this process are, for another to [read](Self::read).
     fn expose(&self, bytes: &[u8]) -> Remote;
@@ -129,14 +129,16 @@ pub trait Transport {
     /// # Errors
     /// If there is no such process.
     fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError>;
-    /// A ring of buffers for so many bytes to another process, and the number of the first, if there is one. All of the
-    /// bytes are then to be pushed and pulled; those of later messages wait for them.
+    /// A ring of buffers for so many bytes to another process, and the number of the first, if
+    /// there is one. All of the bytes are then to be pushed and pulled; those of later messages
+    /// wait for them.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError>;
-    /// A ring of this process's for so many bytes *from* another, if there is one that suits and no message to there waits
-    /// for one. The other has to be told: all of the bytes are to be pushed and pulled.
+    /// A ring of this process's for so many bytes *from* another, if there is one that suits and no
+    /// message to there waits for one. The other has to be told: all of the bytes are to be pushed
+    /// and pulled.
     fn lend_ring(&mut self, _from: Process, _bytes: usize) -> Option<(RingId, u64)> {
         None
     }

@@ -182,7 +182,8 @@ fn later_receives_from_any_source_fail_until_a_death_is_acknowledged() {
                 world.send(&[7_u8], other, 4)?;
                 world.recv(&mut byte, Source::Any, 4)?;
                 assert_eq!(byte, [7]);
-                // Each communicator for itself; where the dead was no member there is nothing to know.
+                // Each communicator for itself; where the dead was no member there is nothing to
+                // know.
                 assert!(is_gone(&kept.recv(&mut [0_u8], Source::Any, 12), 1, "died"));
                 assert_eq!(kept.acknowledge_deaths(), [1]);
                 let posted = kept.irecv(vec![0_u8], Source::Any, 2)?;

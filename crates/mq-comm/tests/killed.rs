@@ -1,5 +1,5 @@
-//! A process of a world is killed at every step of the protocol and of the transport below it. The others are told so
-//! where they wait for it, and everything else goes on, whole and unchanged.
+//! A process of a world is killed at every step of the protocol and of the transport below it. The
+//! others are told so where they wait for it, and everything else goes on, whole and unchanged.
 #![cfg(feature = "steps")]
 
 mod common;
@@ -18,7 +18,8 @@ const SIZE: u32 = 4;
 const VICTIM: u32 = 2;
 const ROUNDS: u32 = 4;
 const KILLED: i32 = 9;
-/// Empty, in a fastbox, in a cell, in parts, announced, and announced with more bytes than a ring holds.
+/// Empty, in a fastbox, in a cell, in parts, announced, and announced with more bytes than a ring
+/// holds.
 const LENGTHS: [usize; 6] = [0, 8, 300, 30_000, 100_000, 2_500_000];
 /// In a shared buffer: with its bytes, and announced.
 const SHARED: [usize; 2] = [21_000, 200_000];
@@ -45,7 +46,8 @@ fn a_child_does_its_task() {
         std::process::exit(0);
     }
     let me = world.rank();
-    // The victim is rank 0 of the first, and no member of the others, the last of which leaves out one that lives as well.
+    // The victim is rank 0 of the first, and no member of the others, the last of which leaves out
+    // one that lives as well.
     let (mut led, mut living, mut pair) = (None, None, None);
     let mut expected: Vec<u32> = (1..SIZE).collect();
     for round in 0..ROUNDS {
@@ -184,7 +186,8 @@ fn exchange(world: &Communicator, round: u32) {
     }
 }
 
-/// Messages to each of the higher ranks and answers: in cells that are lent, and through rings that are.
+/// Messages to each of the higher ranks and answers: in cells that are lent, and through rings that
+/// are.
 fn answer(world: &Communicator, round: u32) {
     let (me, tag) = (world.rank(), 400 + round as i32);
     for peer in others(world) {
@@ -202,7 +205,8 @@ fn answer(world: &Communicator, round: u32) {
     }
 }
 
-/// A message of everybody to rank 0, which receives them from any source: of those that it expects to live.
+/// A message of everybody to rank 0, which receives them from any source: of those that it expects
+/// to live.
 fn collect(world: &Communicator, round: u32, expected: &mut Vec<u32>) {
     let (me, tag) = (world.rank(), 100 + round as i32);
     if me > 0 {
@@ -275,8 +279,8 @@ fn collectives(world: &Communicator, round: u32) {
     unless_gone(world, world.barrier());
 }
 
-/// A broadcast of the dead, from whom all parts have come: the announced ones, which are lost, and the last one, whole. It
-/// is begun when the death is known.
+/// A broadcast of the dead, from whom all parts have come: the announced ones, which are lost, and
+/// the last one, whole. It is begun when the death is known.
 fn late(world: &World) {
     if world.rank() != VICTIM {
         let heard = world.recv(&mut [0_u8], VICTIM, NEVER);
@@ -293,9 +297,9 @@ fn late(world: &World) {
     }
 }
 
-/// A communicator of all that have `from`, which is used if all that live get it. Short and announced messages of it stay
-/// where they are when it ends, while the `pair` has a new one of its own: if the pair did not hear which number was given,
-/// and others did, it may not have that.
+/// A communicator of all that have `from`, which is used if all that live get it. Short and
+/// announced messages of it stay where they are when it ends, while the `pair` has a new one of its
+/// own: if the pair did not hear which number was given, and others did, it may not have that.
 fn another(world: &World, from: &Communicator, pair: Option<&Communicator>, round: u32) {
     let (me, tag) = (world.rank(), 300 + round as i32);
     let made = if round.is_multiple_of(2) {
@@ -360,8 +364,8 @@ fn renew(living: &Communicator, round: u32) {
     }
 }
 
-/// In a new communicator, a message from the rank before comes from any source, and not what was left behind on one that had
-/// its number. Something is left behind again.
+/// In a new communicator, a message from the rank before comes from any source, and not what was
+/// left behind on one that had its number. Something is left behind again.
 fn pass_round(new: &Communicator, round: u32) {
     let (rank, size) = (new.rank(), new.size());
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);

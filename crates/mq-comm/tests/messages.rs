@@ -1,4 +1,5 @@
-//! Sending and receiving between threads: blocking, by request, by probe, of all sizes and by every way.
+//! Sending and receiving between threads: blocking, by request, by probe, of all sizes and by every
+//! way.
 
 mod common;
 

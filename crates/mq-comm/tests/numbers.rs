@@ -1,5 +1,6 @@
-//! Communicators can be made and dropped for ever: their numbers are given again, nothing of one is taken for a part of
-//! another, and memory does not grow. `MQ_ROUNDS=100000 cargo test --release -p mq-comm --test numbers`: for longer.
+//! Communicators can be made and dropped for ever: their numbers are given again, nothing of one is
+//! taken for a part of another, and memory does not grow.
+//! `MQ_ROUNDS=100000 cargo test --release -p mq-comm --test numbers`: for longer.
 #![allow(unsafe_code, reason = "counts allocated bytes")]
 
 mod common;
@@ -13,8 +14,8 @@ use mq_comm::{Communicator, Error, Source, TagSelector, World};
 struct Counting;
 
 thread_local! {
-    /// Bytes that this thread has allocated, less those that it has freed. A process of a world is a thread here, and passes
-    /// no allocation to another.
+    /// Bytes that this thread has allocated, less those that it has freed. A process of a world is
+    /// a thread here, and passes no allocation to another.
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
@@ -42,7 +43,8 @@ static ALLOCATOR: Counting = Counting;
 
 const RANKS: u32 = 4;
 
-/// How often communicators are made: `MQ_ROUNDS`, or so many as take no time on a machine that does other things besides.
+/// How often communicators are made: `MQ_ROUNDS`, or so many as take no time on a machine that does
+/// other things besides.
 fn rounds() -> u32 {
     std::env::var("MQ_ROUNDS").map_or(4_000, |text| text.parse().unwrap())
 }
@@ -65,7 +67,8 @@ fn made(world: &World, round: u32) -> Result<Option<Communicator>, Error> {
     }
 }
 
-/// Messages that nobody receives, short ones and announced ones, and some that are. What comes is of this round.
+/// Messages that nobody receives, short ones and announced ones, and some that are. What comes is
+/// of this round.
 fn used(communicator: &Communicator, round: u32) -> Result<(), Error> {
     let (rank, size) = (communicator.rank(), communicator.size());
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -109,7 +112,8 @@ fn numbers_and_memory_do_not_grow() {
                 if round < rounds - 1 {
                     at_first = live;
                 } else {
-                    // A message that is kept takes more than 64 bytes, and what is on its way differs from one moment to another.
+                    // A message that is kept takes more than 64 bytes, and what is on its way
+                    // differs from one moment to another.
                     let most = at_first + 100 * 1024;
                     assert!(live < most, "{live} bytes after {at_first}");
                 }
@@ -122,7 +126,8 @@ fn numbers_and_memory_do_not_grow() {
     assert!(all.iter().all(|&highest| highest < 64), "{all:?}");
 }
 
-/// Requests and matched messages keep their communicator; a member's number is its own until all have dropped it.
+/// Requests and matched messages keep their communicator; a member's number is its own until all
+/// have dropped it.
 #[test]
 fn a_number_is_not_given_again_while_anybody_has_it() {
     let _dog = watchdog_for("kept", 60);
@@ -143,7 +148,8 @@ fn a_number_is_not_given_again_while_anybody_has_it() {
             let other = world.dup()?;
             assert_ne!(number(&other), taken);
             other.send(&[round], (rank + 1) % 3, TAG)?;
-            // Those that do not share anything with rank 2 may use it: there is none of theirs about.
+            // Those that do not share anything with rank 2 may use it: there is none of theirs
+            // about.
             let pair = world.split((rank < 2).then_some(0), 0)?;
             if let Some(pair) = &pair {
                 assert_ne!(number(pair), taken);

@@ -1,5 +1,5 @@
-//! Worlds whose processes are threads over memory of their own program, all at the same addresses: what a tool
-//! that watches accesses (`ci/tsan.sh`) can follow from one to the other.
+//! Worlds whose processes are threads over memory of their own program, all at the same addresses:
+//! what a tool that watches accesses (`ci/tsan.sh`) can follow from one to the other.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! What a kernel, a container or a filter may refuse, and segments that are not what they should be: worlds of real
-//! processes get an error that says what and where, or another way, and lose nothing.
+//! What a kernel, a container or a filter may refuse, and segments that are not what they should
+//! be: worlds of real processes get an error that says what and where, or another way, and lose
+//! nothing.
 
 mod common;
 
@@ -43,7 +44,8 @@ fn end_at_permission() {
     );
 }
 
-/// What a system call does in this thread from now on, if one of the rules is true, or there is none.
+/// What a system call does in this thread from now on, if one of the rules is true, or there is
+/// none.
 fn answer(call: i64, rules: Vec<SeccompRule>, answer: SeccompAction) {
     let arch: TargetArch = std::env::consts::ARCH.try_into().expect("one with filters");
     let rules = BTreeMap::from([(call, rules)]);
@@ -264,7 +266,8 @@ fn ends_of_two(task: &str, settings: &[(&str, &str)]) -> Vec<ExitStatus> {
     ended.collect()
 }
 
-/// What Yama asks for, on whatever kernel: each lets its launcher read its memory, and all that this has started.
+/// What Yama asks for, on whatever kernel: each lets its launcher read its memory, and all that
+/// this has started.
 #[test]
 fn processes_of_one_launcher_are_let_in_unless_nothing_is_to_be_read() {
     let _dog = watchdog("permission");
@@ -400,8 +403,8 @@ fn segment_of(processes: u32) -> [u8; 256] {
     head
 }
 
-/// A child in a mount namespace of its own, in which a shell command has changed `/dev/shm`; nothing where the machine
-/// allows no such thing.
+/// A child in a mount namespace of its own, in which a shell command has changed `/dev/shm`;
+/// nothing where the machine allows no such thing.
 fn in_namespace(change: &str, task: &str) -> Option<Command> {
     let allowed = ["-m", "-rm"].into_iter().find(|how| {
         let tried = Command::new("unshare")

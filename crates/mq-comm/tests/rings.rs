@@ -6,7 +6,8 @@ use common::watchdog;
 use mq_comm::{Communicator, Error, Options, World};
 
 const SIZE: u32 = 3;
-/// Announced, each of them: a little more than an eager message, as much as some buffers, and more than a ring holds.
+/// Announced, each of them: a little more than an eager message, as much as some buffers, and more
+/// than a ring holds.
 const LENGTHS: [usize; 4] = [21_000, 65_536, 200_001, 1_500_000];
 
 /// Runs a program as three processes, by rings alone.

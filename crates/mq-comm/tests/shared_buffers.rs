@@ -1,4 +1,5 @@
-//! Shared buffers: sent from and received into like any memory, and nothing more than that can be done with them.
+//! Shared buffers: sent from and received into like any memory, and nothing more than that can be
+//! done with them.
 
 mod common;
 
@@ -152,7 +153,8 @@ fn wildcards_and_probes_find_them() {
     .unwrap();
 }
 
-/// A dropped handle lets the request go on; the buffer is given back when the receiver has it, and not before.
+/// A dropped handle lets the request go on; the buffer is given back when the receiver has it, and
+/// not before.
 #[test]
 fn what_was_handed_over_goes_on_without_its_handle() {
     let _dog = watchdog("handed over");
@@ -177,7 +179,8 @@ fn what_was_handed_over_goes_on_without_its_handle() {
     .unwrap();
 }
 
-/// The world is left before the request is complete, and the buffer outlives the world's own handle.
+/// The world is left before the request is complete, and the buffer outlives the world's own
+/// handle.
 #[test]
 fn a_process_leaves_with_its_last_buffer() {
     let _dog = watchdog("leaves");

@@ -1,4 +1,5 @@
-//! Windows of receives with one pattern are matched past the engine: in order, and as the engine would beside others.
+//! Windows of receives with one pattern are matched past the engine: in order, and as the engine
+//! would beside others.
 
 use mq_comm::{Completion, Error, Options, Request, Source, TagSelector, World};
 
@@ -120,7 +121,8 @@ fn a_window_ends_with_its_communicator() {
         let receives = [(); 3].map(|()| part.irecv(vec![0_u64], 0, 7).unwrap());
         let kept = post(&world, 0, 7);
         drop(part);
-        // The receives keep their communicator; with them it goes, and takes nothing of the other's along.
+        // The receives keep their communicator; with them it goes, and takes nothing of the other's
+        // along.
         drop(receives);
         send(&world, 1, 7);
         assert_eq!(taken(kept), 1);

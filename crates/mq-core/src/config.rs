@@ -45,13 +45,16 @@ impl Config {
 /// Parameters of the structures; the defaults are those of their papers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// `indexed`: a search that would visit more entries than this, at most 255, makes the queues deep.
+    /// `indexed`: a search that would visit more entries than this, at most 255, makes the queues
+    /// deep.
     pub scan_limit: u32,
-    /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep whatever their
-    /// searches cost, as soon as storage has to grow for one of them. It bounds what one step moves when the form changes.
+    /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep
+    /// whatever their searches cost, as soon as storage has to grow for one of them. It bounds what
+    /// one step moves when the form changes.
     pub short_limit: u32,
-    /// `indexed`: what the hash starts from; 0 is as none. Without it every context draws a secret one, so that
-    /// nobody can choose tags that collide; with it, runs can be compared instruction by instruction.
+    /// `indexed`: what the hash starts from; 0 is as none. Without it every context draws a secret
+    /// one, so that nobody can choose tags that collide; with it, runs can be compared instruction
+    /// by instruction.
     pub hash_seed: Option<u32>,
     /// `threshold`: what the longest 4-D search is multiplied by to get the communicator size from
     /// which on the 4-D structure is used. At least 1.
@@ -142,8 +145,8 @@ impl Clusters {
     /// Groups senders by k-means over how many elements each put into a queue, so that senders of
     /// like weight share a queue (Ghazimirsaeed & Afsahi 2017).
     ///
-    /// `counts` gives the elements of each sender; at most `groups` groups are made, and no more than
-    /// there are different counts: senders that are all alike share one.
+    /// `counts` gives the elements of each sender; at most `groups` groups are made, and no more
+    /// than there are different counts: senders that are all alike share one.
     pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
         let mut values: Vec<u64> = counts.values().copied().collect();
         values.sort_unstable();

@@ -162,8 +162,8 @@ pub trait MatchBits:
     const ZERO: Self;
     /// All bits set.
     const ALL: Self;
-    /// A 64-bit digest for hashing; equal words have equal digests under equal seeds, and who does not
-    /// know the seed cannot choose words of which many have the same.
+    /// A 64-bit digest for hashing; equal words have equal digests under equal seeds, and who does
+    /// not know the seed cannot choose words of which many have the same.
     fn digest(self, seed: u64) -> u64;
 }
 

@@ -76,7 +76,8 @@ pub enum Error {
         /// Messages allowed from each source.
         limit: usize,
     },
-    /// The budget of bytes in unexpected messages from the message's source does not cover this one.
+    /// The budget of bytes in unexpected messages from the message's source does not cover this
+    /// one.
     #[error(
         "{wanted} bytes more would exceed the budget of {limit} bytes in unexpected messages from \
          rank {rank} of context {context}, of which {used} are used; keep the message and retry"

@@ -49,8 +49,8 @@ impl Fifo {
         tail: NIL,
     };
 
-    /// The mark of a structure that keeps its entries elsewhere at the moment. Not empty, and without a
-    /// first slot.
+    /// The mark of a structure that keeps its entries elsewhere at the moment. Not empty, and
+    /// without a first slot.
     pub(crate) const ELSEWHERE: Self = Self {
         head: ELSEWHERE,
         tail: ELSEWHERE,
@@ -201,8 +201,8 @@ impl Fifo {
         }
     }
 
-    /// The slot of the earliest entry that is wanted among the first `limit`, and the entries compared; [`NIL`] if there is
-    /// none, [`ELSEWHERE`] if there are more than those.
+    /// The slot of the earliest entry that is wanted among the first `limit`, and the entries
+    /// compared; [`NIL`] if there is none, [`ELSEWHERE`] if there are more than those.
     #[inline(always)]
     pub(crate) fn find_within<K>(
         &self,

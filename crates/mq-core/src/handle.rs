@@ -7,8 +7,8 @@ use crate::envelope::ContextId;
 /// The name of one queued receive.
 ///
 /// The sequence number is never given twice in a context, not even when the context is freed and
-/// created again, so a handle kept after its receive was matched, cancelled or purged names nothing:
-/// using it is an ordinary "gone".
+/// created again, so a handle kept after its receive was matched, cancelled or purged names
+/// nothing: using it is an ordinary "gone".
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
     sequence: u64,
@@ -46,13 +46,14 @@ impl Handle {
     }
 }
 
-/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find); as lasting
-/// as a [`Handle`], and no name of a receive.
+/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find); as
+/// lasting as a [`Handle`], and no name of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MessageHandle(Handle);
 
 impl MessageHandle {
-    /// Names the message that a [`Handle`] of the unexpected queue would. For authors of structures.
+    /// Names the message that a [`Handle`] of the unexpected queue would. For authors of
+    /// structures.
     #[inline(always)]
     pub const fn new(name: Handle) -> Self {
         Self(name)

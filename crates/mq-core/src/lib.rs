@@ -24,7 +24,8 @@
 //! ```
 //!
 //! # Where things are
-//! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready families: [`mpi`], [`tagged`].
+//! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready families: [`mpi`],
+//!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
 //! - [`SharedEngine`](shared::SharedEngine): the same operations, from many threads.

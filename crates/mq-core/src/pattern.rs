@@ -33,10 +33,10 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 
 /// What a receive asks for: a context, and a masked comparison with an envelope's bits.
 ///
-/// A header with an 8-bit source and a 16-bit tag, for instance, packs them as `source << 16 | tag`;
-/// a receive from anyone with tag 5 then has the bits `5` and cares about `0xffff`, one from source 2
-/// with any tag has the bits `2 << 16` and cares about `0xff_0000`. The example `custom_envelope`
-/// works this out in full.
+/// A header with an 8-bit source and a 16-bit tag, for instance, packs them as
+/// `source << 16 | tag`; a receive from anyone with tag 5 then has the bits `5` and cares about
+/// `0xffff`, one from source 2 with any tag has the bits `2 << 16` and cares about `0xff_0000`. The
+/// example `custom_envelope` works this out in full.
 ///
 /// # Contract
 /// When `source` is a rank, every envelope that the pattern matches comes from that rank.

@@ -122,8 +122,8 @@ pub type ShownOf<'a, Q> = (
 ///
 /// A library that must do something between the two, such as making the request only when it has to
 /// be queued, takes the step in halves: [`extract`](Self::extract) or [`find`](Self::find) and
-/// [`take`](Self::take), then [`queue_receive`](Self::queue_receive); [`deliver`](Self::deliver), then
-/// [`queue_message`](Self::queue_message).
+/// [`take`](Self::take), then [`queue_receive`](Self::queue_receive); [`deliver`](Self::deliver),
+/// then [`queue_message`](Self::queue_message).
 ///
 /// # Contract
 /// With [`matches`](crate::matches) deciding, and contexts mixed freely:
@@ -228,14 +228,14 @@ pub trait MatchQueues: Sized {
     /// Constant.
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
 
-    /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller whose
-    /// [`extract`](Self::extract) or [`find`](Self::find) with the same pattern was in vain, with no
-    /// other operation in between.
+    /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
+    /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern was in vain,
+    /// with no other operation in between.
     fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
 
     /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
-    /// whose [`deliver`](Self::deliver) of the same envelope was in vain, with no other operation in
-    /// between.
+    /// whose [`deliver`](Self::deliver) of the same envelope was in vain, with no other operation
+    /// in between.
     fn queue_message(
         &mut self,
         envelope: EnvelopeOf<Self>,
@@ -276,8 +276,8 @@ pub trait MatchQueues: Sized {
     /// A number greater than those of all handles given so far, of receives and of messages.
     fn next_sequence(&self) -> u64;
 
-    /// Numbers the receives and messages that are queued from now on from `sequence` at least: for a
-    /// caller who compares the numbers of several objects.
+    /// Numbers the receives and messages that are queued from now on from `sequence` at least: for
+    /// a caller who compares the numbers of several objects.
     fn raise_sequence(&mut self, sequence: u64);
 
     /// One more context will use these queues, which serve several: handles given from now on are

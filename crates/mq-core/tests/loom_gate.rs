@@ -355,8 +355,8 @@ fn a_context_is_found_whole_or_not_at_all() {
     assert!(expected.iter().all(|outcome| seen.contains(outcome)));
 }
 
-/// [MODE], [ELDERS]: the context is divided between the operations of another thread; what was queued
-/// before is still found, and in order.
+/// [MODE], [ELDERS]: the context is divided between the operations of another thread; what was
+/// queued before is still found, and in order.
 #[test]
 fn dividing_a_context_moves_nothing_out_of_reach() {
     loom::model(|| {

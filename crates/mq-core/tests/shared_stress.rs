@@ -54,8 +54,8 @@ fn send(context: &Context, thread: u32) -> Vec<Match> {
     matches
 }
 
-/// Posts receives, of which one in `any_each` is for any source and one in five of those is cancelled
-/// and posted again.
+/// Posts receives, of which one in `any_each` is for any source and one in five of those is
+/// cancelled and posted again.
 fn receive(context: &Context, thread: u32, any_each: u32) -> Vec<Match> {
     let mut matches = Vec::new();
     let share = SENDERS * MESSAGES / RECEIVER_THREADS;
@@ -105,8 +105,8 @@ fn exchange(divide: Divide, options: ContextOptions, any_each: u32) -> (Context,
     (context, matches)
 }
 
-/// The messages that no receive asked for by name; wildcards can leave a sender's messages over while
-/// another's receives wait.
+/// The messages that no receive asked for by name; wildcards can leave a sender's messages over
+/// while another's receives wait.
 fn leftovers(context: &Context) -> Vec<Match> {
     let of = |sender: u32| {
         let pattern = MpiPattern::new(CONTEXT, sender, TAG);

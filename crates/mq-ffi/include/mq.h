@@ -68,8 +68,8 @@
 // A pattern that may match several classes.
 #define MQ_CLASS_UNKNOWN 19
 
-// The version of the library that this header belongs to. While the major one is 0, two minor ones are two
-// interfaces, and the soname carries both.
+// The version of the library that this header belongs to. While the major one is 0, two minor ones
+// are two interfaces, and the soname carries both.
 #define MQ_VERSION_MAJOR 0
 
 // The minor version.
@@ -78,15 +78,17 @@
 // The patch: what differs in it alone works together.
 #define MQ_VERSION_PATCH 0
 
-// The layout of the front and what its words mean. A caller that was compiled with another one finds the
-// front closed, and all its inline calls become calls: each compares the words that tell its state,
-// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
+// The layout of the front and what its words mean. A caller that was compiled with another one
+// finds the front closed, and all its inline calls become calls: each compares the words that tell
+// its state, `open`, `no_receives` and `no_messages`, with its own number, and those stay where
+// they are in every layout.
 //
-// To be raised with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
-// them. (1 and 2 had no number: their state is where `older` is.)
+// To be raised with any change to the structs here, to what a field holds, or to what
+// `mq_inline.h` leaves in them. (1 and 2 had no number: their state is where `older` is.)
 #define MQ_FRONT_LAYOUT 3
 
-// How many receives, or messages, a call looks at in the front before it moves them into the queues.
+// How many receives, or messages, a call looks at in the front before it moves them into the
+// queues.
 #define MQ_FRONT_SCAN 48
 
 // Of how many contexts the front of an engine knows what inline calls check.
@@ -195,8 +197,8 @@ typedef void (*mq_release_fn)(void *user,
                               size_t bytes,
                               size_t align);
 
-// Where libmq gets its memory. The functions must not call libmq, and are called by any thread that
-// does.
+// Where libmq gets its memory. The functions must not call libmq, and are called by any thread
+// that does.
 typedef struct mq_allocator {
   // Not null.
   mq_alloc_fn allocate;
@@ -228,8 +230,8 @@ typedef struct mq_engine_options {
   uint64_t max_unexpected_per_source;
   // The most bytes in unexpected messages from each source of each context; 0 for no limit.
   uint64_t max_unexpected_bytes_per_source;
-  // Is called when the unexpected messages reach a high mark, and again only after they have come
-  // down to the low marks; null for no call. It must not call the engine.
+  // Is called when the unexpected messages reach a high mark, and again only after they have
+  // come down to the low marks; null for no call. It must not call the engine.
   mq_high_water_fn high_water;
   // What `high_water` is called with.
   void *high_water_user;
@@ -374,8 +376,8 @@ typedef struct mq_session_options {
   const char *structure;
   // Other than 0: print a table of statistics when the session is closed.
   uint32_t statistics;
-  // Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
-  // `MQ_BUDGET_BYTES` decide, above what is said here.
+  // Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES`
+  // and `MQ_BUDGET_BYTES` decide, above what is said here.
   uint32_t environment;
   // Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
   uint32_t no_sizes;
@@ -383,13 +385,13 @@ typedef struct mq_session_options {
 
 // An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
 //
-// All words are of one size, and are written and copied as such: a processor that loads what was stored in
-// smaller pieces waits until all of them are in its cache, longer than a search takes.
+// All words are of one size, and are written and copied as such: a processor that loads what was
+// stored in smaller pieces waits until all of them are in its cache, longer than a search takes.
 typedef struct mq_parked {
   // The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for any.
   uint64_t bits;
-  // Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was told of its
-  // bytes.
+  // Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was
+  // told of its bytes.
   uint64_t care;
   // The context in the lower half, the traffic class in the upper.
   uint64_t place;
@@ -399,7 +401,8 @@ typedef struct mq_parked {
   void *cookie;
 } mq_parked;
 
-// The receives, or the messages, in the front of an engine. Not for callers: `mq_inline.h` uses it.
+// The receives, or the messages, in the front of an engine. Not for callers: `mq_inline.h` uses
+// it.
 typedef struct mq_front_queue {
   // The array.
   struct mq_parked *start;
@@ -423,9 +426,11 @@ typedef struct mq_known {
 
 // The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
 typedef struct mq_front {
-  // Where layouts without a number had their state: says for ever that every inline call has to call.
+  // Where layouts without a number had their state: says for ever that every inline call has to
+  // call.
   uint32_t older[3];
-  // `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be answered here; else 0.
+  // `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be
+  // answered here; else 0.
   uint32_t open;
   // `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
   uint32_t no_receives;
@@ -445,11 +450,11 @@ typedef struct mq_front {
 extern "C" {
 #endif // __cplusplus
 
-// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call but
-// `mq_version`, `mq_strerror` and `mq_structure_name`.
+// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call
+// but `mq_version`, `mq_strerror` and `mq_structure_name`.
 //
-// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`. (The
-// memory that undoing it takes is the system's.)
+// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`.
+// (The memory that undoing it takes is the system's.)
 //
 // Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
 //
@@ -465,22 +470,23 @@ const char *mq_structure_name(uint32_t index);
 
 // Makes an engine and writes it to `*engine`. `options` may be null.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without `high_water`
-// or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the session is closed),
-// `MQ_ERR_MEMORY`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without
+// `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
+// session is closed), `MQ_ERR_MEMORY`.
 //
 // # Safety
-// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C
-// string, `options->session` null or from `mq_session_open`; `options->high_water` is null or a function
-// of its type, which may be called with `options->high_water_user` by every thread that uses the engine.
+// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or
+// a C string, `options->session` null or from `mq_session_open`; `options->high_water` is null or
+// a function of its type, which may be called with `options->high_water_user` by every thread that
+// uses the engine.
 int mq_engine_new(const struct mq_engine_options *options,
                   struct mq_engine **engine);
 
 // Frees an engine; entries still queued are forgotten, their cookies remain the caller's. Null is
 // allowed.
 //
-// Errors: `MQ_ERR_ENGINE` if it was freed already (and its memory is in use by no other engine since),
-// `MQ_ERR_REENTRANT`.
+// Errors: `MQ_ERR_ENGINE` if it was freed already (and its memory is in use by no other engine
+// since), `MQ_ERR_REENTRANT`.
 //
 // # Safety
 // `engine` is null or was made by `mq_engine_new`.
@@ -488,8 +494,8 @@ int mq_engine_free(struct mq_engine *engine);
 
 // Makes a context usable. `options` may be null.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT`
-// (unknown promise), `MQ_ERR_MEMORY`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`,
+// `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
 //
 // # Safety
 // `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -497,7 +503,8 @@ int mq_context_create(struct mq_engine *engine,
                       uint32_t context,
                       const struct mq_context_options *options);
 
-// Removes a context and hands every entry left in it to `back` (which may be null), receives first.
+// Removes a context and hands every entry left in it to `back` (which may be null), receives
+// first.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 //
@@ -522,8 +529,8 @@ int mq_extract(struct mq_engine *engine,
 
 // Shows the earliest unexpected message that `pattern` matches and names it, for `mq_take`.
 //
-// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is
-// none. Errors as for `mq_post`.
+// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: there
+// is none. Errors as for `mq_post`.
 //
 // # Safety
 // As for `mq_post`.
@@ -535,8 +542,8 @@ int mq_find(struct mq_engine *engine,
 
 // Takes out the message that `mq_find` named, without a search.
 //
-// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it has
-// left already. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it
+// has left already. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
 // # Safety
 // As for `mq_post`.
@@ -545,11 +552,12 @@ int mq_take(struct mq_engine *engine,
             void **message,
             struct mq_envelope *envelope);
 
-// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first half of
-// `mq_arrive`).
+// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first
+// half of `mq_arrive`).
 //
-// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: there is none. Errors: `MQ_ERR_NULL`,
-// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`.
+// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: there is none. Errors:
+// `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
+// `MQ_ERR_ARGUMENT`.
 //
 // # Safety
 // As for `mq_post`.
@@ -557,8 +565,8 @@ int mq_deliver(struct mq_engine *engine,
                const struct mq_envelope *envelope,
                void **receive);
 
-// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was the
-// last operation on the engine, and found nothing.
+// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was
+// the last operation on the engine, and found nothing.
 //
 // `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
 //
@@ -569,8 +577,8 @@ int mq_queue_receive(struct mq_engine *engine,
                      void *receive,
                      struct mq_handle *handle);
 
-// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the caller
-// completes it and delivers the same message again. (A trace then shows no receive there.)
+// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the
+// caller completes it and delivers the same message again. (A trace then shows no receive there.)
 //
 // Outcomes, outputs and errors as for `mq_queue_receive`.
 //
@@ -581,8 +589,8 @@ int mq_queue_probe(struct mq_engine *engine,
                    void *probe,
                    struct mq_handle *handle);
 
-// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope was
-// the last operation on the engine, and found nothing.
+// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope
+// was the last operation on the engine, and found nothing.
 //
 // `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
 //
@@ -606,8 +614,8 @@ int mq_purge(struct mq_engine *engine,
              mq_removed_fn back,
              void *user);
 
-// Shows every entry: posted receives in posting order, then messages in order of arrival, context by
-// context.
+// Shows every entry: posted receives in posting order, then messages in order of arrival, context
+// by context.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
@@ -627,8 +635,8 @@ int mq_lengths(struct mq_engine *engine,
                uint64_t *posted,
                uint64_t *unexpected);
 
-// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how many
-// of the context's messages came from it. Visits all entries.
+// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how
+// many of the context's messages came from it. Visits all entries.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
@@ -660,14 +668,14 @@ int mq_statistics_read(struct mq_engine *engine,
 
 // Posts a receive, or takes the earliest unexpected message that it matches.
 //
-// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued, `*handle`
-// is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
-// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`,
-// `MQ_ERR_MEMORY`; the receive is not queued then.
+// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued,
+// `*handle` is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
+// `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`,
+// `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`, `MQ_ERR_MEMORY`; the receive is not queued then.
 //
 // # Safety
-// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses it;
-// `pattern` is null or valid; the outputs are null or valid for a write.
+// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
+// it; `pattern` is null or valid; the outputs are null or valid for a write.
 int mq_post(struct mq_engine *engine,
             const struct mq_pattern *pattern,
             void *receive,
@@ -675,12 +683,14 @@ int mq_post(struct mq_engine *engine,
             void **message,
             struct mq_envelope *envelope);
 
-// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues it.
+// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues
+// it.
 //
-// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as unexpected.
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
-// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
+// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as
+// unexpected. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
+// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`,
+// `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`, `MQ_ERR_SOURCE_BYTE_BUDGET`,
+// `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
 //
 // # Safety
 // As for `mq_post`.
@@ -692,8 +702,8 @@ int mq_arrive(struct mq_engine *engine,
 
 // Shows the earliest unexpected message that `pattern` matches, and removes nothing.
 //
-// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is none. Errors as
-// for `mq_post`.
+// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is none.
+// Errors as for `mq_post`.
 //
 // # Safety
 // As for `mq_post`.
@@ -704,8 +714,9 @@ int mq_probe(struct mq_engine *engine,
 
 // Takes a posted receive out by name.
 //
-// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left already:
-// matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left
+// already: matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
+// `MQ_ERR_REENTRANT`.
 //
 // # Safety
 // As for `mq_post`.
@@ -729,18 +740,19 @@ int mq_announce(struct mq_engine *engine,
 
 // Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
 //
-// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so does
-// a folder that cannot be written.
+// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so
+// does a folder that cannot be written.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
 //
 // # Safety
-// `options` is null or valid, its strings null or C strings; `session` is null or valid for a write.
+// `options` is null or valid, its strings null or C strings; `session` is null or valid for a
+// write.
 int mq_session_open(const struct mq_session_options *options,
                     struct mq_session **session);
 
-// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what they
-// do is no longer recorded. Null is allowed.
+// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what
+// they do is no longer recorded. Null is allowed.
 //
 // Errors: `MQ_ERR_ENGINE` if it is closed already.
 //

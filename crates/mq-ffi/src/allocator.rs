@@ -22,8 +22,8 @@ pub type mq_release_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
 >;
 
-/// Where libmq gets its memory. The functions must not call libmq, and are called by any thread that
-/// does.
+/// Where libmq gets its memory. The functions must not call libmq, and are called by any thread
+/// that does.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_allocator {
@@ -44,11 +44,11 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 /// Blocks that come from the system although there are functions of the caller's.
 static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call but
-/// `mq_version`, `mq_strerror` and `mq_structure_name`.
+/// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call
+/// but `mq_version`, `mq_strerror` and `mq_structure_name`.
 ///
-/// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`. (The
-/// memory that undoing it takes is the system's.)
+/// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`.
+/// (The memory that undoing it takes is the system's.)
 ///
 /// Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
 ///

@@ -20,8 +20,8 @@ use crate::types::{
 };
 use crate::watch::Watch;
 
-/// The version of the library that this header belongs to. While the major one is 0, two minor ones are two
-/// interfaces, and the soname carries both.
+/// The version of the library that this header belongs to. While the major one is 0, two minor ones
+/// are two interfaces, and the soname carries both.
 pub const MQ_VERSION_MAJOR: u32 = 0;
 /// The minor version.
 pub const MQ_VERSION_MINOR: u32 = 1;
@@ -64,20 +64,21 @@ const NAMES: &[&CStr] = &[
 /// Engines made so far, from 1: a zeroed handle names nothing.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
 
-/// How far the numbers of two engines' handles are apart: a handle of one that was freed is stale in
-/// all later ones.
+/// How far the numbers of two engines' handles are apart: a handle of one that was freed is stale
+/// in all later ones.
 const NAMES_OF_AN_ENGINE: u64 = 1 << 40;
 
 /// Makes an engine and writes it to `*engine`. `options` may be null.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without `high_water`
-/// or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the session is closed),
-/// `MQ_ERR_MEMORY`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without
+/// `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
+/// session is closed), `MQ_ERR_MEMORY`.
 ///
 /// # Safety
-/// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C
-/// string, `options->session` null or from `mq_session_open`; `options->high_water` is null or a function
-/// of its type, which may be called with `options->high_water_user` by every thread that uses the engine.
+/// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or
+/// a C string, `options->session` null or from `mq_session_open`; `options->high_water` is null or
+/// a function of its type, which may be called with `options->high_water_user` by every thread that
+/// uses the engine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_engine_new(
     options: *const mq_engine_options,
@@ -254,8 +255,8 @@ pub(crate) unsafe fn read_structure(name: *const c_char) -> Result<Option<Kind>,
 /// Frees an engine; entries still queued are forgotten, their cookies remain the caller's. Null is
 /// allowed.
 ///
-/// Errors: `MQ_ERR_ENGINE` if it was freed already (and its memory is in use by no other engine since),
-/// `MQ_ERR_REENTRANT`.
+/// Errors: `MQ_ERR_ENGINE` if it was freed already (and its memory is in use by no other engine
+/// since), `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`.
@@ -267,8 +268,8 @@ pub unsafe extern "C" fn mq_engine_free(engine: *mut mq_engine) -> c_int {
 
 /// Makes a context usable. `options` may be null.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT`
-/// (unknown promise), `MQ_ERR_MEMORY`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`,
+/// `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -328,7 +329,8 @@ fn promises(bits: u32) -> Result<ContextOptions, c_int> {
     Ok(options)
 }
 
-/// Removes a context and hands every entry left in it to `back` (which may be null), receives first.
+/// Removes a context and hands every entry left in it to `back` (which may be null), receives
+/// first.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 ///

@@ -29,8 +29,8 @@ struct Shell {
     mutex: RawMutex,
     /// Whether calls take the mutex.
     locked: AtomicBool,
-    /// Whether more has to be done for a call than to match: the mutex, statistics, a session, limits, an
-    /// allocator that may refuse.
+    /// Whether more has to be done for a call than to match: the mutex, statistics, a session,
+    /// limits, an allocator that may refuse.
     watched: AtomicBool,
     /// Who is in a callback of the caller's; 0 if nobody.
     in_callback: AtomicUsize,
@@ -48,8 +48,8 @@ impl core::fmt::Debug for mq_engine {
     }
 }
 
-/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer can
-/// be told from a live one; the next engine uses it again.
+/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer
+/// can be told from a live one; the next engine uses it again.
 static FREED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
 struct Block(NonNull<mq_engine>);
@@ -57,7 +57,8 @@ struct Block(NonNull<mq_engine>);
 // SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
 unsafe impl Send for Block {}
 
-/// A block that holds the engine that `make` makes; names in its front are numbered from `sequence`.
+/// A block that holds the engine that `make` makes; names in its front are numbered from
+/// `sequence`.
 pub(crate) fn install(
     make: impl FnOnce(InCallback<'static>) -> Box<Matching>,
     locked: bool,
@@ -169,8 +170,8 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Entered<'_> {
-    /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused. All
-    /// entries are in the queues meanwhile.
+    /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused.
+    /// All entries are in the queues meanwhile.
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
         front::hide(self.front, self.matching);
         let done = self.in_callback.during(|| body(self.matching));
@@ -223,7 +224,8 @@ pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -
     if shell.in_callback.load(Ordering::Relaxed) != 0 || watched && shell.is_locked() {
         return Way::Around;
     }
-    // SAFETY: an engine without a lock is used by one thread at a time, which is in no other call to it.
+    // SAFETY: an engine without a lock is used by one thread at a time, which is in no other call
+    // to it.
     let front = unsafe { &*shell.front.get() };
     if state(front) == MQ_FRONT_LAYOUT {
         Way::Front
@@ -287,8 +289,8 @@ pub(crate) unsafe fn enter(
             front,
             in_callback,
         });
-        // What the caller's allocator refused was dealt with where something was queued; elsewhere it
-        // is of no consequence, and must not be taken for the next call's.
+        // What the caller's allocator refused was dealt with where something was queued; elsewhere
+        // it is of no consequence, and must not be taken for the next call's.
         allocator::has_refused();
         drop(access);
         status

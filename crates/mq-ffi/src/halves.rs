@@ -1,7 +1,7 @@
 //! The match operations in halves: searching without queueing, queueing without a search.
 //!
-//! Libraries make a request, or copy a message, only when it has to be queued. They search first, act,
-//! and then queue, all under one lock.
+//! Libraries make a request, or copy a message, only when it has to be queued. They search first,
+//! act, and then queue, all under one lock.
 
 use core::ffi::{c_int, c_void};
 
@@ -64,8 +64,8 @@ pub(crate) unsafe extern "C" fn extract_around(
 
 /// Shows the earliest unexpected message that `pattern` matches and names it, for `mq_take`.
 ///
-/// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is
-/// none. Errors as for `mq_post`.
+/// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: there
+/// is none. Errors as for `mq_post`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -116,8 +116,8 @@ pub(crate) unsafe extern "C" fn find_around(
 
 /// Takes out the message that `mq_find` named, without a search.
 ///
-/// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it has
-/// left already. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+/// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it
+/// has left already. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -149,11 +149,12 @@ pub unsafe extern "C" fn mq_take(
     unsafe { operate(engine, found.context, body) }
 }
 
-/// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first half of
-/// `mq_arrive`).
+/// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first
+/// half of `mq_arrive`).
 ///
-/// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: there is none. Errors: `MQ_ERR_NULL`,
-/// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`.
+/// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: there is none. Errors:
+/// `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
+/// `MQ_ERR_ARGUMENT`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -197,8 +198,8 @@ pub(crate) unsafe extern "C" fn deliver_around(
     unsafe { operate_with(engine, envelope, body) }
 }
 
-/// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was the
-/// last operation on the engine, and found nothing.
+/// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was
+/// the last operation on the engine, and found nothing.
 ///
 /// `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
 ///
@@ -238,8 +239,8 @@ pub(crate) unsafe extern "C" fn queue_receive_around(
     unsafe { queue_receive(engine, pattern, receive, handle, false) }
 }
 
-/// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the caller
-/// completes it and delivers the same message again. (A trace then shows no receive there.)
+/// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the
+/// caller completes it and delivers the same message again. (A trace then shows no receive there.)
 ///
 /// Outcomes, outputs and errors as for `mq_queue_receive`.
 ///
@@ -276,8 +277,8 @@ unsafe fn queue_receive(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope was
-/// the last operation on the engine, and found nothing.
+/// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope
+/// was the last operation on the engine, and found nothing.
 ///
 /// `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
 ///

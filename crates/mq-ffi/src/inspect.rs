@@ -76,8 +76,8 @@ pub unsafe extern "C" fn mq_purge(
     unsafe { enter(engine, body) }
 }
 
-/// Shows every entry: posted receives in posting order, then messages in order of arrival, context by
-/// context.
+/// Shows every entry: posted receives in posting order, then messages in order of arrival, context
+/// by context.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -130,8 +130,8 @@ pub unsafe extern "C" fn mq_lengths(
     unsafe { enter(engine, body) }
 }
 
-/// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how many
-/// of the context's messages came from it. Visits all entries.
+/// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how
+/// many of the context's messages came from it. Visits all entries.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///

@@ -1,8 +1,8 @@
 //! The C interface of the matching engine: `libmq` and `mq.h`.
 //!
-//! Receives and messages are `void *` cookies of the caller. Every call checks its pointers, returns
-//! an outcome (0 or above) or an error (below 0, see [`mq_strerror`]), writes its outputs only on
-//! success, and never lets a panic cross.
+//! Receives and messages are `void *` cookies of the caller. Every call checks its pointers,
+//! returns an outcome (0 or above) or an error (below 0, see [`mq_strerror`]), writes its outputs
+//! only on success, and never lets a panic cross.
 //!
 //! # Threads
 //! An engine is used by one thread at a time: the caller locks, as MPI libraries do, or asks for a

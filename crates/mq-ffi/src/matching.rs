@@ -298,7 +298,8 @@ impl Matching {
         Ok(name)
     }
 
-    /// Queues a receive that is the engine's already: memory that is refused is no reason to lose it.
+    /// Queues a receive that is the engine's already: memory that is refused is no reason to lose
+    /// it.
     pub(crate) fn move_in_receive(
         &mut self,
         pattern: MpiPattern,

@@ -93,14 +93,14 @@ pub(crate) unsafe fn show_message(
 
 /// Posts a receive, or takes the earliest unexpected message that it matches.
 ///
-/// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued, `*handle`
-/// is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
-/// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`,
-/// `MQ_ERR_MEMORY`; the receive is not queued then.
+/// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued,
+/// `*handle` is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
+/// `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`,
+/// `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`, `MQ_ERR_MEMORY`; the receive is not queued then.
 ///
 /// # Safety
-/// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses it;
-/// `pattern` is null or valid; the outputs are null or valid for a write.
+/// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
+/// it; `pattern` is null or valid; the outputs are null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_post(
     engine: *mut mq_engine,
@@ -156,12 +156,14 @@ pub(crate) unsafe extern "C" fn post_around(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues it.
+/// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues
+/// it.
 ///
-/// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as unexpected.
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-/// `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
-/// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
+/// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as
+/// unexpected. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
+/// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`,
+/// `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`, `MQ_ERR_SOURCE_BYTE_BUDGET`,
+/// `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -213,8 +215,8 @@ pub(crate) unsafe extern "C" fn arrive_around(
 
 /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
 ///
-/// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is none. Errors as
-/// for `mq_post`.
+/// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is none.
+/// Errors as for `mq_post`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -261,8 +263,9 @@ pub(crate) unsafe extern "C" fn probe_around(
 
 /// Takes a posted receive out by name.
 ///
-/// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left already:
-/// matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+/// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left
+/// already: matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
+/// `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// As for `mq_post`.

@@ -1,9 +1,10 @@
-//! The steps of engines that nobody watches or limits: straight from the caller's words to the structure
-//! and back.
+//! The steps of engines that nobody watches or limits: straight from the caller's words to the
+//! structure and back.
 //!
-//! Each step is compiled together with each structure's own code, so that a pattern is made where it is
-//! compared, and an answer is written where it is found. Passed through memory in between, a small struct
-//! is written in pieces and read whole, and the processor waits longer for that than a short search takes.
+//! Each step is compiled together with each structure's own code, so that a pattern is made where
+//! it is compared, and an answer is written where it is found. Passed through memory in between, a
+//! small struct is written in pieces and read whole, and the processor waits longer for that than a
+//! short search takes.
 
 use core::ffi::{c_int, c_void};
 

@@ -98,8 +98,8 @@ pub struct mq_engine_options {
     pub max_unexpected_per_source: u64,
     /// The most bytes in unexpected messages from each source of each context; 0 for no limit.
     pub max_unexpected_bytes_per_source: u64,
-    /// Is called when the unexpected messages reach a high mark, and again only after they have come
-    /// down to the low marks; null for no call. It must not call the engine.
+    /// Is called when the unexpected messages reach a high mark, and again only after they have
+    /// come down to the low marks; null for no call. It must not call the engine.
     pub high_water: mq_high_water_fn,
     /// What `high_water` is called with.
     pub high_water_user: *mut c_void,

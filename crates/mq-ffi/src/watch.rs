@@ -1,7 +1,7 @@
 //! [`Watch`]: what is written down about an engine, where anything is.
 //!
-//! Receives and messages get numbers, kept in tables of their own: the queues hold an index in place
-//! of the caller's cookie, so that engines that nobody watches carry nothing of this.
+//! Receives and messages get numbers, kept in tables of their own: the queues hold an index in
+//! place of the caller's cookie, so that engines that nobody watches carry nothing of this.
 
 mod table;
 

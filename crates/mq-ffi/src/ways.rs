@@ -1,7 +1,7 @@
-//! The short ways of the match operations: in the front, and straight to the queues of an engine of which nothing
-//! has to be noted but how a step ended. Each is compiled for itself and takes its arguments in registers; what they
-//! have in common, a call and its checks, costs as much as a short search. They are C functions because those do
-//! not unwind: the calls end in jumps to them.
+//! The short ways of the match operations: in the front, and straight to the queues of an engine of
+//! which nothing has to be noted but how a step ended. Each is compiled for itself and takes its
+//! arguments in registers; what they have in common, a call and its checks, costs as much as a
+//! short search. They are C functions because those do not unwind: the calls end in jumps to them.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

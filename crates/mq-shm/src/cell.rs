@@ -12,13 +12,13 @@
 //! | lent | receiver | the receiver names it in a slot of its own, with an answer in it |
 //! | named by the receiver | owner, once the slot shows it | it has read the answer, and has it in its pool |
 //!
-//! A cell that was in a queue or with a receiver when that receiver died goes back to the owner, who
-//! knows where each of its cells went.
+//! A cell that was in a queue or with a receiver when that receiver died goes back to the owner,
+//! who knows where each of its cells went.
 
 use crate::sync::{AtomicU32, Guarded};
 
-/// Bytes of message in a cell, which has 20 KiB: a message of 16 KiB fits, as programs send them. The last page is only touched
-/// by those that need it.
+/// Bytes of message in a cell, which has 20 KiB: a message of 16 KiB fits, as programs send them.
+/// The last page is only touched by those that need it.
 pub const CELL_PAYLOAD: usize = if cfg!(loom) { 64 } else { 20 * 1024 - 64 };
 
 /// What a cell says of its content.

@@ -1,16 +1,16 @@
 //! The queue of Nemesis, linked before it is published.
 //!
 //! Nemesis swaps the tail of a process's queue and then links the former tail to the new cell. A
-//! producer that dies or is descheduled between the two leaves a gap over which the consumer can not
-//! step, and behind it everybody's messages. Here a cell is linked to its predecessor *first*, and one
-//! compare-and-swap then makes it the newest: it is in the queue whole, or not at all. The links
-//! run from the newest to the oldest; the consumer takes the entire chain in one swap and turns it round
-//! in memory of its own, which is what Nemesis's shadow head is: the next look at the shared line is due
-//! when the private one is empty.
+//! producer that dies or is descheduled between the two leaves a gap over which the consumer can
+//! not step, and behind it everybody's messages. Here a cell is linked to its predecessor *first*,
+//! and one compare-and-swap then makes it the newest: it is in the queue whole, or not at all. The
+//! links run from the newest to the oldest; the consumer takes the entire chain in one swap and
+//! turns it round in memory of its own, which is what Nemesis's shadow head is: the next look at
+//! the shared line is due when the private one is empty.
 //!
-//! There is no pop of a single cell, and so no ABA: a producer's compare-and-swap succeeds only if the
-//! cell it has linked to is the newest at that moment, whatever happened in between. The chain of
-//! returned cells works the same way; what is taken from there belongs to one process.
+//! There is no pop of a single cell, and so no ABA: a producer's compare-and-swap succeeds only if
+//! the cell it has linked to is the newest at that moment, whatever happened in between. The chain
+//! of returned cells works the same way; what is taken from there belongs to one process.
 
 use crate::cell::Cell;
 use crate::index::{CellId, Link};
@@ -34,8 +34,8 @@ impl Chain {
         loop {
             // Relaxed: nobody reads it before the exchange below succeeds.
             cell.link.store(newest, Ordering::Relaxed);
-            // CHAIN (release): the cell's link and content, to the process that takes the chain. The
-            // exchanges of later producers continue this one's release sequence.
+            // CHAIN (release): the cell's link and content, to the process that takes the chain.
+            // The exchanges of later producers continue this one's release sequence.
             match self.newest.compare_exchange_weak(
                 newest,
                 Link::to(id).0,

@@ -1,10 +1,11 @@
-//! Which buffers an eager message uses: the channels of the MVAPICH memory study (Sur, Koop, Panda, SC 2006)
-//! in shared memory.
+//! Which buffers an eager message uses: the channels of the MVAPICH memory study (Sur, Koop, Panda,
+//! SC 2006) in shared memory.
 //!
-//! The study compares receive buffers a pair (send and receive), rings a pair that are made once the pair has
-//! exchanged some messages (RDMA), and one pool for all (shared receive queue) that is refilled when it falls
-//! under a low-water mark. Here buffers belong to the sender, as in Nemesis, so that none is lost with a dead
-//! receiver; it is the sender's pool that is divided or shared, and that grows under the mark.
+//! The study compares receive buffers a pair (send and receive), rings a pair that are made once
+//! the pair has exchanged some messages (RDMA), and one pool for all (shared receive queue) that is
+//! refilled when it falls under a low-water mark. Here buffers belong to the sender, as in Nemesis,
+//! so that none is lost with a dead receiver; it is the sender's pool that is divided or shared,
+//! and that grows under the mark.
 //!
 //! | policy | cells | fastbox of a pair |
 //! | --- | --- | --- |
@@ -19,7 +20,8 @@ use core::str::FromStr;
 /// Which buffers an eager message uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// Every pair has cells and a fastbox of its own: fastest at first contact, memory for each pair.
+    /// Every pair has cells and a fastbox of its own: fastest at first contact, memory for each
+    /// pair.
     PerPeer,
     /// Every pair has cells of its own, a busy pair also a fastbox.
     AdaptivePerPeer,
@@ -115,8 +117,8 @@ pub struct Growth {
     pub boxes: u32,
 }
 
-/// Size classes of [`Counters::by_size`]: class `c` is for messages of less than 2^c bytes that are in no
-/// class before.
+/// Size classes of [`Counters::by_size`]: class `c` is for messages of less than 2^c bytes that are
+/// in no class before.
 pub const CLASSES: usize = 65;
 
 /// What an endpoint has sent, and by which buffers.

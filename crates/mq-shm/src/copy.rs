@@ -15,7 +15,8 @@ use core::ptr;
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     match len {
         0 => {}
-        // SAFETY: both words lie within `len` bytes, which the caller vouches for; so in the next two arms.
+        // SAFETY: both words lie within `len` bytes, which the caller vouches for; so in the next
+        // two arms.
         8..=16 => unsafe { copy_ends::<u64>(from, to, len) },
         // SAFETY: as above.
         4..=7 => unsafe { copy_ends::<u32>(from, to, len) },
@@ -28,8 +29,9 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// From so many bytes on, lines are copied one by one. The instruction for long copies, which libc takes at such
-/// lengths, is slow where another core has the lines in its caches: see `docs/design.md`.
+/// From so many bytes on, lines are copied one by one. The instruction for long copies, which libc
+/// takes at such lengths, is slow where another core has the lines in its caches: see
+/// `docs/design.md`.
 const LINE_BY_LINE: usize = 4096;
 
 /// Copies a first and a last word, and for bytes the one in the middle.
@@ -55,8 +57,9 @@ unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes past the caches of the writer, as Nemesis does with long messages: the lines need not be fetched
-/// before they are written, and push nothing else out. What is stored afterwards is seen afterwards.
+/// Copies `len` bytes past the caches of the writer, as Nemesis does with long messages: the lines
+/// need not be fetched before they are written, and push nothing else out. What is stored
+/// afterwards is seen afterwards.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -77,15 +80,16 @@ pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) 
 unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has the instructions, there is more than a line, and the rest is the caller's.
+        // SAFETY: the processor has the instructions, there is more than a line, and the rest is
+        // the caller's.
         return unsafe { copy_half_lines(from, to, len) };
     }
     // SAFETY: the caller's.
     unsafe { copy_lines::<false>(from, to, len) }
 }
 
-/// Copies line by line, each in two words of half a line, not four: a processor does one or two stores in a cycle, however long
-/// they are.
+/// Copies line by line, each in two words of half a line, not four: a processor does one or two
+/// stores in a cycle, however long they are.
 ///
 /// # Safety
 /// As for [`copy`]. The processor has AVX, and `len` is a line at least.
@@ -99,8 +103,8 @@ unsafe fn copy_half_lines(from: *const u8, to: *mut u8, len: usize) {
 
     const LINE: usize = 64;
     debug_assert!(len >= LINE);
-    // The first and the last line are copied wherever they begin; what lies between them in `to` in whole lines.
-    // SAFETY: both lie within `len` bytes, which the caller vouches for.
+    // The first and the last line are copied wherever they begin; what lies between them in `to` in
+    // whole lines. SAFETY: both lie within `len` bytes, which the caller vouches for.
     let ends = unsafe {
         let first = from.cast::<__m256i>();
         let last = from.add(len - LINE).cast::<__m256i>();
@@ -147,15 +151,16 @@ unsafe fn copy_lines<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len:
     let head = to.align_offset(LINE).min(len);
     let lines = (len - head) / LINE;
     let tail = head + lines * LINE;
-    // SAFETY: `head` and what comes after `tail` lie within `len` bytes, which the caller vouches for.
+    // SAFETY: `head` and what comes after `tail` lie within `len` bytes, which the caller vouches
+    // for.
     unsafe {
         ptr::copy_nonoverlapping(from, to, head);
         ptr::copy_nonoverlapping(from.add(tail), to.add(tail), len - tail);
     }
     for line in 0..lines {
         let at = head + line * LINE;
-        // SAFETY: the whole line lies within `len` bytes, and begins at a multiple of 64 in `to`. These instructions are
-        // in every processor of this architecture.
+        // SAFETY: the whole line lies within `len` bytes, and begins at a multiple of 64 in `to`.
+        // These instructions are in every processor of this architecture.
         unsafe {
             let from = from.add(at).cast::<__m128i>();
             let to = to.add(at).cast::<__m128i>();

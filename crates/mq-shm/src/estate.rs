@@ -1,19 +1,21 @@
 //! What a process leaves when it ends, and who gives it back to the system.
 //!
-//! The cells, fastboxes and rings of a process that has ended may hold messages that others have yet to read. Before
-//! it puts a first cell into another's queue, it therefore notes in its table of *holders* that the other may have
-//! something of it from now on. The other strikes its note out when it knows of the end and has received everything.
-//! Whoever strikes a note out, leaves, or tells of a death then looks through the tables of all that have ended. If all
-//! holders of one have struck theirs out, or have ended too, nobody reads or writes its memory any more, and
-//! the first to put its name there, the heir, gives it back. If the heir dies over that, another takes its place.
+//! The cells, fastboxes and rings of a process that has ended may hold messages that others have
+//! yet to read. Before it puts a first cell into another's queue, it therefore notes in its table
+//! of *holders* that the other may have something of it from now on. The other strikes its note out
+//! when it knows of the end and has received everything. Whoever strikes a note out, leaves, or
+//! tells of a death then looks through the tables of all that have ended. If all holders of one
+//! have struck theirs out, or have ended too, nobody reads or writes its memory any more, and the
+//! first to put its name there, the heir, gives it back. If the heir dies over that, another takes
+//! its place.
 //!
 //! | whose | noted by | struck out by | given back by |
 //! | --- | --- | --- | --- |
 //! | a note that `other` may have something of `owner`'s | `owner`, before its first cell to `other` | `other`, after the last message; nobody, if it ends | |
 //! | cells, fastboxes from it, rings, shared buffers | | | one of those that find no holder left |
 //!
-//! A place in a segment is not used twice, so that nobody is in need of the memory; but a job of which many processes
-//! die weighs no more than those that are left.
+//! A place in a segment is not used twice, so that nobody is in need of the memory; but a job of
+//! which many processes die weighs no more than those that are left.
 
 use crate::index::Process;
 use crate::liveness;
@@ -67,8 +69,8 @@ pub(crate) fn is_given_back(place: &Place) -> bool {
     place.heir.load(Ordering::Relaxed) == DONE
 }
 
-/// Gives back what nobody has any more of those that have ended. To be called after each strike, and after each end
-/// that was said or found, by a process, or by its launcher.
+/// Gives back what nobody has any more of those that have ended. To be called after each strike,
+/// and after each end that was said or found, by a process, or by its launcher.
 ///
 /// # Cost
 /// A load for each process, and up to four system calls for each that something is given back of.
@@ -103,8 +105,8 @@ fn is_free<M: Memory>(memory: &M, heir: u32) -> bool {
     match heir {
         NO_HEIR => true,
         name if name > memory.geometry().processes() => false,
-        // One that gives it back while it leaves may be joined by another: nobody wants the memory any more, and
-        // giving back nothing does no harm.
+        // One that gives it back while it leaves may be joined by another: nobody wants the memory
+        // any more, and giving back nothing does no harm.
         name => liveness::has_ended(memory.place(Process(name - 1))),
     }
 }

@@ -1,22 +1,24 @@
 //! A way past the queue for a pair of processes that talk often.
 //!
-//! Nemesis has one box an ordered pair, with a flag that the sender sets and the receiver clears: the line
-//! goes to and fro for each message. Here the box is a ring of slots, each two cache lines; a message takes as many as
-//! it needs. A slot's first word is the number of the message that begins in it, so that the receiver knows by one
-//! compare that the message it waits for has come, and writes nothing into the slot; what it has taken it counts on
-//! a line of its own, which the sender reads only when it has filled the ring. One line moves for a message of up to
+//! Nemesis has one box an ordered pair, with a flag that the sender sets and the receiver clears:
+//! the line goes to and fro for each message. Here the box is a ring of slots, each two cache
+//! lines; a message takes as many as it needs. A slot's first word is the number of the message
+//! that begins in it, so that the receiver knows by one compare that the message it waits for has
+//! come, and writes nothing into the slot; what it has taken it counts on a line of its own, which
+//! the sender reads only when it has filled the ring. One line moves for a message of up to
 //! [`LINE_PAYLOAD`] bytes.
 //!
-//! A message that is longer than a few slots, but not than a cell, is in a cell, which its one slot names: it is seen as soon
-//! as a short one, and the cell is its owner's again when the receiver's count has passed the slot. The queue would cost
-//! two exchanges more on lines that both write. Between two that answer each other the cell is lent instead: the
-//! answer is written into it, by the process that has its lines in its caches (`CellName`).
+//! A message that is longer than a few slots, but not than a cell, is in a cell, which its one slot
+//! names: it is seen as soon as a short one, and the cell is its owner's again when the receiver's
+//! count has passed the slot. The queue would cost two exchanges more on lines that both write.
+//! Between two that answer each other the cell is lent instead: the answer is written into it, by
+//! the process that has its lines in its caches (`CellName`).
 //!
-//! The slots after a message's first keep the number that they had: one that is over, for which nobody waits. So no
-//! bytes of a message are ever taken for a number.
+//! The slots after a message's first keep the number that they had: one that is over, for which
+//! nobody waits. So no bytes of a message are ever taken for a number.
 //!
-//! Numbers are those of the pair over all paths (`Stamp`), which also keeps the order between box and queue: a
-//! message in the box is not due before those that went through the queue ahead of it.
+//! Numbers are those of the pair over all paths (`Stamp`), which also keeps the order between box
+//! and queue: a message in the box is not due before those that went through the queue ahead of it.
 #![allow(unsafe_code, reason = "copies to and from shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -69,8 +71,8 @@ pub(crate) struct Stamp(u64);
 impl Stamp {
     const LEN_BITS: u32 = 16;
 
-    /// Message `sequence` of a pair, with so many bytes. The sequence starts over after 2^48 messages:
-    /// ten years of the fastest sender.
+    /// Message `sequence` of a pair, with so many bytes. The sequence starts over after 2^48
+    /// messages: ten years of the fastest sender.
     #[inline]
     pub(crate) const fn new(sequence: u64, len: usize) -> Self {
         Self(sequence << Self::LEN_BITS | len as u64)
@@ -110,8 +112,9 @@ const HEADER: usize = size_of::<[u64; 2]>();
 /// The word of a body that names a cell.
 const NAME: usize = HEADER / size_of::<u64>();
 
-/// A pair of lines of a box. Processors fetch the other line of a pair as well: with a message in each, the receiver
-/// takes the next line from the sender before anything is in it, and a message took 83 ns in place of 71.
+/// A pair of lines of a box. Processors fetch the other line of a pair as well: with a message in
+/// each, the receiver takes the next line from the sender before anything is in it, and a message
+/// took 83 ns in place of 71.
 #[repr(C, align(128))]
 pub(crate) struct Slot {
     stamp: AtomicU64,
@@ -178,7 +181,8 @@ impl FastBox {
     /// Writes to all slots, as one who gives the memory back may.
     pub(crate) fn wipe(&self) {
         for slot in &self.slots.0 {
-            // SAFETY: any bytes are a slot's content; that nobody else touches it is what the model shows.
+            // SAFETY: any bytes are a slot's content; that nobody else touches it is what the model
+            // shows.
             #[allow(unsafe_code, reason = "writes to shared memory")]
             slot.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
         }

@@ -34,7 +34,8 @@ impl CellId {
         Self(owner.0 * geometry.cells() + number)
     }
 
-    /// The cell of `owner` that another process names; a number that its owner does not write is another cell's.
+    /// The cell of `owner` that another process names; a number that its owner does not write is
+    /// another cell's.
     #[inline]
     pub(crate) const fn named(geometry: &Geometry, owner: Process, number: u64) -> Self {
         Self::of(geometry, owner, (number % geometry.cells() as u64) as u32)

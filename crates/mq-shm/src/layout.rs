@@ -42,8 +42,8 @@ pub struct Geometry {
 impl Geometry {
     /// Cells of a process, at most, unless told otherwise: 640 KiB.
     pub const CELLS: u32 = 32;
-    /// Bytes of the shared buffers of a process, at most, unless told otherwise: 1 GiB. They have no memory before they are
-    /// used, and no address either.
+    /// Bytes of the shared buffers of a process, at most, unless told otherwise: 1 GiB. They have
+    /// no memory before they are used, and no address either.
     pub const BUFFERS: u64 = if cfg!(loom) { PAGE as u64 } else { 1 << 30 };
 
     /// A segment for so many processes.
@@ -177,7 +177,8 @@ impl Geometry {
         self.boxes() + pairs * size_of::<FastBox>()
     }
 
-    /// The first number that two geometries which are not the same have not in common: what it is, and both.
+    /// The first number that two geometries which are not the same have not in common: what it is,
+    /// and both.
     pub(crate) const fn differs_from(&self, other: &Self) -> (&'static str, u64, u64) {
         if self.processes != other.processes {
             let (ours, theirs) = (self.processes as u64, other.processes as u64);

@@ -1,11 +1,12 @@
 //! Messages between the processes of one machine, through memory they share.
 //!
-//! Every process has one lock-free receive queue, into which all others put *cells* that they own, as
-//! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
-//! a [`fastbox`], a ring of pairs of cache lines past the queue. Large messages go
-//! through a ring of buffers, or are read by the receiver straight out of the sender's memory where the kernel
-//! lets it, or out of [`buffers`] that all can see. There is no lock in the shared memory: a process may be killed at any
-//! instruction, and the others neither wait for it nor read half a message.
+//! Every process has one lock-free receive queue, into which all others put *cells* that they own,
+//! as in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often
+//! gets a [`fastbox`], a ring of pairs of cache lines past the queue. Large messages go through a
+//! ring of buffers, or are read by the receiver straight out of the sender's memory where the
+//! kernel lets it, or out of [`buffers`] that all can see. There is no lock in the shared memory: a
+//! process may be killed at any instruction, and the others neither wait for it nor read half a
+//! message.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -18,7 +19,8 @@
 //! | [`liveness`] | who is alive |
 //! | [`wait`] | what a process does while nothing arrives |
 //!
-//! It rests on what Linux has: memory files, futexes, descriptors of processes. Elsewhere the crate is empty.
+//! It rests on what Linux has: memory files, futexes, descriptors of processes. Elsewhere the crate
+//! is empty.
 //!
 //! The protocol between processes, edge by edge, is in `docs/memory-model.md`.
 #![cfg(target_os = "linux")]

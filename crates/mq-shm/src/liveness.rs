@@ -1,9 +1,10 @@
 //! Who is alive.
 //!
-//! A process says in its [entry](crate::layout) that it has joined and that it leaves. One that dies says
-//! nothing, so the others ask the kernel, through a descriptor of the process (`pidfd`), which can not
-//! come to mean another process and which also tells of one that is dead and not yet waited for. Where the kernel
-//! has no such descriptors, `/proc/PID/stat` answers: its state, and the time of its start.
+//! A process says in its [entry](crate::layout) that it has joined and that it leaves. One that
+//! dies says nothing, so the others ask the kernel, through a descriptor of the process (`pidfd`),
+//! which can not come to mean another process and which also tells of one that is dead and not yet
+//! waited for. Where the kernel has no such descriptors, `/proc/PID/stat` answers: its state, and
+//! the time of its start.
 //!
 //! A death is noticed by those that wait: while nothing arrives, and before they sleep.
 

@@ -5,8 +5,8 @@ use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-/// A part of a segment, where it was found once: computing and checking its place costs more than a short
-/// message.
+/// A part of a segment, where it was found once: computing and checking its place costs more than a
+/// short message.
 pub(crate) struct Found<T>(NonNull<T>);
 
 impl<T> Found<T> {

@@ -5,8 +5,8 @@ use crate::sync::{AtomicU32, AtomicU64};
 
 /// A process's entry: read by all, written by itself, but for the two chains.
 ///
-/// Three lines, kept apart: the first is read by every sender and hardly ever written, so that it stays in
-/// their caches; each of the others is written by many.
+/// Three lines, kept apart: the first is read by every sender and hardly ever written, so that it
+/// stays in their caches; each of the others is written by many.
 #[repr(C, align(128))]
 #[derive(Default)]
 pub(crate) struct Place {
@@ -16,9 +16,11 @@ pub(crate) struct Place {
     pub(crate) asleep: AtomicU32,
     /// Its process number, as the kernel has it.
     pub(crate) pid: AtomicU32,
-    /// Ticks after boot at which it started, which tells it from a later process of the same number.
+    /// Ticks after boot at which it started, which tells it from a later process of the same
+    /// number.
     pub(crate) started: AtomicU64,
-    /// A random word of its own memory, for others to try whether they can read that, and where it is.
+    /// A random word of its own memory, for others to try whether they can read that, and where it
+    /// is.
     pub(crate) token: AtomicU64,
     pub(crate) token_at: AtomicU64,
     /// Who gives back the memory of the process once it has ended: see `estate`.

@@ -1,11 +1,13 @@
-//! A process's own cells: those at hand, those that others have brought back, and where the rest is.
+//! A process's own cells: those at hand, those that others have brought back, and where the rest
+//! is.
 
 use crate::channel::{Counters, Tuning};
 use crate::error::ShmError;
 use crate::index::{CellId, Link, Process};
 use crate::segment::{Memory, Part};
 
-/// Cells that there have to be for each that is lent: a few pairs may have one, and most cells go round.
+/// Cells that there have to be for each that is lent: a few pairs may have one, and most cells go
+/// round.
 const MADE_FOR_LENT: usize = if cfg!(loom) { 2 } else { 4 };
 
 /// Where a cell is.

@@ -1,7 +1,9 @@
-//! The steps of sending and receiving between which a process can be killed, and a way to have that happen.
+//! The steps of sending and receiving between which a process can be killed, and a way to have that
+//! happen.
 //!
-//! With the feature `steps` a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills itself with
-//! SIGKILL when it comes to that step for the first or the Nth time. Without the feature a step is nothing.
+//! With the feature `steps` a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills
+//! itself with SIGKILL when it comes to that step for the first or the Nth time. Without the
+//! feature a step is nothing.
 
 macro_rules! steps {
     ($($(#[$meaning:meta])* $step:ident,)*) => {
@@ -129,8 +131,8 @@ mod counted {
         at_step(&format!("{step:?}"));
     }
 
-    /// A process comes to a step of this name, which a crate that builds on this one has, and kills itself if
-    /// `MQ_DIE` says so.
+    /// A process comes to a step of this name, which a crate that builds on this one has, and kills
+    /// itself if `MQ_DIE` says so.
     ///
     /// # Panics
     /// If `MQ_DIE` can not be read.

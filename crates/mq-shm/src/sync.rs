@@ -2,8 +2,8 @@
 //! the model checker.
 //!
 //! With `--cfg loom` the names are those of loom, whose scheduler tries all interleavings and all
-//! values that a weak memory allows; otherwise those of `core`. All bytes zero is a valid [`Guarded`]
-//! and a valid atomic, which is how a fresh segment begins.
+//! values that a weak memory allows; otherwise those of `core`. All bytes zero is a valid
+//! [`Guarded`] and a valid atomic, which is how a fresh segment begins.
 
 #[cfg(not(loom))]
 mod real {

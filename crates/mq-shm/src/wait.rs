@@ -1,10 +1,11 @@
 //! What a process does while nothing arrives: look again, let others run, sleep.
 //!
-//! A sender must know whether to wake the receiver, and looks at a word for it after each message. That the
-//! look comes after the message is in sight takes a fence between the two, some tens of cycles for each
-//! message. As receivers seldom sleep, theirs is the fence: before it sleeps, a receiver has the kernel put one
-//! into every process that takes part (`membarrier`), and looks once more. A sender is left with a load. Where the
-//! kernel has no such call, senders have the fence, and receivers sleep for short times only.
+//! A sender must know whether to wake the receiver, and looks at a word for it after each message.
+//! That the look comes after the message is in sight takes a fence between the two, some tens of
+//! cycles for each message. As receivers seldom sleep, theirs is the fence: before it sleeps, a
+//! receiver has the kernel put one into every process that takes part (`membarrier`), and looks
+//! once more. A sender is left with a load. Where the kernel has no such call, senders have the
+//! fence, and receivers sleep for short times only.
 
 use core::time::Duration;
 
@@ -32,8 +33,8 @@ impl Patience {
         yields: 200,
         sleep: Duration::from_millis(20),
     };
-    /// For more processes than cores: whoever is waited for often waits for this very core, so that it is given up almost at
-    /// once, and often before it is slept, which takes the kernel longer.
+    /// For more processes than cores: whoever is waited for often waits for this very core, so that
+    /// it is given up almost at once, and often before it is slept, which takes the kernel longer.
     pub const YIELDING: Self = Self {
         spins: 2,
         yields: 1_000,

@@ -197,7 +197,8 @@ fn what_is_kept_is_not_used_again() {
     assert_ne!(alice.expose(bytes_of(&mut other)).shared, there.shared);
 }
 
-/// The owner dies after it has announced a message: that can be read until the reader has said that it is through.
+/// The owner dies after it has announced a message: that can be read until the reader has said that
+/// it is through.
 #[test]
 fn a_message_outlives_its_owner_as_long_as_it_is_read() {
     let (mut alice, mut bob) = mapped(MIB, Options::default());

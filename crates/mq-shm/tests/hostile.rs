@@ -111,8 +111,8 @@ fn memory_that_can_not_be_read_is_an_answer() {
     assert!(bob.read(Process(9), there, &mut into).is_err());
 }
 
-/// Writes random words, mostly where a process looks, under two endpoints that go on sending and receiving. They
-/// may get wrong messages and errors; nothing else.
+/// Writes random words, mostly where a process looks, under two endpoints that go on sending and
+/// receiving. They may get wrong messages and errors; nothing else.
 #[test]
 fn bytes_that_nobody_should_have_written_do_no_harm() {
     for seed in 0..60 {

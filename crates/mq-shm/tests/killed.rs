@@ -1,5 +1,5 @@
-//! A process is killed at every step of sending and receiving. The others hear everything that it had sent whole,
-//! hear that it died, go on with each other, and get back what it had of theirs.
+//! A process is killed at every step of sending and receiving. The others hear everything that it
+//! had sent whole, hear that it died, go on with each other, and get back what it had of theirs.
 #![cfg(feature = "steps")]
 
 mod common;
@@ -19,7 +19,8 @@ const KILLED: i32 = 9;
 const ESTATE: [&str; 4] = ["Buried", "StruckOut", "Inherited", "GivenBack"];
 
 fn options() -> Options {
-    // Whether it reads another's memory is for each process to say: those that do not take the ring.
+    // Whether it reads another's memory is for each process to say: those that do not take the
+    // ring.
     let single_copy = std::env::var("MQ_TEST_COPY").is_ok();
     common::options(Policy::AdaptiveShared, single_copy)
 }
@@ -132,8 +133,8 @@ fn at_every_step() {
     }
 }
 
-/// The steps of giving memory back, which come after another's end: the victim is the only one that has something of
-/// a process that has left, and dies over its estate.
+/// The steps of giving memory back, which come after another's end: the victim is the only one that
+/// has something of a process that has left, and dies over its estate.
 #[test]
 fn over_an_estate() {
     let _dog = common::watchdog(200);
@@ -182,8 +183,8 @@ fn over_an_estate() {
     }
 }
 
-/// Eleven of twelve die, each at another step, while all talk to all. When the last has heard of it, nothing of theirs is
-/// left, and when it leaves, nothing at all.
+/// Eleven of twelve die, each at another step, while all talk to all. When the last has heard of
+/// it, nothing of theirs is left, and when it leaves, nothing at all.
 #[test]
 fn many_at_once() {
     const PROCESSES: u32 = 12;
@@ -219,7 +220,8 @@ fn many_at_once() {
                 (1..PROCESSES).all(|other| memory.is_given_back(Process(other)).unwrap())
             });
         });
-        // One that ended before it joined is known to its launcher only, and the others wait for it.
+        // One that ended before it joined is known to its launcher only, and the others wait for
+        // it.
         let mut running: Vec<(u32, Child)> = (1..).zip(victims).collect();
         while !running.is_empty() {
             running.retain_mut(|(me, victim)| {

@@ -11,8 +11,8 @@ use mq_core::{Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Pos
 use crate::check::tuning_for;
 use crate::trace::{Operation, Trace};
 
-/// What receives and messages carry in a timed replay: a word that is never 0, like the pointers that
-/// libraries have there.
+/// What receives and messages carry in a timed replay: a word that is never 0, like the pointers
+/// that libraries have there.
 pub type Payload = NonZeroU64;
 
 /// Something that goes through a trace and says how long it took.

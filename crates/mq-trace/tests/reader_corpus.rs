@@ -1,4 +1,5 @@
-//! The trace reader on the fuzzer's corpus: read or refused with a position, and read back the same.
+//! The trace reader on the fuzzer's corpus: read or refused with a position, and read back the
+//! same.
 
 use std::path::Path;
 

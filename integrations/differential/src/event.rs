@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// A message of a random program. Its length tells which one it is, so that a status names it before its
-/// contents can be read.
+/// A message of a random program. Its length tells which one it is, so that a status names it
+/// before its contents can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Message {
     /// Its number in the program of the round.
@@ -114,7 +114,8 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// What the library did, in the order in which it did it. Receives are named by their number in the round.
+/// What the library did, in the order in which it did it. Receives are named by their number in the
+/// round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A message arrived and took that receive, or none.

@@ -1,8 +1,9 @@
 //! Random programs on a real MPI library and on every structure of `mq-core`.
 //!
-//! Rank 0 receives: it posts, probes and cancels receives. All ranks send to it, and nothing happens until what
-//! they sent is known to have arrived, so that the order of events is known. Whatever the library did is told
-//! to an [`Engine`] of every structure, which must have done the same wherever MPI defines it.
+//! Rank 0 receives: it posts, probes and cancels receives. All ranks send to it, and nothing
+//! happens until what they sent is known to have arrived, so that the order of events is known.
+//! Whatever the library did is told to an [`Engine`] of every structure, which must have done the
+//! same wherever MPI defines it.
 //!
 //! [`Engine`]: mq_core::Engine
 
@@ -34,8 +35,8 @@ const FAILED: u8 = 2;
 /// One receives, the others send; more of them would make bursts that a program has no room for.
 const RANKS: RangeInclusive<i32> = 2..=64;
 
-/// Random sends, receives, probes and cancels on a real MPI library; every structure of mq-core must reach the
-/// same pairings.
+/// Random sends, receives, probes and cancels on a real MPI library; every structure of mq-core
+/// must reach the same pairings.
 #[derive(Parser, Debug)]
 #[command(
     name = "mq-differential",

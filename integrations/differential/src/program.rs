@@ -13,8 +13,8 @@ pub(crate) const COMMUNICATORS: u32 = 2;
 /// The tag of the first marker; MPI guarantees tags up to 32,767.
 const FIRST_MARKER: i32 = 16_000;
 
-/// One step of a program. The numbers in [`Cancel`](Self::Cancel) and [`Complete`](Self::Complete) choose among
-/// whatever there is then.
+/// One step of a program. The numbers in [`Cancel`](Self::Cancel) and [`Complete`](Self::Complete)
+/// choose among whatever there is then.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// Processes send, all at once if they are several.
@@ -39,7 +39,8 @@ pub(crate) enum Step {
     Collective(u32),
 }
 
-/// What one process sends in a burst. The last message on each communicator is a marker, whose tag is unique.
+/// What one process sends in a burst. The last message on each communicator is a marker, whose tag
+/// is unique.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Part {
     pub(crate) sender: u32,

@@ -1,5 +1,5 @@
-//! What rank 0 does: it takes the steps on the MPI library, and tells the rules and the structures what the
-//! library did.
+//! What rank 0 does: it takes the steps on the MPI library, and tells the rules and the structures
+//! what the library did.
 
 use std::collections::BTreeMap;
 use std::slice::ChunksExactMut;
@@ -265,8 +265,8 @@ impl<'a> Round<'_, '_, 'a, '_> {
         }
     }
 
-    /// Which messages the waiting receives have taken, once that can be explained: a long message may have
-    /// met its receive and not be there yet.
+    /// Which messages the waiting receives have taken, once that can be explained: a long message
+    /// may have met its receive and not be there yet.
     fn observe(&mut self, sent: &[&[Message]]) -> BTreeMap<u32, u32> {
         let mut took = BTreeMap::new();
         let timeout = self.receiver.timeout;

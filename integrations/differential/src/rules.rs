@@ -1,8 +1,8 @@
 //! [`Rules`]: what MPI defines, as plain code, and where it leaves a choice to the library.
 //!
-//! MPI 4.1 §3.5: of the posted receives that match a message, it takes the earliest; of the messages of one
-//! sender that match a receive, it takes the earliest. Which sender a receive from any source takes, if
-//! several have sent, is the library's choice.
+//! MPI 4.1 §3.5: of the posted receives that match a message, it takes the earliest; of the
+//! messages of one sender that match a receive, it takes the earliest. Which sender a receive from
+//! any source takes, if several have sent, is the library's choice.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ pub(crate) fn admits(wanted: &Wanted, message: &Message) -> bool {
 }
 
 impl Rules {
-    /// Messages that a receive may take: of each sender, the earliest that matches. In order of arrival.
+    /// Messages that a receive may take: of each sender, the earliest that matches. In order of
+    /// arrival.
     pub(crate) fn candidates(&self, wanted: &Wanted) -> Vec<Message> {
         let mut candidates: Vec<Message> = Vec::new();
         for message in &self.messages {
@@ -44,12 +45,13 @@ impl Rules {
         candidates
     }
 
-    /// Finds an order in which messages can have arrived, several senders' parts in any order but each in its
-    /// own, so that each took the receive which it is known to have taken, or none. Gives that order; else
-    /// as much of it as there is, ended by a message that cannot have taken its receive, and `false`.
+    /// Finds an order in which messages can have arrived, several senders' parts in any order but
+    /// each in its own, so that each took the receive which it is known to have taken, or none.
+    /// Gives that order; else as much of it as there is, ended by a message that cannot have taken
+    /// its receive, and `false`.
     ///
-    /// Whichever message can be next may be next: the receive that it takes is wanted by no other, and
-    /// one that takes none leaves the receives as they are. So there is nothing to try out.
+    /// Whichever message can be next may be next: the receive that it takes is wanted by no other,
+    /// and one that takes none leaves the receives as they are. So there is nothing to try out.
     pub(crate) fn explain(
         &self,
         parts: &[&[Message]],
@@ -290,7 +292,8 @@ mod tests {
             assert_eq!(judge.lengths(), [0, 1]);
         }
         for took in [
-            // A sender's messages in the wrong order; one that overtakes; one that waits beside a receive.
+            // A sender's messages in the wrong order; one that overtakes; one that waits beside a
+            // receive.
             &[(0, 1), (1, 0), (2, 2)][..],
             &[(1, 0), (2, 1), (3, 2)],
             &[(0, 0), (2, 1)],

@@ -31,7 +31,8 @@ pub(crate) struct Counts {
     pub(crate) strict: u64,
     /// Free choices in which the library took what the structure would have.
     pub(crate) free_same: u64,
-    /// Free choices in which it took another sender's earliest message, which the structure had too.
+    /// Free choices in which it took another sender's earliest message, which the structure had
+    /// too.
     pub(crate) free_other: u64,
 }
 
@@ -223,8 +224,8 @@ impl Subject {
         Ok(Agreement::Same)
     }
 
-    /// Compares what the library showed or took with what the structure would, which it leaves in place.
-    /// Gives the pattern with which the structure finds it.
+    /// Compares what the library showed or took with what the structure would, which it leaves in
+    /// place. Gives the pattern with which the structure finds it.
     fn chosen(
         &mut self,
         wanted: &Wanted,
@@ -317,8 +318,8 @@ impl Subject {
         }
     }
 
-    /// The collective's own messages come and are received: no wildcard of the application takes them, as
-    /// none did in the library.
+    /// The collective's own messages come and are received: no wildcard of the application takes
+    /// them, as none did in the library.
     fn collective(&mut self, comm: u32) -> Result<Agreement, String> {
         let class = TrafficClass::Allgather;
         let call = CollectiveCall::new(ContextId(comm), class, size_of::<u32>(), self.processes);
@@ -388,8 +389,8 @@ impl Subjects {
         }
     }
 
-    /// Tells every structure what the library did; gives those that would have done otherwise. They are
-    /// told nothing more until the round ends.
+    /// Tells every structure what the library did; gives those that would have done otherwise. They
+    /// are told nothing more until the round ends.
     pub(crate) fn tell(&mut self, event: &Event, freedom: Freedom) -> Vec<Difference> {
         let mut differences = Vec::new();
         for structure in &mut self.structures {

@@ -1,7 +1,7 @@
 //! [`Wire`]: the communicators of a run, and MPI calls on them in the program's terms.
 //!
-//! The calls are rsmpi's where it has them. It has neither `MPI_Request_get_status` nor `MPI_Test_cancelled`;
-//! those are called as C has them.
+//! The calls are rsmpi's where it has them. It has neither `MPI_Request_get_status` nor
+//! `MPI_Test_cancelled`; those are called as C has them.
 #![expect(
     unsafe_code,
     reason = "two MPI calls that rsmpi lacks, and MPI constants"

@@ -10,8 +10,8 @@ use crate::report::{count, decimal};
 /// The share of the time of `list` below which no difference counts, however steady the
 /// repetitions are: about what two builds of the same code differ by.
 const LEAST_NOISE: f64 = 0.05;
-/// The nanoseconds an operation for which the default is left at all: less is what the same structure
-/// differs by between machines, and no message is slower for it.
+/// The nanoseconds an operation for which the default is left at all: less is what the same
+/// structure differs by between machines, and no message is slower for it.
 const LEAST_WORTH: f64 = 2.0;
 /// Below so many nanoseconds in all, the clock and a single interrupt decide.
 const SHORTEST: f64 = 10_000.0;

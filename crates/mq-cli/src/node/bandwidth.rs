@@ -12,8 +12,9 @@ use super::sampling::{Clock, check, sample};
 use crate::cli::{BandwidthOptions, NodeOptions};
 use crate::error::Error;
 
-/// The tag of the first size's window. Each size has its own, which is not that of a ping-pong either: receives stand ready
-/// until the last message of their size is acknowledged, and the next may come before they are taken back.
+/// The tag of the first size's window. Each size has its own, which is not that of a ping-pong
+/// either: receives stand ready until the last message of their size is acknowledged, and the next
+/// may come before they are taken back.
 const FIRST_TAG: i32 = 16;
 const ACKNOWLEDGED: i32 = 2;
 /// Bytes of the receives that stand ready.

@@ -2,8 +2,8 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Binds this process to one of the cores it may use. With more processes than cores, or where the system
-/// does not permit it, the scheduler decides.
+/// Binds this process to one of the cores it may use. With more processes than cores, or where the
+/// system does not permit it, the scheduler decides.
 pub(super) fn bind(rank: u32, processes: u32) {
     let Ok(allowed) = sched_getaffinity(None) else {
         return;

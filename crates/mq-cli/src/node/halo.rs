@@ -25,8 +25,8 @@ pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
     })
 }
 
-/// The neighbour in each of four directions, in a periodic grid of 2 x 2. Opposite directions lead to the same
-/// one: a border that is sent one way is received from the other.
+/// The neighbour in each of four directions, in a periodic grid of 2 x 2. Opposite directions lead
+/// to the same one: a border that is sent one way is received from the other.
 fn neighbours(rank: u32) -> [u32; 4] {
     let (beside, above) = (rank ^ 1, rank ^ 2);
     [beside, beside, above, above]

@@ -1,6 +1,7 @@
 //! Measurements inside one node: latency, bandwidth, message rate and halo exchange over `mq-comm`.
 //!
-//! What is measured, and how, is written in `benches/node/README.md`, whose MPI program does the same.
+//! What is measured, and how, is written in `benches/node/README.md`, whose MPI program does the
+//! same.
 
 mod bandwidth;
 mod binding;

@@ -24,7 +24,8 @@ pub(super) enum Clock {
 
 const TAG: i32 = 1 << 20;
 
-/// Does rounds in blocks of a length that rank 0 finds out, and times them. The figures are rank 0's alone.
+/// Does rounds in blocks of a length that rank 0 finds out, and times them. The figures are rank
+/// 0's alone.
 pub(super) fn sample(
     world: &World,
     options: &NodeOptions,

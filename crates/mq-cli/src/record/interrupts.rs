@@ -20,8 +20,8 @@ impl Interrupts {
     /// Holds interrupts from now on.
     pub(super) fn held() -> Self {
         let deadly = Arc::new(AtomicBool::new(false));
-        // A handler, because the command would inherit that the signal is ignored. Without it Ctrl-C
-        // ends `mq` too, and the traces stay as they were written.
+        // A handler, because the command would inherit that the signal is ignored. Without it
+        // Ctrl-C ends `mq` too, and the traces stay as they were written.
         let _ = signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&deadly));
         Self { deadly }
     }

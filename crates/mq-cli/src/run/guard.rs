@@ -11,8 +11,8 @@ use super::start::THIS;
 /// What the launcher says when it needs no guard any more.
 const DONE: &str = "done";
 
-/// A process that waits for the launcher's end, and kills what ranks have started if the launcher could
-/// not do so itself. (The kernel kills the ranks alone.) Dropping dismisses it.
+/// A process that waits for the launcher's end, and kills what ranks have started if the launcher
+/// could not do so itself. (The kernel kills the ranks alone.) Dropping dismisses it.
 pub(super) struct Guard {
     process: Child,
     to: Option<ChildStdin>,

@@ -1,5 +1,5 @@
-//! `mq run`: the processes of a program on this machine, watched over by one thread that sleeps until
-//! one of them writes or ends, a signal comes, or it is time.
+//! `mq run`: the processes of a program on this machine, watched over by one thread that sleeps
+//! until one of them writes or ends, a signal comes, or it is time.
 
 mod guard;
 mod lines;

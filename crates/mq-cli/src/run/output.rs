@@ -37,8 +37,8 @@ impl Stream {
 }
 
 /// Lines on their way to standard output and standard error, in one queue: both may be the same
-/// terminal, where a line of one must not end up in a line of the other. Writing never blocks, so that
-/// signals and time limits are seen to whatever the reader does.
+/// terminal, where a line of one must not end up in a line of the other. Writing never blocks, so
+/// that signals and time limits are seen to whatever the reader does.
 #[derive(Default)]
 pub(super) struct Output {
     queue: VecDeque<(Stream, Vec<u8>)>,

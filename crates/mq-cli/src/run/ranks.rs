@@ -51,8 +51,9 @@ impl Member {
     }
 }
 
-/// The processes, by rank. Those that have ended stay zombies until the last one has ended: so a process group that is sent a signal is always the
-/// rank's, never another that got its number. Dropping kills what is left.
+/// The processes, by rank. Those that have ended stay zombies until the last one has ended: so a
+/// process group that is sent a signal is always the rank's, never another that got its number.
+/// Dropping kills what is left.
 pub(super) struct Ranks {
     members: Vec<Member>,
     guard: Option<Guard>,
@@ -112,7 +113,8 @@ impl Ranks {
         }
     }
 
-    /// Kills all that is left of the ranks and what they have started, and waits for the ranks' end.
+    /// Kills all that is left of the ranks and what they have started, and waits for the ranks'
+    /// end.
     pub(super) fn clear(&mut self) {
         self.send(Signal::KILL);
         // Before the groups' numbers can be another's.

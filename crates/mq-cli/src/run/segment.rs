@@ -7,8 +7,8 @@ use mq_comm::Options;
 use mq_shm::{Mapped, Process};
 use rustix::io::{FdFlags, fcntl_setfd};
 
-/// Memory that all processes of a run inherit, and that is gone with the last of them: it has no name
-/// that could stay behind.
+/// Memory that all processes of a run inherit, and that is gone with the last of them: it has no
+/// name that could stay behind.
 pub(super) struct Segment {
     memory: Mapped,
     /// The descriptor that the ranks inherit.
@@ -21,8 +21,8 @@ impl Segment {
         format!("fd:{}", self.file.as_raw_fd())
     }
 
-    /// Tells the other ranks of one that has ended. They would find out by themselves, but for one that
-    /// ended before it had joined.
+    /// Tells the other ranks of one that has ended. They would find out by themselves, but for one
+    /// that ended before it had joined.
     pub(super) fn ended(&self, rank: usize) {
         // There is such a rank: the segment is for all of them.
         let _ = self.memory.ended(Process(rank as u32));

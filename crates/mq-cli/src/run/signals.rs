@@ -23,13 +23,14 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Holds signals from now on. Those that are ignored, as `nohup` has it, stay ignored here and, by
-    /// inheritance, in the ranks.
+    /// Holds signals from now on. Those that are ignored, as `nohup` has it, stay ignored here and,
+    /// by inheritance, in the ranks.
     pub(super) fn held() -> io::Result<Self> {
         let ignored = ignored();
         let wanted = PASSED_ON.into_iter().filter(|signal| !ignored(*signal));
         let (read, write) = UnixStream::pair()?;
-        // A child's end is looked for even if someone ignored it: its status would be lost otherwise.
+        // A child's end is looked for even if someone ignored it: its status would be lost
+        // otherwise.
         let signals = wanted.chain([SIGCHLD]);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
         Ok(Self { delivery })

@@ -9,8 +9,8 @@ use crate::cli::{Label, RunOptions};
 
 /// The most that is read at once, in bytes.
 const AT_ONCE: usize = 16 * 1024;
-/// The most that is read of a stream after the ranks' end, in bytes: the largest pipe that a user may
-/// have. What comes after it is from someone who has left the rank's process group.
+/// The most that is read of a stream after the ranks' end, in bytes: the largest pipe that a user
+/// may have. What comes after it is from someone who has left the rank's process group.
 const LEFT_IN_PIPE: usize = 1024 * 1024;
 
 /// One stream of one rank.
@@ -70,8 +70,8 @@ impl Source {
         took
     }
 
-    /// Passes on what is left when the ranks have ended, as long as the output takes it; whether that
-    /// was all.
+    /// Passes on what is left when the ranks have ended, as long as the output takes it; whether
+    /// that was all.
     pub(super) fn empty(&mut self, output: &mut Output) -> bool {
         while !output.full() {
             match self.take(output) {

@@ -67,8 +67,8 @@ pub(super) fn all(
         command.env("MQ_SEGMENT", segment.variable());
         command.stdin(input.take().unwrap_or_else(Stdio::null));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: a terminal's Ctrl-C comes to the launcher alone, which passes it on, and
-        // what a rank starts can be found.
+        // A group of its own: a terminal's Ctrl-C comes to the launcher alone, which passes it on,
+        // and what a rank starts can be found.
         command.process_group(0);
         started.add(&mut command)?;
     }
@@ -94,15 +94,15 @@ impl Started {
     }
 }
 
-/// Leaves rank 0 alone with the launcher's standard input, so that whoever writes it learns that rank 0
-/// has ended.
+/// Leaves rank 0 alone with the launcher's standard input, so that whoever writes it learns that
+/// rank 0 has ended.
 pub(super) fn give_away_input() -> io::Result<()> {
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     Ok(())
 }
 
-/// Allows the launcher two pipes for each rank. Returns the limit that programs are to keep, if it was
-/// changed.
+/// Allows the launcher two pipes for each rank. Returns the limit that programs are to keep, if it
+/// was changed.
 fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
     let needed = 2 * u64::from(processes) + OWN_FILES;
     let limit = getrlimit(Resource::Nofile);

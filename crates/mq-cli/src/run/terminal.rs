@@ -9,9 +9,9 @@ use rustix::process::getpgrp;
 use rustix::stdio::stdin;
 use rustix::termios::tcgetpgrp;
 
-/// What rank 0 gets as its standard input. A terminal is read by the launcher: whoever is not in the
-/// foreground group would be stopped for reading it, and that group is the launcher's, so that Ctrl-C
-/// and Ctrl-Z come to it.
+/// What rank 0 gets as its standard input. A terminal is read by the launcher: whoever is not in
+/// the foreground group would be stopped for reading it, and that group is the launcher's, so that
+/// Ctrl-C and Ctrl-Z come to it.
 pub(super) fn input() -> Stdio {
     if io::stdin().is_terminal() {
         Stdio::piped()
@@ -33,8 +33,8 @@ impl Terminal {
         Ok(Self { to, typed })
     }
 
-    /// What has to become ready before the next step: rank 0's pipe, or the terminal if the launcher
-    /// may read it now.
+    /// What has to become ready before the next step: rank 0's pipe, or the terminal if the
+    /// launcher may read it now.
     pub(super) fn awaited(&self) -> Option<PollFd<'_>> {
         if !self.typed.is_empty() {
             Some(PollFd::new(&self.to, PollFlags::OUT))

@@ -73,8 +73,9 @@ impl Watch<'_> {
         self.verdict.code(otherwise)
     }
 
-    /// Waits until something is ready or it is time. It writes nothing itself: who has found something left to write, and
-    /// waits for that, would not be woken any more if it were written here.
+    /// Waits until something is ready or it is time. It writes nothing itself: who has found
+    /// something left to write, and waits for that, would not be woken any more if it were written
+    /// here.
     fn wait(&self, deadline: Option<Instant>) -> Ready {
         let mut fds = vec![PollFd::from_borrowed_fd(
             self.signals.awaited(),
@@ -218,8 +219,8 @@ impl Watch<'_> {
         self.kill_at = Instant::now().checked_add(self.options.grace);
     }
 
-    /// Writes what is left when the ranks have ended, however long the reader takes, unless there is a
-    /// time limit or a signal says that it has been long enough. Returns that signal.
+    /// Writes what is left when the ranks have ended, however long the reader takes, unless there
+    /// is a time limit or a signal says that it has been long enough. Returns that signal.
     fn hand_over_the_rest(&mut self) -> Option<i32> {
         self.terminal = None;
         let deadline = if self.verdict.out_of_time {

@@ -115,7 +115,8 @@ fn nothing_stays_whatever_ends_a_run() {
     }
 }
 
-/// Ranks that meet at a name remove it as soon as they have met, so that it does not matter how they end.
+/// Ranks that meet at a name remove it as soon as they have met, so that it does not matter how
+/// they end.
 #[test]
 fn a_name_is_gone_before_anybody_can_be_killed() {
     let before = names();

@@ -11,11 +11,12 @@ impl<T: Transport> Communicator<T> {
     /// Waits until all ranks have called it. `MPI_Barrier`, MPI 4.1 §6.3.
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended, at those that find out; it may succeed at others. None that lives
-    /// waits for ever, and the next operation can be called.
+    /// [`Error::Gone`] if one of them has ended, at those that find out; it may succeed at others.
+    /// None that lives waits for ever, and the next operation can be called.
     ///
     /// # Cost
-    /// For n ranks, each sends and receives as many empty messages as n has binary digits, one after the other.
+    /// For n ranks, each sends and receives as many empty messages as n has binary digits, one
+    /// after the other.
     pub fn barrier(&self) -> Result<(), Error> {
         let (rank, size) = (self.rank(), self.size());
         let (mut distance, mut result) = (1, Ok(()));

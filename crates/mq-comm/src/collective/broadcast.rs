@@ -9,13 +9,13 @@ use crate::protocol::of_collectives;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// Bytes that go down the tree together: longer messages follow each other in parts, so that all levels of the tree
-/// are at work.
+/// Bytes that go down the tree together: longer messages follow each other in parts, so that all
+/// levels of the tree are at work.
 const SEGMENT: usize = 128 * 1024;
 
 impl<T: Transport> Communicator<T> {
-    /// Gives the elements of one rank, the root, to all. All ranks give the same root and as many elements.
-    /// `MPI_Bcast`, MPI 4.1 §6.4.
+    /// Gives the elements of one rank, the root, to all. All ranks give the same root and as many
+    /// elements. `MPI_Bcast`, MPI 4.1 §6.4.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -30,14 +30,16 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one has ended;
-    /// [`Error::Truncated`] or [`Error::Disagreement`] if another gave more or fewer elements.
+    /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one
+    /// has ended; [`Error::Truncated`] or [`Error::Disagreement`] if another gave more or fewer
+    /// elements.
     pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
         let size = self.size();
         if root >= size {
             return Err(Error::Rank { rank: root, size });
         }
-        // As if the root were rank 0: a rank's parent is the rank without its lowest digit that is 1.
+        // As if the root were rank 0: a rank's parent is the rank without its lowest digit that is
+        // 1.
         let place = (self.rank() + size - root) % size;
         let rank_at = |place: u32| (place + root) % size;
         let lowest = if place == 0 {
@@ -135,8 +137,8 @@ impl<T: Transport> Communicator<T> {
         if let Some(failure) = failure::read(&into[..bytes]) {
             return Err(failure);
         }
-        // Parts that the rank above had announced are lost with it. A short one behind them that had come whole is found
-        // in their place.
+        // Parts that the rank above had announced are lost with it. A short one behind them that
+        // had come whole is found in their place.
         let (above, context) = (
             self.inner.group[parent as usize],
             of_collectives(self.inner.number),

@@ -19,8 +19,8 @@ impl<T: Transport> Communicator<T> {
     /// Tells rank 0 some words, and gets what it `decide`s for this rank when it has heard all.
     ///
     /// # Errors
-    /// If rank 0 can not decide, since one has ended or for its own reasons, the same at all ranks; if rank 0 was
-    /// gone before the question was put, and nobody will get an answer.
+    /// If rank 0 can not decide, since one has ended or for its own reasons, the same at all ranks;
+    /// if rank 0 was gone before the question was put, and nobody will get an answer.
     pub(crate) fn ask<const WORDS: usize>(
         &self,
         mine: [u32; WORDS],
@@ -62,7 +62,8 @@ impl<T: Transport> Communicator<T> {
             Err(error) => {
                 let notice = Notice::of(&error, 0);
                 for rank in 1..self.size() {
-                    // One that is gone needs none, and one that can not be told holds up nobody else.
+                    // One that is gone needs none, and one that can not be told holds up nobody
+                    // else.
                     let _ = self.put(EXCHANGE, notice.bytes(), rank);
                 }
                 return Err(error);
@@ -70,7 +71,8 @@ impl<T: Transport> Communicator<T> {
         };
         let mut told = Ok(());
         for (rank, answer) in (0..).zip(&answers).skip(1) {
-            // One that has died since has said what it wanted, and is found to be gone by whoever talks to it.
+            // One that has died since has said what it wanted, and is found to be gone by whoever
+            // talks to it.
             let put = unless_gone(self.put(EXCHANGE, answer, rank)).map(|_| ());
             step(Step::NumberTold);
             told = told.and(put);

@@ -1,8 +1,9 @@
 //! What a rank passes on in the place of a message that it could not get.
 //!
-//! A rank that has lost one of the others in the middle of a collective operation goes on with it: it still sends
-//! what those that live wait for, or, where it has nothing to send, this notice. So nobody waits for ever for a rank that
-//! has given up, and the next operation finds all messages of this one received.
+//! A rank that has lost one of the others in the middle of a collective operation goes on with it:
+//! it still sends what those that live wait for, or, where it has nothing to send, this notice. So
+//! nobody waits for ever for a rank that has given up, and the next operation finds all messages of
+//! this one received.
 
 use mq_shm::liveness::Gone;
 
@@ -17,7 +18,8 @@ pub(super) const MOST: usize = 24;
 /// In the place of a process: it was not for a process's end.
 const NOBODY: u32 = u32::MAX;
 
-/// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it at once.
+/// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it at
+/// once.
 pub(super) fn unless_gone(result: Result<(), Error>) -> Result<Result<(), Error>, Error> {
     match result {
         Ok(()) | Err(Error::Gone { .. }) => Ok(result),

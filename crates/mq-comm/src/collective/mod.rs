@@ -1,10 +1,12 @@
 //! Collective operations: calls that all ranks of a communicator make, in the same order.
 //!
-//! Their messages have a context of their own, so that no receive of the user's sees them, and each operation has
-//! a tag and a traffic class, by which structures that plan for collectives know them. Operations that follow each
-//! other need not be told apart: a message is received by its source, and those of one source keep their order.
+//! Their messages have a context of their own, so that no receive of the user's sees them, and each
+//! operation has a tag and a traffic class, by which structures that plan for collectives know
+//! them. Operations that follow each other need not be told apart: a message is received by its
+//! source, and those of one source keep their order.
 //!
-//! A rank that finds another gone goes on with the operation to its end, and then reports that: see `failure.rs`.
+//! A rank that finds another gone goes on with the operation to its end, and then reports that: see
+//! `failure.rs`.
 
 mod barrier;
 mod broadcast;

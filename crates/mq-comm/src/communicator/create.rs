@@ -1,9 +1,11 @@
 //! New communicators out of old ones.
 //!
-//! Every rank tells rank 0 what it wants and which numbers are free with it. Rank 0 chooses the lowest that is free with
-//! all, and tells each rank the number and who else has it. It does so itself, not along a tree: a rank that waits in vain
-//! then knows that rank 0 has died, and that happens once, so that the numbers which nobody dares to use any more
-//! afterwards ([`Contexts`](crate::protocol)) are few. If one of the others has ended, no rank gets a communicator.
+//! Every rank tells rank 0 what it wants and which numbers are free with it. Rank 0 chooses the
+//! lowest that is free with all, and tells each rank the number and who else has it. It does so
+//! itself, not along a tree: a rank that waits in vain then knows that rank 0 has died, and that
+//! happens once, so that the numbers which nobody dares to use any more afterwards
+//! ([`Contexts`](crate::protocol)) are few. If one of the others has ended, no rank gets a
+//! communicator.
 
 use std::rc::Rc;
 
@@ -27,8 +29,8 @@ enum Wish {
     Nothing,
 }
 
-/// What a rank says: its wish, as what it is, colour and key; and its [`Offer`], as two words of bits and the number behind
-/// them.
+/// What a rank says: its wish, as what it is, colour and key; and its [`Offer`], as two words of
+/// bits and the number behind them.
 type Said = [u32; 6];
 
 impl Wish {
@@ -63,7 +65,8 @@ fn offer_of(&[.., low, high, later]: &Said) -> Offer {
 /// What rank 0 tells the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
-    /// The number. After a split, the ranks that share it with the one that is told, in their new order.
+    /// The number. After a split, the ranks that share it with the one that is told, in their new
+    /// order.
     Number(u32, Vec<u32>),
     /// None is free with all: they are to say which are from this one on.
     Further(u32),
@@ -121,16 +124,16 @@ fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// A communicator of the same ranks, whose messages are apart from this one's. All ranks have to call it.
-    /// `MPI_Comm_dup`, MPI 4.1 §7.4.2.
+    /// A communicator of the same ranks, whose messages are apart from this one's. All ranks have
+    /// to call it. `MPI_Comm_dup`, MPI 4.1 §7.4.2.
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended: then nobody gets one, unless rank 0 died while it told them.
-    /// [`Error::Disagreement`] if others call something else.
+    /// [`Error::Gone`] if one of them has ended: then nobody gets one, unless rank 0 died while it
+    /// told them. [`Error::Disagreement`] if others call something else.
     ///
     /// # Cost
-    /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is used again when all have
-    /// dropped it.
+    /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is
+    /// used again when all have dropped it.
     pub fn dup(&self) -> Result<Self, Error> {
         let (number, _) = self.agree(Wish::Dup)?;
         let group = self.inner.group.clone();
@@ -138,9 +141,9 @@ impl<T: Transport> Communicator<T> {
         Ok(Self::new(core, number, self.rank(), group))
     }
 
-    /// A communicator of the ranks that give the same colour, in the order of their keys, and of their ranks here
-    /// where keys are equal; none for a rank without a colour. All ranks have to call it. `MPI_Comm_split`,
-    /// MPI 4.1 §7.4.2.
+    /// A communicator of the ranks that give the same colour, in the order of their keys, and of
+    /// their ranks here where keys are equal; none for a rank without a colour. All ranks have to
+    /// call it. `MPI_Comm_split`, MPI 4.1 §7.4.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -179,7 +182,8 @@ impl<T: Transport> Communicator<T> {
 
     /// A number that is free with all ranks, and those that this one is to share it with.
     fn agree(&self, wish: Wish) -> Result<(u32, Vec<u32>), Error> {
-        // What others have said of communicators that are over may have come, and makes numbers free.
+        // What others have said of communicators that are over may have come, and makes numbers
+        // free.
         self.inner.core().take_in(self.size())?;
         let mut first = 0;
         loop {

@@ -24,8 +24,8 @@ pub use probe::Matched;
 
 /// A group of processes that send each other messages. MPI 4.1 §7.
 ///
-/// A message is received by its source and tag: the earliest of those that match, where messages of one
-/// sender keep their order. Tags are 0 or more.
+/// A message is received by its source and tag: the earliest of those that match, where messages of
+/// one sender keep their order. Tags are 0 or more.
 pub struct Communicator<T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
 }
@@ -120,9 +120,9 @@ impl<T: Transport> Communicator<T> {
     /// Waits for a message and receives it. `MPI_Recv`, MPI 4.1 §3.2.4.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than `elements`;
-    /// [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died and the program has not
-    /// [said](Self::acknowledge_deaths) that it knows.
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than
+    /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
+    /// and the program has not [said](Self::acknowledge_deaths) that it knows.
     ///
     /// # Cost
     /// Short messages: one copy; the engine is entered only if other receives or messages wait.
@@ -143,8 +143,8 @@ impl<T: Transport> Communicator<T> {
         )
     }
 
-    /// Sends and receives at once, so that two who do so with each other do not wait for ever. `MPI_Sendrecv`,
-    /// MPI 4.1 §3.10.
+    /// Sends and receives at once, so that two who do so with each other do not wait for ever.
+    /// `MPI_Sendrecv`, MPI 4.1 §3.10.
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`recv`](Self::recv).
@@ -164,8 +164,9 @@ impl<T: Transport> Communicator<T> {
         })
     }
 
-    /// Says that the program knows which ranks have died, as far as this process has been told: these. From then on receives
-    /// from any source wait for those that are left, until another one dies. `MPI_Comm_ack_failed` of ULFM.
+    /// Says that the program knows which ranks have died, as far as this process has been told:
+    /// these. From then on receives from any source wait for those that are left, until another one
+    /// dies. `MPI_Comm_ack_failed` of ULFM.
     ///
     /// ```
     /// use mq_comm::{Error, Source, World};
@@ -206,7 +207,8 @@ impl<T: Transport> Communicator<T> {
         self.inner.core().state.profile
     }
 
-    /// Takes in what has come and sends on what waits. Only needed by a program that waits for something else.
+    /// Takes in what has come and sends on what waits. Only needed by a program that waits for
+    /// something else.
     ///
     /// # Errors
     /// If the transport is damaged.

@@ -1,4 +1,5 @@
-//! Non-blocking operations on vectors and shared buffers, which the request has until it is complete.
+//! Non-blocking operations on vectors and shared buffers, which the request has until it is
+//! complete.
 
 use core::fmt;
 
@@ -46,8 +47,8 @@ impl<B> From<Refused<B>> for Error {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins to send a vector, or a [`SharedBuffer`](crate::SharedBuffer), which comes back from the request.
-    /// `MPI_Isend`, MPI 4.1 §3.7.2.
+    /// Begins to send a vector, or a [`SharedBuffer`](crate::SharedBuffer), which comes back from
+    /// the request. `MPI_Isend`, MPI 4.1 §3.7.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -61,8 +62,8 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// What was handed over comes back with [`Error::Rank`] or [`Error::Tag`], or if the transport has no memory or is
-    /// damaged.
+    /// What was handed over comes back with [`Error::Rank`] or [`Error::Tag`], or if the transport
+    /// has no memory or is damaged.
     pub fn isend<B: Owned>(
         &self,
         elements: B,
@@ -86,8 +87,9 @@ impl<T: Transport> Communicator<T> {
         self.begun(name, begun)
     }
 
-    /// Begins to receive into the elements of a vector, or of a [`SharedBuffer`](crate::SharedBuffer), as many as it has.
-    /// It comes back from the request. `MPI_Irecv`, MPI 4.1 §3.7.2.
+    /// Begins to receive into the elements of a vector, or of a
+    /// [`SharedBuffer`](crate::SharedBuffer), as many as it has. It comes back from the request.
+    /// `MPI_Irecv`, MPI 4.1 §3.7.2.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).

@@ -15,8 +15,8 @@ use crate::shared_buffer::Owned;
 use crate::status::Status;
 use crate::transport::Transport;
 
-/// A message that was taken out of the queue, to be received when its receiver likes, and by nobody else:
-/// `MPI_Message`, MPI 4.1 §3.8.2. Dropped, it is lost.
+/// A message that was taken out of the queue, to be received when its receiver likes, and by nobody
+/// else: `MPI_Message`, MPI 4.1 §3.8.2. Dropped, it is lost.
 #[must_use = "the message is lost when this is dropped"]
 pub struct Matched<T: Transport = Endpoint> {
     inner: Rc<Inner<T>>,
@@ -26,7 +26,8 @@ pub struct Matched<T: Transport = Endpoint> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Says whether a message has come that such a receive would take, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
+    /// Says whether a message has come that such a receive would take, and which. `MPI_Iprobe`, MPI
+    /// 4.1 §3.8.1.
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if none has come and the sender has ended.
@@ -65,7 +66,8 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// Takes a message out that such a receive would take, if one has come. `MPI_Improbe`, MPI 4.1 §3.8.2.
+    /// Takes a message out that such a receive would take, if one has come. `MPI_Improbe`, MPI 4.1
+    /// §3.8.2.
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -86,7 +88,8 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// Waits for a message that such a receive would take, and takes it out. `MPI_Mprobe`, MPI 4.1 §3.8.2.
+    /// Waits for a message that such a receive would take, and takes it out. `MPI_Mprobe`, MPI 4.1
+    /// §3.8.2.
     ///
     /// ```
     /// use mq_comm::{Error, Source, World};

@@ -210,8 +210,8 @@ impl State {
         Ok(Follow::Nothing)
     }
 
-    /// The other end of a large message says something about it. What it says of one that is over here is
-    /// late, and nothing.
+    /// The other end of a large message says something about it. What it says of one that is over
+    /// here is late, and nothing.
     fn answered(
         &mut self,
         message: &impl Arrived,

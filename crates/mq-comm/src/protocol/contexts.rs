@@ -1,10 +1,11 @@
 //! Contexts: two for each communicator, one for its user and one for its collectives.
 //!
-//! All that make a communicator agree on its number (`communicator/create.rs`), and the number is given again when the
-//! communicator is over at all of them. Whoever drops it says so to every member, itself too, behind the last message that it
-//! sends on it (`Kind::Closed`). What one process sends to another keeps its order. So one that has dropped it, and has
-//! heard from each member that it has done the same or has ended, gets no message of it any more: the number is free here,
-//! and the next message that carries it is of another communicator.
+//! All that make a communicator agree on its number (`communicator/create.rs`), and the number is
+//! given again when the communicator is over at all of them. Whoever drops it says so to every
+//! member, itself too, behind the last message that it sends on it (`Kind::Closed`). What one
+//! process sends to another keeps its order. So one that has dropped it, and has heard from each
+//! member that it has done the same or has ended, gets no message of it any more: the number is
+//! free here, and the next message that carries it is of another communicator.
 //!
 //! | a number is | because | a message with it |
 //! | --- | --- | --- |
@@ -14,8 +15,9 @@
 //! | closing | it is over here, and not at all others | is for nobody |
 //! | doubtful | the rank that was to tell it died; others may have been told | is for nobody |
 //!
-//! Doubtful numbers stay so: whether one of them was given to a communicator of which this process is a member is known to
-//! nobody here. There are 64 of them for each rank 0 that dies while it is being asked.
+//! Doubtful numbers stay so: whether one of them was given to a communicator of which this process
+//! is a member is known to nobody here. There are 64 of them for each rank 0 that dies while it is
+//! being asked.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -109,7 +111,8 @@ impl Contexts {
     /// Which numbers from one on are free here.
     ///
     /// # Cost
-    /// The communicators with these numbers are visited, and where none of them is free, those behind them too.
+    /// The communicators with these numbers are visited, and where none of them is free, those
+    /// behind them too.
     pub(crate) fn offer(&self, first: u32) -> Offer {
         let behind = first.saturating_add(OFFERED);
         let mut free = u64::MAX;
@@ -231,8 +234,8 @@ impl State {
 }
 
 impl<T: Transport> Core<T> {
-    /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled, and the others
-    /// told.
+    /// A communicator is over here. Messages that nobody has received are discarded, receives
+    /// cancelled, and the others told.
     pub(crate) fn remove_communicator(&mut self, number: u32) -> Result<(), Error> {
         let Some(Life::Open(open)) = self.state.contexts.lives.remove(&number) else {
             return Ok(());
@@ -258,7 +261,8 @@ impl<T: Transport> Core<T> {
         result
     }
 
-    /// Whether one of the numbers of an offer was given to a communicator of this process is not known.
+    /// Whether one of the numbers of an offer was given to a communicator of this process is not
+    /// known.
     #[cold]
     pub(crate) fn doubt(&mut self, first: u32, offer: Offer) -> Result<(), Error> {
         let mut result = Ok(());

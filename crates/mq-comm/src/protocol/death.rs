@@ -14,11 +14,12 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
-    /// A process has ended, and all that it had sent has been received: what else was to come from it, or to go
-    /// to it, never will.
+    /// A process has ended, and all that it had sent has been received: what else was to come from
+    /// it, or to go to it, never will.
     #[cold]
     pub(crate) fn gone(&mut self, process: Process, how: Gone) -> Result<(), Error> {
-        // The transport has taken the rings to it back, and gives them to others: nothing goes into them on its account.
+        // The transport has taken the rings to it back, and gives them to others: nothing goes into
+        // them on its account.
         let State {
             rings, requests, ..
         } = &mut self.state;
@@ -117,11 +118,11 @@ impl<T: Transport> Core<T> {
         self.state.requests.release(request)
     }
 
-    /// Ends the user's part in a request, at once: a receive that nothing has matched is taken back, anything else
-    /// goes on with memory of its own. It is in no set afterwards.
+    /// Ends the user's part in a request, at once: a receive that nothing has matched is taken
+    /// back, anything else goes on with memory of its own. It is in no set afterwards.
     ///
-    /// Only an announced send of lent memory stays as it is, since the receiver knows where that is: it is
-    /// withdrawn, and over once the receiver has answered.
+    /// Only an announced send of lent memory stays as it is, since the receiver knows where that
+    /// is: it is withdrawn, and over once the receiver has answered.
     pub(crate) fn abandon(&mut self, request: u32) {
         if self.cancel(request) {
             self.state.requests.release(request);
@@ -152,8 +153,8 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Sees through what others wait for, before this process leaves: messages that are still to be sent or
-    /// fetched. When it leaves in a panic, only that nobody fetches memory that is no more.
+    /// Sees through what others wait for, before this process leaves: messages that are still to be
+    /// sent or fetched. When it leaves in a panic, only that nobody fetches memory that is no more.
     fn leave(&mut self) -> Result<(), Error> {
         if std::thread::panicking() {
             for send in self.state.requests.in_stage(Stage::Announced) {
@@ -173,8 +174,8 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// The sender does not want an announced message to be fetched. If a receive has it, it has been fetched or
-    /// is coming through a ring, and the sender has been told so.
+    /// The sender does not want an announced message to be fetched. If a receive has it, it has
+    /// been fetched or is coming through a ring, and the sender has been told so.
     pub(super) fn withdrawn_by(&mut self, from: Process, send: u64) -> Result<(), Error> {
         let is_it = |body| matches!(body, Body::Announced { send: its, .. } if its == send);
         let found = self
@@ -195,7 +196,8 @@ impl<T: Transport> Core<T> {
 impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
         step(Step::Leaving);
-        // If the transport is damaged, nothing can be done any more, and nobody can be asked whether it still reads.
+        // If the transport is damaged, nothing can be done any more, and nobody can be asked
+        // whether it still reads.
         if self.leave().is_err() {
             self.transport.keep_buffers();
         }
@@ -214,8 +216,8 @@ impl State {
         !self.clogged.is_empty() || self.rings.is_moving() || sends()
     }
 
-    /// The rest of a message will not come: nobody finds it any more. Who has it already is told when it is
-    /// received.
+    /// The rest of a message will not come: nobody finds it any more. Who has it already is told
+    /// when it is received.
     fn lose(&mut self, message: u32, body: Body) {
         let kept = self.messages.at_mut(message);
         kept.body = body;
@@ -231,8 +233,9 @@ impl State {
         self.messages.release(message);
     }
 
-    /// Whether a request can not be completed now that a process has ended. Receives from any source are told of a death
-    /// in their communicator, as in ULFM; those begun later too, until the user acknowledges it (`nobody_left`).
+    /// Whether a request can not be completed now that a process has ended. Receives from any
+    /// source are told of a death in their communicator, as in ULFM; those begun later too, until
+    /// the user acknowledges it (`nobody_left`).
     fn is_concerned(&self, request: u32, process: Process, how: Gone) -> bool {
         let slot = self.requests.at(request);
         if matches!(slot.stage, Stage::Free | Stage::Done) {

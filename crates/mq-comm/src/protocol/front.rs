@@ -1,9 +1,10 @@
 //! The oldest receives, if they all wait for the same.
 //!
-//! A window of receives with one pattern is what programs post most. As long as nothing else is posted, they wait here,
-//! in the order in which they were posted, and the engine is not entered for them nor for the messages that
-//! they take: the receive-queue bypass of more than one receive. Everything that is posted after something else is in the
-//! engine, so that every receive here is older than all of those, and the first here is asked first.
+//! A window of receives with one pattern is what programs post most. As long as nothing else is
+//! posted, they wait here, in the order in which they were posted, and the engine is not entered
+//! for them nor for the messages that they take: the receive-queue bypass of more than one receive.
+//! Everything that is posted after something else is in the engine, so that every receive here is
+//! older than all of those, and the first here is asked first.
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
@@ -16,8 +17,8 @@ use crate::transport::{Arrived, Transport};
 /// How many there are at most: one of them that is cancelled is looked for. A power of two.
 const MOST: usize = 256;
 
-/// Receives of one pattern, none younger than any in the engine. While there are any, messages from their peer are
-/// wanted once.
+/// Receives of one pattern, none younger than any in the engine. While there are any, messages from
+/// their peer are wanted once.
 #[derive(Debug)]
 pub(crate) struct Front {
     /// That of all of them, if there are any.
@@ -105,15 +106,16 @@ impl State {
     /// Whether a receive for which nothing has come may wait in front.
     #[inline(always)]
     pub(super) fn front_admits(&self, pattern: &MpiPattern) -> bool {
-        // One that has ended is an obstacle, and so is a user who does not want the engine to be passed.
+        // One that has ended is an obstacle, and so is a user who does not want the engine to be
+        // passed.
         self.posted == self.front.len()
             && self.unexpected | self.obstacles == 0
             && self.posted < MOST
             && (self.front.is_empty() || self.front.pattern == *pattern)
     }
 
-    /// Gives a message to the first receive in front, if that is the one to take it; whether it is. The message has come
-    /// whole.
+    /// Gives a message to the first receive in front, if that is the one to take it; whether it is.
+    /// The message has come whole.
     #[inline(always)]
     fn accept_in_front(&mut self, message: &impl Arrived) -> bool {
         let [bits, word] = message.header();
@@ -152,7 +154,8 @@ impl State {
 }
 
 impl<T: Transport> Core<T> {
-    /// Takes short messages in as long as they come and the receives in front take them; how many, of `most`.
+    /// Takes short messages in as long as they come and the receives in front take them; how many,
+    /// of `most`.
     #[inline]
     pub(crate) fn take_in_front(&mut self, most: usize) -> usize {
         let Some(&first) = self.state.front.first() else {

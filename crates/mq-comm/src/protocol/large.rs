@@ -1,4 +1,5 @@
-//! The bytes of announced messages: read from the sender's memory or its shared buffers, or through a ring.
+//! The bytes of announced messages: read from the sender's memory or its shared buffers, or through
+//! a ring.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,8 @@ use crate::request::{Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// Transfers through rings, those through one ring in its order, and the rings that are to become free.
+/// Transfers through rings, those through one ring in its order, and the rings that are to become
+/// free.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
     pushing: Vec<Push>,
@@ -62,7 +64,8 @@ impl Rings {
         self.pushing.retain(|push| !is_for_nobody(push.send));
     }
 
-    /// A process has ended. Its transfers are over, and the transport has taken the rings to it back.
+    /// A process has ended. Its transfers are over, and the transport has taken the rings to it
+    /// back.
     pub(super) fn forget(&mut self, is_over: impl Fn(u32) -> bool) {
         self.pushing.retain(|push| !is_over(push.send));
         self.pulling.retain(|pull| !is_over(pull.receive));
@@ -133,7 +136,8 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Asks the sender to put the rest of a message into a ring, of this process's if it can lend one.
+    /// Asks the sender to put the rest of a message into a ring, of this process's if it can lend
+    /// one.
     fn ask_for_rest(&mut self, receive: u32) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(receive);
         let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());

@@ -1,9 +1,9 @@
 //! What is done with messages: matched, copied, fetched, answered.
 //!
-//! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if nobody has asked
-//! for it. Of a long one only an announcement is sent, and the receiver, once it is matched, asks for a ring; or, if the
-//! message is very long or in a shared buffer, reads the bytes where they are, unless the kernel refuses that, or refuses to
-//! go on:
+//! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if
+//! nobody has asked for it. Of a long one only an announcement is sent, and the receiver, once it
+//! is matched, asks for a ring; or, if the message is very long or in a shared buffer, reads the
+//! bytes where they are, unless the kernel refuses that, or refuses to go on:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
@@ -17,9 +17,9 @@
 //!
 //! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
 //!
-//! [`State`] is all that a process knows but for the transport, and is changed by a message while that is
-//! still in the transport's memory; what then has to be done with the transport is a [`Follow`], for
-//! [`Core`] to do.
+//! [`State`] is all that a process knows but for the transport, and is changed by a message while
+//! that is still in the transport's memory; what then has to be done with the transport is a
+//! [`Follow`], for [`Core`] to do.
 
 mod arrive;
 mod contexts;
@@ -90,8 +90,8 @@ pub(crate) struct State {
     pub(crate) bypass: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
-    /// Reasons why a blocking receive can not go straight to the transport: processes that have ended, and that the
-    /// user does not want it to.
+    /// Reasons why a blocking receive can not go straight to the transport: processes that have
+    /// ended, and that the user does not want it to.
     pub(crate) obstacles: usize,
 }
 

@@ -22,12 +22,13 @@ pub(crate) struct Wanted {
 }
 
 impl<T: Transport> Core<T> {
-    /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails, the request is
-    /// the caller's to end.
+    /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails,
+    /// the request is the caller's to end.
     ///
     /// # Cost
-    /// Few stores, if it waits behind others of its kind in front: its buffer goes straight to its place in the pool, since
-    /// what is written in pieces and then moved as a whole has the processor wait for the pieces.
+    /// Few stores, if it waits behind others of its kind in front: its buffer goes straight to its
+    /// place in the pool, since what is written in pieces and then moved as a whole has the
+    /// processor wait for the pieces.
     #[inline(always)]
     pub(crate) fn start_receive(
         &mut self,
@@ -69,7 +70,8 @@ impl<T: Transport> Core<T> {
         self.post(hand)
     }
 
-    /// Looks whether a receive has a message already, or is to wait for none; whether it is over or on its way.
+    /// Looks whether a receive has a message already, or is to wait for none; whether it is over or
+    /// on its way.
     pub(crate) fn settle(&mut self, hand: &Wanted) -> Result<bool, Error> {
         if self.state.unexpected > 0
             && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
@@ -238,8 +240,8 @@ impl<T: Transport> Core<T> {
         self.transport.unwant(named(from));
     }
 
-    /// Makes the transport look for messages from where a blocking receive wants one. It goes on doing so: the next
-    /// blocking receive often wants the same.
+    /// Makes the transport look for messages from where a blocking receive wants one. It goes on
+    /// doing so: the next blocking receive often wants the same.
     #[inline]
     pub(crate) fn stand(&mut self, from: Process) -> Result<(), Error> {
         if self.standing == Some(from) {
@@ -288,10 +290,11 @@ impl State {
         })
     }
 
-    /// If a receive for which nothing has come is not to wait: a process that it could have come from, and how that
-    /// ended. One that names its sender waits as long as that lives; one from any source, as long as any member does,
-    /// but not after a death that the user has not acknowledged, since it may be waiting for the dead. A blocking
-    /// receive can not get a message from this process either, once the transport is empty.
+    /// If a receive for which nothing has come is not to wait: a process that it could have come
+    /// from, and how that ended. One that names its sender waits as long as that lives; one from
+    /// any source, as long as any member does, but not after a death that the user has not
+    /// acknowledged, since it may be waiting for the dead. A blocking receive can not get a message
+    /// from this process either, once the transport is empty.
     pub(crate) fn nobody_left(
         &self,
         from: Process,

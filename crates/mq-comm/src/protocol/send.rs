@@ -11,8 +11,8 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
-    /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
-    /// that fails, the request is the caller's to end.
+    /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager
+    /// message. If that fails, the request is the caller's to end.
     #[inline(always)]
     pub(crate) fn start_send(
         &mut self,
@@ -116,7 +116,8 @@ impl<T: Transport> Core<T> {
         self.transmit(to, header, What::Words(payload), 0)
     }
 
-    /// Sends what can be sent now, and puts the rest into the outbox. To one who has ended nothing is sent.
+    /// Sends what can be sent now, and puts the rest into the outbox. To one who has ended nothing
+    /// is sent.
     fn transmit(
         &mut self,
         to: Process,

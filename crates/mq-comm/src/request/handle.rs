@@ -21,8 +21,9 @@ pub struct RequestId(pub(crate) Name);
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
 /// `B` is what it was begun with and what it gives back when it is complete: a vector, a
-/// [`SharedBuffer`](crate::SharedBuffer), or what a [`Scope`](crate::Scope) was lent. A dropped handle of a receive into
-/// memory of its own takes that back, if nothing has matched it; anything else goes on to its end by itself.
+/// [`SharedBuffer`](crate::SharedBuffer), or what a [`Scope`](crate::Scope) was lent. A dropped
+/// handle of a receive into memory of its own takes that back, if nothing has matched it; anything
+/// else goes on to its end by itself.
 pub struct Request<B: Content, T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
     pub(crate) name: Name,
@@ -30,13 +31,15 @@ pub struct Request<B: Content, T: Transport = Endpoint> {
 }
 
 impl<B: Owned, T: Transport> Request<B, T> {
-    /// The handle of a request that was begun with such memory; one that was not gives an empty piece.
+    /// The handle of a request that was begun with such memory; one that was not gives an empty
+    /// piece.
     #[allow(
         unsafe_code,
         reason = "a promise that need not be kept for what is owned"
     )]
     pub(crate) fn owned(inner: Rc<Inner<T>>, name: Name) -> Self {
-        // SAFETY: a buffer becomes a vector, or a shared buffer, only if it was made of one of that type.
+        // SAFETY: a buffer becomes a vector, or a shared buffer, only if it was made of one of that
+        // type.
         unsafe { Self::named(inner, name) }
     }
 }
@@ -65,8 +68,8 @@ impl<B: Content, T: Transport> Request<B, T> {
         RequestId(self.name)
     }
 
-    /// Makes progress, and says whether the request is complete, so that [`wait`](Self::wait) would not wait.
-    /// `MPI_Request_get_status`, MPI 4.1 §3.7.6.
+    /// Makes progress, and says whether the request is complete, so that [`wait`](Self::wait) would
+    /// not wait. `MPI_Request_get_status`, MPI 4.1 §3.7.6.
     ///
     /// # Errors
     /// If the transport is damaged.
@@ -81,8 +84,9 @@ impl<B: Content, T: Transport> Request<B, T> {
     /// Waits until the request is complete. `MPI_Wait`, MPI 4.1 §3.7.3.
     ///
     /// # Errors
-    /// As [`Communicator::recv`](crate::Communicator::recv) and [`send`](crate::Communicator::send). The buffer is
-    /// lost then; [`finish`](Self::finish) keeps it.
+    /// As [`Communicator::recv`](crate::Communicator::recv) and
+    /// [`send`](crate::Communicator::send). The buffer is lost then; [`finish`](Self::finish) keeps
+    /// it.
     pub fn wait(self) -> Result<(B, Status), Error> {
         let (buffer, result) = self.finish()?;
         Ok((buffer, result?))

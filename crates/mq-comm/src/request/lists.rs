@@ -28,7 +28,8 @@ const EMPTY: List = List {
     len: 0,
 };
 
-/// What is complete is in a list; what is not is only counted, since nobody looks for it before the set ends.
+/// What is complete is in a list; what is not is only counted, since nobody looks for it before the
+/// set ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Set {
@@ -186,7 +187,8 @@ impl Requests {
         self.sets.all[set as usize].ready.len
     }
 
-    /// Tells of everything that is ready: what has no handle is over. The first that has failed, if any has.
+    /// Tells of everything that is ready: what has no handle is over. The first that has failed, if
+    /// any has.
     pub(crate) fn tell_all(&mut self, set: u32) -> Result<(), Error> {
         let mut failed = NONE;
         let ready = core::mem::replace(&mut self.sets.all[set as usize].ready, EMPTY);

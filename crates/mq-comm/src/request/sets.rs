@@ -1,4 +1,5 @@
-//! Sets of requests: waiting for any, some or all of them, in constant time for each that completes.
+//! Sets of requests: waiting for any, some or all of them, in constant time for each that
+//! completes.
 
 use core::fmt;
 use std::rc::Rc;
@@ -34,7 +35,8 @@ impl Completion {
     /// What became of it.
     ///
     /// # Errors
-    /// As [`Communicator::recv`](crate::Communicator::recv) and [`send`](crate::Communicator::send).
+    /// As [`Communicator::recv`](crate::Communicator::recv) and
+    /// [`send`](crate::Communicator::send).
     pub fn result(&self) -> Result<Status, &Error> {
         self.result.as_ref().copied()
     }
@@ -47,14 +49,15 @@ impl Completion {
         self.result
     }
 
-    /// The vector that the request was begun with, if its elements are of this type. Nothing of a scope's
-    /// request: what that was lent comes back from its handle, or with the scope's end.
+    /// The vector that the request was begun with, if its elements are of this type. Nothing of a
+    /// scope's request: what that was lent comes back from its handle, or with the scope's end.
     #[must_use]
     pub fn into_vec<E: Plain>(self) -> Option<Vec<E>> {
         self.buffer.into_vec()
     }
 
-    /// The shared buffer that the request was begun with, if its elements are of this type and the world is still there.
+    /// The shared buffer that the request was begun with, if its elements are of this type and the
+    /// world is still there.
     #[must_use]
     pub fn into_shared_buffer<E: Plain>(self) -> Option<SharedBuffer<E>> {
         self.buffer.into_shared()
@@ -62,8 +65,8 @@ impl Completion {
 }
 
 impl<T: Transport> Core<T> {
-    /// The first complete request of a set of which nobody has been told. Its buffer comes along if its handle is
-    /// the set's own.
+    /// The first complete request of a set of which nobody has been told. Its buffer comes along if
+    /// its handle is the set's own.
     pub(crate) fn next_ready(&mut self, set: u32, owned: bool) -> Option<Completion> {
         let requests = &mut self.state.requests;
         let slot = requests.first(set, ListOf::Ready)?;
@@ -115,8 +118,8 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Ends a set: what is not complete is taken back, withdrawn, or goes on with memory of its own. No
-    /// lent memory is in the pool afterwards.
+    /// Ends a set: what is not complete is taken back, withdrawn, or goes on with memory of its
+    /// own. No lent memory is in the pool afterwards.
     pub(crate) fn end_set(&mut self, set: u32) {
         for list in [ListOf::Ready, ListOf::Told] {
             while let Some(slot) = self.state.requests.first(set, list) {
@@ -206,8 +209,8 @@ impl<T: Transport> RequestSet<T> {
         self.len() == 0
     }
 
-    /// Waits until one is complete; the one that was so first. Nothing if the set is empty. `MPI_Waitany`,
-    /// MPI 4.1 §3.7.5.
+    /// Waits until one is complete; the one that was so first. Nothing if the set is empty.
+    /// `MPI_Waitany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// If the transport is damaged. What became of the request is in the [`Completion`].
@@ -231,7 +234,8 @@ impl<T: Transport> RequestSet<T> {
         Ok(core.next_ready(self.set, true))
     }
 
-    /// Waits until one is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1 §3.7.5.
+    /// Waits until one is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1
+    /// §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).

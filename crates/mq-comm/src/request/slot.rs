@@ -93,8 +93,8 @@ pub(crate) struct Slot {
     pub(crate) done: usize,
     /// What the other end calls it.
     pub(crate) remote: u64,
-    /// Where the bytes of an announced message are: in the sender's memory, and among its shared buffers or
-    /// [`NOWHERE`](crate::header::NOWHERE).
+    /// Where the bytes of an announced message are: in the sender's memory, and among its shared
+    /// buffers or [`NOWHERE`](crate::header::NOWHERE).
     pub(crate) address: u64,
     pub(crate) shared: u64,
     /// Its name in the posted queue.

@@ -13,7 +13,8 @@ pub(super) struct Start {
     pub(super) rank: u32,
     pub(super) size: u32,
     pub(super) meeting: Meeting,
-    /// The program that has started all of them, as the kernel names it; nothing if it is not known.
+    /// The program that has started all of them, as the kernel names it; nothing if it is not
+    /// known.
     pub(super) launcher: &'static [&'static str],
 }
 
@@ -85,8 +86,8 @@ impl Start {
         launcher: &[],
     };
 
-    /// Looks for the variables of each launcher in turn. That of the program that was called last wins: `mq
-    /// run` under `mpirun` is `mq run`.
+    /// Looks for the variables of each launcher in turn. That of the program that was called last
+    /// wins: `mq run` under `mpirun` is `mq run`.
     pub(super) fn find(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
         if text("MQ_RANK").is_some() || text("MQ_SIZE").is_some() || text("MQ_SEGMENT").is_some() {
@@ -178,7 +179,8 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
     Ok((rank, size))
 }
 
-/// The nearest process above this one that runs a program of one of these names, or else its parent.
+/// The nearest process above this one that runs a program of one of these names, or else its
+/// parent.
 pub(super) fn starter(programs: &[&str]) -> Option<Above> {
     let parent = process(&process("self")?.parent.to_string())?;
     let mut above = parent.clone();

@@ -22,8 +22,8 @@ pub use threads::Seat;
 
 /// This process's place among those that were started together. `MPI_COMM_WORLD`, MPI 4.1 §7.2.4.
 ///
-/// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what has been
-/// sent is seen through, and the process has left.
+/// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what
+/// has been sent is seen through, and the process has left.
 #[derive(Debug)]
 pub struct World<T: Transport = Endpoint> {
     all: Communicator<T>,
@@ -59,8 +59,8 @@ impl<T: Transport> Deref for World<T> {
 }
 
 impl World {
-    /// Enters the world that this process was started in, with the [`Options`] that the environment has. `MPI_Init`,
-    /// MPI 4.1 §11.2.1.
+    /// Enters the world that this process was started in, with the [`Options`] that the environment
+    /// has. `MPI_Init`, MPI 4.1 §11.2.1.
     ///
     /// | started by | finds its rank in | and the others by |
     /// | --- | --- | --- |
@@ -73,8 +73,8 @@ impl World {
     /// A name in `/dev/shm` is removed before this returns.
     ///
     /// # Errors
-    /// [`Error::Start`] if the variables contradict themselves, or the processes are on several machines;
-    /// [`Error::Transport`] if the shared memory is not that of such a world.
+    /// [`Error::Start`] if the variables contradict themselves, or the processes are on several
+    /// machines; [`Error::Transport`] if the shared memory is not that of such a world.
     pub fn init() -> Result<Self, Error> {
         let (options, complaints) =
             Options::default().with_environment(|name| std::env::var_os(name));
@@ -87,8 +87,8 @@ impl World {
         Self::enter(&start, &options)
     }
 
-    /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this one was started by itself.
-    /// For a program that starts the others then.
+    /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this
+    /// one was started by itself. For a program that starts the others then.
     ///
     /// # Errors
     /// [`Error::Start`], as `init`.
@@ -96,7 +96,8 @@ impl World {
         Ok(Start::find(|name| std::env::var_os(name))?.size)
     }
 
-    /// [`init`](Self::init) with options of the program's own; those in the environment are not looked at.
+    /// [`init`](Self::init) with options of the program's own; those in the environment are not
+    /// looked at.
     ///
     /// # Errors
     /// As `init`.

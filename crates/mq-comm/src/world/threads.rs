@@ -1,4 +1,5 @@
-//! Worlds whose processes are threads of one process: for tests, and for programs that have no need of more.
+//! Worlds whose processes are threads of one process: for tests, and for programs that have no need
+//! of more.
 
 use std::panic;
 
@@ -29,7 +30,8 @@ impl Seat {
 }
 
 impl World {
-    /// Places for `size` processes that are threads of this one, over memory like that which processes share.
+    /// Places for `size` processes that are threads of this one, over memory like that which
+    /// processes share.
     ///
     /// # Errors
     /// [`Error::Transport`] if there is no memory for it.
@@ -52,7 +54,8 @@ impl World {
         (0..size).map(seat).collect()
     }
 
-    /// Runs a program as `size` processes that are threads of this one, and gives what each returned, by rank.
+    /// Runs a program as `size` processes that are threads of this one, and gives what each
+    /// returned, by rank.
     ///
     /// # Errors
     /// The first that one of them returned, by rank, or that of [`seats`](Self::seats).

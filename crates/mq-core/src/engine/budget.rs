@@ -9,8 +9,8 @@ use core::fmt;
 /// sender floods the engine.
 ///
 /// # Cost
-/// Without limits one predicted branch an operation. The limits of the engine are two counters; those
-/// for each source a table with an entry for every source that has messages queued.
+/// Without limits one predicted branch an operation. The limits of the engine are two counters;
+/// those for each source a table with an entry for every source that has messages queued.
 ///
 /// # Example
 /// ```
@@ -155,8 +155,8 @@ impl HighWater {
         self
     }
 
-    /// Marks in bytes, as the `weigh` of [`Budget::bytes`] says. `high` is at least 1, and `low` below
-    /// it.
+    /// Marks in bytes, as the `weigh` of [`Budget::bytes`] says. `high` is at least 1, and `low`
+    /// below it.
     #[must_use]
     pub const fn bytes(mut self, high: u64, low: u64) -> Self {
         let high = if high == 0 { 1 } else { high };

@@ -6,8 +6,8 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::shared::sync::Mutex;
 
-/// A ledger under a lock, which is the innermost: whoever holds it asks for no other. A function that is
-/// called at a high mark runs under it and must not use the engine.
+/// A ledger under a lock, which is the innermost: whoever holds it asks for no other. A function
+/// that is called at a high mark runs under it and must not use the engine.
 pub(crate) struct CommonBudget<M>(Mutex<Box<Ledger<M>>>);
 
 impl<M> CommonBudget<M> {
@@ -31,7 +31,8 @@ impl<M> CommonBudget<M> {
         Ok(())
     }
 
-    /// Calls if a high mark has been reached. No lock but this one may be held: it is a caller's function.
+    /// Calls if a high mark has been reached. No lock but this one may be held: it is a caller's
+    /// function.
     pub(crate) fn ring(&self) {
         self.0.lock().ring();
     }

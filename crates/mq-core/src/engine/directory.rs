@@ -13,8 +13,9 @@ const NO_OBJECT: u32 = u32::MAX;
 /// One context of an engine, 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
-    /// Senders below this number exist, and nothing but the queues has to hear of their messages: all but one if the size is
-    /// unknown, none of no context, and none in an engine that counts its messages.
+    /// Senders below this number exist, and nothing but the queues has to hear of their messages:
+    /// all but one if the size is unknown, none of no context, and none in an engine that counts
+    /// its messages.
     quick_ranks: u32,
     /// Number of the object that holds its queues.
     object: u32,
@@ -80,8 +81,9 @@ impl Directory {
         self.sparse.get(&id)
     }
 
-    /// The context of an operation with this sender, or with any if that is rank 0, if one comparison
-    /// says that it exists, admits it, and is in an engine without a ledger. Who gets `None` asks [`get`](Self::get).
+    /// The context of an operation with this sender, or with any if that is rank 0, if one
+    /// comparison says that it exists, admits it, and is in an engine without a ledger. Who gets
+    /// `None` asks [`get`](Self::get).
     #[inline(always)]
     pub(super) fn quick(&self, id: ContextId, rank: Rank) -> Option<&Context> {
         let context = self.dense.get(id.0 as usize)?;

@@ -192,8 +192,8 @@ impl Used {
         self.bytes += weight;
     }
 
-    /// Saturating, for a `weigh` that does not say the same twice, and for messages that came past the
-    /// budget.
+    /// Saturating, for a `weigh` that does not say the same twice, and for messages that came past
+    /// the budget.
     fn subtract(&mut self, weight: u64) {
         self.entries = self.entries.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(weight);

@@ -175,7 +175,8 @@ impl<Q: MatchQueues> Engine<Q> {
         self.objects.len() as u32 - 1
     }
 
-    /// An object that is free: of the context's own number, if that is among those that became free last.
+    /// An object that is free: of the context's own number, if that is among those that became free
+    /// last.
     fn free_object(&mut self, id: ContextId) -> Option<u32> {
         const LOOKED_AT: usize = 64;
         let recent = self.free_objects.iter().rev().take(LOOKED_AT);
@@ -219,8 +220,8 @@ impl<Q: MatchQueues> Engine<Q> {
         Some(context.terms().limits())
     }
 
-    /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it: for a
-    /// caller that takes its own steps on them.
+    /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it:
+    /// for a caller that takes its own steps on them.
     ///
     /// Budgets do not see such steps.
     ///

@@ -6,12 +6,13 @@ use crate::pattern::Source;
 
 /// The queues of one context, or of all that share them.
 ///
-/// Contexts are numbered from 0 in most programs, and so are objects; then one look at the object of a context's own number
-/// says all there is to know. Others are found through the directory.
+/// Contexts are numbered from 0 in most programs, and so are objects; then one look at the object
+/// of a context's own number says all there is to know. Others are found through the directory.
 #[derive(Debug)]
 pub(super) struct Object<Q> {
-    /// Senders below this number exist in the context that has this object's number, and nobody but the queues has to hear
-    /// of their messages; 0 if no such context is served by this object, or the engine counts its messages.
+    /// Senders below this number exist in the context that has this object's number, and nobody but
+    /// the queues has to hear of their messages; 0 if no such context is served by this object, or
+    /// the engine counts its messages.
     ranks: u32,
     promises: Promises,
     pub(super) queues: Q,
@@ -48,7 +49,8 @@ impl<Q> Object<Q> {
     }
 }
 
-/// The queues for a message, if the object of the context's number says that it is theirs. Who gets `None` asks the directory.
+/// The queues for a message, if the object of the context's number says that it is theirs. Who gets
+/// `None` asks the directory.
 #[inline(always)]
 pub(super) fn own_for_message<Q>(
     objects: &mut [Object<Q>],

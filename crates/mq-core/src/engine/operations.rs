@@ -115,7 +115,8 @@ impl<Q: MatchQueues> Engine<Q> {
                     });
                 }
             };
-            // With a ledger all contexts are found this way, so that those without do not ask for it.
+            // With a ledger all contexts are found this way, so that those without do not ask for
+            // it.
             if let Some(ledger) = &mut self.ledger {
                 return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
             }
@@ -183,7 +184,8 @@ impl<Q: MatchQueues> Engine<Q> {
                 }
             };
             if let Some(ledger) = &mut self.ledger {
-                // Taken apart: handed on as it is, the answer would be in memory without a budget too.
+                // Taken apart: handed on as it is, the answer would be in memory without a budget
+                // too.
                 return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
                     Ok(Arrive::Matched {
                         pattern,
@@ -330,8 +332,8 @@ impl<Q: MatchQueues> Engine<Q> {
             .sum()
     }
 
-    /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an engine
-    /// that has neither budget nor high-water marks.
+    /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an
+    /// engine that has neither budget nor high-water marks.
     pub fn used(&self) -> Used {
         self.ledger
             .as_ref()

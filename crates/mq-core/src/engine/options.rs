@@ -50,12 +50,13 @@ impl<M> EngineOptions<M> {
         self
     }
 
-    /// Calls `call` when the unexpected messages reach a high mark, with what they use then: once, and
-    /// again only after they have come down to the low marks.
+    /// Calls `call` when the unexpected messages reach a high mark, with what they use then: once,
+    /// and again only after they have come down to the low marks.
     ///
     /// The call comes when the message that reaches the mark has been queued, before the operation
-    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile, and a call that used a `SharedEngine`
-    /// would wait for ever: one that wants something done, flow control say, leaves a note.
+    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile, and a call that used a
+    /// `SharedEngine` would wait for ever: one that wants something done, flow control say, leaves
+    /// a note.
     ///
     /// ```
     /// use std::sync::mpsc::channel;

@@ -42,7 +42,8 @@ fn wrong_arguments_are_refused_with_the_payload_and_the_reason() {
     assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
 }
 
-/// Messages of the last rank of each context wait for its receives and nobody else's, and the rank behind is refused.
+/// Messages of the last rank of each context wait for its receives and nobody else's, and the rank
+/// behind is refused.
 fn check_contexts(engine: &mut Engine<Queues>, sizes: [u32; 3]) {
     let contexts = || (0..).zip(sizes);
     for (context, size) in contexts() {

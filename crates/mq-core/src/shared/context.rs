@@ -29,7 +29,8 @@ pub(super) struct Context<Q: MatchQueues> {
     sharding: Sharding,
     pub(super) budget: Option<Arc<CommonBudget<Q::Message>>>,
     shards: Once<Box<[Lock<Q>]>>,
-    /// For the queues of shards. Asked for while other locks are held, and never the other way about.
+    /// For the queues of shards. Asked for while other locks are held, and never the other way
+    /// about.
     config: Mutex<Config>,
     whole: Lock<Q>,
 }
@@ -109,7 +110,8 @@ impl<Q: MatchQueues> Context<Q> {
                     Held::One(PlaceId::shard(index), shards[index].lock())
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
-                // That there are shards, but not yet to be seen from here, the undivided queues know.
+                // That there are shards, but not yet to be seen from here, the undivided queues
+                // know.
                 _ => match self.lock_whole() {
                     Some(whole) => Held::One(PlaceId::WHOLE, whole),
                     None => {
@@ -263,8 +265,8 @@ impl<Q: MatchQueues> Context<Q> {
         self.all_stand(all, standing);
     }
 
-    /// Ends the life that `all` holds: what is left, receives first, and the number from which the next
-    /// life must count.
+    /// Ends the life that `all` holds: what is left, receives first, and the number from which the
+    /// next life must count.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].

@@ -63,8 +63,8 @@ impl<Q: MatchQueues> Directory<Q> {
     /// The context, which may have been freed: it says so itself.
     ///
     /// # Cost
-    /// Below 4,096, two loads that nobody stores to once the context has been made; otherwise a lock
-    /// that readers share, and a reference count.
+    /// Below 4,096, two loads that nobody stores to once the context has been made; otherwise a
+    /// lock that readers share, and a reference count.
     #[inline]
     pub(super) fn get(&self, id: ContextId) -> Option<Found<'_, Q>> {
         match self.dense.get((id.0 / SEGMENT) as usize) {

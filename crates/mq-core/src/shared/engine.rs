@@ -23,20 +23,21 @@ use crate::structures::Kind;
 
 /// A process's matching engine for many threads: [`Engine`](crate::Engine), with `&self`.
 ///
-/// Contexts share nothing, so that threads in different contexts do not slow each other down. Threads in
-/// one context wait for each other until the context is divided into shards, by sender or, where
-/// receives from any source and of any tag were promised away, by all that is matched: see
-/// [`Sharding`], and the [module](super) for how a receive from any source keeps its place in order.
+/// Contexts share nothing, so that threads in different contexts do not slow each other down.
+/// Threads in one context wait for each other until the context is divided into shards, by sender
+/// or, where receives from any source and of any tag were promised away, by all that is matched:
+/// see [`Sharding`], and the [module](super) for how a receive from any source keeps its place in
+/// order.
 ///
-/// `Q` is the structure in every place of a context; those of process scope are made anew for each place,
-/// since one object for all contexts would be one lock.
+/// `Q` is the structure in every place of a context; those of process scope are made anew for each
+/// place, since one object for all contexts would be one lock.
 ///
 /// # Order
 /// Each operation takes effect at one moment between call and return. An arriving message takes the
-/// earliest posted receive that matches it. A receive takes, of each sender's messages, the earliest
-/// that it matches. Which sender's, if it names none, is free in a divided context; but once such a
-/// receive has taken a message, those that arrive later overtake none that waits. An undivided context
-/// answers exactly as [`Engine`](crate::Engine) does.
+/// earliest posted receive that matches it. A receive takes, of each sender's messages, the
+/// earliest that it matches. Which sender's, if it names none, is free in a divided context; but
+/// once such a receive has taken a message, those that arrive later overtake none that waits. An
+/// undivided context answers exactly as [`Engine`](crate::Engine) does.
 ///
 /// # Example
 /// ```
@@ -117,8 +118,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// Makes a context usable, and returns the handle that saves the search for it.
     ///
     /// # Cost
-    /// Contexts are made one at a time. One below 4,096 stays in memory when it is freed, empty, to be used
-    /// again: about 512 bytes, and its shards if it had any.
+    /// Contexts are made one at a time. One below 4,096 stays in memory when it is freed, empty, to
+    /// be used again: about 512 bytes, and its shards if it had any.
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
@@ -153,11 +154,12 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// Removes a context and hands every entry left in it to `back`, all receives first
     /// (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale for ever.
     ///
-    /// Operations that other threads have begun take effect before, or find the context unknown. Entries
-    /// of each place are handed back in order; an undivided context has one place.
+    /// Operations that other threads have begun take effect before, or find the context unknown.
+    /// Entries of each place are handed back in order; an undivided context has one place.
     ///
     /// # Cost
-    /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock held.
+    /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock
+    /// held.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
@@ -199,9 +201,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 /// The operations, each as in [`MatchQueues`] after a check of its arguments.
 ///
 /// # Cost
-/// An operation on an undivided context takes one lock. In a divided one, a message and a receive from a
-/// named source take the lock of their shard, and that of the undivided queues only while receives from
-/// any source are queued; an operation for any source takes all. Finding the context writes nothing.
+/// An operation on an undivided context takes one lock. In a divided one, a message and a receive
+/// from a named source take the lock of their shard, and that of the undivided queues only while
+/// receives from any source are queued; an operation for any source takes all. Finding the context
+/// writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///
@@ -243,8 +246,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
-    /// The envelope of the earliest unexpected message that `pattern` matches, which may leave as soon
-    /// as this returns (`MPI_Iprobe`, MPI 4.1 §3.8.1): threads that probe and then receive use
+    /// The envelope of the earliest unexpected message that `pattern` matches, which may leave as
+    /// soon as this returns (`MPI_Iprobe`, MPI 4.1 §3.8.1): threads that probe and then receive use
     /// [`extract`](Self::extract).
     ///
     /// # Errors
@@ -253,8 +256,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.probe_with(pattern, |envelope, _| envelope)
     }
 
-    /// Shows the earliest unexpected message that `pattern` matches to `see`, under the lock: `see` must
-    /// not come back to the engine.
+    /// Shows the earliest unexpected message that `pattern` matches to `see`, under the lock: `see`
+    /// must not come back to the engine.
     ///
     /// # Errors
     /// As for [`post`](Self::post).
@@ -292,12 +295,12 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Removes what `select` chooses, context by context, each at one moment: see
-    /// [`MatchQueues::purge`]. Of each context the receives are handed back first; entries of each place
-    /// in order.
+    /// [`MatchQueues::purge`]. Of each context the receives are handed back first; entries of each
+    /// place in order.
     ///
     /// # Cost
-    /// Takes all locks of a context while `select` looks at it, so `select` must not come back to the
-    /// engine; `back` is called with no lock held.
+    /// Takes all locks of a context while `select` looks at it, so `select` must not come back to
+    /// the engine; `back` is called with no lock held.
     pub fn purge(
         &self,
         select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,

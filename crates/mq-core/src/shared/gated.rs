@@ -8,7 +8,8 @@ use crate::queues::{DeliveredOf, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
 
 /// With the undivided queues asked.
 impl<Q: MatchQueues> Context<Q> {
-    /// Takes a message that came before the context was divided: it is earlier than all in the shard.
+    /// Takes a message that came before the context was divided: it is earlier than all in the
+    /// shard.
     #[inline]
     pub(super) fn extract_elder(
         &self,

@@ -1,7 +1,7 @@
 //! Numbers of the shared engine: which queues an entry is in, and its place in order.
 //!
-//! The queues of a place begin to number at the place's own first number, so that the handles which they
-//! give name the place without being rewritten.
+//! The queues of a place begin to number at the place's own first number, so that the handles which
+//! they give name the place without being rewritten.
 
 use crate::handle::Handle;
 

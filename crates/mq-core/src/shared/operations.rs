@@ -16,8 +16,8 @@ use crate::queues::{
 /// The life of a context that a caller means; `None` for the present one.
 pub(super) type Life = Option<u64>;
 
-/// The operations. Each locks what it reaches, asks the place whether the context is there and admits
-/// it, and does its work; the module's documentation proves that this is enough.
+/// The operations. Each locks what it reaches, asks the place whether the context is there and
+/// admits it, and does its work; the module's documentation proves that this is enough.
 impl<Q: MatchQueues> Context<Q> {
     #[inline]
     pub(super) fn post(
@@ -178,7 +178,8 @@ impl<Q: MatchQueues> Context<Q> {
         Ok(self.deliver_at(&mut place, envelope))
     }
 
-    /// Entries stay where they were queued until they leave, so the handle tells which lock to take.
+    /// Entries stay where they were queued until they leave, so the handle tells which lock to
+    /// take.
     pub(super) fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
         let Some(index) = PlaceId::of(handle).index() else {
             let mut whole = self.whole();
@@ -275,8 +276,9 @@ impl<Q: MatchQueues> Context<Q> {
     }
 }
 
-// The answers of the quick ways are put together where they are written to the caller's memory: handed on whole, each would
-// be copied in other pieces than it was written in, which waits for the writes, under the lock.
+// The answers of the quick ways are put together where they are written to the caller's memory:
+// handed on whole, each would be copied in other pieces than it was written in, which waits for the
+// writes, under the lock.
 
 #[inline(always)]
 fn post_at<Q: MatchQueues>(queues: &mut Q, pattern: Q::Pattern, receive: Q::Receive) -> PostOf<Q> {

@@ -7,8 +7,8 @@ pub(super) const MOST_SHARDS: usize = 64;
 /// for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Divide {
-    /// When threads are seen to wait. A context that one thread uses, or many seldom, keeps one lock
-    /// and one pair of queues, and matches exactly as [`Engine`](crate::Engine) does.
+    /// When threads are seen to wait. A context that one thread uses, or many seldom, keeps one
+    /// lock and one pair of queues, and matches exactly as [`Engine`](crate::Engine) does.
     #[default]
     WhenContended,
     /// When it is made: for contexts that are known to be used by many threads.

@@ -73,8 +73,8 @@ pub(super) enum Reach {
     All,
 }
 
-/// Fibonacci hashing: neighbouring ranks, which are the busiest, fall into different shards as far as
-/// there are any, and so do ranks at a stride.
+/// Fibonacci hashing: neighbouring ranks, which are the busiest, fall into different shards as far
+/// as there are any, and so do ranks at a stride.
 #[inline]
 fn spread(rank: Rank) -> u64 {
     u64::from(rank.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -120,8 +120,8 @@ impl Standing {
 
 /// Queues behind one lock: the undivided ones of a context, or one of its shards.
 ///
-/// Once the context is divided the undivided queues hold the receives that no shard can, and what was
-/// queued before.
+/// Once the context is divided the undivided queues hold the receives that no shard can, and what
+/// was queued before.
 pub(super) struct Place<Q> {
     pub(super) queues: Q,
     pub(super) standing: Standing,

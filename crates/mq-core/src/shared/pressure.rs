@@ -3,17 +3,17 @@
 /// Operations that waited, after which the question is asked.
 const WAITS: u32 = 32;
 
-/// Entries that may be queued during so many waits. A wait costs as much as a hundred operations or more,
-/// and a lock that is fought for is taken again and again by the thread that has it, so that even then
-/// only one operation in hundreds waits.
+/// Entries that may be queued during so many waits. A wait costs as much as a hundred operations or
+/// more, and a lock that is fought for is taken again and again by the thread that has it, so that
+/// even then only one operation in hundreds waits.
 const ENTRIES: u64 = 1024 * WAITS as u64;
 
-/// With more than one operation for any source to so many entries the context stays whole: divided, each
-/// of them would lock every shard.
+/// With more than one operation for any source to so many entries the context stays whole: divided,
+/// each of them would lock every shard.
 const WILDCARDS: u64 = 32;
 
-/// Counts of the undivided queues, kept under their lock. An operation that neither waits nor is for any
-/// source counts nothing: the numbers of the entries tell how many there were.
+/// Counts of the undivided queues, kept under their lock. An operation that neither waits nor is
+/// for any source counts nothing: the numbers of the entries tell how many there were.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pressure {
     waits: u32,
@@ -28,8 +28,8 @@ impl Pressure {
         self.wildcards = self.wildcards.saturating_add(1);
     }
 
-    /// An operation had to wait, when entries had come to number `number`; whether it is time to divide
-    /// the context.
+    /// An operation had to wait, when entries had come to number `number`; whether it is time to
+    /// divide the context.
     pub(super) fn waited(&mut self, number: u64) -> bool {
         self.waits += 1;
         if self.waits < WAITS {
@@ -49,8 +49,8 @@ impl Pressure {
 mod tests {
     use super::*;
 
-    /// Whether as many waits divide a context as the question takes, with `between` entries from one to
-    /// the next and so many wildcards.
+    /// Whether as many waits divide a context as the question takes, with `between` entries from
+    /// one to the next and so many wildcards.
     fn divides(between: u64, wildcards: u32) -> bool {
         let mut pressure = Pressure::default();
         (0..wildcards).for_each(|_| pressure.wildcard());

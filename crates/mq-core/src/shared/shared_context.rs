@@ -13,8 +13,8 @@ use crate::queues::{
 /// One context of a [`SharedEngine`](super::SharedEngine), without the search for it: for the
 /// communicator object of a library.
 ///
-/// Cheap to clone and to send. Once the context is freed, every operation answers that it is unknown,
-/// also when a context of the same number has been made since.
+/// Cheap to clone and to send. Once the context is freed, every operation answers that it is
+/// unknown, also when a context of the same number has been made since.
 ///
 /// ```
 /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -199,8 +199,8 @@ impl<Q: MatchQueues> SharedContext<Q> {
         Ok((all.posted_len(), all.unexpected_len()))
     }
 
-    /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library that
-    /// knows that threads are coming. Nothing happens if it is divided.
+    /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library
+    /// that knows that threads are coming. Nothing happens if it is divided.
     ///
     /// # Cost
     /// Takes all locks of the context; allocates the shards. Entries stay where they are.

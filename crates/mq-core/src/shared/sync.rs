@@ -1,8 +1,9 @@
 //! Every lock and atomic of the shared engine, under one name for the processor and for the model
 //! checker.
 //!
-//! With `--cfg loom` the names are those of loom, whose scheduler tries all interleavings; otherwise
-//! those of `parking_lot` and the standard library. The model tests run the engine's own code.
+//! With `--cfg loom` the names are those of loom, whose scheduler tries all interleavings;
+//! otherwise those of `parking_lot` and the standard library. The model tests run the engine's own
+//! code.
 
 #[cfg(not(loom))]
 mod real {

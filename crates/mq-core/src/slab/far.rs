@@ -10,13 +10,15 @@ const CHUNK: usize = 256;
 
 /// Slots from [`NEAR`] on.
 ///
-/// A chunk is allocated when a slot in it is first needed, its slots are made a few at a time, and it is freed when its
-/// last entry leaves; so neither growing nor shrinking ever moves or visits more than one chunk's entries. One empty
-/// chunk is kept, for a queue whose length swings about a chunk's end.
+/// A chunk is allocated when a slot in it is first needed, its slots are made a few at a time, and
+/// it is freed when its last entry leaves; so neither growing nor shrinking ever moves or visits
+/// more than one chunk's entries. One empty chunk is kept, for a queue whose length swings about a
+/// chunk's end.
 ///
-/// Entries go to the free slots of one chunk, the open one, until there are none left; then the first chunk
-/// with room is opened, so that entries that stay after a burst gather in the first chunks. A removal sees to it that there
-/// is an open slot again: in a queue that stays as long as it is each entry then finds one.
+/// Entries go to the free slots of one chunk, the open one, until there are none left; then the
+/// first chunk with room is opened, so that entries that stay after a burst gather in the first
+/// chunks. A removal sees to it that there is an open slot again: in a queue that stays as long as
+/// it is each entry then finds one.
 pub(super) struct Far<K, T> {
     /// Of each chunk the slots that have been made; all, unless it is open or has no memory.
     chunks: Vec<Vec<Entry<K, T>>>,
@@ -197,7 +199,8 @@ impl<K, T> Far<K, T> {
         self.first_word * 64 + bit
     }
 
-    /// Opens the first chunk with room, if there is a slot to be had in it and none that could still be made in the open one.
+    /// Opens the first chunk with room, if there is a slot to be had in it and none that could
+    /// still be made in the open one.
     #[inline(never)]
     fn open_again(&mut self) {
         if !self.is_complete {

@@ -25,8 +25,8 @@ pub(crate) const NEAR: usize = 4096;
 /// Slots that are made together, so that growing asks for more once in a while, and never for many.
 const RUN: usize = 16;
 
-/// Near slots that are kept when a slab that had far entries is empty: a program that fills and drains short
-/// queues in every step does not allocate each time, and a burst leaves little behind.
+/// Near slots that are kept when a slab that had far entries is empty: a program that fills and
+/// drains short queues in every step does not allocate each time, and a burst leaves little behind.
 const KEEP_SLOTS: usize = 128;
 
 /// One queued entry: its key, its place in order, its links and the caller's payload.
@@ -64,9 +64,10 @@ const fn aside() {}
 /// A slot number names an entry as long as it is stored; a [`Handle`] names it for ever.
 ///
 /// # Cost
-/// Insertion and removal are constant, amortised. A queue of up to 4,096 entries lies in one piece of memory,
-/// which grows by doubling: at most 2,048 entries are moved at once. A longer one adds chunks of 256 entries,
-/// each freed when its last entry leaves. When all those have left, and the rest drains, 128 slots are kept.
+/// Insertion and removal are constant, amortised. A queue of up to 4,096 entries lies in one piece
+/// of memory, which grows by doubling: at most 2,048 entries are moved at once. A longer one adds
+/// chunks of 256 entries, each freed when its last entry leaves. When all those have left, and the
+/// rest drains, 128 slots are kept.
 pub struct Slab<K, T> {
     near: Vec<Entry<K, T>>,
     /// There since there were far entries, until the slab is empty.
@@ -182,8 +183,8 @@ impl<K: Copy, T> Slab<K, T> {
         }
     }
 
-    /// The last entry has left. A call, and the question in it: asked where entries are removed, it would
-    /// be asked of each.
+    /// The last entry has left. A call, and the question in it: asked where entries are removed, it
+    /// would be asked of each.
     #[inline(never)]
     fn drained(&mut self) {
         if self.far.is_some() {
@@ -191,8 +192,8 @@ impl<K: Copy, T> Slab<K, T> {
         }
     }
 
-    /// Gives the near slots back too when the last entry of a burst has left; what comes next starts
-    /// again at slot 0 and is laid out in order.
+    /// Gives the near slots back too when the last entry of a burst has left; what comes next
+    /// starts again at slot 0 and is laid out in order.
     #[cold]
     #[inline(never)]
     fn after_burst(&mut self) {
@@ -375,7 +376,8 @@ impl<K, T> Slab<K, T> {
         vec_bytes(&self.near) + self.far.as_ref().map_or(0, |far| far.bytes())
     }
 
-    /// Near slots, in use and free: what [`slots_in_order`](Self::slots_in_order) looks at if none is far.
+    /// Near slots, in use and free: what [`slots_in_order`](Self::slots_in_order) looks at if none
+    /// is far.
     pub fn near_slots(&self) -> usize {
         self.near.len()
     }

@@ -1,4 +1,5 @@
-//! Storing an entry in two steps, so that searches can link it where they end: a slot first, the entry later.
+//! Storing an entry in two steps, so that searches can link it where they end: a slot first, the
+//! entry later.
 
 use super::far::Far;
 use super::{Entry, NEAR, NIL, RUN, Slab, aside};
@@ -15,14 +16,15 @@ impl<K, T> Entry<K, T> {
 }
 
 impl<K: Copy, T> Slab<K, T> {
-    /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next [`reserve`](Self::reserve).
+    /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next
+    /// [`reserve`](Self::reserve).
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.free == NIL && self.far.as_ref().is_none_or(|far| far.is_full())
     }
 
-    /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that [is full](Self::is_full);
-    /// `key` may be any.
+    /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that
+    /// [is full](Self::is_full); `key` may be any.
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
     pub(crate) fn make_room(&mut self, key: K) {
         let slot = self.near.len();
@@ -46,7 +48,8 @@ impl<K: Copy, T> Slab<K, T> {
     }
 
     /// Takes a free slot for the newest entry, of which only the links and the mark are written;
-    /// [`fill`](Self::fill) follows before anything else looks at it. `None` if the slab [is full](Self::is_full).
+    /// [`fill`](Self::fill) follows before anything else looks at it. `None` if the slab
+    /// [is full](Self::is_full).
     #[inline(always)]
     pub(crate) fn reserve(&mut self, home: u32) -> Option<u32> {
         let near = self.reserve_near(home);
@@ -92,7 +95,8 @@ impl<K: Copy, T> Slab<K, T> {
     /// Writes what [`reserve`](Self::reserve) has left out.
     #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, key: K, payload: T) {
-        // The call on the way to a far slot is given no key, which would be written to the stack for it, whatever the slot.
+        // The call on the way to a far slot is given no key, which would be written to the stack
+        // for it, whatever the slot.
         let entry = self.entry_mut(slot);
         entry.key = key;
         entry.payload = Some(payload);

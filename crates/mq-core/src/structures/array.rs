@@ -17,8 +17,8 @@ use crate::queues::Scope;
 /// The `array` structure; see the [module](self).
 pub type Array<P, R, M> = Leads<Routed<RankHeads, P, R, M>>;
 
-/// One lane a rank, and one more that all ranks beyond share: those outside the communicator's size,
-/// and those past 2^24, so that a nonsensical size does not take all memory.
+/// One lane a rank, and one more that all ranks beyond share: those outside the communicator's
+/// size, and those past 2^24, so that a nonsensical size does not take all memory.
 #[derive(Debug)]
 pub struct RankHeads {
     size: u32,

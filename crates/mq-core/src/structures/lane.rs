@@ -1,4 +1,5 @@
-//! Lanes: a short posted queue and a short unexpected queue of the same senders, and a pool of them.
+//! Lanes: a short posted queue and a short unexpected queue of the same senders, and a pool of
+//! them.
 
 use crate::fifo::Fifo;
 use crate::memory::vec_bytes;

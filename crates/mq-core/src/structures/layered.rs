@@ -92,8 +92,8 @@ impl<L: Plan> Half<L> {
 
     /// Searches the lists of one origin, or all lists.
     ///
-    /// Where a plan may send newer elements to an earlier list of the path (a collective profiled anew
-    /// while elements of an earlier call still wait), every list is asked.
+    /// Where a plan may send newer elements to an earlier list of the path (a collective profiled
+    /// anew while elements of an earlier call still wait), every list is asked.
     #[inline]
     fn search<K: Copy, T>(
         &self,

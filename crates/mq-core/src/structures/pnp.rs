@@ -1,10 +1,10 @@
 //! `pnp`: senders that talk much (partners) get a list each, the others share one.
 //!
-//! The dynamic partner/non-partner design of Ghazimirsaeed, Mirsadeghi & Afsahi (Workshop on Exascale MPI 2017) as
-//! told in Ghazimirsaeed et al. 2019, §4.2. All elements share one list until it is theta long;
-//! then the senders above the average become partners with a list of their own, and the others go
-//! on in a new shared list, which may be split in the same way. Choose it where few of very many
-//! peers are busy and memory must not grow with the communicator.
+//! The dynamic partner/non-partner design of Ghazimirsaeed, Mirsadeghi & Afsahi (Workshop on
+//! Exascale MPI 2017) as told in Ghazimirsaeed et al. 2019, §4.2. All elements share one list until
+//! it is theta long; then the senders above the average become partners with a list of their own,
+//! and the others go on in a new shared list, which may be split in the same way. Choose it where
+//! few of very many peers are busy and memory must not grow with the communicator.
 //!
 //! Search: the shared lists up to the level where the sender became a partner, then its own.
 //! Memory: at most `k * sqrt(n)` partners, each with a list of 8 bytes and a place in a hash table,
@@ -100,9 +100,9 @@ impl Partners {
         self.next_choice = self.threshold;
     }
 
-    /// The counts are of four times as many senders as the list can hold elements, so most of them are not
-    /// here any more: halves the counts until half of the senders are forgotten. Without this a list that
-    /// never empties would remember every sender.
+    /// The counts are of four times as many senders as the list can hold elements, so most of them
+    /// are not here any more: halves the counts until half of the senders are forgotten. Without
+    /// this a list that never empties would remember every sender.
     #[cold]
     fn thin_counts(&mut self) {
         let enough = self.counts.len() / 2;

@@ -26,7 +26,8 @@ impl mq_front_queue {
         }
     }
 
-    /// The first entry of which `is` is true, or that there is none, or `None` if that is not known.
+    /// The first entry of which `is` is true, or that there is none, or `None` if that is not
+    /// known.
     #[inline(always)]
     pub(super) fn search(&self, is: impl Fn(&mq_parked) -> bool) -> Option<Option<*mut mq_parked>> {
         const AT_ONCE: usize = 4;
@@ -102,7 +103,8 @@ impl mq_front_queue {
         }
     }
 
-    /// Moves the entries back to the start, if they are not too many for that; whether there is room now.
+    /// Moves the entries back to the start, if they are not too many for that; whether there is
+    /// room now.
     #[cold]
     fn slide(&mut self) -> bool {
         let (mut from, mut to) = (self.first, self.start);
@@ -132,7 +134,8 @@ impl mq_front_queue {
     }
 }
 
-/// Word by word: what was stored lately is not yet in the cache, and cannot be loaded in larger pieces.
+/// Word by word: what was stored lately is not yet in the cache, and cannot be loaded in larger
+/// pieces.
 #[inline(always)]
 fn move_entry(to: *mut mq_parked, from: *const mq_parked) {
     let (to, from): (*mut u64, *const u64) = (to.cast(), from.cast());

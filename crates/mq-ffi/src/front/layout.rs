@@ -5,15 +5,17 @@ use core::ptr;
 
 use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG};
 
-/// The layout of the front and what its words mean. A caller that was compiled with another one finds the
-/// front closed, and all its inline calls become calls: each compares the words that tell its state,
-/// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
+/// The layout of the front and what its words mean. A caller that was compiled with another one
+/// finds the front closed, and all its inline calls become calls: each compares the words that tell
+/// its state, `open`, `no_receives` and `no_messages`, with its own number, and those stay where
+/// they are in every layout.
 ///
-/// To be raised with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
-/// them. (1 and 2 had no number: their state is where `older` is.)
+/// To be raised with any change to the structs here, to what a field holds, or to what
+/// `mq_inline.h` leaves in them. (1 and 2 had no number: their state is where `older` is.)
 pub const MQ_FRONT_LAYOUT: u32 = 3;
 
-/// How many receives, or messages, a call looks at in the front before it moves them into the queues.
+/// How many receives, or messages, a call looks at in the front before it moves them into the
+/// queues.
 pub const MQ_FRONT_SCAN: usize = 48;
 
 /// Of how many contexts the front of an engine knows what inline calls check.
@@ -22,7 +24,8 @@ pub const MQ_FRONT_CONTEXTS: usize = 16;
 /// `mq_handle.slot` and `mq_message.slot` of an entry that was queued in the front.
 pub const MQ_FRONT_SLOT: u32 = u32::MAX - 1;
 
-/// What a message has of what a search compares: its source in the upper half, its tag in the lower.
+/// What a message has of what a search compares: its source in the upper half, its tag in the
+/// lower.
 #[inline(always)]
 pub(super) const fn bits_of(source: i32, tag: i32) -> u64 {
     (source.cast_unsigned() as u64) << 32 | tag.cast_unsigned() as u64
@@ -46,15 +49,15 @@ pub(super) const fn wanted_by(source: i32, tag: i32) -> (u64, u64) {
 
 /// An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
 ///
-/// All words are of one size, and are written and copied as such: a processor that loads what was stored in
-/// smaller pieces waits until all of them are in its cache, longer than a search takes.
+/// All words are of one size, and are written and copied as such: a processor that loads what was
+/// stored in smaller pieces waits until all of them are in its cache, longer than a search takes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_parked {
     /// The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for any.
     pub bits: u64,
-    /// Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was told of its
-    /// bytes.
+    /// Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was
+    /// told of its bytes.
     pub care: u64,
     /// The context in the lower half, the traffic class in the upper.
     pub place: u64,
@@ -100,7 +103,8 @@ impl mq_parked {
     }
 }
 
-/// The receives, or the messages, in the front of an engine. Not for callers: `mq_inline.h` uses it.
+/// The receives, or the messages, in the front of an engine. Not for callers: `mq_inline.h` uses
+/// it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_front_queue {
@@ -127,7 +131,8 @@ impl mq_front_queue {
         (self.end.addr() - self.first.addr()) / size_of::<mq_parked>()
     }
 
-    /// Whether there is no room for one more, wherever the entries stand: what [`add`](Self::add) refuses.
+    /// Whether there is no room for one more, wherever the entries stand: what [`add`](Self::add)
+    /// refuses.
     pub(super) fn is_full(&self) -> bool {
         self.end == self.limit
             && self.first.addr() - self.start.addr() < self.limit.addr() - self.first.addr()
@@ -136,8 +141,8 @@ impl mq_front_queue {
     /// The entries, earliest first.
     pub(super) fn entries(self) -> impl Iterator<Item = mq_parked> {
         (0..self.len()).map(move |i| {
-            // SAFETY: `first` and `end` are in the memory of the array, and the entries between them were
-            // written when they were queued.
+            // SAFETY: `first` and `end` are in the memory of the array, and the entries between
+            // them were written when they were queued.
             unsafe { self.first.wrapping_add(i).read() }
         })
     }
@@ -159,9 +164,11 @@ pub struct mq_known {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_front {
-    /// Where layouts without a number had their state: says for ever that every inline call has to call.
+    /// Where layouts without a number had their state: says for ever that every inline call has to
+    /// call.
     pub older: [u32; 3],
-    /// `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be answered here; else 0.
+    /// `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be
+    /// answered here; else 0.
     pub open: u32,
     /// `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
     pub no_receives: u32,

@@ -5,23 +5,24 @@ use core::cell::UnsafeCell;
 use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
 use crate::allocator;
 
-/// How many entries a new array has room for, and at most one that was found too short: 320 KiB, which are moved in
-/// the time in which an index of as many is made.
+/// How many entries a new array has room for, and at most one that was found too short: 320 KiB,
+/// which are moved in the time in which an index of as many is made.
 const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 
-/// How many overflows an array bears after a search that went too far in it, before it gets more room: twice
-/// as many each time, between these.
+/// How many overflows an array bears after a search that went too far in it, before it gets more
+/// room: twice as many each time, between these.
 const LEAST_PATIENCE: u32 = 8;
 const MOST_PATIENCE: u32 = 1024;
 
 /// The memory of one kind of entries in a front, and how much of it is used.
 ///
-/// Entries that leave in about the order in which they came are never looked for far, and a long array keeps all
-/// of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`] moves all of them, at
-/// the worst of times. So a full array gets more room, but one in which that happened is made as short as searches
-/// are, and is given more room only after it has overflowed many times. So is one that overflowed at its longest: the
-/// entries would be moved, each time, for nothing.
+/// Entries that leave in about the order in which they came are never looked for far, and a long
+/// array keeps all of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`]
+/// moves all of them, at the worst of times. So a full array gets more room, but one in which that
+/// happened is made as short as searches are, and is given more room only after it has overflowed
+/// many times. So is one that overflowed at its longest: the entries would be moved, each time, for
+/// nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
@@ -53,8 +54,8 @@ impl Memory {
         }
     }
 
-    /// Empties the array whose memory this is, and makes it shorter if it held more than searches look at, though
-    /// it was not too short, or as long as it can be.
+    /// Empties the array whose memory this is, and makes it shorter if it held more than searches
+    /// look at, though it was not too short, or as long as it can be.
     pub(super) fn renew(&mut self, array: &mut mq_front_queue) {
         if array.is_full() && self.room < MOST_ROOM {
             self.patience = self.patience.saturating_sub(1);

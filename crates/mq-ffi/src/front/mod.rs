@@ -1,16 +1,16 @@
 //! The front of an engine: the first entries, where `mq_inline.h` finds them without a call.
 //!
-//! While everything that is queued fits here, the inline calls of `mq_inline.h` answer on the spot, in
-//! the time that a caller's own list would take, and the match operations of the interface do the same
-//! ([`steps`]). When it does not, and before any other operation, the entries move into the queues
-//! ([`settle`]), but for those that only count. The front opens again when the queues are empty
-//! ([`reopen`]).
+//! While everything that is queued fits here, the inline calls of `mq_inline.h` answer on the spot,
+//! in the time that a caller's own list would take, and the match operations of the interface do
+//! the same ([`steps`]). When it does not, and before any other operation, the entries move into
+//! the queues ([`settle`]), but for those that only count. The front opens again when the queues
+//! are empty ([`reopen`]).
 //!
-//! Receives and messages of all contexts stand in one array each, in order and without gaps, every entry with
-//! its context. Entries join at the end and leave anywhere, so an array is used from the left to
-//! the right; what is left at its right end moves back to the left, and one that runs empty begins there
-//! again. What calls have to check of a context, its size and its promises, is kept for
-//! [`MQ_FRONT_CONTEXTS`] of them; others are answered behind the front.
+//! Receives and messages of all contexts stand in one array each, in order and without gaps, every
+//! entry with its context. Entries join at the end and leave anywhere, so an array is used from the
+//! left to the right; what is left at its right end moves back to the left, and one that runs empty
+//! begins there again. What calls have to check of a context, its size and its promises, is kept
+//! for [`MQ_FRONT_CONTEXTS`] of them; others are answered behind the front.
 
 mod array;
 mod layout;
@@ -37,8 +37,8 @@ pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
     }
 }
 
-/// What an open front could not answer it may yet, once it knows the context, or has room for one more if the
-/// operation `queues`: whether anything of that was done.
+/// What an open front could not answer it may yet, once it knows the context, or has room for one
+/// more if the operation `queues`: whether anything of that was done.
 pub(crate) fn prepare(
     front: &mut mq_front,
     matching: &mut Matching,
@@ -56,7 +56,8 @@ pub(crate) fn prepare(
     queues && receives.grow(&mut front.receives) | messages.grow(&mut front.messages)
 }
 
-/// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has none.
+/// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has
+/// none.
 #[inline(always)]
 pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
     if front.open != 0 && !front.is_empty() {
@@ -120,7 +121,8 @@ const fn envelope_in(parked: &mq_parked) -> mq_envelope {
     }
 }
 
-/// After an operation on `context`: tells the front what is behind it, and opens it if that is nothing.
+/// After an operation on `context`: tells the front what is behind it, and opens it if that is
+/// nothing.
 pub(crate) fn reopen(front: &mut mq_front, matching: &Matching, context: u32) {
     if matching.may_use_front() {
         if front.known(context).is_none() {
@@ -175,7 +177,8 @@ pub(crate) fn forget(front: &mut mq_front, context: u32) {
     }
 }
 
-/// Before functions of the caller's are called: inline calls of theirs become calls, which are refused.
+/// Before functions of the caller's are called: inline calls of theirs become calls, which are
+/// refused.
 pub(crate) fn hide(front: &mut mq_front, matching: &mut Matching) {
     settle(front, matching);
     front.open = 0;

@@ -1,5 +1,5 @@
-//! The match operations, answered in the front: what the inline calls of `mq_inline.h` do, for callers that
-//! call. Either may find what the other left.
+//! The match operations, answered in the front: what the inline calls of `mq_inline.h` do, for
+//! callers that call. Either may find what the other left.
 //!
 //! Each returns `None` if the queues behind the front have to be asked; nothing has changed then.
 
@@ -19,7 +19,8 @@ use crate::types::{
 };
 
 impl mq_front {
-    /// What to look for, if the front can judge the pattern: an ordinary one, of a context that it knows.
+    /// What to look for, if the front can judge the pattern: an ordinary one, of a context that it
+    /// knows.
     #[inline(always)]
     fn reads_pattern(&self, pattern: &mq_pattern) -> Option<Wanted> {
         let known = self.known(pattern.context)?;

@@ -55,8 +55,8 @@ pub struct mq_session_options {
     pub structure: *const c_char,
     /// Other than 0: print a table of statistics when the session is closed.
     pub statistics: u32,
-    /// Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
-    /// `MQ_BUDGET_BYTES` decide, above what is said here.
+    /// Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES`
+    /// and `MQ_BUDGET_BYTES` decide, above what is said here.
     pub environment: u32,
     /// Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
     pub no_sizes: u32,
@@ -64,13 +64,14 @@ pub struct mq_session_options {
 
 /// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
 ///
-/// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so does
-/// a folder that cannot be written.
+/// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so
+/// does a folder that cannot be written.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
 ///
 /// # Safety
-/// `options` is null or valid, its strings null or C strings; `session` is null or valid for a write.
+/// `options` is null or valid, its strings null or C strings; `session` is null or valid for a
+/// write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_session_open(
     options: *const mq_session_options,
@@ -108,8 +109,8 @@ pub unsafe extern "C" fn mq_session_open(
     })
 }
 
-/// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what they
-/// do is no longer recorded. Null is allowed.
+/// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what
+/// they do is no longer recorded. Null is allowed.
 ///
 /// Errors: `MQ_ERR_ENGINE` if it is closed already.
 ///

@@ -26,8 +26,8 @@ impl Settings {
         self.trace.is_some() || self.statistics || self.entries.is_some() || self.bytes.is_some()
     }
 
-    /// Reads the variables; each value that is wrong gives a complaint and changes nothing. A library whose
-    /// queues do not know how long messages are has no use for a budget of bytes.
+    /// Reads the variables; each value that is wrong gives a complaint and changes nothing. A
+    /// library whose queues do not know how long messages are has no use for a budget of bytes.
     pub(crate) fn read(
         &mut self,
         knows_bytes: bool,

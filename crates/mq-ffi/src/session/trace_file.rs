@@ -24,7 +24,8 @@ pub(crate) struct LineFile {
 
 impl Write for LineFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // After a fork the child has the same file: what it writes would fall between the parent's lines.
+        // After a fork the child has the same file: what it writes would fall between the parent's
+        // lines.
         if std::process::id() != self.process {
             return Ok(bytes.len());
         }

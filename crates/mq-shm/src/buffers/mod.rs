@@ -1,9 +1,11 @@
-//! Buffers that the other processes can read messages out of: one plain copy, at the speed of memory.
+//! Buffers that the other processes can read messages out of: one plain copy, at the speed of
+//! memory.
 //!
-//! Every process has a region of its own behind the rest of the segment, without memory at first. It alone hands
-//! out pages of it, by a list that nobody else can see (`space.rs`), so that its death leaves nothing half done. Pages get
-//! memory when they are handed out, where that can be refused, and give it back with the [`Block`] they belong to. The others
-//! map the region, for reading only, when they have a first message to fetch from it (`window.rs`).
+//! Every process has a region of its own behind the rest of the segment, without memory at first.
+//! It alone hands out pages of it, by a list that nobody else can see (`space.rs`), so that its
+//! death leaves nothing half done. Pages get memory when they are handed out, where that can be
+//! refused, and give it back with the [`Block`] they belong to. The others map the region, for
+//! reading only, when they have a first message to fetch from it (`window.rs`).
 //!
 //! | | by whom | when |
 //! | --- | --- | --- |
@@ -13,7 +15,8 @@
 //! | they are written again, or given back | the owner | after the answer |
 //! | all of them are given back | an heir, see `estate` | when the owner has ended, and nobody has anything of it |
 //!
-//! So the bytes of a buffer are ordered by the messages about them, and no state in the segment is needed.
+//! So the bytes of a buffer are ordered by the messages about them, and no state in the segment is
+//! needed.
 
 mod space;
 pub(crate) mod window;
@@ -101,8 +104,8 @@ impl Region {
 ///
 /// It begins as zeros, at a multiple of [`PAGE`](crate::layout::PAGE).
 ///
-/// The memory is there until the block is dropped, or the [`Endpoint`](crate::Endpoint) that it is of, whichever
-/// is first: after that, others may take what the process had.
+/// The memory is there until the block is dropped, or the [`Endpoint`](crate::Endpoint) that it is
+/// of, whichever is first: after that, others may take what the process had.
 #[derive(Debug)]
 pub struct Block {
     region: Arc<Region>,

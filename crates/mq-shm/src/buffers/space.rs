@@ -1,4 +1,5 @@
-//! Which pages of a region are free: the first range that is long enough is taken, from its beginning.
+//! Which pages of a region are free: the first range that is long enough is taken, from its
+//! beginning.
 
 use std::collections::BTreeMap;
 

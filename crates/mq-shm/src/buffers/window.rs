@@ -40,7 +40,8 @@ enum Backing {
     Heap(Arc<Chunk>),
 }
 
-// SAFETY: the mapping, or the chunk, belongs to no thread; whoever touches the bytes has it from the protocol.
+// SAFETY: the mapping, or the chunk, belongs to no thread; whoever touches the bytes has it from
+// the protocol.
 unsafe impl Send for Window {}
 // SAFETY: as above.
 unsafe impl Sync for Window {}
@@ -108,12 +109,14 @@ impl Window {
         }
     }
 
-    /// Gives the memory of some pages back, of the own region, which nobody reads; whether they are zeros now.
+    /// Gives the memory of some pages back, of the own region, which nobody reads; whether they are
+    /// zeros now.
     pub(crate) fn discard(&self, at: u64, bytes: u64) -> bool {
         match (&self.backing, self.range(at, bytes)) {
             (Backing::Mapped(Some((file, begin))), _) => punch(file.as_fd(), begin + at, bytes),
             (Backing::Heap(chunk), Some(from)) => {
-                // SAFETY: these bytes are the region's, nobody reads them, and nobody else writes to them.
+                // SAFETY: these bytes are the region's, nobody reads them, and nobody else writes
+                // to them.
                 chunk.write(|| unsafe { from.write_bytes(0, bytes as usize) });
                 true
             }
@@ -136,16 +139,17 @@ impl Window {
         (end <= self.bytes && !bytes.is_empty()).then_some(at as u64)
     }
 
-    /// Copies bytes of the region, from `at` on, to where the caller has room for as many. Whether they lie in the region;
-    /// nothing is copied if not.
+    /// Copies bytes of the region, from `at` on, to where the caller has room for as many. Whether
+    /// they lie in the region; nothing is copied if not.
     pub(crate) fn read(&self, at: u64, into: &mut [u8]) -> bool {
         let Some(from) = self.range(at, into.len() as u64) else {
             return false;
         };
-        // SAFETY: the range was checked, and the mapping or chunk is there as long as `self`. Any bytes are a
-        // message's: if the owner should write to them at the same time, which none of this crate does, they are wrong and
-        // nothing else. `into` is borrowed from a caller who has it for itself: the addresses are not the window's, which is not
-        // lent to anybody for writing.
+        // SAFETY: the range was checked, and the mapping or chunk is there as long as `self`. Any
+        // bytes are a message's: if the owner should write to them at the same time, which none of
+        // this crate does, they are wrong and nothing else. `into` is borrowed from a caller who
+        // has it for itself: the addresses are not the window's, which is not lent to anybody for
+        // writing.
         let mut read = || unsafe { copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
         match &self.backing {
             Backing::Mapped(_) => read(),
@@ -171,7 +175,8 @@ pub(crate) struct Chunk {
     /// The first whole page.
     base: NonNull<u8>,
     raw: NonNull<u8>,
-    /// A page longer than the region: a layout that asks for whole pages would be zeroed by touching all of them.
+    /// A page longer than the region: a layout that asks for whole pages would be zeroed by
+    /// touching all of them.
     layout: Layout,
     /// Stands for all of its bytes: the model fails where one thread reads them and another writes.
     #[cfg(loom)]

@@ -46,15 +46,16 @@ impl Buffers {
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// Memory that the others can read messages out of, with one plain copy, whatever the kernel lets them read else.
-    /// Messages in it are [exposed](Self::expose) and [read](Self::read) like others.
+    /// Memory that the others can read messages out of, with one plain copy, whatever the kernel
+    /// lets them read else. Messages in it are [exposed](Self::expose) and [read](Self::read) like
+    /// others.
     ///
     /// # Cost
     /// One system call, and zeroing the pages; two more calls for the first one.
     ///
     /// # Errors
-    /// [`ShmError::NoBuffer`] if so many bytes are not free in a row; [`ShmError::NoMemory`] if there is no memory
-    /// for them; [`ShmError::System`] if the region can not be mapped.
+    /// [`ShmError::NoBuffer`] if so many bytes are not free in a row; [`ShmError::NoMemory`] if
+    /// there is no memory for them; [`ShmError::System`] if the region can not be mapped.
     pub fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
         let region = match &self.buffers.own {
             Some(region) => region,
@@ -79,8 +80,8 @@ impl<M: Memory> Endpoint<M> {
         own.offset_of(bytes).filter(|_| self.options.shared_copy)
     }
 
-    /// Nothing of what was [allocated](Self::allocate) is given back any more, nor used again: for a process that can not
-    /// hear from the others whether they still read it.
+    /// Nothing of what was [allocated](Self::allocate) is given back any more, nor used again: for
+    /// a process that can not hear from the others whether they still read it.
     pub fn keep_buffers(&self) {
         if let Some(region) = &self.buffers.own {
             region.keep();

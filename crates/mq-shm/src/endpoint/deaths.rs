@@ -9,8 +9,9 @@ use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 
 impl<M: Memory> Endpoint<M> {
-    /// Looks for processes that have ended, among those that this one has to do with; how many were found.
-    /// Each is reported by [`poll`](Self::poll) once everything that it sent has been received.
+    /// Looks for processes that have ended, among those that this one has to do with; how many were
+    /// found. Each is reported by [`poll`](Self::poll) once everything that it sent has been
+    /// received.
     ///
     /// # Cost
     /// One system call for each process that is looked at.
@@ -68,7 +69,8 @@ impl<M: Memory> Endpoint<M> {
         self.peers.get(process.index())?.gone
     }
 
-    /// Takes back what was on its way to a process that has ended, and gives up the memory shared with it.
+    /// Takes back what was on its way to a process that has ended, and gives up the memory shared
+    /// with it.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
         let peer = &mut self.peers[process.index()];
         (peer.lent, peer.borrowed) = (None, None);

@@ -44,7 +44,8 @@ impl Rings {
         self.rings.iter().any(|ring| ring.with.is_some())
     }
 
-    /// The ring between this process and another, in which something is on its way or was the last time.
+    /// The ring between this process and another, in which something is on its way or was the last
+    /// time.
     fn leading_to(&self, other: Process) -> Option<usize> {
         let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
         find(&|ring| ring.with == Some(other))
@@ -56,8 +57,8 @@ impl Rings {
         self.rings.iter().position(|ring| ring.with.is_none())
     }
 
-    /// The other end of some transfers has died, or left. What it had put into rings that were lent to it can be read until
-    /// it is `buried`.
+    /// The other end of some transfers has died, or left. What it had put into rings that were lent
+    /// to it can be read until it is `buried`.
     pub(super) fn abandon<M: Memory>(
         &mut self,
         memory: &M,
@@ -76,12 +77,13 @@ impl Rings {
 }
 
 impl State {
-    /// Promises buffers for so many bytes between this process and `other`, which fills them if they are lent; the number
-    /// of the first.
+    /// Promises buffers for so many bytes between this process and `other`, which fills them if
+    /// they are lent; the number of the first.
     fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
         if ring.is_empty(self.promised) {
             if self.before == Some(other) && self.lent != lent {
-                // An answer begins where the message began: whoever fills the buffers now has read them.
+                // An answer begins where the message began: whoever fills the buffers now has read
+                // them.
                 let buffers = u64::from(BUFFERS);
                 self.promised += self.begun.wrapping_sub(self.promised) % buffers;
                 ring.begin(self.promised);
@@ -122,16 +124,18 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Reads bytes of another process that it has [exposed](Self::expose), as many as `into` has room for.
-    /// Refused is an answer: the pair is then to use a ring, from the first byte that is missing. Bytes in a
-    /// [shared buffer](Self::allocate) are copied out of that, and others read by way of the kernel.
+    /// Reads bytes of another process that it has [exposed](Self::expose), as many as `into` has
+    /// room for. Refused is an answer: the pair is then to use a ring, from the first byte that is
+    /// missing. Bytes in a [shared buffer](Self::allocate) are copied out of that, and others read
+    /// by way of the kernel.
     ///
     /// # Cost
-    /// One system call, and one more for the first message of a pair; from a shared buffer none but for the first.
+    /// One system call, and one more for the first message of a pair; from a shared buffer none but
+    /// for the first.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a shared buffer outside of those of `from`;
-    /// [`ShmError::Gone`] if it is in one, and `from` has ended and its memory is given up.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a shared buffer outside of those of
+    /// `from`; [`ShmError::Gone`] if it is in one, and `from` has ended and its memory is given up.
     pub fn read(
         &mut self,
         from: Process,
@@ -167,10 +171,10 @@ impl<M: Memory> Endpoint<M> {
         Ok(copied)
     }
 
-    /// A ring for so many bytes of a message to `to`, and the number with which its buffers begin: behind the other
-    /// messages on their way there, or in a ring that is free, if one is. All of the bytes are to be [pushed](Self::push) and
-    /// pulled, as those of later messages wait for them. The ring is taken back when the receiver has emptied it, or
-    /// has ended.
+    /// A ring for so many bytes of a message to `to`, and the number with which its buffers begin:
+    /// behind the other messages on their way there, or in a ring that is free, if one is. All of
+    /// the bytes are to be [pushed](Self::push) and pulled, as those of later messages wait for
+    /// them. The ring is taken back when the receiver has emptied it, or has ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::NoMemory`] for a ring that was not used before.
@@ -197,9 +201,10 @@ impl<M: Memory> Endpoint<M> {
         Ok(Some((RingId(number), first)))
     }
 
-    /// A ring of this process's for so many bytes of a message *from* another, if there is one that has led there, and in
-    /// which there is nothing now but messages from there. The sender is to be told at once: all of the bytes are to be pushed
-    /// and [pulled](Self::pull). The ring is [taken back](Self::free_ring) when they are, or when the sender has ended.
+    /// A ring of this process's for so many bytes of a message *from* another, if there is one that
+    /// has led there, and in which there is nothing now but messages from there. The sender is to
+    /// be told at once: all of the bytes are to be pushed and [pulled](Self::pull). The ring is
+    /// [taken back](Self::free_ring) when they are, or when the sender has ended.
     ///
     /// Of two processes that have both sent large messages, the one with the lower number lends.
     pub fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
@@ -218,12 +223,12 @@ impl<M: Memory> Endpoint<M> {
         Some((RingId(number), first))
     }
 
-    /// Fills the buffers of a ring that are empty with `message` from byte `done` on, once those of the messages before it
-    /// are filled.
+    /// Fills the buffers of a ring that are empty with `message` from byte `done` on, once those of
+    /// the messages before it are filled.
     ///
     /// # Errors
-    /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoSuchProcess`] and [`ShmError::Corrupt`] for a ring of
-    /// another's that there is not.
+    /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoSuchProcess`] and
+    /// [`ShmError::Corrupt`] for a ring of another's that there is not.
     pub fn push(
         &mut self,
         stretch: Stretch,
@@ -253,8 +258,8 @@ impl<M: Memory> Endpoint<M> {
             let write = |past_caches| {
                 let copy = if past_caches { copy_past_caches } else { copy };
                 shared.with_mut(share, len, |to, at, len| {
-                    // SAFETY: the buffers are empty, so that only the sender touches them until they are counted; `len` is
-                    // no more than the part and they have behind `at`.
+                    // SAFETY: the buffers are empty, so that only the sender touches them until
+                    // they are counted; `len` is no more than the part and they have behind `at`.
                     unsafe { copy(part[at..].as_ptr(), to, len) };
                 });
             };
@@ -317,15 +322,15 @@ impl<M: Memory> Endpoint<M> {
         state.with.is_none()
     }
 
-    /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once those of the messages
-    /// before it are empty.
+    /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once
+    /// those of the messages before it are empty.
     ///
     /// What a process that has ended had put into a ring can be pulled until the next
     /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after that was reported.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not, or that is neither's; [`ShmError::Gone`] if
-    /// the sender has ended and its memory is given up.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not, or that is
+    /// neither's; [`ShmError::Gone`] if the sender has ended and its memory is given up.
     pub fn pull(
         &mut self,
         from: Process,
@@ -358,8 +363,8 @@ impl<M: Memory> Endpoint<M> {
             let part = &mut into[done..];
             let len = part.len().min(share.bytes());
             shared.with(share, len, |from, at, len| {
-                // SAFETY: the buffers are full and not yet counted as emptied: the sender does not touch them; `len` is no
-                // more than the part and they have behind `at`.
+                // SAFETY: the buffers are full and not yet counted as emptied: the sender does not
+                // touch them; `len` is no more than the part and they have behind `at`.
                 unsafe { copy(from, part[at..].as_mut_ptr(), len) };
             });
             step(Step::BufferRead);

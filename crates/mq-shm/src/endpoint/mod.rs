@@ -17,8 +17,8 @@
 //! ```
 //!
 //! # Order
-//! What one process sends to another arrives in the order in which it was sent, whichever way it took. Between
-//! senders there is no order.
+//! What one process sends to another arrives in the order in which it was sent, whichever way it
+//! took. Between senders there is no order.
 
 #![allow(unsafe_code, reason = "remembers addresses of the segment")]
 
@@ -62,10 +62,11 @@ pub struct Options {
     pub fastbox: bool,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
-    /// Telling the receiver of a message in a shared buffer where it lies, so that it copies it straight from there.
+    /// Telling the receiver of a message in a shared buffer where it lies, so that it copies it
+    /// straight from there.
     pub shared_copy: bool,
-    /// The shortest message that is copied into a ring or a cell past the caches, in bytes; by what is quicker at the moment
-    /// unless given.
+    /// The shortest message that is copied into a ring or a cell past the caches, in bytes; by what
+    /// is quicker at the moment unless given.
     pub nontemporal_from: Option<usize>,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
     pub patience: Option<Patience>,
@@ -87,7 +88,8 @@ impl Default for Options {
 
 /// A process's place in a segment, from which it sends and receives.
 ///
-/// It is for one thread at a time. When it is dropped, the process has left: what it has sent still arrives.
+/// It is for one thread at a time. When it is dropped, the process has left: what it has sent still
+/// arrives.
 #[derive(Debug)]
 pub struct Endpoint<M: Memory = Mapped> {
     me: Process,
@@ -128,8 +130,8 @@ impl<M: Memory> Endpoint<M> {
     /// Joins a segment as one of its processes.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if somebody has or
-    /// had it.
+    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if
+    /// somebody has or had it.
     pub fn join(memory: M, me: Process, options: Options) -> Result<Self, ShmError> {
         let geometry = *memory.geometry();
         geometry.check(me)?;
@@ -238,8 +240,8 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks at once, lets others run, or sleeps
-    /// until somebody sends or brings a cell back, by how long it has been idle.
+    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks at once, lets others
+    /// run, or sleeps until somebody sends or brings a cell back, by how long it has been idle.
     ///
     /// # Errors
     /// As [`check_peers`](Self::check_peers), which it calls before it sleeps.
@@ -251,9 +253,9 @@ impl<M: Memory> Endpoint<M> {
         Ok(())
     }
 
-    /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, which wakes nobody. A core is given up
-    /// only as late as there: whoever gets it may keep it for a whole slice of time, a thousand times as long as a buffer
-    /// takes.
+    /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, which wakes
+    /// nobody. A core is given up only as late as there: whoever gets it may keep it for a whole
+    /// slice of time, a thousand times as long as a buffer takes.
     ///
     /// # Errors
     /// As [`check_peers`](Self::check_peers), which it calls now and then.
@@ -300,7 +302,8 @@ impl<M: Memory> Endpoint<M> {
         outlets.into_iter().any(Outlet::has_cell)
     }
 
-    /// Cells of this process that are on their way, or with a receiver that has not been lent them for its answer.
+    /// Cells of this process that are on their way, or with a receiver that has not been lent them
+    /// for its answer.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.

@@ -26,8 +26,8 @@ use crate::wait;
 pub enum Arrival<'a, M: Memory = Mapped> {
     /// A message, or a part of one that is longer than a cell.
     Message(Incoming<'a, M>),
-    /// A process has ended, and everything that it had sent has been received: of a message in parts
-    /// perhaps only the first.
+    /// A process has ended, and everything that it had sent has been received: of a message in
+    /// parts perhaps only the first.
     Gone(Process, Gone),
 }
 
@@ -38,8 +38,9 @@ pub struct Incoming<'a, M: Memory = Mapped> {
     held: Held,
 }
 
-/// A message that is next from its sender: in its fastbox, or in a cell that is named there, with so many bytes, or in the
-/// cell that is next in the shadow of the queue, as [`Endpoint::head`] says.
+/// A message that is next from its sender: in its fastbox, or in a cell that is named there, with
+/// so many bytes, or in the cell that is next in the shadow of the queue, as [`Endpoint::head`]
+/// says.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Held {
     Slot(u32),
@@ -62,12 +63,12 @@ impl Held {
 impl<M: Memory> Endpoint<M> {
     /// The next message, or the next process that has ended, if there is one.
     ///
-    /// Looks into the fastboxes of the processes that are [wanted](Self::want), into the queue, and into one other
-    /// fastbox.
+    /// Looks into the fastboxes of the processes that are [wanted](Self::want), into the queue, and
+    /// into one other fastbox.
     ///
     /// # Cost
-    /// One load for each process wanted that has a fastbox, and two more. Nothing is locked, allocated or asked of
-    /// the kernel.
+    /// One load for each process wanted that has a fastbox, and two more. Nothing is locked,
+    /// allocated or asked of the kernel.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the shared memory holds what no process of this crate puts there.
@@ -146,8 +147,8 @@ impl<M: Memory> Endpoint<M> {
             what,
             process: from.0,
         };
-        // SAFETY: the cell was in this process's queue, so that its sender does not touch it; read once, so
-        // that what is checked is what is used.
+        // SAFETY: the cell was in this process's queue, so that its sender does not touch it; read
+        // once, so that what is checked is what is used.
         let head: CellHead = self
             .memory
             .cell(cell)
@@ -361,8 +362,8 @@ impl<M: Memory> Incoming<'_, M> {
     #[inline(never)]
     fn copy_from(&self, cell: CellId, into: &mut [u8]) {
         let count = into.len().min(CELL_PAYLOAD);
-        // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its payload is at
-        // least `count` long, and so is the caller's buffer.
+        // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its
+        // payload is at least `count` long, and so is the caller's buffer.
         self.endpoint.memory.cell(cell).body.with(|body| unsafe {
             copy(
                 (&raw const (*body).payload).cast(),

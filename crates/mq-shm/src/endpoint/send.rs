@@ -1,5 +1,5 @@
-//! Sending: through the fastbox if the pair has one with room, or through a cell that it names; otherwise through cells in
-//! the queue.
+//! Sending: through the fastbox if the pair has one with room, or through a cell that it names;
+//! otherwise through cells in the queue.
 #![allow(unsafe_code, reason = "writes messages into shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -25,24 +25,24 @@ use crate::wait;
 pub enum Sent {
     /// All of it: the caller's buffer is free.
     Whole,
-    /// Its first bytes, none perhaps; there is no cell for more at present. The rest is to be sent before
-    /// anything else to that process.
+    /// Its first bytes, none perhaps; there is no cell for more at present. The rest is to be sent
+    /// before anything else to that process.
     Upto(usize),
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// Sends a message, or what is left of one of which `done` bytes have been sent. `header` is the
-    /// caller's, and arrives with each part.
+    /// Sends a message, or what is left of one of which `done` bytes have been sent. `header` is
+    /// the caller's, and arrives with each part.
     ///
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
-    /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Up to [`CELL_PAYLOAD`] bytes through a cell
-    /// that a slot of the fastbox names, one of the receiver's if it has lent one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`]
-    /// bytes.
+    /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Up to [`CELL_PAYLOAD`]
+    /// bytes through a cell that a slot of the fastbox names, one of the receiver's if it has lent
+    /// one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if there is no
-    /// memory for the first cell. Nothing more has been sent then.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if
+    /// there is no memory for the first cell. Nothing more has been sent then.
     #[inline(always)]
     pub fn try_send(
         &mut self,
@@ -98,8 +98,9 @@ impl<M: Memory> Endpoint<M> {
         self.send_by_queue(to, header, message, done)
     }
 
-    /// Sends a message that takes one cell by naming the cell in the fastbox, in which there is room. An answer goes into the cell
-    /// that the other has lent, if it has: its lines are in the caches here.
+    /// Sends a message that takes one cell by naming the cell in the fastbox, in which there is
+    /// room. An answer goes into the cell that the other has lent, if it has: its lines are in the
+    /// caches here.
     fn send_by_name(
         &mut self,
         to: Process,
@@ -160,8 +161,9 @@ impl<M: Memory> Endpoint<M> {
         let body = &self.memory.cell(cell).body;
         let write = |past_caches| {
             let copy = if past_caches { copy_past_caches } else { copy };
-            // SAFETY: the cell is out of the pool and nobody knows of it yet, or its owner has lent it and waits for what is
-            // in it, so that only this process touches it; `count` is no more than a cell's payload.
+            // SAFETY: the cell is out of the pool and nobody knows of it yet, or its owner has lent
+            // it and waits for what is in it, so that only this process touches it; `count` is no
+            // more than a cell's payload.
             body.with_mut(|body| unsafe {
                 copy(message.as_ptr(), (&raw mut (*body).payload).cast(), count);
             });
@@ -228,7 +230,8 @@ impl<M: Memory> Endpoint<M> {
         Ok(self.pool.take(&self.memory, to))
     }
 
-    /// Gets more cells: from the process that the next is for, which often has the most, from all, or new ones.
+    /// Gets more cells: from the process that the next is for, which often has the most, from all,
+    /// or new ones.
     #[inline(never)]
     fn refill(&mut self, to: Process) -> Result<(), ShmError> {
         let tuning = self.options.tuning;

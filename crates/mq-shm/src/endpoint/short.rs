@@ -1,4 +1,5 @@
-//! Short messages from where they are waited for: the first thing that is looked for, and most of what comes.
+//! Short messages from where they are waited for: the first thing that is looked for, and most of
+//! what comes.
 
 use crate::endpoint::Endpoint;
 use crate::fastbox::{BOX_PAYLOAD, Inlet};
@@ -6,8 +7,8 @@ use crate::index::Process;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 
-/// A message of up to [`BOX_PAYLOAD`] bytes in a fastbox, whole. Dropping it gives the slots back to the sender; one that is
-/// forgotten is found again.
+/// A message of up to [`BOX_PAYLOAD`] bytes in a fastbox, whole. Dropping it gives the slots back
+/// to the sender; one that is forgotten is found again.
 #[derive(Debug)]
 pub struct Short<'a> {
     inlet: &'a mut Inlet,
@@ -18,8 +19,9 @@ pub struct Short<'a> {
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the fastbox of a process that is
-    /// wanted. It can not fail, and what it gives fits into registers; whoever waits for a short message asks here first.
+    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the
+    /// fastbox of a process that is wanted. It can not fail, and what it gives fits into registers;
+    /// whoever waits for a short message asks here first.
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
         let (from, len) = self.in_wanted_boxes()?;

@@ -49,14 +49,15 @@ impl Inlet {
     /// The header of a message that has come and was not given back.
     #[inline(always)]
     pub(crate) fn header(&self) -> [u64; 2] {
-        // SAFETY: the message is published and not yet given back: the sender does not touch it. A body begins at
-        // a word.
+        // SAFETY: the message is published and not yet given back: the sender does not touch it. A
+        // body begins at a word.
         self.slot
             .body
             .with(|body| unsafe { body.cast::<[u64; 2]>().read() })
     }
 
-    /// The name of the cell that such a message is in, if it is longer than [`BOX_PAYLOAD`](super::BOX_PAYLOAD).
+    /// The name of the cell that such a message is in, if it is longer than
+    /// [`BOX_PAYLOAD`](super::BOX_PAYLOAD).
     #[inline]
     pub(crate) fn name(&self) -> CellName {
         // SAFETY: as in `header`.
@@ -84,7 +85,8 @@ impl Inlet {
         for part in into[FIRST_PAYLOAD..].chunks_mut(FURTHER_PAYLOAD) {
             at = after(at, 1);
             self.fastbox.slot(at).body.with(|body| {
-                // SAFETY: the slot is the message's, as in `header`; the part is no longer than a body.
+                // SAFETY: the slot is the message's, as in `header`; the part is no longer than a
+                // body.
                 unsafe { copy_part(body.cast(), part.as_mut_ptr(), part.len()) }
             });
         }

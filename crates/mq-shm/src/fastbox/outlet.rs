@@ -48,7 +48,8 @@ impl Outlet {
         }
     }
 
-    /// Whether there is room for a message of so many bytes, [`BOX_PAYLOAD`](super::BOX_PAYLOAD) at most.
+    /// Whether there is room for a message of so many bytes, [`BOX_PAYLOAD`](super::BOX_PAYLOAD) at
+    /// most.
     ///
     /// # Cost
     /// Nothing shared, but when the ring has gone round: then one load of the receiver's count.
@@ -68,15 +69,17 @@ impl Outlet {
         slots_of(len) <= self.room
     }
 
-    /// Writes a message for which there is room, which nobody sees before it is [published](Self::publish).
+    /// Writes a message for which there is room, which nobody sees before it is
+    /// [published](Self::publish).
     #[inline(always)]
     pub(crate) fn fill(&self, header: [u64; 2], message: &[u8]) {
         debug_assert!(slots_of(message.len()) <= self.room);
         let here = message.len().min(FIRST_PAYLOAD);
         self.slot(self.next).body.with_mut(|body| {
             let body = body.cast::<u8>();
-            // SAFETY: there is room, so that the slot is empty and only the sender touches its body until the
-            // message is published; header and `here` bytes are no more than a body, which begins at a word.
+            // SAFETY: there is room, so that the slot is empty and only the sender touches its body
+            // until the message is published; header and `here` bytes are no more than a body,
+            // which begins at a word.
             unsafe {
                 body.cast::<[u64; 2]>().write(header);
                 copy(message.as_ptr(), body.add(HEADER), here);
@@ -93,8 +96,8 @@ impl Outlet {
         for part in message[FIRST_PAYLOAD..].chunks(FURTHER_PAYLOAD) {
             at = after(at, 1);
             self.slot(at).body.with_mut(|body| {
-                // SAFETY: the slot is one of those that the message has room in, and the part no longer than a
-                // body.
+                // SAFETY: the slot is one of those that the message has room in, and the part no
+                // longer than a body.
                 unsafe { copy_part(part.as_ptr(), body.cast(), part.len()) }
             });
         }
@@ -137,7 +140,8 @@ impl Outlet {
         let Some(first) = self.named.front() else {
             return false;
         };
-        // CREDIT (acquire): the receiver is done with the cells that are named in the slots it counts.
+        // CREDIT (acquire): the receiver is done with the cells that are named in the slots it
+        // counts.
         let taken = self.fastbox.taken.0.load(Ordering::Acquire);
         // A count that no receiver writes is either small enough or frees nothing.
         self.sent.wrapping_sub(taken) <= self.sent - first.sent

@@ -1,8 +1,8 @@
 //! Messages too long to be copied through cells.
 //!
-//! They go through a ring ([`RingId`]) of the sender's, or the receiver reads them straight from the sender's memory
-//! ([`single_copy`]), where the kernel permits that; if it does not, or no longer, the rest goes through a ring. Whether it
-//! does is found out for each pair, by trying.
+//! They go through a ring ([`RingId`]) of the sender's, or the receiver reads them straight from
+//! the sender's memory ([`single_copy`]), where the kernel permits that; if it does not, or no
+//! longer, the rest goes through a ring. Whether it does is found out for each pair, by trying.
 
 pub(crate) mod pace;
 pub(crate) mod ring;

@@ -1,12 +1,13 @@
 //! Which way of writing is quicker: into the caches, or past them.
 //!
-//! Between two cores that share a cache, a line that the other one has read is written in tens of cycles. Between cores that
-//! share only memory each such line takes hundreds, and a copy falls to a tenth of its speed; stores past the caches take
-//! no notice of who has read the line, and go at the speed of memory. Where the cores of a pair lie is for the
-//! system to say, and a virtual machine moves them. So both ways are timed for each receiver, every now and then.
+//! Between two cores that share a cache, a line that the other one has read is written in tens of
+//! cycles. Between cores that share only memory each such line takes hundreds, and a copy falls to
+//! a tenth of its speed; stores past the caches take no notice of who has read the line, and go at
+//! the speed of memory. Where the cores of a pair lie is for the system to say, and a virtual
+//! machine moves them. So both ways are timed for each receiver, every now and then.
 //!
-//! That tells where the other core is, rather than which way is quicker for the message: the writer's part, which alone it can time,
-//! is shorter past the caches everywhere.
+//! That tells where the other core is, rather than which way is quicker for the message: the
+//! writer's part, which alone it can time, is shorter past the caches everywhere.
 
 use std::time::Instant;
 
@@ -14,12 +15,13 @@ use std::time::Instant;
 const BETWEEN: u32 = 1024;
 /// Copies by which a way is timed. The shortest time counts: in the other one may be an interrupt.
 const TIMED: u32 = 2;
-/// Bytes of the shortest copy that is timed, and of the shortest that goes past the caches: a quarter of a cell or of a
-/// ring's buffer.
+/// Bytes of the shortest copy that is timed, and of the shortest that goes past the caches: a
+/// quarter of a cell or of a ring's buffer.
 const LEAST: usize = 4096;
 
-/// Picoseconds a byte from which on the other core's lines are far: 16 nanoseconds a line. With a cache in common 30 to 145 were
-/// seen, in a ring and in cells; without one a ring went at 2.3 GB/s and cells at 1.5, which is 430 to 660.
+/// Picoseconds a byte from which on the other core's lines are far: 16 nanoseconds a line. With a
+/// cache in common 30 to 145 were seen, in a ring and in cells; without one a ring went at 2.3 GB/s
+/// and cells at 1.5, which is 430 to 660.
 const FAR: u64 = 250;
 
 /// The times of both ways, and the one taken.
@@ -33,7 +35,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Copies so many bytes one way or the other; `write` does it, and is told whether past the caches.
+    /// Copies so many bytes one way or the other; `write` does it, and is told whether past the
+    /// caches.
     #[inline]
     pub(crate) fn write(&mut self, bytes: usize, write: impl FnOnce(bool)) {
         if bytes < LEAST {
@@ -62,8 +65,9 @@ impl Pace {
         *least = if first { took } else { took.min(*least) };
         if past_caches && !first {
             let [into, past] = self.took;
-            // Only the writer's part is timed, and the receiver has then to fetch from memory: where a cache is shared, stores
-            // past it took a fourth of the writer's time for a cell, and the message twice as long.
+            // Only the writer's part is timed, and the receiver has then to fetch from memory:
+            // where a cache is shared, stores past it took a fourth of the writer's time for a
+            // cell, and the message twice as long.
             self.past_caches = into > FAR && past * 3 < into;
         }
     }

@@ -1,14 +1,17 @@
 //! A ring of buffers between two processes, for large messages one after another.
 //!
-//! The sender fills buffers while the receiver empties others: the double buffering of Nemesis's large
-//! message transfer, with more than two. A ring belongs to the sender, who gives it to a receiver, a [`Stretch`] of it to
-//! each message, and takes it back when the receiver has counted the last buffer of the last of them, or has died.
+//! The sender fills buffers while the receiver empties others: the double buffering of Nemesis's
+//! large message transfer, with more than two. A ring belongs to the sender, who gives it to a
+//! receiver, a [`Stretch`] of it to each message, and takes it back when the receiver has counted
+//! the last buffer of the last of them, or has died.
 //!
-//! It is long, so that a buffer is written again only when the lines of its last use have left the caches of
-//! whoever read them: with 256 KiB in place of 1 MiB a transfer took up to three times as long between two cores of one cache.
+//! It is long, so that a buffer is written again only when the lines of its last use have left the
+//! caches of whoever read them: with 256 KiB in place of 1 MiB a transfer took up to three times as
+//! long between two cores of one cache.
 //!
-//! Buffers are short, and are shown and counted several at a time ([`Share`]): few where one side would wait for the other, at both
-//! ends of a message, and more in between, since each count is a line that goes from one core to the other.
+//! Buffers are short, and are shown and counted several at a time ([`Share`]): few where one side
+//! would wait for the other, at both ends of a message, and more in between, since each count is a
+//! line that goes from one core to the other.
 
 use crate::index::Process;
 use crate::place::Line;
@@ -90,16 +93,17 @@ impl Share {
         self.first.wrapping_add(self.buffers)
     }
 
-    /// Of `free` buffers from `first` on the next to be filled, where `before` bytes of the message lie before them and
-    /// `left` behind.
+    /// Of `free` buffers from `first` on the next to be filled, where `before` bytes of the message
+    /// lie before them and `left` behind.
     pub(crate) fn to_fill(first: u64, free: u64, before: usize, left: usize) -> Option<Self> {
-        // The receiver begins with the first buffer while the second is filled, and has little left when the last is.
+        // The receiver begins with the first buffer while the second is filled, and has little left
+        // when the last is.
         let wished = before.min(left / 2) / BUFFER_BYTES;
         Self::new(first, free, (wished as u64).clamp(1, SHARE))
     }
 
-    /// Of `full` buffers from `first` on the next to be emptied, if `left` bytes of the message are still to come. Those behind
-    /// are another message's.
+    /// Of `full` buffers from `first` on the next to be emptied, if `left` bytes of the message are
+    /// still to come. Those behind are another message's.
     pub(crate) fn to_empty(first: u64, full: u64, left: usize) -> Option<Self> {
         let full = full.min(left.div_ceil(BUFFER_BYTES) as u64);
         Self::new(first, full, SHARE)
@@ -112,7 +116,8 @@ impl Share {
     }
 }
 
-/// Buffers and two counts, each written by one side at a time. The counts go on from one transfer to the next.
+/// Buffers and two counts, each written by one side at a time. The counts go on from one transfer
+/// to the next.
 #[repr(C, align(4096))]
 pub(crate) struct Ring {
     /// Buffers that were filled.
@@ -134,8 +139,8 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// How many empty buffers come after `count` others, if that is the next to be filled. Those of an earlier
-    /// message come first.
+    /// How many empty buffers come after `count` others, if that is the next to be filled. Those of
+    /// an earlier message come first.
     #[inline]
     pub(crate) fn free(&self, count: u64) -> u64 {
         // RING-TURN (acquire): those before it may be the other's, and for this process to read.
@@ -154,11 +159,12 @@ impl Ring {
         self.filled.0.store(count, Ordering::Release);
     }
 
-    /// How many full buffers come after `count` others, if that is the next for the receiver to empty. Those of an earlier
-    /// message come first.
+    /// How many full buffers come after `count` others, if that is the next for the receiver to
+    /// empty. Those of an earlier message come first.
     #[inline]
     pub(crate) fn full(&self, count: u64) -> u64 {
-        // Relaxed: those before it are this process's, or the other's, who learns by a message when it may fill them again.
+        // Relaxed: those before it are this process's, or the other's, who learns by a message when
+        // it may fill them again.
         if self.emptied.0.load(Ordering::Relaxed) != count {
             return 0;
         }
@@ -191,16 +197,16 @@ impl Ring {
         count.wrapping_sub(emptied) as i64 > 0
     }
 
-    /// The next buffer is the one after `count` others, whatever was promised before. For the owner, while nobody
-    /// fills or empties the ring: it is empty, or the other has died.
+    /// The next buffer is the one after `count` others, whatever was promised before. For the
+    /// owner, while nobody fills or empties the ring: it is empty, or the other has died.
     pub(crate) fn begin(&self, count: u64) {
         // Relaxed: the other reads them after the message that tells it of the ring.
         self.filled.0.store(count, Ordering::Relaxed);
         self.emptied.0.store(count, Ordering::Relaxed);
     }
 
-    /// Where to read `bytes` of a share: calls with an address, how many bytes come before, and how many are there, until
-    /// all have been.
+    /// Where to read `bytes` of a share: calls with an address, how many bytes come before, and how
+    /// many are there, until all have been.
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn with(

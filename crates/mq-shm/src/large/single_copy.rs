@@ -1,10 +1,11 @@
 //! Reading a message straight out of the sender's memory.
 //!
-//! `process_vm_readv` is refused by some kernels, containers, `seccomp` filters and debugger policies, and
-//! a process number means another process in another namespace. So before the first message of a pair the
-//! receiver reads a random word that the sender has published together with its address: if that succeeds
-//! and the word is right, it may read, and what it reads is the right process. Any refusal later makes
-//! the pair use the ring for the rest of that message and from then on.
+//! `process_vm_readv` is refused by some kernels, containers, `seccomp` filters and debugger
+//! policies, and a process number means another process in another namespace. So before the first
+//! message of a pair the receiver reads a random word that the sender has published together with
+//! its address: if that succeeds and the word is right, it may read, and what it reads is the right
+//! process. Any refusal later makes the pair use the ring for the rest of that message and from
+//! then on.
 
 use std::io::IoSliceMut;
 
@@ -51,12 +52,13 @@ pub(crate) fn read(pid: u32, address: u64, into: &mut [u8]) -> Copied {
     Copied::All
 }
 
-/// Lets a process, and all that it has started, read the memory of this one, where the kernel would let nobody but the
-/// ancestors of this one do so: the Yama module with `kernel.yama.ptrace_scope` at 1, as Debian and Ubuntu set it.
-/// For a launcher, those are the processes of the world.
+/// Lets a process, and all that it has started, read the memory of this one, where the kernel would
+/// let nobody but the ancestors of this one do so: the Yama module with `kernel.yama.ptrace_scope`
+/// at 1, as Debian and Ubuntu set it. For a launcher, those are the processes of the world.
 ///
-/// It replaces what the program has declared before (`PR_SET_PTRACER`), and does nothing where the kernel has no such
-/// module, or where the pair is refused for another reason: then the ring is used.
+/// It replaces what the program has declared before (`PR_SET_PTRACER`), and does nothing where the
+/// kernel has no such module, or where the pair is refused for another reason: then the ring is
+/// used.
 pub fn permit(launcher: u32) {
     let launcher = i32::try_from(launcher).ok();
     if let Some(pid) = launcher.and_then(rustix::process::Pid::from_raw) {

@@ -1,4 +1,5 @@
-//! Messages in shared buffers: their bytes have no order of their own, but that of the messages about them.
+//! Messages in shared buffers: their bytes have no order of their own, but that of the messages
+//! about them.
 
 use super::*;
 use crate::{Block, Copied, Remote};
@@ -8,7 +9,8 @@ const BYTES: usize = 8;
 /// Writes a number over a whole block, as its owner.
 fn write(segment: &Heap, block: &Block, number: u64) {
     let at = block.address().as_ptr();
-    // SAFETY: the block has so many bytes; another thread that touches them at the same time is what the model fails at.
+    // SAFETY: the block has so many bytes; another thread that touches them at the same time is
+    // what the model fails at.
     #[allow(unsafe_code, reason = "writes shared memory")]
     segment.chunk(ALICE).write(|| unsafe {
         at.cast::<u64>().write_unaligned(number);
@@ -82,7 +84,8 @@ fn two_messages_of_one_buffer(policy: Policy) {
     });
 }
 
-/// CHAIN, SLOT: a buffer is read after it was written and announced, and written again, or given back, after the answer.
+/// CHAIN, SLOT: a buffer is read after it was written and announced, and written again, or given
+/// back, after the answer.
 #[test]
 fn a_shared_buffer_is_written_again_after_the_answer() {
     two_messages_of_one_buffer(Policy::Shared);
@@ -93,7 +96,8 @@ fn a_shared_buffer_is_written_again_after_the_answer_in_a_box() {
     two_messages_of_one_buffer(Policy::AdaptiveShared);
 }
 
-/// ESTATE: its owner is killed, and a third process gives the memory back, when nobody reads the buffer any more.
+/// ESTATE: its owner is killed, and a third process gives the memory back, when nobody reads the
+/// buffer any more.
 #[test]
 fn a_shared_buffer_is_read_before_it_is_given_back() {
     const CAROL: Process = Process(2);

@@ -56,8 +56,8 @@ fn alices(segment: &Heap) -> usize {
     all.iter().filter(|&&owner| owner == ALICE).count()
 }
 
-/// ESTATE, LAST: two processes have something of one that has left. Its memory is given back once, by the one that is
-/// done last, when nobody reads it any more.
+/// ESTATE, LAST: two processes have something of one that has left. Its memory is given back once,
+/// by the one that is done last, when nobody reads it any more.
 #[test]
 fn the_last_to_be_done_gives_memory_back() {
     loom::model(|| {
@@ -74,9 +74,9 @@ fn the_last_to_be_done_gives_memory_back() {
     });
 }
 
-/// ESTATE, alone: between the read and the strike there is no fence, as there is wherever an endpoint looks for ends. The
-/// one that gives the memory back has its own fence behind it when the strike is made, so that no other edge joins the
-/// two.
+/// ESTATE, alone: between the read and the strike there is no fence, as there is wherever an
+/// endpoint looks for ends. The one that gives the memory back has its own fence behind it when the
+/// strike is made, so that no other edge joins the two.
 #[test]
 fn what_is_read_before_a_strike_is_not_given_back_before_it() {
     loom::model(|| {
@@ -88,7 +88,8 @@ fn what_is_read_before_a_strike_is_not_given_back_before_it() {
         let shared = Arc::clone(&segment);
         let bob = thread::spawn(move || {
             let cell = shared.cell(CellId::of(shared.geometry(), ALICE, 0));
-            // SAFETY: a cell that another thread writes to at the same time is what the model fails at.
+            // SAFETY: a cell that another thread writes to at the same time is what the model fails
+            // at.
             #[allow(unsafe_code, reason = "reads shared memory")]
             let first = cell.body.with(|body| unsafe { (*body).payload[0] });
             assert_eq!(first, 0);
@@ -125,7 +126,8 @@ fn a_box_is_read_before_it_is_given_back() {
     });
 }
 
-/// LAST, JOIN: of the two that have something of one that has left, one leaves with the message in its hands.
+/// LAST, JOIN: of the two that have something of one that has left, one leaves with the message in
+/// its hands.
 #[test]
 fn one_that_leaves_holds_nothing_any_more() {
     loom::model(|| {

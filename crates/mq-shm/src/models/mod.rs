@@ -1,8 +1,9 @@
-//! The edges between processes, each with two or three threads in every interleaving and with every value
-//! that a weak memory allows: `ci/loom.sh`. The labels are those of `docs/memory-model.md`.
+//! The edges between processes, each with two or three threads in every interleaving and with every
+//! value that a weak memory allows: `ci/loom.sh`. The labels are those of `docs/memory-model.md`.
 //!
-//! A [`Guarded`](crate::sync::Guarded) that two threads touch without an edge between them fails a model by
-//! itself; so do a message that is lost, doubled or changed, and an order that is not the sender's.
+//! A [`Guarded`](crate::sync::Guarded) that two threads touch without an edge between them fails a
+//! model by itself; so do a message that is lost, doubled or changed, and an order that is not the
+//! sender's.
 
 mod buffers;
 mod ends;
@@ -49,7 +50,8 @@ fn send(from: &mut Member, to: Process, number: u64) {
     send_words(from, to, number, 1);
 }
 
-/// Words of a message that is too long for the slots of a box, and takes a cell that one of them names.
+/// Words of a message that is too long for the slots of a box, and takes a cell that one of them
+/// names.
 const NAMED: usize = BOX_PAYLOAD / 8 + 1;
 
 /// Sends a message that says its number so many times; twice is too much for one slot of a box.
@@ -134,8 +136,8 @@ fn a_cell_comes_back_and_is_used_again() {
     });
 }
 
-/// SLOT and CREDIT: a box of three slots, gone through more than once with messages of one and of two, and the queue
-/// when it is full.
+/// SLOT and CREDIT: a box of three slots, gone through more than once with messages of one and of
+/// two, and the queue when it is full.
 #[test]
 fn a_box_goes_round() {
     loom::model(|| {
@@ -301,7 +303,8 @@ fn nobody_sleeps_through_a_named_cell_that_comes_back() {
     });
 }
 
-/// JOIN and CHAIN: a receiver ends somewhere between taking and returning cells. The owner gets each back once.
+/// JOIN and CHAIN: a receiver ends somewhere between taking and returning cells. The owner gets
+/// each back once.
 #[test]
 fn cells_of_an_owner_outlive_their_receiver() {
     loom::model(|| {

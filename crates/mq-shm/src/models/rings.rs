@@ -4,7 +4,8 @@
 use super::*;
 use crate::large::ring::Share;
 
-/// One buffer more than half of what goes through the ring, so that the second message's is one that was used.
+/// One buffer more than half of what goes through the ring, so that the second message's is one
+/// that was used.
 const FIRST: usize = BUFFER_BYTES + 1;
 const SECOND: usize = BUFFER_BYTES;
 
@@ -77,7 +78,8 @@ fn lend(receiver: &mut Member, from: Process, bytes: usize) -> Stretch {
     }
 }
 
-/// RING-FILL, RING-EMPTY, and the numbers that keep two messages of one ring apart: both ends try the second one first.
+/// RING-FILL, RING-EMPTY, and the numbers that keep two messages of one ring apart: both ends try
+/// the second one first.
 #[test]
 fn two_messages_share_a_ring() {
     loom::model(|| {
@@ -117,8 +119,8 @@ fn two_messages_share_a_ring() {
     });
 }
 
-/// RING-EMPTY: a sender takes its ring back as soon as the last buffer of the last message to one receiver is empty, and not
-/// before, and fills it for another.
+/// RING-EMPTY: a sender takes its ring back as soon as the last buffer of the last message to one
+/// receiver is empty, and not before, and fills it for another.
 #[test]
 fn a_ring_passes_to_another_receiver() {
     const CAROL: Process = Process(2);
@@ -158,7 +160,8 @@ fn a_ring_passes_to_another_receiver() {
     });
 }
 
-/// RING-FILL and RING-EMPTY, the other way: an answer through the ring of the message, whose owner lends it.
+/// RING-FILL and RING-EMPTY, the other way: an answer through the ring of the message, whose owner
+/// lends it.
 #[test]
 fn an_answer_goes_through_the_ring_of_the_message() {
     loom::model(|| {
@@ -242,7 +245,8 @@ fn both_ways_meet_in_a_ring() {
     });
 }
 
-/// RING-TURN: one fills a buffer behind the other's, and empties that. Without endpoints, whose fences order it too.
+/// RING-TURN: one fills a buffer behind the other's, and empties that. Without endpoints, whose
+/// fences order it too.
 #[test]
 fn a_buffer_before_the_own_is_read_after_it_was_filled() {
     loom::model(|| {
@@ -251,7 +255,8 @@ fn a_buffer_before_the_own_is_read_after_it_was_filled() {
         let other = thread::spawn(move || {
             let ring = shared.ring(ALICE, 0);
             let share = Share::to_fill(0, ring.free(0), 0, BUFFER_BYTES).unwrap();
-            // SAFETY: any bytes are its content; that nobody else touches it is what the model shows.
+            // SAFETY: any bytes are its content; that nobody else touches it is what the model
+            // shows.
             ring.with_mut(share, BUFFER_BYTES, |to, _, len| unsafe {
                 to.write_bytes(1, len);
             });

@@ -101,8 +101,8 @@ impl Heap {
     }
 }
 
-// SAFETY: the parts hold atomics and guarded memory, and the protocol lets one thread at a time touch
-// what is guarded: see `cell`, `fastbox` and `large::ring`.
+// SAFETY: the parts hold atomics and guarded memory, and the protocol lets one thread at a time
+// touch what is guarded: see `cell`, `fastbox` and `large::ring`.
 unsafe impl Sync for Heap {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Heap {}
@@ -148,8 +148,8 @@ impl Memory for Arc<Heap> {
     #[cfg(not(all(loom, test)))]
     fn discard(&self, _part: Part) {}
 
-    /// What is given back is written to: the model fails if somebody still reads it. Two do so one after the other, as
-    /// in the kernel.
+    /// What is given back is written to: the model fails if somebody still reads it. Two do so one
+    /// after the other, as in the kernel.
     #[cfg(all(loom, test))]
     fn discard(&self, part: Part) {
         let mut given_back = self.given_back.lock().unwrap();
@@ -161,7 +161,8 @@ impl Memory for Arc<Heap> {
         if let Part::Cells(owner, first, count) = part {
             for number in first..first + count {
                 let cell = self.cell(CellId::of(&self.geometry, owner, number));
-                // SAFETY: any bytes are a cell's content; that nobody else touches it is what the model shows.
+                // SAFETY: any bytes are a cell's content; that nobody else touches it is what the
+                // model shows.
                 cell.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
             }
             self.chunk(owner).write(|| {});

@@ -1,8 +1,9 @@
 //! A segment that processes share: a memory file, mapped by each.
 //!
-//! The file of [`Mapped::create`] has no name: those that inherit its descriptor share it, and it is
-//! gone with the last of them however they end. [`Mapped::named`] is for processes with no common parent that
-//! could hand them a descriptor; the name is to be removed as soon as all have opened it.
+//! The file of [`Mapped::create`] has no name: those that inherit its descriptor share it, and it
+//! is gone with the last of them however they end. [`Mapped::named`] is for processes with no
+//! common parent that could hand them a descriptor; the name is to be removed as soon as all have
+//! opened it.
 #![allow(unsafe_code, reason = "maps memory and lays types over it")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -50,12 +51,12 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Makes a segment without a name, for processes that inherit its descriptor. The descriptor is closed
-    /// on `exec` unless that is changed.
+    /// Makes a segment without a name, for processes that inherit its descriptor. The descriptor is
+    /// closed on `exec` unless that is changed.
     ///
     /// # Errors
-    /// [`ShmError::System`] if the kernel has no memory file to give, [`ShmError::NoMemory`] if there is
-    /// no memory for the entries of the processes.
+    /// [`ShmError::System`] if the kernel has no memory file to give, [`ShmError::NoMemory`] if
+    /// there is no memory for the entries of the processes.
     pub fn create(geometry: Geometry) -> Result<Self, ShmError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("mq-segment", flags).map_err(system("making a memory file"))?;
@@ -69,8 +70,8 @@ impl Mapped {
     /// Opens the segment behind a descriptor; `what` names it in errors.
     ///
     /// # Errors
-    /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment of
-    /// this version, [`ShmError::System`] if it can not be read or mapped.
+    /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment
+    /// of this version, [`ShmError::System`] if it can not be read or mapped.
     pub fn open(file: OwnedFd, what: &str) -> Result<Self, ShmError> {
         let length = fstat(&file)
             .map_err(system(&format!("looking at {what}")))?
@@ -115,8 +116,8 @@ impl Mapped {
     /// The name is that of a file in `/dev/shm`; [`Mapped::forget`] removes it.
     ///
     /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that name is of
-    /// another geometry, or its maker does not finish it within ten seconds.
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that
+    /// name is of another geometry, or its maker does not finish it within ten seconds.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
@@ -185,8 +186,8 @@ impl Mapped {
         self.file.as_fd()
     }
 
-    /// Says that a process has ended, for the one that has started it and waited for it. The others find out by
-    /// themselves unless it ended before it joined.
+    /// Says that a process has ended, for the one that has started it and waited for it. The others
+    /// find out by themselves unless it ended before it joined.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -197,8 +198,9 @@ impl Mapped {
         Ok(())
     }
 
-    /// Whether the memory that a process had for its messages has been given back to the system. It is once the
-    /// process has ended and all others have received what it had sent them, or have ended too.
+    /// Whether the memory that a process had for its messages has been given back to the system. It
+    /// is once the process has ended and all others have received what it had sent them, or have
+    /// ended too.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -222,9 +224,9 @@ impl Mapped {
             offset + size_of::<T>() <= self.bytes,
             "a part lies within its segment"
         );
-        // SAFETY: the range was checked, the mapping is page aligned and lives as long as `self`, offsets
-        // come from `Geometry`, which aligns its parts; the types are atomics and guarded memory, for
-        // which any bytes are valid, and which others may change at any time.
+        // SAFETY: the range was checked, the mapping is page aligned and lives as long as `self`,
+        // offsets come from `Geometry`, which aligns its parts; the types are atomics and guarded
+        // memory, for which any bytes are valid, and which others may change at any time.
         unsafe { self.base.add(offset).cast::<T>().as_ref() }
     }
 }
@@ -268,7 +270,8 @@ pub(crate) fn reserve(
     }
 }
 
-/// Gives memory back; whether the system has taken it. What it has not stays until the segment goes.
+/// Gives memory back; whether the system has taken it. What it has not stays until the segment
+/// goes.
 pub(crate) fn punch(file: impl AsFd, offset: u64, bytes: u64) -> bool {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     loop {

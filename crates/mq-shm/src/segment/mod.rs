@@ -1,7 +1,7 @@
 //! The shared memory: what a transport needs of it, and the two forms there are.
 //!
-//! [`Mapped`] is memory that processes share; [`Heap`] is memory of one process, for threads, tests and
-//! the model checker. The transport is the same code over both.
+//! [`Mapped`] is memory that processes share; [`Heap`] is memory of one process, for threads, tests
+//! and the model checker. The transport is the same code over both.
 
 mod header;
 mod heap;

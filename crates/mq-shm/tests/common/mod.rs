@@ -1,4 +1,5 @@
-//! A program for several processes that talk to each other by every way there is, and check what they hear.
+//! A program for several processes that talk to each other by every way there is, and check what
+//! they hear.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::env;
@@ -130,7 +131,8 @@ enum Large {
 }
 
 impl Large {
-    /// Every other one is in a shared buffer, of neighbours in turn, so that one finds its ring empty when the other asks.
+    /// Every other one is in a shared buffer, of neighbours in turn, so that one finds its ring
+    /// empty when the other asks.
     fn new(endpoint: &mut Endpoint, number: u64, message: Vec<u8>) -> Self {
         if (number + u64::from(endpoint.me().0)).is_multiple_of(2) {
             return Self::Own(message);
@@ -176,8 +178,8 @@ pub(crate) struct Heard {
     pub(crate) refused: bool,
 }
 
-/// Sleeps until something comes, or for a short time, whatever there is to do: the patience of [`options`] has an end
-/// at the fifth look.
+/// Sleeps until something comes, or for a short time, whatever there is to do: the patience of
+/// [`options`] has an end at the fifth look.
 fn nap(endpoint: &mut Endpoint) {
     let mut idle = Idle::default();
     for _ in 0..5 {

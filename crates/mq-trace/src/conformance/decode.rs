@@ -11,8 +11,8 @@ use super::{CONTEXTS, RANKS};
 /// Bytes of one step, and of the limits before the first.
 const STEP_BYTES: usize = 4;
 
-/// How many different contexts, ranks and tags a run uses. Few make most operations match, many make
-/// long queues.
+/// How many different contexts, ranks and tags a run uses. Few make most operations match, many
+/// make long queues.
 struct Limits {
     contexts: u32,
     ranks: u32,

@@ -1,5 +1,5 @@
-//! The conformance suite: any sequence of operations, on a structure and on the [`Oracle`](crate::Oracle), with
-//! every answer compared.
+//! The conformance suite: any sequence of operations, on a structure and on the
+//! [`Oracle`](crate::Oracle), with every answer compared.
 //!
 //! Whoever writes a structure runs it through here:
 //!
@@ -15,8 +15,9 @@
 //! # Ok::<(), mq_trace::conformance::Divergence>(())
 //! ```
 //!
-//! Steps have a text form, an extension of `mqtrace 1` lines (see [`Step`]). A [`Divergence`] prints
-//! the steps that lead to it, as a trace where a trace can hold them, ready to be replayed and kept.
+//! Steps have a text form, an extension of `mqtrace 1` lines (see [`Step`]). A [`Divergence`]
+//! prints the steps that lead to it, as a trace where a trace can hold them, ready to be replayed
+//! and kept.
 
 mod decode;
 mod family;
@@ -136,7 +137,8 @@ impl Setup {
 /// Two answers that should have been one.
 ///
 /// Prints the steps that lead there: as a trace with the outcomes that are right, which `mq replay`
-/// refutes, if they are all operations that a trace can hold; otherwise in the text form of [`Step`].
+/// refutes, if they are all operations that a trace can hold; otherwise in the text form of
+/// [`Step`].
 #[derive(Clone, Debug)]
 pub struct Divergence {
     steps: Vec<Step>,
@@ -242,8 +244,8 @@ where
     )
 }
 
-/// Compares a shared engine over the queues `Q`, its contexts undivided and used by one thread, with the
-/// oracle: it answers as an engine does.
+/// Compares a shared engine over the queues `Q`, its contexts undivided and used by one thread,
+/// with the oracle: it answers as an engine does.
 ///
 /// # Errors
 /// The first step at which they differ.
@@ -258,8 +260,9 @@ where
     )
 }
 
-/// Compares a shared engine over the queues `Q`, its contexts divided and used by one thread, with the
-/// oracle. An operation for any source may choose the sender; all else is as in [`compare_shared`].
+/// Compares a shared engine over the queues `Q`, its contexts divided and used by one thread, with
+/// the oracle. An operation for any source may choose the sender; all else is as in
+/// [`compare_shared`].
 ///
 /// # Errors
 /// The first step at which they differ.

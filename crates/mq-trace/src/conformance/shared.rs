@@ -140,8 +140,8 @@ where
     }
 }
 
-/// A model that follows a divided context: an operation for any source may choose the sender, and the
-/// model then does the same operation for that sender.
+/// A model that follows a divided context: an operation for any source may choose the sender, and
+/// the model then does the same operation for that sender.
 pub(super) struct Following<M> {
     model: M,
     /// Who sent each message.

@@ -15,8 +15,8 @@ use super::family::Family;
 use super::step::Step;
 use super::{CONTEXTS, RANKS, Setup};
 
-/// The answer to a step. A partner is its number and its pattern or envelope as `Debug` prints it, so
-/// that one that comes back changed is a difference too.
+/// The answer to a step. A partner is its number and its pattern or envelope as `Debug` prints it,
+/// so that one that comes back changed is a difference too.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Queued,
@@ -322,8 +322,8 @@ pub(super) fn engine_options(
 
 /// Queues in an engine, one context for each number.
 ///
-/// Where the structure is chosen at run time, each context has another one, and another again when it
-/// is freed and made anew: contexts move between objects of their own and shared ones.
+/// Where the structure is chosen at run time, each context has another one, and another again when
+/// it is freed and made anew: contexts move between objects of their own and shared ones.
 pub(super) struct Engined<Q: MatchQueues> {
     engine: Engine<Q>,
     numbers: Numbers,

@@ -216,8 +216,8 @@ fn freeing_a_context_gives_back_the_room_of_its_sources_only() {
     assert!(refused.is_err());
 }
 
-/// What an engine may hold when it is idle: two slabs and an index of 256 KiB for each of two contexts,
-/// and the table of sources.
+/// What an engine may hold when it is idle: two slabs and an index of 256 KiB for each of two
+/// contexts, and the table of sources.
 const IDLE_BYTES: usize = 7 * KEPT_BYTES;
 
 #[test]

@@ -1,8 +1,8 @@
 //! The hash table of the deep form: chains of keys, each the first of the entries that have it.
 //!
-//! A node is an entry. The first entry with a key stands in the chain of the key's bucket; the others
-//! with the same key form a list behind it, in order. All links are in the entries, so the table is
-//! one word a bucket and nothing is allocated for a key.
+//! A node is an entry. The first entry with a key stands in the chain of the key's bucket; the
+//! others with the same key form a list behind it, in order. All links are in the entries, so the
+//! table is one word a bucket and nothing is allocated for a key.
 
 mod size;
 
@@ -72,7 +72,8 @@ impl Chains {
         self.bucket_of(self.place(hash))
     }
 
-    /// The bucket that a hash would have if the buckets were a power of two, for [`near_first`](Self::near_first).
+    /// The bucket that a hash would have if the buckets were a power of two, for
+    /// [`near_first`](Self::near_first).
     #[inline(always)]
     pub(super) const fn place(&self, hash: u32) -> u32 {
         hash & self.mask
@@ -118,13 +119,15 @@ impl Chains {
         self.heads.get(bucket)
     }
 
-    /// Makes a node the first of a bucket: one that points to the former first, or the one that this points to.
+    /// Makes a node the first of a bucket: one that points to the former first, or the one that
+    /// this points to.
     #[inline(always)]
     pub(super) fn set_first(&mut self, bucket: u32, node: u32) {
         self.heads.set(bucket, node);
     }
 
-    /// [`first`](Self::first), if the bucket of a place is near; the number of no slot if its bucket is another.
+    /// [`first`](Self::first), if the bucket of a place is near; the number of no slot if its
+    /// bucket is another.
     #[inline(always)]
     pub(super) fn near_first(&self, place: u32) -> Option<u32> {
         self.heads.get_near(place)
@@ -136,8 +139,8 @@ impl Chains {
         self.heads.set_near(bucket, node);
     }
 
-    /// Removes a node that is alone with its key from its bucket, in which it is between `before`, [`NIL`] if it is
-    /// the first, and `after`.
+    /// Removes a node that is alone with its key from its bucket, in which it is between `before`,
+    /// [`NIL`] if it is the first, and `after`.
     #[inline(always)]
     pub(super) fn drop_alone<N: Nodes>(
         &mut self,
@@ -153,7 +156,8 @@ impl Chains {
         }
     }
 
-    /// Links a node that was just stored, with the first of the chain as its `chain`; nobody may look at its key yet.
+    /// Links a node that was just stored, with the first of the chain as its `chain`; nobody may
+    /// look at its key yet.
     #[inline(always)]
     pub(super) fn link_new<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
         if probe.node == NIL {

@@ -6,8 +6,8 @@ use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::Slab;
 
-/// Searches of a class that look at every message before the messages are indexed for it: one costs about a twentieth
-/// of the index, and most receives of a class that is rarely used need no more.
+/// Searches of a class that look at every message before the messages are indexed for it: one costs
+/// about a twentieth of the index, and most receives of a class that is rarely used need no more.
 const SCANS: u8 = 4;
 
 /// Classes at a time. Receives with yet other masks are scanned.
@@ -32,7 +32,8 @@ pub(super) struct Classes<B> {
     posted: u32,
     /// Classes with a view.
     views: u32,
-    /// The memory of an empty view, for the next one: making it takes as long as hundreds of searches.
+    /// The memory of an empty view, for the next one: making it takes as long as hundreds of
+    /// searches.
     spare: Option<View<B>>,
 }
 
@@ -107,7 +108,8 @@ impl<B: MatchBits> Classes<B> {
         true
     }
 
-    /// A receive of the class with a number from [`masks_in_use`](Self::masks_in_use) has left the queue.
+    /// A receive of the class with a number from [`masks_in_use`](Self::masks_in_use) has left the
+    /// queue.
     #[inline(always)]
     pub(super) fn remove_posted_of(&mut self, class: usize) {
         self.classes[class].posted -= 1;
@@ -122,8 +124,8 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// The messages as a class sees them, indexed now if the class has searched often enough; `None` if there is no
-    /// such view, nor to be one.
+    /// The messages as a class sees them, indexed now if the class has searched often enough;
+    /// `None` if there is no such view, nor to be one.
     pub(super) fn view<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
@@ -144,7 +146,8 @@ impl<B: MatchBits> Classes<B> {
         self.class(care)?.view.as_mut()
     }
 
-    /// Links the newest message in all views, and drops those that are only kept up. Its key may not be in its slot yet.
+    /// Links the newest message in all views, and drops those that are only kept up. Its key may
+    /// not be in its slot yet.
     #[inline(never)]
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,

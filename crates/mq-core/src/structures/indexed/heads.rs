@@ -1,7 +1,7 @@
 //! Where the buckets of a table are: the first lie in one piece, those behind it in pages.
 //!
-//! A page is made when a node is first put into one of its buckets. So a table can be given as many buckets as the
-//! last one needed without paying for them before they are used.
+//! A page is made when a node is first put into one of its buckets. So a table can be given as many
+//! buckets as the last one needed without paying for them before they are used.
 
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
@@ -9,11 +9,13 @@ use crate::slab::NIL;
 /// Buckets that lie in one piece, 32 KiB. It is as large as it has to be, and never shrinks.
 pub(super) const NEAR: u32 = 8192;
 
-/// Buckets of a page, and the fewest of the piece, which grows by doubling: at most 16 KiB are moved then.
+/// Buckets of a page, and the fewest of the piece, which grows by doubling: at most 16 KiB are
+/// moved then.
 pub(super) const PAGE: u32 = 1024;
 
-/// Stands in the buckets of the piece that are not in use yet; no node has this number. So a bucket can be looked up by the
-/// number that it would have if all were in use, and says itself that the answer is elsewhere.
+/// Stands in the buckets of the piece that are not in use yet; no node has this number. So a bucket
+/// can be looked up by the number that it would have if all were in use, and says itself that the
+/// answer is elsewhere.
 const UNUSED: u32 = NIL - 1;
 
 type Page = Box<[u32; PAGE as usize]>;
@@ -51,7 +53,8 @@ impl Heads {
         self.far[page].as_ref().map_or(NIL, |page| page[i])
     }
 
-    /// The same of a bucket in the first piece; `None` of others, and no node of one that is not in use.
+    /// The same of a bucket in the first piece; `None` of others, and no node of one that is not in
+    /// use.
     #[inline(always)]
     pub(super) fn get_near(&self, bucket: u32) -> Option<u32> {
         self.near.get(bucket as usize).copied()

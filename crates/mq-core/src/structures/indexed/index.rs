@@ -49,7 +49,8 @@ pub(super) struct Index<B> {
     few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// What steps have to look at beside the table: [`WILDCARDS`], [`VIEWS`], [`MOVING`], [`UNCLASSED`].
+    /// What steps have to look at beside the table: [`WILDCARDS`], [`VIEWS`], [`MOVING`],
+    /// [`UNCLASSED`].
     special: u32,
 }
 
@@ -106,13 +107,15 @@ impl<B: MatchBits> Index<B> {
         self.special == 0
     }
 
-    /// Whether fully specified receives have to look at nothing but the table: not at views, nor at what is not indexed yet.
+    /// Whether fully specified receives have to look at nothing but the table: not at views, nor at
+    /// what is not indexed yet.
     #[inline(always)]
     pub(super) const fn is_plain_for_receives(&self) -> bool {
         self.special & (MOVING | VIEWS) == 0
     }
 
-    /// With so many entries, the one included that is about to leave, the queues may become short, or the table smaller.
+    /// With so many entries, the one included that is about to leave, the queues may become short,
+    /// or the table smaller.
     #[inline(always)]
     pub(super) const fn low(&self) -> u32 {
         self.low
@@ -130,7 +133,8 @@ impl<B: MatchBits> Index<B> {
         self.chains.place(self.seed.hash(key))
     }
 
-    /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a search.
+    /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a
+    /// search.
     #[inline]
     pub(super) fn serve<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
     where
@@ -143,7 +147,8 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
     }
 
-    /// A removal has left few entries for the size of the table: removes buckets, if they are too many.
+    /// A removal has left few entries for the size of the table: removes buckets, if they are too
+    /// many.
     pub(super) fn shrink<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
     where
         P: Pattern,
@@ -290,8 +295,8 @@ impl<B: MatchBits> Index<B> {
             .unlink(nodes, unexpected(slot), key, self.seed.hash(key));
     }
 
-    /// One more removal has left few entries: whether there have been so many since the queues became
-    /// deep that they pay for a look at all slots.
+    /// One more removal has left few entries: whether there have been so many since the queues
+    /// became deep that they pay for a look at all slots.
     pub(super) const fn has_paid_for(&mut self, slots: usize) -> bool {
         self.few += 1;
         self.few as usize * 4 >= slots

@@ -1,28 +1,29 @@
 //! `indexed`: the default. What is near the head of a queue is found by a scan, the rest by hash.
 //!
 //! **Short form.** Two lists, as in `list` but for one context: nothing beats it while a search
-//! ends within a few entries, and in applications nearly every search does. How long a queue is does not matter, if it is
-//! taken in order.
+//! ends within a few entries, and in applications nearly every search does. How long a queue is
+//! does not matter, if it is taken in order.
 //!
 //! **Deep form.** When a search would visit more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), or storage has to grow for queues of more than
-//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, both are indexed by key: one table in
-//! which an entry of either kind is found by what it must match exactly. A receive that is posted and
-//! a message that is unexpected never have the same key, or they would have matched; so one probe
-//! searches one queue and finds the place of insertion in the other. Wildcard receives are indexed by
-//! the bits they care about, one class for each mask in use; candidates of several classes are merged
-//! by sequence number. When the queues are short again, the short form returns.
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), or storage has to grow for queues of more
+//! than [`Tuning::short_limit`](crate::Tuning::short_limit) entries, both are indexed by key: one
+//! table in which an entry of either kind is found by what it must match exactly. A receive that is
+//! posted and a message that is unexpected never have the same key, or they would have matched; so
+//! one probe searches one queue and finds the place of insertion in the other. Wildcard receives
+//! are indexed by the bits they care about, one class for each mask in use; candidates of several
+//! classes are merged by sequence number. When the queues are short again, the short form returns.
 //!
-//! Search: at most the limit, or one probe for each class of wildcards in use. Becoming deep
-//! moves at most 1,536 entries in one operation, or 1,024 and a look at the others; becoming short with a few entries left
-//! takes a look at up to 4,096 slots of each queue, which as many removals have paid for; the table and the storage grow and shrink piece by
-//! piece. What takes as long as the queue are the first searches by a class of wildcards while many messages wait:
-//! four look at all of them, the fifth indexes them.
+//! Search: at most the limit, or one probe for each class of wildcards in use. Becoming deep moves
+//! at most 1,536 entries in one operation, or 1,024 and a look at the others; becoming short with a
+//! few entries left takes a look at up to 4,096 slots of each queue, which as many removals have
+//! paid for; the table and the storage grow and shrink piece by piece. What takes as long as the
+//! queue are the first searches by a class of wildcards while many messages wait: four look at all
+//! of them, the fifth indexes them.
 //!
-//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key (up to 32 while a long queue
-//! drains), and for each class of wildcards that is searched a table of its own and 12 bytes for each
-//! slot. After two long fillings a shorter one may use 512 KiB more. A context that was never deep has no index; one
-//! that was keeps at most 52 KiB of it.
+//! Memory: the entries as in `list`; while deep, some 6 bytes for each distinct key (up to 32 while
+//! a long queue drains), and for each class of wildcards that is searched a table of its own and 12
+//! bytes for each slot. After two long fillings a shorter one may use 512 KiB more. A context that
+//! was never deep has no index; one that was keeps at most 52 KiB of it.
 
 mod chains;
 mod classes;
@@ -100,9 +101,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.slabs.posted.len() + self.slabs.unexpected.len()
     }
 
-    /// Few entries are left in the deep form, for the size of its table or for any: makes the table smaller, or goes
-    /// back to scanning them, if there are none or enough removals have paid for collecting them. `leaving` is the node
-    /// of an entry that is not on any list and about to be removed; it is returned.
+    /// Few entries are left in the deep form, for the size of its table or for any: makes the table
+    /// smaller, or goes back to scanning them, if there are none or enough removals have paid for
+    /// collecting them. `leaving` is the node of an entry that is not on any list and about to be
+    /// removed; it is returned.
     #[cold]
     #[inline(never)]
     fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
@@ -142,7 +144,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         leaving
     }
 
-    /// Queues a receive in the short form for which storage has to grow: only there it is asked how long the queues are.
+    /// Queues a receive in the short form for which storage has to grow: only there it is asked how
+    /// long the queues are.
     #[cold]
     #[inline(never)]
     fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
@@ -279,8 +282,8 @@ impl<P: Pattern, R, M> Arrangement for Indexed<P, R, M> {
             .unlink_from(&mut self.slabs.unexpected.near(), slot);
     }
 
-    // Searches only say where the entry is; it is taken out of storage here, so that what the caller does
-    // not look at is not copied.
+    // Searches only say where the entry is; it is taken out of storage here, so that what the
+    // caller does not look at is not copied.
 
     // One place for each answer, whatever the form: only then are answers in registers.
 

@@ -62,7 +62,8 @@ pub(super) fn key_of_message<E: Envelope>(envelope: &E, care: E::Bits) -> Key<E:
     }
 }
 
-/// The entries of both queues. The links `next` and `prev` are those of the slab; `chain` is `home`.
+/// The entries of both queues. The links `next` and `prev` are those of the slab; `chain` is
+/// `home`.
 pub(super) struct Both<'a, P: Pattern, R, M> {
     pub(super) slabs: &'a mut Slabs<P, R, M>,
     pub(super) seed: Seed,

@@ -1,4 +1,5 @@
-//! The searches of the short form, which are scans. Those of steps take what they find off its list and leave it in storage.
+//! The searches of the short form, which are scans. Those of steps take what they find off its list
+//! and leave it in storage.
 
 use super::Indexed;
 use crate::fifo::ELSEWHERE;
@@ -28,7 +29,8 @@ impl Short {
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// The receive that takes a message, and the entries visited; [`ELSEWHERE`] if the scan would be long.
+    /// The receive that takes a message, and the entries visited; [`ELSEWHERE`] if the scan would
+    /// be long.
     #[inline(always)]
     pub(super) fn scan_posted(&self, envelope: &P::Envelope) -> (u32, u32) {
         let posted = self.slabs.posted.near_keys();
@@ -46,8 +48,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .find_within(&unexpected, limit, |e| matches(pattern, e))
     }
 
-    // The head of a short queue is looked at before anything else: it is nearly always the one. That it is
-    // a slot at all is asked once, for the bounds of the storage, the end of the list and the deep form.
+    // The head of a short queue is looked at before anything else: it is nearly always the one.
+    // That it is a slot at all is asked once, for the bounds of the storage, the end of the list
+    // and the deep form.
 
     /// Searches the short form.
     #[inline(always)]

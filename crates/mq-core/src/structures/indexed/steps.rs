@@ -15,7 +15,8 @@ pub(super) const fn is_slot(found: u32) -> bool {
     found < SLOTS
 }
 
-/// Searches alone: each takes what it finds off all lists and leaves it in storage, and returns its slot.
+/// Searches alone: each takes what it finds off all lists and leaves it in storage, and returns its
+/// slot.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Searches the deep form.
     #[inline(never)]
@@ -53,12 +54,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 }
 
-/// The steps of the deep form. Each says at which node it ended: that of an entry of the queue that is
-/// searched, unlinked, or that of a slot of the other queue, reserved for the newcomer and linked, which the caller
-/// writes there. So nothing but words passes between them.
+/// The steps of the deep form. Each says at which node it ended: that of an entry of the queue that
+/// is searched, unlinked, or that of a slot of the other queue, reserved for the newcomer and
+/// linked, which the caller writes there. So nothing but words passes between them.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    // Where storage is asked for more slots, and nowhere else, the table is asked for more buckets: so steps count
-    // nothing. A step that finds no slot free comes back, and is taken again.
+    // Where storage is asked for more slots, and nowhere else, the table is asked for more buckets:
+    // so steps count nothing. A step that finds no slot free comes back, and is taken again.
 
     /// The step of a receive; [`NIL`] if it is one for [`post_rarely`](Self::post_rarely).
     #[inline(always)]
@@ -70,7 +71,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.post_exact_deep(context, bits, meter)
     }
 
-    /// The step of a fully specified receive for which no slot is free, or while entries are being indexed. It ends at a node.
+    /// The step of a fully specified receive for which no slot is free, or while entries are being
+    /// indexed. It ends at a node.
     #[cold]
     #[inline(never)]
     pub(super) fn post_rarely(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
@@ -81,7 +83,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.post_any_exact(pattern.context(), pattern.bits(), meter)
     }
 
-    /// The step of a message for which no slot is free, or that takes more than the quick ways. It ends at a node.
+    /// The step of a message for which no slot is free, or that takes more than the quick ways. It
+    /// ends at a node.
     #[cold]
     #[inline(never)]
     pub(super) fn arrive_rarely(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
@@ -92,8 +95,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.arrive_any_plain(envelope.context(), envelope.bits(), meter)
     }
 
-    /// A step of a message while there is more to look at than the table, if it is only wildcards and views; otherwise
-    /// [`NIL`], and nothing has changed.
+    /// A step of a message while there is more to look at than the table, if it is only wildcards
+    /// and views; otherwise [`NIL`], and nothing has changed.
     #[inline(never)]
     fn arrive_special(
         &mut self,
@@ -126,9 +129,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         deep(&mut self.index).serve(&mut self.slabs);
     }
 
-    /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are indexed.
+    /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are
+    /// indexed.
     ///
-    /// This function has no call but in the place of its return, so it saves hardly a register. What is not near is left to the next one, which is given the place.
+    /// This function has no call but in the place of its return, so it saves hardly a register.
+    /// What is not near is left to the next one, which is given the place.
     #[inline(never)]
     fn post_exact_deep(
         &mut self,
@@ -159,8 +164,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// A step of a fully specified receive while there is more to look at than the table; [`NIL`], and nothing has changed, if
-    /// not all entries are indexed.
+    /// A step of a fully specified receive while there is more to look at than the table; [`NIL`],
+    /// and nothing has changed, if not all entries are indexed.
     #[inline(never)]
     fn post_special(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);

@@ -143,7 +143,8 @@ fn arrivals_pay_for_wildcards_only_while_some_are_posted() {
 #[test]
 fn several_entries_with_a_key_leave_in_order_among_others_of_their_bucket() {
     let mut queues = unexpected(0);
-    // 4,000 keys, three of each, in more buckets than there are; taken crosswise, with one more queued behind each in between.
+    // 4,000 keys, three of each, in more buckets than there are; taken crosswise, with one more
+    // queued behind each in between.
     let keys = |i: u32| (i * 7 % 50, i32::try_from(i * 7 / 50).expect("small"));
     for round in 0..3 {
         for i in 0..4000 {
@@ -188,7 +189,8 @@ fn an_idle_context_is_small() {
     assert!(size_of::<Queues>() <= 128, "{} bytes", size_of::<Queues>());
 }
 
-/// Fills a queue with messages of `depth` sources and takes all but each `kept`-th, in a scattered order.
+/// Fills a queue with messages of `depth` sources and takes all but each `kept`-th, in a scattered
+/// order.
 fn fill_and_take(queues: &mut Queues, depth: u32, kept: u32) {
     for rank in 0..depth {
         let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
@@ -216,7 +218,8 @@ fn fill_and_take(queues: &mut Queues, depth: u32, kept: u32) {
 #[test]
 fn tables_that_begin_with_the_buckets_of_former_fillings_find_everything() {
     let mut queues = unexpected(0);
-    // Buckets come with the first, are there for the third, too many for the fourth and too few for the last.
+    // Buckets come with the first, are there for the third, too many for the fourth and too few for
+    // the last.
     for depth in [20_000, 20_000, 20_000, 300, 20_000, 60_000] {
         for kept in [depth, 100] {
             fill_and_take(&mut queues, depth, kept);
@@ -232,7 +235,8 @@ fn a_short_queue_after_long_ones_gives_their_buckets_back() {
     for _ in 0..2 {
         fill_and_take(&mut queues, 60_000, 100);
     }
-    // It begins with 90,000 buckets, of which these entries use pages when they are indexed, each another part of one.
+    // It begins with 90,000 buckets, of which these entries use pages when they are indexed, each
+    // another part of one.
     let ranks = |i| i % 1000 * 16;
     for i in 0..1000 {
         let _ = queues.arrive(MpiEnvelope::new(0, ranks(i), 7), i);
@@ -240,8 +244,8 @@ fn a_short_queue_after_long_ones_gives_their_buckets_back() {
     assert!(queues.probe(&MpiPattern::new(0, ranks(999), 7)).is_some());
     let most = queues.memory().total();
     assert!(most < 600 << 10, "{most} bytes");
-    // As long as it stays, steps that end with few entries make the table smaller, when there have been more of them than a
-    // queue takes to drain.
+    // As long as it stays, steps that end with few entries make the table smaller, when there have
+    // been more of them than a queue takes to drain.
     for i in 0..1000 {
         let _ = queues.post(MpiPattern::new(0, ranks(i), 7), i);
         let _ = queues.arrive(MpiEnvelope::new(0, ranks(i), 7), i);

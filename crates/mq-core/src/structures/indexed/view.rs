@@ -94,7 +94,8 @@ impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
 }
 
 impl<B: MatchBits> View<B> {
-    /// Makes an empty view, whose messages have all left, one of all messages there are, under a mask.
+    /// Makes an empty view, whose messages have all left, one of all messages there are, under a
+    /// mask.
     pub(super) fn take_up<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,

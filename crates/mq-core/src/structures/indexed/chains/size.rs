@@ -1,12 +1,12 @@
 //! How many buckets there are.
 //!
-//! Buckets come and go in small groups (linear hashing, Litwin 1980), so that what one operation moves is bounded,
-//! whatever the size. Steps do not count keys: the owner says how many there may be before it stores one
-//! ([`Chains::serve`]), and when few are left ([`Chains::shrink`]).
+//! Buckets come and go in small groups (linear hashing, Litwin 1980), so that what one operation
+//! moves is bounded, whatever the size. Steps do not count keys: the owner says how many there may
+//! be before it stores one ([`Chains::serve`]), and when few are left ([`Chains::shrink`]).
 //!
-//! Programs fill and drain their queues in every step. Adding 90,000 buckets anew for each 60,000 entries took half of the
-//! time of such a queue; so a table that has emptied begins with the buckets that the last two fillings both
-//! needed, whose memory comes when they are used.
+//! Programs fill and drain their queues in every step. Adding 90,000 buckets anew for each 60,000
+//! entries took half of the time of such a queue; so a table that has emptied begins with the
+//! buckets that the last two fillings both needed, whose memory comes when they are used.
 
 use super::super::heads::{Heads, NEAR, PAGE};
 use super::{Chains, Nodes};
@@ -18,10 +18,12 @@ const FEWEST: u32 = PAGE;
 /// Buckets that an emptied table begins with at most: 512 KiB, if all are used.
 const MOST_AT_ONCE: u32 = 1 << 17;
 
-/// Keys for which room is made beyond those asked for: those that storage may take in before it asks again.
+/// Keys for which room is made beyond those asked for: those that storage may take in before it
+/// asks again.
 const AHEAD: u32 = 16;
 
-/// Buckets added in one go at most, a few microseconds: more than are asked for at a time, so that the table catches up.
+/// Buckets added in one go at most, a few microseconds: more than are asked for at a time, so that
+/// the table catches up.
 const SPLITS: u32 = 128;
 
 /// Buckets that are split together, so that their entries are fetched from memory together.
@@ -30,8 +32,8 @@ const BATCH: u32 = 64;
 /// Buckets removed in one go, some of a microsecond: they hold few keys.
 const MERGES: u32 = 512;
 
-/// The table shrinks when so many buckets are there for each key; and one that began with those of former fillings, when
-/// so many are.
+/// The table shrinks when so many buckets are there for each key; and one that began with those of
+/// former fillings, when so many are.
 const SPARSE: u32 = 8;
 const SPARSE_AT_FIRST: u32 = 64;
 
@@ -60,8 +62,9 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Adds buckets if there are too few for so many keys; some now and some with the next keys, if they are many:
-    /// meanwhile chains are longer than they should be. Moves keys, so not between a probe and the use of it.
+    /// Adds buckets if there are too few for so many keys; some now and some with the next keys, if
+    /// they are many: meanwhile chains are longer than they should be. Moves keys, so not between a
+    /// probe and the use of it.
     #[inline]
     pub(in super::super) fn serve<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
         self.most = self.most.max(keys);
@@ -100,7 +103,8 @@ impl Chains {
         self.sparse = SPARSE;
     }
 
-    /// Adds some buckets, `wanted` in all at most, and moves to them what belongs there from those they were part of.
+    /// Adds some buckets, `wanted` in all at most, and moves to them what belongs there from those
+    /// they were part of.
     fn split<N: Nodes>(&mut self, nodes: &mut N, wanted: u32) {
         let added = self.buckets;
         if added > self.mask {
@@ -153,7 +157,8 @@ impl Chains {
         self.heads.set(added, heads[1]);
     }
 
-    /// With so many keys left the table is to [`shrink`](Self::shrink); 0 if it is as small as it gets.
+    /// With so many keys left the table is to [`shrink`](Self::shrink); 0 if it is as small as it
+    /// gets.
     #[inline(always)]
     pub(in super::super) const fn few(&self) -> u32 {
         if self.buckets > NEAR {
@@ -163,8 +168,9 @@ impl Chains {
         }
     }
 
-    /// One more removal has left [`few`](Self::few) keys: removes some of the buckets. In a table that began with those
-    /// of former fillings this has to happen so often that it is not just being emptied, as it was before.
+    /// One more removal has left [`few`](Self::few) keys: removes some of the buckets. In a table
+    /// that began with those of former fillings this has to happen so often that it is not just
+    /// being emptied, as it was before.
     pub(in super::super) fn shrink<N: Nodes>(&mut self, nodes: &mut N) {
         if self.sparse == SPARSE_AT_FIRST && self.lingering < self.few() {
             self.lingering += 1;
@@ -198,8 +204,8 @@ impl Chains {
         }
     }
 
-    /// No key is left: gives back the memory of all but the near buckets, and begins the next filling with as many as
-    /// the last two have needed.
+    /// No key is left: gives back the memory of all but the near buckets, and begins the next
+    /// filling with as many as the last two have needed.
     pub(in super::super) fn rest(&mut self) {
         let again = self.most.min(self.most_before);
         self.most_before = core::mem::take(&mut self.most);

@@ -1,7 +1,9 @@
-//! How queues that were lists become indexed: at once if they are short, otherwise some entries with each operation.
+//! How queues that were lists become indexed: at once if they are short, otherwise some entries
+//! with each operation.
 //!
-//! While entries are left to be moved, the lists hold the newer part of each queue: newcomers are put behind them, and a search
-//! looks at the table first. So whether an entry is on a list is told by its number.
+//! While entries are left to be moved, the lists hold the newer part of each queue: newcomers are
+//! put behind them, and a search looks at the table first. So whether an entry is on a list is told
+//! by its number.
 
 use super::super::hash::Key;
 use super::super::nodes::{key_of_receive, posted, unexpected};
@@ -41,9 +43,11 @@ fn is_on<K: Copy, T>(list: Fifo, slab: &Slab<K, T>, slot: u32) -> bool {
 }
 
 impl<B: MatchBits> Index<B> {
-    /// Indexes the entries of two lists, which are `most` at most, or begins to; in an index that has none.
+    /// Indexes the entries of two lists, which are `most` at most, or begins to; in an index that
+    /// has none.
     ///
-    /// Of 4,096 an operation moves 1,024, and may have to look at all the others: some 14 microseconds, as for moving 1,536.
+    /// Of 4,096 an operation moves 1,024, and may have to look at all the others: some 14
+    /// microseconds, as for moving 1,536.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
@@ -140,7 +144,8 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Puts an entry into its bucket if that is near and empty, as nearly always; otherwise returns its place.
+    /// Puts an entry into its bucket if that is near and empty, as nearly always; otherwise returns
+    /// its place.
     #[inline(always)]
     fn put_alone<K, T>(
         &mut self,

@@ -1,6 +1,7 @@
-//! Steps on the index as one: a search, and where it is in vain a place for the newcomer. In several widths, from what is
-//! nearly always so (`_quick`), by several entries with the key (`_of_several`) and other keys in the bucket (`_beside`), to
-//! everything (`post_exact`, `arrive_plain`).
+//! Steps on the index as one: a search, and where it is in vain a place for the newcomer. In
+//! several widths, from what is nearly always so (`_quick`), by several entries with the key
+//! (`_of_several`) and other keys in the bucket (`_beside`), to everything (`post_exact`,
+//! `arrive_plain`).
 
 use super::super::chains::{Probe, append};
 use super::super::hash::Key;
@@ -34,8 +35,8 @@ const fn probe(bucket: u32, before: u32, node: u32) -> Probe {
     }
 }
 
-/// Makes the second of several entries with a key the first, in place of the one in `slot`, but for the bucket; returns its
-/// node. `None`, and nothing has changed, if one of the two is not near.
+/// Makes the second of several entries with a key the first, in place of the one in `slot`, but for
+/// the bucket; returns its node. `None`, and nothing has changed, if one of the two is not near.
 #[inline(always)]
 fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
     let first = slab.near_entry(slot)?;
@@ -50,8 +51,9 @@ fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
 }
 
 impl<B: MatchBits> Index<B> {
-    /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slot are near, and the chain is
-    /// empty or begins with the only message of the key. For an index without views.
+    /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slot are
+    /// near, and the chain is empty or begins with the only message of the key. For an index
+    /// without views.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,
@@ -89,8 +91,8 @@ impl<B: MatchBits> Index<B> {
         Quick::Found(first)
     }
 
-    /// The first of several messages with the key that [`post_quick`](Self::post_quick) has met at this place, unlinked;
-    /// [`NIL`], and nothing has changed, if the second is not near.
+    /// The first of several messages with the key that [`post_quick`](Self::post_quick) has met at
+    /// this place, unlinked; [`NIL`], and nothing has changed, if the second is not near.
     #[inline(always)]
     pub(in super::super) fn take_message_of_several<P, R, M>(
         &mut self,
@@ -111,7 +113,8 @@ impl<B: MatchBits> Index<B> {
         first
     }
 
-    /// [`post_exact`](Self::post_exact) where other keys share the bucket, or several entries have the key.
+    /// [`post_exact`](Self::post_exact) where other keys share the bucket, or several entries have
+    /// the key.
     #[inline(always)]
     pub(in super::super) fn post_beside<P, R, M>(
         &mut self,
@@ -276,7 +279,8 @@ impl<B: MatchBits> Index<B> {
         unexpected(slot)
     }
 
-    /// Reserves a slot for a receive behind the others with its key, of which `first` is the first; [`NIL`] if there is none.
+    /// Reserves a slot for a receive behind the others with its key, of which `first` is the first;
+    /// [`NIL`] if there is none.
     #[inline(never)]
     fn append_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, first: u32) -> u32
     where
@@ -315,8 +319,9 @@ impl<B: MatchBits> Index<B> {
         self.chains.unlink_first(nodes, probe);
     }
 
-    /// A step of a fully specified receive: the node of the message that it takes, unlinked, or the node
-    /// of the slot reserved for it, linked and yet to be filled. [`NIL`], and nothing has changed, if there is no slot.
+    /// A step of a fully specified receive: the node of the message that it takes, unlinked, or the
+    /// node of the slot reserved for it, linked and yet to be filled. [`NIL`], and nothing has
+    /// changed, if there is no slot.
     #[inline(always)]
     pub(in super::super) fn post_exact<P, R, M>(
         &mut self,
@@ -347,8 +352,8 @@ impl<B: MatchBits> Index<B> {
         posted(slot)
     }
 
-    /// A step of a message while the index [is plain](Self::is_plain): the node of the receive that takes
-    /// it, unlinked, or the node of the slot reserved for it, linked and yet to be filled.
+    /// A step of a message while the index [is plain](Self::is_plain): the node of the receive that
+    /// takes it, unlinked, or the node of the slot reserved for it, linked and yet to be filled.
     #[inline(always)]
     pub(in super::super) fn arrive_plain<P, R, M>(
         &mut self,

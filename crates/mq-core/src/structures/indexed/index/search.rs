@@ -12,7 +12,8 @@ use crate::pattern::{Pattern, matches};
 use crate::slab::NIL;
 
 impl<B: MatchBits> Index<B> {
-    /// The message that a receive takes, unlinked; or [`NIL`], and [`link_posted`](Self::link_posted) may follow.
+    /// The message that a receive takes, unlinked; or [`NIL`], and
+    /// [`link_posted`](Self::link_posted) may follow.
     #[inline(always)]
     pub(in super::super) fn unlink_message_for<P, R, M>(
         &mut self,

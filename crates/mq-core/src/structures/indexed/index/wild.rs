@@ -1,4 +1,5 @@
-//! The step of a message while receives with wildcards are posted, or have been looking for messages.
+//! The step of a message while receives with wildcards are posted, or have been looking for
+//! messages.
 
 use super::super::chains::Probe;
 use super::super::hash::Key;
@@ -10,7 +11,8 @@ use crate::meter::{Meter, Queue};
 use crate::pattern::Pattern;
 use crate::slab::NIL;
 
-/// A candidate: a probe that has found a receive, and its number; or none, and a number greater than any.
+/// A candidate: a probe that has found a receive, and its number; or none, and a number greater
+/// than any.
 #[derive(Clone, Copy)]
 struct Candidate {
     probe: Probe,
@@ -18,15 +20,17 @@ struct Candidate {
 }
 
 impl<B: MatchBits> Index<B> {
-    /// Whether posted wildcards, all of them of some class, and views are all that a step has to look at beside the table.
+    /// Whether posted wildcards, all of them of some class, and views are all that a step has to
+    /// look at beside the table.
     #[inline(always)]
     pub(in super::super) const fn has_only_wildcards(&self) -> bool {
         self.special & !(WILDCARDS | VIEWS) == 0
     }
 
-    /// A step of a message while the index [has only wildcards](Self::has_only_wildcards): the node of the receive that
-    /// takes it, unlinked, or the node of the slot reserved for it, linked and yet to be filled. [`NIL`], and nothing has
-    /// changed, if no slot is free, or messages with the same key are queued.
+    /// A step of a message while the index [has only wildcards](Self::has_only_wildcards): the node
+    /// of the receive that takes it, unlinked, or the node of the slot reserved for it, linked and
+    /// yet to be filled. [`NIL`], and nothing has changed, if no slot is free, or messages with the
+    /// same key are queued.
     #[inline(always)]
     pub(in super::super) fn arrive_among_wildcards<P, R, M>(
         &mut self,
