@@ -87,6 +87,12 @@ impl Sets {
         slot.previous
     }
 
+    /// A pending request of a set is over, and nobody is told.
+    #[inline(always)]
+    pub(super) fn forget_pending(&mut self, set: u32) {
+        self.all[set as usize].pending -= 1;
+    }
+
     /// A pending request of a set is ready: as [`link`](Self::link).
     #[inline(always)]
     pub(super) fn link_ready(&mut self, slot: &mut Slot, index: u32) -> u32 {
@@ -179,6 +185,17 @@ impl Requests {
     #[inline]
     pub(crate) fn pending_len(&self, set: u32) -> u32 {
         self.sets.all[set as usize].pending
+    }
+
+    /// Somebody waits for all requests of a set, and is told of them [together](Self::tell_all): those
+    /// that become fine from now on are over at once if they have no handle.
+    pub(crate) fn await_all(&mut self, set: u32) {
+        self.awaited = set;
+    }
+
+    /// Nobody waits for all of a set any more.
+    pub(crate) fn await_none(&mut self) {
+        self.awaited = NONE;
     }
 
     /// How many requests of a set are complete without anybody having been told.

@@ -16,6 +16,9 @@ pub(crate) struct Requests {
     /// The first slot without a request; the others follow it, each the `next` of the one before.
     pub(super) free: u32,
     pub(super) sets: Sets,
+    /// The set all of which somebody is waiting for, or [`NONE`]: what is fine in it, and has no
+    /// handle, nobody will ask for.
+    pub(super) awaited: u32,
 }
 
 /// What a request begins with.
@@ -38,6 +41,7 @@ impl Default for Requests {
             slots: Vec::new(),
             free: NONE,
             sets: Sets::default(),
+            awaited: NONE,
         }
     }
 }
@@ -139,11 +143,19 @@ impl Requests {
         debug_assert!(!matches!(slot.stage, Stage::Free | Stage::Done));
         slot.stage = Stage::Done;
         slot.outcome = outcome;
-        if slot.set != NONE {
+        if slot.set == NONE {
+            if !slot.handle {
+                self.release(index);
+            }
+        } else if slot.set == self.awaited && outcome == Outcome::Fine && !slot.handle {
+            self.sets.forget_pending(slot.set);
+            slot.set = NONE;
+            slot.next = self.free;
+            self.free = index;
+            slot.end_without_buffer();
+        } else {
             let before = self.sets.link_ready(slot, index);
             self.set_next(before, index);
-        } else if !slot.handle {
-            self.release(index);
         }
     }
 
@@ -252,6 +264,32 @@ mod tests {
         assert_eq!(second, first);
         assert_eq!(requests.find(name), None);
         assert_eq!(requests.find(Name::new(77, 0)), None);
+    }
+
+    #[test]
+    fn of_a_set_that_is_awaited_only_what_failed_or_has_a_handle_is_kept() {
+        let mut requests = Requests::default();
+        let set = requests.add_set();
+        let all: Vec<u32> = (0..4)
+            .map(|_| posted(&mut requests, Buffer::EMPTY, set))
+            .collect();
+        for &index in &all[..3] {
+            requests.drop_handle(index);
+        }
+        let names: Vec<Name> = all.iter().map(|&index| requests.name(index)).collect();
+        // Before anybody waits for all of them, each may be asked for.
+        requests.complete(all[0], Outcome::Fine);
+        requests.await_all(set);
+        requests.complete(all[1], Outcome::Fine);
+        requests.complete(all[2], Outcome::Truncated);
+        requests.complete(all[3], Outcome::Fine);
+        requests.await_none();
+        assert_eq!(requests.find(names[1]), None);
+        assert_eq!(ready(&requests, set), [all[0], all[2], all[3]]);
+        assert_eq!(pending(&requests, set), [0_u32; 0]);
+        assert!(requests.tell_all(set).is_err());
+        assert_eq!(requests.find(names[2]), None);
+        assert_eq!(requests.find(names[3]), Some(all[3]));
     }
 
     #[test]

@@ -112,10 +112,13 @@ impl<T: Transport> Core<T> {
 
     /// Waits until no request of a set is pending.
     pub(crate) fn wait_pending(&mut self, set: u32) -> Result<(), Error> {
-        while self.state.requests.pending_len(set) > 0 {
-            self.progress_or_rest(None)?;
+        self.state.requests.await_all(set);
+        let mut went_well = Ok(());
+        while went_well.is_ok() && self.state.requests.pending_len(set) > 0 {
+            went_well = self.progress_or_rest(None);
         }
-        Ok(())
+        self.state.requests.await_none();
+        went_well
     }
 
     /// Ends a set: what is not complete is taken back, withdrawn, or goes on with memory of its
