@@ -97,6 +97,10 @@ impl Directory {
         }
         let needed = id.0 as usize + 1;
         if self.dense.len() < needed {
+            if self.dense.is_empty() {
+                // Many engines have one context, and would pay for four.
+                self.dense.reserve_exact(needed);
+            }
             self.dense.resize(needed, Context::ABSENT);
         }
         self.dense[id.0 as usize] = context;
