@@ -8,4 +8,5 @@ if [ -z "${MQ_TRACE_DIR:-}" ] && [ -d ../shared/traces ]; then
     export MQ_TRACE_DIR
 fi
 echo "further traces: ${MQ_TRACE_DIR:-none}"
-cargo test --workspace --no-fail-fast
+# What a shell starts in the background ignores SIGINT, and so would all that the tests of `mq run` send it to.
+env --default-signal cargo test --workspace --no-fail-fast

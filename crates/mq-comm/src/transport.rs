@@ -84,6 +84,11 @@ pub trait Transport {
     fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
         None
     }
+    /// The same from a process that the last message was from, if that is quicker still; it is
+    /// wanted as it was then.
+    fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {
+        self.poll_wanted()
+    }
     /// Passes the time after a poll that found nothing; looks for deaths now and then.
     ///
     /// # Errors

@@ -163,10 +163,16 @@ impl<T: Transport> Core<T> {
         };
         let wanted = self.state.requests.at(first).peer;
         let mut taken = 0;
+        // A window comes from one sender.
+        let mut sender = None;
         while taken < most {
-            let Some(message) = self.transport.poll_wanted() else {
+            let Some(message) = (match sender {
+                None => self.transport.poll_wanted(),
+                Some(sender) => self.transport.poll_again(sender),
+            }) else {
                 break;
             };
+            sender = Some(message.source());
             if !self.state.accept_in_front(&message) {
                 message.leave();
                 break;

@@ -118,6 +118,11 @@ impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
+    fn poll_again(&mut self, from: Process) -> Option<Short<'_>> {
+        self.poll_short_from(from)
+    }
+
+    #[inline(always)]
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         Endpoint::rest(self, idle)
     }

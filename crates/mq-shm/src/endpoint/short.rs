@@ -36,6 +36,21 @@ impl<M: Memory> Endpoint<M> {
             len,
         })
     }
+
+    /// [`poll_wanted`](Self::poll_wanted) of one process, wanted or not: where messages come one
+    /// after the other, for who has just had one from there.
+    #[inline(always)]
+    pub fn poll_short_from(&mut self, from: Process) -> Option<Short<'_>> {
+        let peer = self.peers.get_mut(from.index())?;
+        let inlet = peer.inlet.as_mut()?;
+        let len = inlet.holds(peer.due)?;
+        (len as usize <= BOX_PAYLOAD).then_some(Short {
+            inlet,
+            due: &mut peer.due,
+            from,
+            len,
+        })
+    }
 }
 
 impl Short<'_> {
