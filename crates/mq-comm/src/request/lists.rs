@@ -130,6 +130,10 @@ impl Requests {
                 }
             }
         }
+        if self.awaited == set {
+            // A panic has ended the wait.
+            self.awaited = NONE;
+        }
         self.sets.free.push(set);
     }
 
