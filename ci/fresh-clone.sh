@@ -13,7 +13,8 @@ sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 [ "$(wc -l <"$scratch/commands")" -ge 2 ] || { echo "README.md has lost its commands" >&2; exit 1; }
 while read -r command; do
     echo "\$ $command"
-    $command </dev/null
+    # With signals as a terminal gives them: see test.sh.
+    env --default-signal $command </dev/null
 done <"$scratch/commands"
 # Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
 packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' crates/*/Cargo.toml benches/Cargo.toml examples/Cargo.toml)
