@@ -1,6 +1,9 @@
 //! Windows of receives with one pattern are matched past the engine: in order, and as the engine
 //! would beside others.
 
+mod common;
+
+use common::watchdog;
 use mq_comm::{Completion, Error, Options, Request, Source, TagSelector, World};
 
 type Receive = Request<Vec<u64>>;
@@ -212,5 +215,37 @@ fn a_set_is_told_what_became_of_a_window_through_a_fastbox() {
         );
         let numbers = words.iter().map(|word| word[0]);
         assert!(numbers.eq(round * 6..round * 6 + 6));
+    }
+}
+
+/// Short messages, which are in slots of the fastbox, and longer ones, which are in cells that a slot
+/// names, one after the other to receives that wait in front.
+#[test]
+fn messages_of_all_lengths_follow_each_other_in_a_window() {
+    let _dog = watchdog("messages_of_all_lengths_follow_each_other_in_a_window");
+    let seats = World::seats(2, &Options::default()).unwrap();
+    let worlds: Vec<World> = seats.into_iter().map(|seat| seat.take().unwrap()).collect();
+    let [alice, bob] = &worlds[..] else {
+        unreachable!("there are two");
+    };
+    let lengths = [8_usize, 1000, 16, 585, 0, 20_000, 584, 8, 5000, 8];
+    // The pair has its fastbox after some rounds.
+    for round in 0..200_u8 {
+        let sent: Vec<Vec<u8>> = lengths.iter().map(|&len| vec![round; len]).collect();
+        let mut got: Vec<Vec<u8>> = lengths.iter().map(|&len| vec![!round; len]).collect();
+        bob.scope(|receiving| {
+            for into in &mut got {
+                receiving.irecv(into, 0, 7)?;
+            }
+            alice.scope(|sending| {
+                for message in &sent {
+                    sending.isend(message, 1, 7)?;
+                }
+                sending.wait_all()
+            })?;
+            receiving.wait_all()
+        })
+        .unwrap();
+        assert_eq!(got, sent, "round {round}");
     }
 }

@@ -44,7 +44,11 @@ impl<M: Memory> Endpoint<M> {
         let peer = self.peers.get_mut(from.index())?;
         let inlet = peer.inlet.as_mut()?;
         let len = inlet.holds(peer.due)?;
-        (len as usize <= BOX_PAYLOAD).then_some(Short {
+        if len as usize > BOX_PAYLOAD {
+            // Nor is one made to be dropped: that would take the message.
+            return None;
+        }
+        Some(Short {
             inlet,
             due: &mut peer.due,
             from,
