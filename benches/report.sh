@@ -7,7 +7,7 @@ usage() {
 usage: benches/report.sh [--structures LIST] [--traces LIST] [--repeat N] [--quick] [TABLE...]
 
 Prints what is measured of the engine itself, as one Markdown document: the machine, the compiler, the commit and the
-date, then these tables, or the named ones: some half an hour on two cores, beside building. How long each table took is said
+date, then these tables, or the named ones: some twenty minutes on two cores, beside building. How long each table took is said
 on standard error.
 
     head                machine, compiler, commit, date

@@ -5,6 +5,7 @@ Reads what `tabulate.py ROWS --format json` prints from standard input. A goal o
 row that is furthest from it stands for them. Goals whose rows were not measured are left out.
 """
 
+import argparse
 import json
 import sys
 
@@ -41,10 +42,11 @@ def ratio(row, bare):
 
 
 def main():
-    if len(sys.argv) > 1:
-        print(__doc__)
-        return
-    rows = json.load(sys.stdin)["rows"]
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    try:
+        rows = json.load(sys.stdin)["rows"]
+    except (ValueError, KeyError, TypeError) as error:
+        sys.exit(f"goals.py: standard input is not what `tabulate.py ROWS --format json` prints ({error})")
     print("| ours | goal | measured | met |")
     print("| --- | ---: | ---: | --- |")
     for words, mode, wanted, bare, sense, bound in GOALS:

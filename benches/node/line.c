@@ -350,7 +350,7 @@ static void copy_other(const options *options, shared *memory, char *to, double 
     finish(child);
 }
 
-/* What reading a message from its sender's memory can cost at least. The other process does nothing meanwhile. */
+/* What reading a message from its sender's memory costs at least. The other process waits for orders meanwhile. */
 static void copy_kernel(const options *options, shared *memory, char *to, double *samples) {
     memset(memory->words, 0, sizeof memory->words);
     memset(memory->buffer, 3, sizeof memory->buffer);

@@ -7,8 +7,8 @@ usage() {
 usage: benches/node/report.sh [--nemesis PREFIX] [--rounds N] [--quick] [TABLE...]
 
 Prints what is measured of mq-shm and mq-comm, as one Markdown document: the machine, the compiler, the commit and the
-date, then these tables, or the named ones: some half an hour on two cores that nobody else uses, beside building. How long
-each table took is said on standard error.
+date, then these tables, or the named ones: some five minutes on two cores that nobody else uses, beside building. How
+long each table took is said on standard error.
 
     head          machine, compiler, commit, date
     libraries     latency, bandwidth, rate, halo exchange: `mq`, MPI libraries and the bare hardware by turns; and the goals

@@ -226,10 +226,7 @@ impl Requests {
             if slot.handle {
                 self.link(index, ListOf::Told);
             } else {
-                slot.set = NONE;
-                slot.next = self.free;
-                self.free = index;
-                slot.end_without_buffer();
+                self.end_told(index);
             }
         }
         result

@@ -149,14 +149,21 @@ impl Requests {
             }
         } else if slot.set == self.awaited && outcome == Outcome::Fine && !slot.handle {
             self.sets.forget_pending(slot.set);
-            slot.set = NONE;
-            slot.next = self.free;
-            self.free = index;
-            slot.end_without_buffer();
+            self.end_told(index);
         } else {
             let before = self.sets.link_ready(slot, index);
             self.set_next(before, index);
         }
+    }
+
+    /// A request that its set has forgotten is over, and nobody asks for its buffer.
+    #[inline(always)]
+    pub(super) fn end_told(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.set = NONE;
+        slot.next = self.free;
+        self.free = index;
+        slot.end_without_buffer();
     }
 
     /// The request is over. Gives its buffer back.
