@@ -157,11 +157,13 @@ impl<Q: MatchQueues> Engine<Q> {
         object
     }
 
+    /// A new object for the queues of a context; of the context's own number, if that is to be had.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "at most one object a context"
+        reason = "at most two objects a context"
     )]
     fn add_object(&mut self, id: ContextId, config: &Config) -> u32 {
+        self.make_objects_below(id);
         let object = Object::new(Q::with_config(config));
         if let Some(number) = self.free_object(id) {
             self.objects[number as usize] = object;
@@ -175,12 +177,37 @@ impl<Q: MatchQueues> Engine<Q> {
         self.objects.len() as u32 - 1
     }
 
-    /// An object that is free: of the context's own number, if that is among those that became free
-    /// last.
+    /// Whether so many objects more may be free: one more than are in use.
+    fn may_be_free(&self, more: usize) -> bool {
+        let free = self.free_objects.len();
+        free + more <= self.objects.len() - free + 1
+    }
+
+    /// Adds free objects, so that the next has the number of a context, if they are not too many:
+    /// programs number their contexts from 0 or 1, but do not make them in that order.
+    #[expect(clippy::cast_possible_truncation, reason = "as in `add_object`")]
+    fn make_objects_below(&mut self, id: ContextId) {
+        let (objects, wanted) = (self.objects.len(), id.0 as usize);
+        if wanted <= objects || !self.may_be_free(wanted - objects) {
+            return;
+        }
+        self.objects.reserve_exact(wanted + 1 - objects);
+        for number in objects..wanted {
+            let queues = Q::with_config(&Config::default());
+            self.objects.push(Object::new(queues));
+            self.free_objects.push(number as u32);
+        }
+    }
+
+    /// A free object: of the context's own number, if that is among those that became free last;
+    /// none if the next to be made is, and not too many are free.
     fn free_object(&mut self, id: ContextId) -> Option<u32> {
         const LOOKED_AT: usize = 64;
         let recent = self.free_objects.iter().rev().take(LOOKED_AT);
         let back = recent.clone().position(|&number| number == id.0);
+        if back.is_none() && self.objects.len() == id.0 as usize && self.may_be_free(0) {
+            return None;
+        }
         let at = self.free_objects.len().checked_sub(back.unwrap_or(0) + 1)?;
         Some(self.free_objects.swap_remove(at))
     }

@@ -234,3 +234,30 @@ fn each_context_may_have_a_structure_of_its_own() {
         assert!(matches!(arrival, Ok(Arrive::Matched { receive, .. }) if receive == id));
     }
 }
+
+#[test]
+fn contexts_have_the_object_of_their_own_number_in_whatever_order_they_come() {
+    let mut engine: Engine<Indexed<MpiPattern, u32, u32>> = Engine::new();
+    for context in [1, 0, 4, 2, 3] {
+        engine
+            .create_context(context, ContextOptions::new().size(2))
+            .expect("a new context");
+        let (object, _) = engine.queues(context).expect("the context");
+        assert_eq!(object, context as usize);
+    }
+}
+
+#[test]
+fn contexts_that_come_and_go_with_new_numbers_share_few_objects() {
+    let mut engine: Engine<Indexed<MpiPattern, u32, u32>> = Engine::new();
+    for context in 0..1000 {
+        engine
+            .create_context(context, ContextOptions::new().size(2))
+            .expect("a new context");
+        let (object, _) = engine.queues(context).expect("the context");
+        assert!(object < 4, "object {object} for context {context}");
+        engine
+            .free_context(context, &mut |_| ())
+            .expect("it is there");
+    }
+}
