@@ -39,6 +39,70 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
         self.posted.has_far() || self.unexpected.has_far()
     }
 
+    /// Shows all entries, receives first, each queue in order.
+    pub(crate) fn visit(&self, visitor: &mut dyn FnMut(Entry<'_, P, R, M>)) {
+        let Self { posted, unexpected } = self;
+        for slot in posted.slots_in_order() {
+            if let Some(receive) = posted.payload(slot) {
+                visitor(Entry::Posted(*posted.key(slot), receive));
+            }
+        }
+        for slot in unexpected.slots_in_order() {
+            if let Some(message) = unexpected.payload(slot) {
+                visitor(Entry::Unexpected(*unexpected.key(slot), message));
+            }
+        }
+    }
+
+    /// The slots of the receives that are chosen, and of the messages, in order.
+    pub(crate) fn select(
+        &self,
+        select: &mut dyn FnMut(Entry<'_, P, R, M>) -> bool,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let Self { posted, unexpected } = self;
+        let mut receives = posted.slots_in_order();
+        receives.retain(|&slot| {
+            let receive = posted.payload(slot);
+            receive.is_some_and(|r| select(Entry::Posted(*posted.key(slot), r)))
+        });
+        let mut messages = unexpected.slots_in_order();
+        messages.retain(|&slot| {
+            let message = unexpected.payload(slot);
+            message.is_some_and(|m| select(Entry::Unexpected(*unexpected.key(slot), m)))
+        });
+        (receives, messages)
+    }
+
+    /// The message in a slot, if there is one, with its name.
+    pub(crate) fn message_in(&self, slot: u32) -> Option<(MessageHandle, P::Envelope, &M)> {
+        let envelope = *self.unexpected.key(slot);
+        let name = Handle::new(envelope.context(), slot, self.unexpected.sequence(slot));
+        Some((
+            MessageHandle::new(name),
+            envelope,
+            self.unexpected.payload(slot)?,
+        ))
+    }
+
+    /// The receive in a slot, if there is one, with its name.
+    pub(crate) fn receive_in(&self, slot: u32) -> Option<(Handle, P, &R)> {
+        let pattern = *self.posted.key(slot);
+        let name = Handle::new(pattern.context(), slot, self.posted.sequence(slot));
+        Some((name, pattern, self.posted.payload(slot)?))
+    }
+
+    /// Makes the numbers of the next entries at least `sequence`.
+    pub(crate) fn raise_sequence(&mut self, sequence: u64) {
+        self.posted.raise_sequence(sequence);
+        self.unexpected.raise_sequence(sequence);
+    }
+
+    /// Greater than the number of every entry.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        let Self { posted, unexpected } = self;
+        posted.next_sequence().max(unexpected.next_sequence())
+    }
+
     /// Heap bytes of both slabs.
     pub fn bytes(&self) -> usize {
         self.posted.bytes() + self.unexpected.bytes()
@@ -244,7 +308,7 @@ pub(crate) fn store_receive<P: Pattern, R>(
 
 /// Stores a message that is to be linked next, and names it.
 #[inline]
-fn store_message<E: Envelope, M>(
+pub(crate) fn store_message<E: Envelope, M>(
     unexpected: &mut Slab<E, M>,
     envelope: E,
     message: M,
@@ -324,8 +388,8 @@ impl<A: Arrangement> MatchQueues for A {
         meter: &mut impl Meter,
     ) -> Option<(EnvelopeOf<Self>, &A::Message)> {
         let slot = self.peek_unexpected(pattern, meter)?;
-        let unexpected = &self.slabs().unexpected;
-        Some((*unexpected.key(slot), unexpected.payload(slot)?))
+        let (_, envelope, message) = self.slabs().message_in(slot)?;
+        Some((envelope, message))
     }
 
     fn find_metered(
@@ -334,11 +398,7 @@ impl<A: Arrangement> MatchQueues for A {
         meter: &mut impl Meter,
     ) -> Option<FoundOf<'_, Self>> {
         let slot = self.peek_unexpected(pattern, meter)?;
-        let unexpected = &self.slabs().unexpected;
-        let envelope = *unexpected.key(slot);
-        let name = Handle::new(envelope.context(), slot, unexpected.sequence(slot));
-        let message = unexpected.payload(slot)?;
-        Some((MessageHandle::new(name), envelope, message))
+        self.slabs().message_in(slot)
     }
 
     fn find_receive_metered(
@@ -347,10 +407,7 @@ impl<A: Arrangement> MatchQueues for A {
         meter: &mut impl Meter,
     ) -> Option<ShownOf<'_, Self>> {
         let slot = self.peek_posted(envelope, meter)?;
-        let posted = &self.slabs().posted;
-        let pattern = *posted.key(slot);
-        let name = Handle::new(pattern.context(), slot, posted.sequence(slot));
-        Some((name, pattern, posted.payload(slot)?))
+        self.slabs().receive_in(slot)
     }
 
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
@@ -394,17 +451,7 @@ impl<A: Arrangement> MatchQueues for A {
         select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Self>),
     ) {
-        let slabs = self.slabs();
-        let mut posted = slabs.posted.slots_in_order();
-        posted.retain(|&slot| {
-            let receive = slabs.posted.payload(slot);
-            receive.is_some_and(|r| select(Entry::Posted(*slabs.posted.key(slot), r)))
-        });
-        let mut unexpected = slabs.unexpected.slots_in_order();
-        unexpected.retain(|&slot| {
-            let message = slabs.unexpected.payload(slot);
-            message.is_some_and(|m| select(Entry::Unexpected(*slabs.unexpected.key(slot), m)))
-        });
+        let (posted, unexpected) = self.slabs().select(select);
         for slot in posted {
             let (pattern, receive) = take_posted(self, slot);
             back(Removed::Posted(pattern, receive));
@@ -416,17 +463,7 @@ impl<A: Arrangement> MatchQueues for A {
     }
 
     fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
-        let Slabs { posted, unexpected } = self.slabs();
-        for slot in posted.slots_in_order() {
-            if let Some(receive) = posted.payload(slot) {
-                visitor(Entry::Posted(*posted.key(slot), receive));
-            }
-        }
-        for slot in unexpected.slots_in_order() {
-            if let Some(message) = unexpected.payload(slot) {
-                visitor(Entry::Unexpected(*unexpected.key(slot), message));
-            }
-        }
+        self.slabs().visit(visitor);
     }
 
     fn posted_len(&self) -> usize {
@@ -438,14 +475,11 @@ impl<A: Arrangement> MatchQueues for A {
     }
 
     fn next_sequence(&self) -> u64 {
-        let Slabs { posted, unexpected } = self.slabs();
-        posted.next_sequence().max(unexpected.next_sequence())
+        self.slabs().next_sequence()
     }
 
     fn raise_sequence(&mut self, sequence: u64) {
-        let Slabs { posted, unexpected } = self.slabs_mut();
-        posted.raise_sequence(sequence);
-        unexpected.raise_sequence(sequence);
+        self.slabs_mut().raise_sequence(sequence);
     }
 
     fn add_context(&mut self, config: &Config) {

@@ -2,9 +2,6 @@
 
 use crate::slab::{NIL, Slab};
 
-/// The first slot of [`Fifo::ELSEWHERE`]; no slot has this number.
-pub(crate) const ELSEWHERE: u32 = NIL - 1;
-
 /// Where the links of a list are kept.
 pub(crate) trait Links {
     /// The slot behind `slot`, or [`NIL`].
@@ -49,12 +46,13 @@ impl Fifo {
         tail: NIL,
     };
 
-    /// The mark of a structure that keeps its entries elsewhere at the moment. Not empty, and
-    /// without a first slot.
-    pub(crate) const ELSEWHERE: Self = Self {
-        head: ELSEWHERE,
-        tail: ELSEWHERE,
-    };
+    /// The list of entries that are linked already, from the first to the last.
+    pub(crate) const fn between(first: u32, last: u32) -> Self {
+        Self {
+            head: first,
+            tail: last,
+        }
+    }
 
     /// Whether no entry is linked.
     #[inline(always)]
@@ -139,17 +137,6 @@ impl Fifo {
         slot
     }
 
-    /// Unlinks the first entry, behind which is `next`.
-    #[inline(always)]
-    pub(crate) fn unlink_head(&mut self, links: &mut impl Links, next: u32) {
-        self.head = next;
-        if self.head == NIL {
-            self.tail = NIL;
-        } else {
-            links.set_prev(self.head, NIL);
-        }
-    }
-
     /// Forgets the entries before the one in `slot`, which is on this list; all if it is [`NIL`].
     pub(crate) fn begin_at(&mut self, links: &mut impl Links, slot: u32) {
         if slot == NIL {
@@ -199,30 +186,6 @@ impl Fifo {
             found: None,
             visited,
         }
-    }
-
-    /// The slot of the earliest entry that is wanted among the first `limit`, and the entries
-    /// compared; [`NIL`] if there is none, [`ELSEWHERE`] if there are more than those.
-    #[inline(always)]
-    pub(crate) fn find_within<K>(
-        &self,
-        keys: &impl Keys<K>,
-        limit: u32,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) -> (u32, u32) {
-        let mut slot = self.head;
-        let mut visited = 0;
-        while slot != NIL {
-            if visited >= limit {
-                return (ELSEWHERE, visited);
-            }
-            visited += 1;
-            if wanted(keys.key(slot)) {
-                break;
-            }
-            slot = keys.next(slot);
-        }
-        (slot, visited)
     }
 
     /// The slot of the earliest entry, or [`NIL`].

@@ -208,6 +208,11 @@ impl Pattern for MpiPattern {
         }
     }
     #[inline(always)]
+    fn least_rank(&self) -> Rank {
+        // Bits that do not matter are 0.
+        Rank(high(self.bits))
+    }
+    #[inline(always)]
     fn bits(&self) -> u64 {
         self.bits
     }

@@ -49,6 +49,14 @@ pub trait Pattern: Copy + fmt::Debug {
     fn context(&self) -> ContextId;
     /// The sender's rank, or any.
     fn source(&self) -> Source;
+    /// The source, or rank 0 if any will do: a rank that a context has if it admits the receive.
+    #[inline(always)]
+    fn least_rank(&self) -> Rank {
+        match self.source() {
+            Source::Any => Rank(0),
+            Source::Rank(rank) => rank,
+        }
+    }
     /// The wanted source and tag, packed as in [`Envelope::bits`].
     fn bits(&self) -> BitsOf<Self>;
     /// The bits that must be equal; all 64 or 128, unused ones too, for a fully specified receive.

@@ -149,16 +149,16 @@ impl<'a> Floor<'a> {
     /// All operations, once.
     #[inline(never)]
     pub fn replay(&mut self) {
-        let (mut receives, mut messages) = (0_u32, 0_u32);
+        let (mut receives, mut messages) = (Payload::MIN, Payload::MIN);
         for operation in self.0 {
             match *operation {
                 Operation::Post { pattern, cancelled } => {
-                    receives += 1;
                     black_box((&pattern, receives, cancelled));
+                    receives = receives.saturating_add(1);
                 }
                 Operation::Arrive { envelope } => {
-                    messages += 1;
                     black_box((&envelope, messages));
+                    messages = messages.saturating_add(1);
                 }
                 Operation::Probe { pattern } => {
                     black_box(&pattern);

@@ -2,7 +2,7 @@
 
 use super::terms::{Promises, Terms};
 use crate::envelope::{ContextId, Rank};
-use crate::pattern::Source;
+use crate::pattern::Pattern;
 
 /// The queues of one context, or of all that share them.
 ///
@@ -38,15 +38,6 @@ impl<Q> Object<Q> {
     pub(super) const fn serve_others(&mut self) {
         self.ranks = 0;
     }
-
-    #[inline(always)]
-    fn admits_receive(&self, source: Source, any_tag: bool) -> bool {
-        let rank = match source {
-            Source::Any => Rank(0),
-            Source::Rank(rank) => rank,
-        };
-        rank.0 < self.ranks && self.promises.allow(source, any_tag)
-    }
 }
 
 /// The queues for a message, if the object of the context's number says that it is theirs. Who gets
@@ -63,14 +54,17 @@ pub(super) fn own_for_message<Q>(
 
 /// The queues for a receive, likewise.
 #[inline(always)]
-pub(super) fn own_for_receive<Q>(
-    objects: &mut [Object<Q>],
-    id: ContextId,
-    source: Source,
-    any_tag: bool,
-) -> Option<&mut Q> {
-    let object = objects.get_mut(id.0 as usize)?;
+pub(super) fn own_for_receive<'a, P: Pattern, Q>(
+    objects: &'a mut [Object<Q>],
+    pattern: &P,
+) -> Option<&'a mut Q> {
+    let object = objects.get_mut(pattern.context().0 as usize)?;
+    if pattern.least_rank().0 >= object.ranks {
+        return None;
+    }
+    let (source, any_tag) = (pattern.source(), pattern.any_tag());
     object
-        .admits_receive(source, any_tag)
+        .promises
+        .allow(source, any_tag)
         .then_some(&mut object.queues)
 }

@@ -101,12 +101,11 @@ impl<Q: MatchQueues> Engine<Q> {
         receive: Q::Receive,
         meter: &mut impl Meter,
     ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
-        let (id, source, any_tag) = (pattern.context(), pattern.source(), pattern.any_tag());
         let queues = 'queues: {
-            if let Some(queues) = own_for_receive(&mut self.objects, id, source, any_tag) {
+            if let Some(queues) = own_for_receive(&mut self.objects, &pattern) {
                 break 'queues queues;
             }
-            let queues = match self.object_for_receive(id, source, any_tag) {
+            let queues = match self.for_pattern(&pattern) {
                 Ok(object) => &mut self.objects[object].queues,
                 Err(error) => {
                     return Err(Refused {

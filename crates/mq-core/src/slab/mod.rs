@@ -3,10 +3,12 @@
 mod far;
 mod links;
 mod reserve;
+mod window;
 
 use core::fmt;
 
 use self::far::Far;
+pub(crate) use self::window::{Leaving, Sought, TOO_FAR, Window};
 use crate::handle::Handle;
 use crate::memory::vec_bytes;
 
@@ -51,6 +53,16 @@ impl<K, T> Entry<K, T> {
             prev: NIL,
             home: NIL,
         }
+    }
+}
+
+impl<K: Copy, T> Entry<K, T> {
+    /// The key, and the payload, which is taken out.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> (K, T) {
+        let key = self.key;
+        let payload = self.payload.take().expect("the slot is in use");
+        (key, payload)
     }
 }
 
@@ -124,12 +136,6 @@ impl<K: Copy, T> Slab<K, T> {
         self.insert_elsewhere(entry)
     }
 
-    /// Whether a near slot is free, so that storage need not grow for the next entry.
-    #[inline(always)]
-    pub(crate) fn has_free_near(&self) -> bool {
-        (self.free as usize) < self.near.len()
-    }
-
     /// No near slot is free.
     #[inline(never)]
     fn insert_elsewhere(&mut self, entry: Entry<K, T>) -> u32 {
@@ -156,20 +162,26 @@ impl<K: Copy, T> Slab<K, T> {
             aside();
             return self.remove_far(slot);
         };
-        let key = entry.key;
-        let payload = entry.payload.take().expect("the slot is in use");
+        let taken = entry.take();
         entry.next = self.free;
         self.free = slot;
         self.left();
-        (key, payload)
+        taken
+    }
+
+    /// Takes the entry in `slot` out, which must be near and stored, and leaves the slot to a
+    /// [`Window`].
+    ///
+    /// # Panics
+    /// If the slot is free or none: a fault of the structure that calls.
+    #[inline(always)]
+    pub(crate) fn take_near(&mut self, slot: u32) -> (K, T) {
+        self.near[slot as usize].take()
     }
 
     #[inline(never)]
     fn remove_far(&mut self, slot: u32) -> (K, T) {
-        let taken = self.far_mut().release(slot, |entry| {
-            let payload = entry.payload.take().expect("the slot is in use");
-            (entry.key, payload)
-        });
+        let taken = self.far_mut().release(slot, Entry::take);
         self.left();
         taken
     }

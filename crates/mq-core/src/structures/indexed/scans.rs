@@ -1,90 +1,113 @@
-//! The searches of the short form, which are scans. Those of steps take what they find off its list
-//! and leave it in storage.
+//! The searches of the short form, which are scans. Those of steps take what they find out of its
+//! order and leave it in storage.
 
 use super::Indexed;
-use crate::fifo::ELSEWHERE;
+use super::hash::Key;
+use super::nodes::key_of_receive;
+use super::steps::deep;
+use crate::envelope::ContextId;
 use crate::meter::{Meter, Queue};
-use crate::pattern::{Pattern, matches};
+use crate::pattern::{BitsOf, Pattern, matches};
+use crate::slab::{NIL, Sought, TOO_FAR};
 
 /// How a search of the short form has ended.
-pub(super) enum Short {
-    /// At the entry in this slot, which is off the list and still in storage.
-    Found(u32),
+pub(super) enum Short<E> {
+    /// At this entry, which has been taken out.
+    Found(E),
     /// There is none.
     Nothing,
     /// The queues are deep, or have become so because the search would be long.
     Deep,
 }
 
-impl Short {
-    /// For the head of a list that is no slot.
-    #[inline(always)]
-    const fn not_found(head: u32) -> Self {
-        if head == ELSEWHERE {
-            Self::Deep
-        } else {
-            Self::Nothing
-        }
-    }
-}
-
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// The receive that takes a message, and the entries visited; [`ELSEWHERE`] if the scan would
-    /// be long.
-    #[inline(always)]
-    pub(super) fn scan_posted(&self, envelope: &P::Envelope) -> (u32, u32) {
-        let posted = self.slabs.posted.near_keys();
-        let limit = u32::from(self.scan_limit);
-        self.posted
-            .find_within(&posted, limit, |p| matches(p, envelope))
-    }
-
-    /// The message that a receive takes, likewise.
-    #[inline(always)]
-    pub(super) fn scan_unexpected(&self, pattern: &P) -> (u32, u32) {
-        let unexpected = self.slabs.unexpected.near_keys();
-        let limit = u32::from(self.scan_limit);
-        self.unexpected
-            .find_within(&unexpected, limit, |e| matches(pattern, e))
-    }
-
-    // The head of a short queue is looked at before anything else: it is nearly always the one.
-    // That it is a slot at all is asked once, for the bounds of the storage, the end of the list
-    // and the deep form.
+    // The first of a short queue is looked at before anything else: it is nearly always the one.
+    // That its slot is one is asked once, for the bounds of the storage and for the deep form.
 
     /// Searches the short form.
     #[inline(always)]
-    pub(super) fn unlink_message_short(&mut self, pattern: &P, meter: &mut impl Meter) -> Short {
-        let messages = &mut self.slabs.unexpected;
-        let head = self.unexpected.first();
-        let Some(entry) = messages.near_entry(head) else {
+    pub(super) fn unlink_message_short(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Short<(P::Envelope, M)> {
+        if self.unexpected.is_empty() {
             meter.visited(Queue::Unexpected, 0);
-            return Short::not_found(head);
+            return Short::Nothing;
+        }
+        let first = self.unexpected.first();
+        let Some(entry) = self.slabs.unexpected.near_entry_mut(first) else {
+            meter.visited(Queue::Unexpected, 0);
+            return Short::Deep;
         };
-        let next = entry.next;
         if matches(pattern, &entry.key) {
             meter.visited(Queue::Unexpected, 1);
-            self.unexpected.unlink_head(&mut messages.near(), next);
-            return Short::Found(head);
+            let found = entry.take();
+            self.unexpected.drop_first(&self.slabs.unexpected);
+            return Short::Found(found);
         }
-        let mut visited = 1;
-        let mut slot = next;
-        while let Some(entry) = messages.near_entry(slot) {
-            if visited >= u32::from(self.scan_limit) {
-                meter.visited(Queue::Unexpected, visited);
+        // In words: a reference would have the whole pattern written to memory.
+        let key = key_of_receive(pattern);
+        let sought = self.find_message_behind(key.context, key.bits, key.care);
+        meter.visited(Queue::Unexpected, sought.visited);
+        match sought.slot {
+            NIL => Short::Nothing,
+            TOO_FAR => {
                 self.give_up();
-                return Short::Deep;
+                Short::Deep
             }
-            visited += 1;
-            if matches(pattern, &entry.key) {
-                meter.visited(Queue::Unexpected, visited);
-                self.unexpected.unlink_from(&mut messages.near(), slot);
-                return Short::Found(slot);
+            slot => {
+                self.unexpected
+                    .drop_behind_first(&self.slabs.unexpected, slot);
+                Short::Found(self.slabs.unexpected.take_near(slot))
             }
-            slot = entry.next;
         }
-        meter.visited(Queue::Unexpected, visited);
-        Short::Nothing
+    }
+
+    // What is behind the first is looked for in a function without a call but in the place of its
+    // return, so that it saves hardly a register.
+
+    /// The search behind the first message.
+    #[inline(never)]
+    fn find_message_behind(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        care: BitsOf<P>,
+    ) -> Sought {
+        let key = Key {
+            context,
+            bits,
+            care,
+        };
+        let limit = u32::from(self.scan_limit);
+        let messages = &self.slabs.unexpected;
+        match self
+            .unexpected
+            .find_without_holes(messages, limit, |e| key.admits(e))
+        {
+            Some(sought) => sought,
+            None => self.find_message_between_holes(context, bits, care),
+        }
+    }
+
+    /// The same where entries have left from the middle.
+    #[inline(never)]
+    fn find_message_between_holes(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        care: BitsOf<P>,
+    ) -> Sought {
+        let key = Key {
+            context,
+            bits,
+            care,
+        };
+        let limit = u32::from(self.scan_limit);
+        let messages = &mut self.slabs.unexpected;
+        self.unexpected
+            .find_behind_first(messages, limit, |e| key.admits(e))
     }
 
     /// Searches the short form, likewise.
@@ -93,37 +116,59 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
-    ) -> Short {
-        let receives = &mut self.slabs.posted;
-        let head = self.posted.first();
-        let Some(entry) = receives.near_entry(head) else {
+    ) -> Short<(P, R)> {
+        if self.posted.is_empty() {
             meter.visited(Queue::Posted, 0);
-            return Short::not_found(head);
+            return Short::Nothing;
+        }
+        let first = self.posted.first();
+        let Some(entry) = self.slabs.posted.near_entry_mut(first) else {
+            meter.visited(Queue::Posted, 0);
+            return Short::Deep;
         };
-        let next = entry.next;
         if matches(&entry.key, envelope) {
             meter.visited(Queue::Posted, 1);
-            self.posted.unlink_head(&mut receives.near(), next);
-            return Short::Found(head);
+            let found = entry.take();
+            self.posted.drop_first(&self.slabs.posted);
+            return Short::Found(found);
         }
-        let mut visited = 1;
-        let mut slot = next;
-        while let Some(entry) = receives.near_entry(slot) {
-            if visited >= u32::from(self.scan_limit) {
-                meter.visited(Queue::Posted, visited);
+        let sought = self.find_receive_behind(*envelope);
+        meter.visited(Queue::Posted, sought.visited);
+        match sought.slot {
+            NIL => Short::Nothing,
+            TOO_FAR => {
                 self.give_up();
-                return Short::Deep;
+                Short::Deep
             }
-            visited += 1;
-            if matches(&entry.key, envelope) {
-                meter.visited(Queue::Posted, visited);
-                self.posted.unlink_from(&mut receives.near(), slot);
-                return Short::Found(slot);
+            slot => {
+                let found = self.slabs.posted.take_near(slot);
+                self.posted.drop_behind_first(&self.slabs.posted, slot);
+                Short::Found(found)
             }
-            slot = entry.next;
         }
-        meter.visited(Queue::Posted, visited);
-        Short::Nothing
+    }
+
+    /// The search behind the first receive.
+    #[inline(never)]
+    fn find_receive_behind(&mut self, envelope: P::Envelope) -> Sought {
+        let limit = u32::from(self.scan_limit);
+        let receives = &self.slabs.posted;
+        match self
+            .posted
+            .find_without_holes(receives, limit, |p| matches(p, &envelope))
+        {
+            Some(sought) => sought,
+            None => self.find_receive_between_holes(envelope),
+        }
+    }
+
+    /// The same where entries have left from the middle.
+    #[inline(never)]
+    fn find_receive_between_holes(&mut self, envelope: P::Envelope) -> Sought {
+        let limit = u32::from(self.scan_limit);
+        let receives = &mut self.slabs.posted;
+        self.posted
+            .find_behind_first(receives, limit, |p| matches(p, &envelope))
     }
 
     /// A scan has gone as far as scans go.
@@ -131,5 +176,44 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn give_up(&mut self) {
         self.deepen();
+    }
+
+    /// The slot of the receive that takes a message, which stays.
+    pub(super) fn peek_posted(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<u32> {
+        if !self.is_deep() {
+            let limit = u32::from(self.scan_limit);
+            let receives = &mut self.slabs.posted;
+            let sought = self.posted.find(receives, limit, |p| matches(p, envelope));
+            meter.visited(Queue::Posted, sought.visited);
+            match sought.slot {
+                NIL => return None,
+                TOO_FAR => self.deepen(),
+                slot => return Some(slot),
+            }
+        }
+        deep(&mut self.index).find_posted(&mut self.slabs, envelope, meter)
+    }
+
+    /// The slot of the message that a receive takes, which stays.
+    pub(super) fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
+        if !self.is_deep() {
+            let limit = u32::from(self.scan_limit);
+            let messages = &mut self.slabs.unexpected;
+            let sought = self
+                .unexpected
+                .find(messages, limit, |e| matches(pattern, e));
+            meter.visited(Queue::Unexpected, sought.visited);
+            match sought.slot {
+                NIL => return None,
+                TOO_FAR => self.deepen(),
+                slot => return Some(slot),
+            }
+        }
+        let key = key_of_receive(pattern);
+        deep(&mut self.index).find_unexpected(&mut self.slabs, key, meter)
     }
 }

@@ -33,10 +33,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care,
         };
         let slot = deep(&mut self.index).unlink_message_for(&mut self.slabs, key, meter);
-        if slot != NIL {
-            self.before_removal(unexpected(slot));
+        match slot {
+            NIL => NIL,
+            slot => self.before_removal_of_message(slot),
         }
-        slot
     }
 
     /// Searches the deep form.
@@ -47,10 +47,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let slot = deep(&mut self.index).unlink_receive_for(&mut self.slabs, &envelope, meter);
-        if slot != NIL {
-            self.before_removal(posted(slot));
+        match slot {
+            NIL => NIL,
+            slot => self.before_removal_of_receive(slot),
         }
-        slot
     }
 }
 
@@ -117,15 +117,19 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     #[cold]
     #[inline(never)]
-    fn make_room_for_receive(&mut self, pattern: P) {
-        self.slabs.posted.make_room(pattern);
+    pub(super) fn make_room_for_receive(&mut self, pattern: P) {
+        if !self.posted.free_unused(&mut self.slabs.posted) {
+            self.slabs.posted.make_room(pattern);
+        }
         deep(&mut self.index).serve(&mut self.slabs);
     }
 
     #[cold]
     #[inline(never)]
-    fn make_room_for_message(&mut self, envelope: P::Envelope) {
-        self.slabs.unexpected.make_room(envelope);
+    pub(super) fn make_room_for_message(&mut self, envelope: P::Envelope) {
+        if !self.unexpected.free_unused(&mut self.slabs.unexpected) {
+            self.slabs.unexpected.make_room(envelope);
+        }
         deep(&mut self.index).serve(&mut self.slabs);
     }
 
@@ -356,23 +360,25 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         unexpected(slot)
     }
 
-    /// An entry is off all lists and will be removed: returns its node.
+    /// An entry is off all lists and will be removed: returns its node, which may be another then.
     #[inline(always)]
-    pub(super) fn before_removal(&mut self, node: u32) -> u32 {
-        let len = self.len();
+    fn before_removal(&mut self, node: u32) -> u32 {
+        let len = self.slabs.posted.len() + self.slabs.unexpected.len();
         if len <= deep(&mut self.index).low() {
             return self.shorten(len - 1, node);
         }
         node
     }
-}
 
-/// The index, if the queues are deep.
-pub(super) fn if_deep<B>(
-    is_deep: bool,
-    index: &mut Option<Box<Index<B>>>,
-) -> Option<&mut Index<B>> {
-    if is_deep { index.as_deref_mut() } else { None }
+    /// [`before_removal`](Self::before_removal) of the receive in a slot: returns its slot.
+    pub(super) fn before_removal_of_receive(&mut self, slot: u32) -> u32 {
+        self.before_removal(posted(slot))
+    }
+
+    /// [`before_removal`](Self::before_removal) of the message in a slot: returns its slot.
+    pub(super) fn before_removal_of_message(&mut self, slot: u32) -> u32 {
+        self.before_removal(unexpected(slot)) & !unexpected(0)
+    }
 }
 
 /// The index of deep queues.

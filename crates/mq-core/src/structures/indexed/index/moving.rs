@@ -13,7 +13,7 @@ use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
 use crate::meter::{Meter, Queue};
 use crate::pattern::{Pattern, matches};
-use crate::slab::{Entry, NIL, Slab};
+use crate::slab::{Entry, Leaving, NIL, Slab};
 
 /// What is not indexed yet.
 #[derive(Debug)]
@@ -43,16 +43,16 @@ fn is_on<K: Copy, T>(list: Fifo, slab: &Slab<K, T>, slot: u32) -> bool {
 }
 
 impl<B: MatchBits> Index<B> {
-    /// Indexes the entries of two lists, which are `most` at most, or begins to; in an index that
-    /// has none.
+    /// Indexes the entries that two windows have let go of, or begins to, in an index that has
+    /// none; the queues of the short form hold `most` at most.
     ///
     /// Of 4,096 an operation moves 1,024, and may have to look at all the others: some 14
     /// microseconds, as for moving 1,536.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
-        receives: Fifo,
-        messages: Fifo,
+        mut receives: Leaving,
+        mut messages: Leaving,
         most: u32,
     ) where
         P: Pattern,
@@ -61,13 +61,19 @@ impl<B: MatchBits> Index<B> {
         let entries = slabs.posted.len() + slabs.unexpected.len();
         self.chains.prepare(entries);
         self.set_low();
-        self.newer = Newer {
-            receives,
-            messages,
-            pace: (most / 4).max(1),
-        };
         if entries <= most * 3 / 8 {
-            self.move_some(slabs, entries);
+            while let Some(slot) = receives.next(&mut slabs.posted) {
+                self.move_receive(slabs, slot);
+            }
+            while let Some(slot) = messages.next(&mut slabs.unexpected) {
+                self.move_message(slabs, slot);
+            }
+        } else {
+            self.newer = Newer {
+                receives: receives.into_list(&mut slabs.posted),
+                messages: messages.into_list(&mut slabs.unexpected),
+                pace: (most / 4).max(1),
+            };
         }
         self.count_special();
     }
@@ -100,35 +106,56 @@ impl<B: MatchBits> Index<B> {
         let mut left = most;
         let mut slot = self.newer.receives.first();
         while slot != NIL && left > 0 {
-            let entry = slabs.posted.entry_anywhere_mut(slot);
-            let next = entry.next;
+            let next = slabs.posted.entry_anywhere(slot).next;
+            self.move_receive(slabs, slot);
             left -= 1;
-            if entry.key.care() == B::ALL {
-                let key = Key::exact(entry.key.context(), entry.key.bits());
-                if let Err(place) = self.put_alone(entry, key, posted(slot)) {
-                    self.put_beside(slabs, key, place, posted(slot));
-                }
-            } else {
-                self.put_wildcard(slabs, slot);
-            }
             slot = next;
         }
         self.newer.receives.begin_at(&mut slabs.posted, slot);
         let mut slot = self.newer.messages.first();
         while slot != NIL && left > 0 {
+            let next = slabs.unexpected.entry_anywhere(slot).next;
+            self.move_message(slabs, slot);
             left -= 1;
-            let entry = slabs.unexpected.entry_anywhere_mut(slot);
-            let next = entry.next;
-            let key = Key::exact(entry.key.context(), entry.key.bits());
-            if let Err(place) = self.put_alone(entry, key, unexpected(slot)) {
-                self.put_beside(slabs, key, place, unexpected(slot));
-            }
             slot = next;
         }
         self.newer.messages.begin_at(&mut slabs.unexpected, slot);
     }
 
-    /// Indexes a receive with a wildcard, the first on its list.
+    /// Indexes a receive that is the next in order.
+    #[inline(always)]
+    fn move_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let entry = slabs.posted.entry_anywhere_mut(slot);
+        entry.home = NIL;
+        if entry.key.care() != B::ALL {
+            return self.put_wildcard(slabs, slot);
+        }
+        let key = Key::exact(entry.key.context(), entry.key.bits());
+        if let Err(place) = self.put_alone(entry, key, posted(slot)) {
+            self.put_beside(slabs, key, place, posted(slot));
+        }
+    }
+
+    /// Indexes a message that is the next in order.
+    #[inline(always)]
+    fn move_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let entry = slabs.unexpected.entry_anywhere_mut(slot);
+        entry.home = NIL;
+        let key = Key::exact(entry.key.context(), entry.key.bits());
+        if let Err(place) = self.put_alone(entry, key, unexpected(slot)) {
+            self.put_beside(slabs, key, place, unexpected(slot));
+        }
+    }
+
+    /// Indexes a receive with a wildcard that is the next in order.
     #[inline(never)]
     fn put_wildcard<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
@@ -144,7 +171,7 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Puts an entry into its bucket if that is near and empty, as nearly always; otherwise returns
+    /// Puts an entry whose mark is [`NIL`] into its bucket if that is near and empty, as nearly always; otherwise returns
     /// its place.
     #[inline(always)]
     fn put_alone<K, T>(
@@ -159,7 +186,6 @@ impl<B: MatchBits> Index<B> {
         };
         entry.next = NIL;
         entry.prev = NIL;
-        entry.home = NIL;
         self.chains.set_near_first(place, node);
         Ok(())
     }

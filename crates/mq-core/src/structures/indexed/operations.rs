@@ -1,0 +1,288 @@
+//! The operations, each in the form that the queues have at the moment.
+
+use super::nodes::{Slot, key_of_receive, slot_of};
+use super::scans::Short;
+use super::steps::is_slot;
+use super::{Indexed, short_limit};
+use crate::arrangement::Slabs;
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::handle::{Handle, MessageHandle};
+use crate::meter::Meter;
+use crate::pattern::Pattern;
+use crate::queues::{
+    Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, SeenOf, ShownOf, TakenOf,
+};
+use crate::slab::Window;
+
+impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
+    type Pattern = P;
+    type Receive = R;
+    type Message = M;
+
+    fn with_config(config: &Config) -> Self {
+        Self {
+            slabs: Slabs::new(config),
+            posted: Window::EMPTY,
+            unexpected: Window::EMPTY,
+            index: None,
+            hash_seed: config.tuning.hash_seed.unwrap_or(0),
+            scan_limit: u8::try_from(config.tuning.scan_limit).unwrap_or(u8::MAX),
+            short_limit: short_limit(config.tuning.short_limit),
+        }
+    }
+
+    fn scope(_: &Config) -> Scope {
+        Scope::Context
+    }
+
+    // Searches only say where the entry is; it is taken out of storage here, so that what the
+    // caller does not look at is not copied. One place for each answer, whatever the form: only
+    // then are answers in registers.
+
+    #[inline(always)]
+    fn post_metered(
+        &mut self,
+        pattern: P,
+        receive: R,
+        meter: &mut impl Meter,
+    ) -> Post<P::Envelope, R, M> {
+        let sequence = self.slabs.posted.next_sequence();
+        let queued = 'queued: {
+            let (envelope, message) = match self.unlink_message_short(&pattern, meter) {
+                Short::Found(found) => found,
+                Short::Nothing => {
+                    break 'queued match self.posted.has_room(&self.slabs.posted) {
+                        true => self.posted.push(&mut self.slabs.posted, pattern, receive),
+                        false => self.queue_one_more_receive(pattern, receive),
+                    };
+                }
+                Short::Deep => {
+                    let mut node = self.search_for_receive(&pattern, meter);
+                    let slot = loop {
+                        match slot_of(node) {
+                            Slot::Unexpected(slot) => break slot,
+                            Slot::Posted(slot) => {
+                                self.slabs.posted.fill(slot, pattern, receive);
+                                break 'queued slot;
+                            }
+                            Slot::None => node = self.post_rarely(pattern, meter),
+                        }
+                    };
+                    self.slabs.unexpected.remove(slot)
+                }
+            };
+            return Post::Matched {
+                envelope,
+                message,
+                receive,
+            };
+        };
+        Post::Queued(Handle::new(pattern.context(), queued, sequence))
+    }
+
+    #[inline(always)]
+    fn arrive_metered(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+        meter: &mut impl Meter,
+    ) -> Arrive<P, R, M> {
+        let (pattern, receive) = match self.unlink_receive_short(&envelope, meter) {
+            Short::Found(found) => found,
+            Short::Nothing => {
+                if self.unexpected.has_room(&self.slabs.unexpected) {
+                    let unexpected = &mut self.slabs.unexpected;
+                    self.unexpected.push(unexpected, envelope, message);
+                } else {
+                    self.queue_one_more_message(envelope, message);
+                }
+                return Arrive::Unexpected;
+            }
+            Short::Deep => {
+                let (context, bits) = (envelope.context(), envelope.bits());
+                let mut node = self.search_for_message(context, bits, meter);
+                let slot = loop {
+                    match slot_of(node) {
+                        Slot::Posted(slot) => break slot,
+                        Slot::Unexpected(slot) => {
+                            self.slabs.unexpected.fill(slot, envelope, message);
+                            return Arrive::Unexpected;
+                        }
+                        Slot::None => node = self.arrive_rarely(envelope, meter),
+                    }
+                };
+                self.slabs.posted.remove(slot)
+            }
+        };
+        Arrive::Matched {
+            pattern,
+            receive,
+            message,
+        }
+    }
+
+    #[inline]
+    fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
+        match self.unlink_message_short(pattern, meter) {
+            Short::Found(found) => Some(found),
+            Short::Nothing => None,
+            Short::Deep => {
+                let key = key_of_receive(pattern);
+                let slot = self.unlink_message_deep(key.context, key.bits, key.care, meter);
+                is_slot(slot).then(|| self.slabs.unexpected.remove(slot))
+            }
+        }
+    }
+
+    #[inline]
+    fn deliver_metered(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<(P, R)> {
+        match self.unlink_receive_short(envelope, meter) {
+            Short::Found(found) => Some(found),
+            Short::Nothing => None,
+            Short::Deep => {
+                let slot = self.unlink_receive_deep(*envelope, meter);
+                is_slot(slot).then(|| self.slabs.posted.remove(slot))
+            }
+        }
+    }
+
+    fn probe_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<SeenOf<'_, Self>> {
+        let (_, envelope, message) = self.find_metered(pattern, meter)?;
+        Some((envelope, message))
+    }
+
+    fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+        let slot = self.peek_unexpected(pattern, meter)?;
+        self.slabs.message_in(slot)
+    }
+
+    fn find_receive_metered(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<ShownOf<'_, Self>> {
+        let slot = self.peek_posted(envelope, meter)?;
+        self.slabs.receive_in(slot)
+    }
+
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+        let name = message.name();
+        let unexpected = &self.slabs.unexpected;
+        let slot = self.unexpected.slot_of(unexpected, name)?;
+        // A context may have moved here from another object, whose numbers were others.
+        if unexpected.key(slot).context() != name.context() {
+            return None;
+        }
+        Some(self.take_message(slot))
+    }
+
+    fn queue_receive(&mut self, pattern: P, receive: R) -> Handle {
+        let sequence = self.slabs.posted.next_sequence();
+        let slot = if self.is_deep() {
+            self.queue_receive_deep(pattern, receive)
+        } else if self.posted.has_room(&self.slabs.posted) {
+            self.posted.push(&mut self.slabs.posted, pattern, receive)
+        } else {
+            self.queue_one_more_receive(pattern, receive)
+        };
+        Handle::new(pattern.context(), slot, sequence)
+    }
+
+    fn queue_message(&mut self, envelope: P::Envelope, message: M) -> MessageHandle {
+        let sequence = self.slabs.unexpected.next_sequence();
+        let slot = if self.is_deep() {
+            self.queue_message_deep(envelope, message)
+        } else if self.unexpected.has_room(&self.slabs.unexpected) {
+            let unexpected = &mut self.slabs.unexpected;
+            self.unexpected.push(unexpected, envelope, message)
+        } else {
+            self.queue_one_more_message(envelope, message)
+        };
+        MessageHandle::new(Handle::new(envelope.context(), slot, sequence))
+    }
+
+    fn cancel(&mut self, handle: Handle) -> Option<R> {
+        let posted = &self.slabs.posted;
+        let slot = self.posted.slot_of(posted, handle)?;
+        // As in `take`.
+        if posted.key(slot).context() != handle.context() {
+            return None;
+        }
+        Some(self.take_receive(slot).1)
+    }
+
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(Entry<'_, P, R, M>) -> bool,
+        back: &mut dyn FnMut(Removed<P, R, M>),
+    ) {
+        let (receives, messages) = self.slabs.select(select);
+        // By name: entries move when few are left.
+        let named = |&slot: &u32| self.slabs.receive_in(slot).map(|(name, ..)| name);
+        let receives: Vec<Handle> = receives.iter().filter_map(named).collect();
+        let named = |&slot: &u32| {
+            self.slabs
+                .message_in(slot)
+                .map(|(message, ..)| message.name())
+        };
+        let messages: Vec<Handle> = messages.iter().filter_map(named).collect();
+        for name in receives {
+            if let Some(slot) = self.posted.slot_of(&self.slabs.posted, name) {
+                let (pattern, receive) = self.take_receive(slot);
+                back(Removed::Posted(pattern, receive));
+            }
+        }
+        for name in messages {
+            if let Some(slot) = self.unexpected.slot_of(&self.slabs.unexpected, name) {
+                let (envelope, message) = self.take_message(slot);
+                back(Removed::Unexpected(envelope, message));
+            }
+        }
+    }
+
+    fn visit(&self, visitor: &mut dyn FnMut(Entry<'_, P, R, M>)) {
+        self.slabs.visit(visitor);
+    }
+
+    fn posted_len(&self) -> usize {
+        let len = match self.is_deep() {
+            true => self.slabs.posted.len(),
+            false => self.posted.len(),
+        };
+        len as usize
+    }
+
+    fn unexpected_len(&self) -> usize {
+        let len = match self.is_deep() {
+            true => self.slabs.unexpected.len(),
+            false => self.unexpected.len(),
+        };
+        len as usize
+    }
+
+    fn next_sequence(&self) -> u64 {
+        self.slabs.next_sequence()
+    }
+
+    fn raise_sequence(&mut self, sequence: u64) {
+        self.slabs.raise_sequence(sequence);
+    }
+
+    fn add_context(&mut self, config: &Config) {
+        self.raise_sequence(config.first_sequence);
+    }
+
+    fn clear(&mut self) {
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        posted.clear();
+        unexpected.clear();
+        self.posted.restart();
+        self.unexpected.restart();
+        self.index = None;
+    }
+}
