@@ -400,6 +400,9 @@ impl Leaving {
 
     /// All that are left, on a list.
     pub(crate) fn into_list<K, T>(mut self, slab: &mut Slab<K, T>) -> Fifo {
+        if slab.len == self.end - self.next {
+            return self.into_list_without_holes(slab);
+        }
         let Some(first) = self.next(slab) else {
             return Fifo::EMPTY;
         };
@@ -412,6 +415,27 @@ impl Leaving {
         }
         slab.near[last as usize].next = NIL;
         Fifo::between(first, last)
+    }
+
+    /// The same if each stands right behind the one before: most of what becoming deep costs a long
+    /// queue in one operation.
+    fn into_list_without_holes<K, T>(self, slab: &mut Slab<K, T>) -> Fifo {
+        let Self { next: first, end } = self;
+        let entries = &mut slab.near[first as usize..end as usize];
+        for (slot, entry) in (first..).zip(entries.iter_mut()) {
+            entry.prev = slot.wrapping_sub(1);
+            entry.next = slot + 1;
+        }
+        let [first_entry, .., last_entry] = entries else {
+            if let [entry] = entries {
+                (entry.prev, entry.next) = (NIL, NIL);
+                return Fifo::between(first, first);
+            }
+            return Fifo::EMPTY;
+        };
+        first_entry.prev = NIL;
+        last_entry.next = NIL;
+        Fifo::between(first, end - 1)
     }
 }
 

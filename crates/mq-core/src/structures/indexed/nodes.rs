@@ -22,6 +22,12 @@ pub(super) const fn unexpected(slot: u32) -> u32 {
     slot | UNEXPECTED
 }
 
+/// The slot of a node of an unexpected message.
+#[inline(always)]
+pub(super) const fn slot_of_message(node: u32) -> u32 {
+    node & !UNEXPECTED
+}
+
 /// The slot of a node, by queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Slot {

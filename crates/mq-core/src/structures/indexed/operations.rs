@@ -1,6 +1,6 @@
 //! The operations, each in the form that the queues have at the moment.
 
-use super::nodes::{Slot, key_of_receive, slot_of};
+use super::nodes::{key_of_receive, slot_of_message};
 use super::scans::Short;
 use super::steps::is_slot;
 use super::{Indexed, short_limit};
@@ -13,7 +13,7 @@ use crate::pattern::Pattern;
 use crate::queues::{
     Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, SeenOf, ShownOf, TakenOf,
 };
-use crate::slab::Window;
+use crate::slab::{NIL, Window};
 
 impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     type Pattern = P;
@@ -38,7 +38,8 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
 
     // Searches only say where the entry is; it is taken out of storage here, so that what the
     // caller does not look at is not copied. One place for each answer, whatever the form: only
-    // then are answers in registers.
+    // then are answers in registers. A step of the deep form ends at a node, whose sign says which
+    // queue it is of: as a value of an enumeration that would be made and taken apart.
 
     #[inline(always)]
     fn post_metered(
@@ -59,17 +60,16 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                 }
                 Short::Deep => {
                     let mut node = self.search_for_receive(&pattern, meter);
-                    let slot = loop {
-                        match slot_of(node) {
-                            Slot::Unexpected(slot) => break slot,
-                            Slot::Posted(slot) => {
-                                self.slabs.posted.fill(slot, pattern, receive);
-                                break 'queued slot;
-                            }
-                            Slot::None => node = self.post_rarely(pattern, meter),
+                    loop {
+                        if is_slot(node) {
+                            self.slabs.posted.fill(node, pattern, receive);
+                            break 'queued node;
                         }
-                    };
-                    self.slabs.unexpected.remove(slot)
+                        if node != NIL {
+                            break self.slabs.unexpected.remove(slot_of_message(node));
+                        }
+                        node = self.post_rarely(pattern, meter);
+                    }
                 }
             };
             return Post::Matched {
@@ -102,17 +102,17 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             Short::Deep => {
                 let (context, bits) = (envelope.context(), envelope.bits());
                 let mut node = self.search_for_message(context, bits, meter);
-                let slot = loop {
-                    match slot_of(node) {
-                        Slot::Posted(slot) => break slot,
-                        Slot::Unexpected(slot) => {
-                            self.slabs.unexpected.fill(slot, envelope, message);
-                            return Arrive::Unexpected;
-                        }
-                        Slot::None => node = self.arrive_rarely(envelope, meter),
+                loop {
+                    if is_slot(node) {
+                        break self.slabs.posted.remove(node);
                     }
-                };
-                self.slabs.posted.remove(slot)
+                    if node != NIL {
+                        let slot = slot_of_message(node);
+                        self.slabs.unexpected.fill(slot, envelope, message);
+                        return Arrive::Unexpected;
+                    }
+                    node = self.arrive_rarely(envelope, meter);
+                }
             }
         };
         Arrive::Matched {

@@ -3,7 +3,7 @@
 use super::Indexed;
 use super::hash::Key;
 use super::index::{Index, Quick};
-use super::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
+use super::nodes::{Slot, key_of_receive, posted, slot_of, slot_of_message, unexpected};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern};
@@ -146,7 +146,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        let index = deep(&mut self.index);
+        // There is one. But not even a panic is called from here.
+        let Some(index) = &mut self.index else {
+            return NIL;
+        };
         if !index.is_plain_for_receives() {
             return self.post_special(context, bits, meter);
         }
@@ -267,7 +270,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        let index = deep(&mut self.index);
+        let Some(index) = &mut self.index else {
+            return NIL;
+        };
         if !index.is_plain() {
             return self.arrive_special(context, bits, meter);
         }
@@ -377,7 +382,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// [`before_removal`](Self::before_removal) of the message in a slot: returns its slot.
     pub(super) fn before_removal_of_message(&mut self, slot: u32) -> u32 {
-        self.before_removal(unexpected(slot)) & !unexpected(0)
+        slot_of_message(self.before_removal(unexpected(slot)))
     }
 }
 
