@@ -162,8 +162,8 @@ impl Window {
         self.find_behind_first(slab, limit, wanted)
     }
 
-    /// [`find_behind_first`](Self::find_behind_first) in a window without holes; `None` if there are
-    /// some.
+    /// [`find_behind_first`](Self::find_behind_first) in a window without holes; `None` if there
+    /// are some.
     #[inline(always)]
     pub(crate) fn find_without_holes<K, T>(
         &self,

@@ -18,17 +18,17 @@
 //! at most 2,048 entries in one operation, or 819 and a look at the others; becoming short with a
 //! few entries left takes a look at up to 4,096 slots of each queue, which as many removals have
 //! paid for; the table and the storage grow and shrink piece by piece. An entry that leaves from
-//! the middle of the short form leaves a hole; a search that passes more than four closes them. When
-//! the slots behind a short queue are used up, at most 2,048 entries move. A cancelled receive is
-//! found by its slot, or, if it has moved since, by a look at up to 4,096. What takes as long as the
-//! queue are the first searches by a class of wildcards while many messages wait: four look at all
-//! of them, the fifth indexes them.
+//! the middle of the short form leaves a hole; a search that passes more than four closes them.
+//! When the slots behind a short queue are used up, at most 2,048 entries move. A cancelled receive
+//! is found by its slot, or, if it has moved since, by a look at up to 4,096. What takes as long as
+//! the queue are the first searches by a class of wildcards while many messages wait: four look at
+//! all of them, the fifth indexes them.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
-//! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32 while
-//! a long queue drains), and for each class of wildcards that is searched a table of its own and 12
-//! bytes for each slot. After two long fillings a shorter one may use 512 KiB more. A context that
-//! was never deep has no index; one that was keeps at most 52 KiB of it.
+//! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32
+//! while a long queue drains), and for each class of wildcards that is searched a table of its own
+//! and 12 bytes for each slot. After two long fillings a shorter one may use 512 KiB more. A context
+//! that was never deep has no index; one that was keeps at most 52 KiB of it.
 
 mod chains;
 mod classes;

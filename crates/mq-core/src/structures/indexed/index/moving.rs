@@ -46,8 +46,8 @@ impl<B: MatchBits> Index<B> {
     /// Indexes the entries that two windows have let go of, or begins to, in an index that has
     /// none; the queues of the short form hold `most` at most.
     ///
-    /// Of 4,096 an operation moves 819, and may have to look at all the others: as many instructions
-    /// as for moving 2,048, some 150,000.
+    /// Of 4,096 an operation moves 819, and may have to look at all the others: as many
+    /// instructions as for moving 2,048, some 150,000.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
@@ -171,8 +171,8 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Puts an entry whose mark is [`NIL`] into its bucket if that is near and empty, as nearly always; otherwise returns
-    /// its place.
+    /// Puts an entry whose mark is [`NIL`] into its bucket if that is near and empty, as nearly
+    /// always; otherwise returns its place.
     #[inline(always)]
     fn put_alone<K, T>(
         &mut self,
