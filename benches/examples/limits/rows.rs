@@ -2,7 +2,7 @@
 
 use mq_core::structures::Kind;
 
-use crate::goals::{Goal, Target};
+use crate::goals::{Goal, Measured, Target};
 use crate::stream::{
     By, Order, Queue, Stream, Wild, fill_and_drain, hotspot, keys, random, random_tag, steady,
     windows,
@@ -30,10 +30,10 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     for row in rows {
         table.begin(&row.name);
         let costs = measure(&(row.stream)(), kinds, plan);
-        let medians: Vec<f64> = costs.iter().map(|cost| cost.median).collect();
+        let measured: Vec<Measured> = costs.iter().map(Measured::from).collect();
         let mut cells = vec![row.name];
         cells.extend(costs.into_iter().map(show));
-        cells.extend(row.target.cells(kinds, &medians));
+        cells.extend(row.target.cells(kinds, &measured));
         table.row(&cells);
     }
     true

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mq_core::structures::Kind;
 
-use crate::goals::{Goal, Target};
+use crate::goals::{Goal, Measured, Target};
 use crate::stream::{By, Order, Queue, Stream, fill_and_drain, keys};
 use crate::subject::subject;
 use crate::table::Table;
@@ -42,7 +42,7 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan) {
                 let mut cells = [kind.name(), name, phase, how].map(str::to_owned).to_vec();
                 cells.extend(figures);
                 let [_, goal, met] = match kind {
-                    Kind::Indexed => BOUND.cells(&[kind], &[f64::from(most)]),
+                    Kind::Indexed => BOUND.cells(&[kind], &[Measured::once(f64::from(most))]),
                     _ => Target::NONE.cells(&[], &[]),
                 };
                 cells.extend([goal, met]);

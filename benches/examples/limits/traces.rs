@@ -6,7 +6,7 @@ use std::time::Duration;
 use mq_core::structures::Kind;
 use mq_trace::{Floor, Replay, Report, Trace, check, timed};
 
-use crate::goals::{Goal, Target};
+use crate::goals::{Goal, Measured, Target};
 use crate::table::{Table, columns};
 use crate::timing::{Plan, digits};
 
@@ -24,31 +24,32 @@ pub(crate) fn print(paths: &[PathBuf], kinds: &[Kind], plan: Plan) -> Result<(),
     let traces = read(paths)?;
     let most = if plan.quick { plan.repeat } else { MOST };
     println!(
-        "Nanoseconds an operation, median of at most {most} repetitions, structures taking turns, the empty loop \
-         subtracted. Every structure reproduces every recorded pairing.\n"
+        "Nanoseconds an operation, median (best) of at most {most} repetitions, structures taking turns, each turn \
+         replayed once before it is timed, the empty loop subtracted. Every structure reproduces every recorded \
+         pairing.\n"
     );
     let mut after = Target::HEADINGS.to_vec();
     after.push("entries visited by `list` (posted, unexpected)");
     let table = Table::new(&columns(&["trace"], kinds, &after), 1, traces.len() + 1);
-    let mut short: Vec<Vec<f64>> = Vec::new();
+    let mut short: Vec<Vec<Measured>> = Vec::new();
     for trace in &traces {
         table.begin(name(trace));
         let visited = visited(trace, kinds)?;
-        let medians = measure(trace, kinds, most, plan.allowance);
+        let measured = measure(trace, kinds, most, plan.allowance);
         let target = if hot(trace) { HOT } else { SHORT };
         let mut cells = vec![name(trace).to_owned()];
-        cells.extend(medians.iter().copied().map(digits));
-        cells.extend(target.cells(kinds, &medians));
+        cells.extend(measured.iter().copied().map(show));
+        cells.extend(target.cells(kinds, &measured));
         cells.push(visited);
         table.row(&cells);
         if !hot(trace) {
-            short.push(medians);
+            short.push(measured);
         }
     }
     if !short.is_empty() {
         let means = geometric_means(&short, kinds.len());
         let mut cells = vec![format!("geometric mean of {}, short queues", short.len())];
-        cells.extend(means.iter().copied().map(digits));
+        cells.extend(means.iter().copied().map(show));
         cells.extend(SHORT.cells(kinds, &means));
         cells.push(String::new());
         table.row(&cells);
@@ -66,12 +67,23 @@ fn name(trace: &Trace) -> &str {
     file.trim_end_matches(".gz").trim_end_matches(".mqt")
 }
 
-fn geometric_means(rows: &[Vec<f64>], structures: usize) -> Vec<f64> {
-    let mean = |i: usize| {
-        let logarithms = rows.iter().map(|row| row[i].max(f64::MIN_POSITIVE).ln());
+/// Median and best.
+fn show(Measured { median, best }: Measured) -> String {
+    format!("{} ({})", digits(median), digits(best))
+}
+
+fn geometric_means(rows: &[Vec<Measured>], structures: usize) -> Vec<Measured> {
+    let mean = |figures: &dyn Fn(&[Measured]) -> f64| {
+        let logarithms = rows
+            .iter()
+            .map(|row| figures(row).max(f64::MIN_POSITIVE).ln());
         (logarithms.sum::<f64>() / rows.len() as f64).exp()
     };
-    (0..structures).map(mean).collect()
+    let of_structure = |i: usize| Measured {
+        median: mean(&|row| row[i].median),
+        best: mean(&|row| row[i].best),
+    };
+    (0..structures).map(of_structure).collect()
 }
 
 /// The traces; a directory stands for those in it.
@@ -124,7 +136,7 @@ fn visited(trace: &Trace, kinds: &[Kind]) -> Result<String, String> {
 }
 
 /// Nanoseconds an operation in each structure, the empty loop subtracted.
-fn measure(trace: &Trace, kinds: &[Kind], most: u32, allowance: Duration) -> Vec<f64> {
+fn measure(trace: &Trace, kinds: &[Kind], most: u32, allowance: Duration) -> Vec<Measured> {
     let mut floor = Series::new(Box::new(Floor::new(trace)), most, allowance);
     let mut series: Vec<Series<'_>> = (kinds.iter())
         .map(|&kind| Series::new(timed(trace, kind), most, allowance))
@@ -134,8 +146,14 @@ fn measure(trace: &Trace, kinds: &[Kind], most: u32, allowance: Duration) -> Vec
         series.iter_mut().for_each(Series::repeat);
     }
     let operations = trace.operations().len().max(1) as f64;
-    let floor = floor.median() / operations;
-    let net = |series: Series<'_>| (series.median() / operations - floor).max(0.0);
+    let floor = floor.measured();
+    let net = |series: Series<'_>| {
+        let Measured { median, best } = series.measured();
+        Measured {
+            median: ((median - floor.median) / operations).max(0.0),
+            best: ((best - floor.best) / operations).max(0.0),
+        }
+    };
     series.into_iter().map(net).collect()
 }
 
@@ -150,7 +168,7 @@ impl<'a> Series<'a> {
     /// Warms up, and so learns how often the trace fits into the allowance.
     fn new(mut replay: Box<dyn Replay + 'a>, most: u32, allowance: Duration) -> Self {
         let one = replay.repetition().as_secs_f64().max(1e-9);
-        let fitting = (allowance.as_secs_f64() / one) as u32;
+        let fitting = (allowance.as_secs_f64() / (2.0 * one)) as u32;
         Self {
             replay,
             wanted: fitting.clamp(1, most) as usize,
@@ -158,15 +176,22 @@ impl<'a> Series<'a> {
         }
     }
 
+    /// The first replay finds the processor's caches and predictors as the structure before it has
+    /// left them, which no program does to its engine.
     fn repeat(&mut self) {
         if self.times.len() < self.wanted {
+            self.replay.repetition();
             self.times.push(self.replay.repetition());
         }
     }
 
     /// Nanoseconds.
-    fn median(mut self) -> f64 {
+    fn measured(mut self) -> Measured {
         self.times.sort_unstable();
-        self.times[self.times.len() / 2].as_nanos() as f64
+        let nanoseconds = |at: usize| self.times[at].as_nanos() as f64;
+        Measured {
+            median: nanoseconds(self.times.len() / 2),
+            best: nanoseconds(0),
+        }
     }
 }

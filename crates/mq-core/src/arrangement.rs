@@ -10,104 +10,11 @@ use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf, Removed,
-    RemovedOf, Scope, ShownOf, TakenOf,
+    Arrive, ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
+    Scope, ShownOf, TakenOf,
 };
 use crate::slab::Slab;
-
-/// The entries of both queues.
-#[derive(Debug)]
-pub struct Slabs<P: Pattern, R, M> {
-    /// Posted receives.
-    pub posted: Slab<P, R>,
-    /// Unexpected messages.
-    pub unexpected: Slab<P::Envelope, M>,
-}
-
-impl<P: Pattern, R, M> Slabs<P, R, M> {
-    /// Empty storage whose numbers start where the configuration says.
-    pub const fn new(config: &Config) -> Self {
-        Self {
-            posted: Slab::new(config.first_sequence),
-            unexpected: Slab::new(config.first_sequence),
-        }
-    }
-
-    /// Whether entries of either queue are far.
-    #[inline(always)]
-    pub(crate) fn has_far(&self) -> bool {
-        self.posted.has_far() || self.unexpected.has_far()
-    }
-
-    /// Shows all entries, receives first, each queue in order.
-    pub(crate) fn visit(&self, visitor: &mut dyn FnMut(Entry<'_, P, R, M>)) {
-        let Self { posted, unexpected } = self;
-        for slot in posted.slots_in_order() {
-            if let Some(receive) = posted.payload(slot) {
-                visitor(Entry::Posted(*posted.key(slot), receive));
-            }
-        }
-        for slot in unexpected.slots_in_order() {
-            if let Some(message) = unexpected.payload(slot) {
-                visitor(Entry::Unexpected(*unexpected.key(slot), message));
-            }
-        }
-    }
-
-    /// The slots of the receives that are chosen, and of the messages, in order.
-    pub(crate) fn select(
-        &self,
-        select: &mut dyn FnMut(Entry<'_, P, R, M>) -> bool,
-    ) -> (Vec<u32>, Vec<u32>) {
-        let Self { posted, unexpected } = self;
-        let mut receives = posted.slots_in_order();
-        receives.retain(|&slot| {
-            let receive = posted.payload(slot);
-            receive.is_some_and(|r| select(Entry::Posted(*posted.key(slot), r)))
-        });
-        let mut messages = unexpected.slots_in_order();
-        messages.retain(|&slot| {
-            let message = unexpected.payload(slot);
-            message.is_some_and(|m| select(Entry::Unexpected(*unexpected.key(slot), m)))
-        });
-        (receives, messages)
-    }
-
-    /// The message in a slot, if there is one, with its name.
-    pub(crate) fn message_in(&self, slot: u32) -> Option<(MessageHandle, P::Envelope, &M)> {
-        let envelope = *self.unexpected.key(slot);
-        let name = Handle::new(envelope.context(), slot, self.unexpected.sequence(slot));
-        Some((
-            MessageHandle::new(name),
-            envelope,
-            self.unexpected.payload(slot)?,
-        ))
-    }
-
-    /// The receive in a slot, if there is one, with its name.
-    pub(crate) fn receive_in(&self, slot: u32) -> Option<(Handle, P, &R)> {
-        let pattern = *self.posted.key(slot);
-        let name = Handle::new(pattern.context(), slot, self.posted.sequence(slot));
-        Some((name, pattern, self.posted.payload(slot)?))
-    }
-
-    /// Makes the numbers of the next entries at least `sequence`.
-    pub(crate) fn raise_sequence(&mut self, sequence: u64) {
-        self.posted.raise_sequence(sequence);
-        self.unexpected.raise_sequence(sequence);
-    }
-
-    /// Greater than the number of every entry.
-    pub(crate) fn next_sequence(&self) -> u64 {
-        let Self { posted, unexpected } = self;
-        posted.next_sequence().max(unexpected.next_sequence())
-    }
-
-    /// Heap bytes of both slabs.
-    pub fn bytes(&self) -> usize {
-        self.posted.bytes() + self.unexpected.bytes()
-    }
-}
+pub use crate::slab::Slabs;
 
 /// The storage type of an arrangement.
 pub type SlabsOf<A> =

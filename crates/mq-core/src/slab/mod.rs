@@ -3,11 +3,13 @@
 mod far;
 mod links;
 mod reserve;
+mod slabs;
 mod window;
 
 use core::fmt;
 
 use self::far::Far;
+pub use self::slabs::Slabs;
 pub(crate) use self::window::{Leaving, Sought, TOO_FAR, Window};
 use crate::handle::Handle;
 use crate::memory::vec_bytes;

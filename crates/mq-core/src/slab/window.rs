@@ -4,12 +4,13 @@
 //! slots. In a window neither is: an entry that comes is written behind the last, and when the
 //! first leaves, a number grows.
 
-use super::{Entry, KEEP_SLOTS, NEAR, NIL, RUN, Slab};
-use crate::fifo::Fifo;
-use crate::handle::Handle;
+mod away;
+mod search;
 
-/// Holes that a search passes before it closes them.
-const HOLES: u32 = 4;
+pub(crate) use self::away::Leaving;
+pub(crate) use self::search::{Sought, TOO_FAR};
+use super::{Entry, KEEP_SLOTS, NEAR, NIL, RUN, Slab};
+use crate::handle::Handle;
 
 /// With fewer slots than these, a window moves to their beginning if a quarter of them are in use;
 /// with more, if half of them are. So each entry is moved a third of a time on average at most, or
@@ -18,9 +19,6 @@ const FEW: usize = 256;
 
 /// The first slot of a window whose entries stand elsewhere. No slot has this number.
 const AWAY: u32 = u32::MAX;
-
-/// The end of a search that may not visit more entries; no slot has this number.
-pub(crate) const TOO_FAR: u32 = NIL - 1;
 
 /// The entries of a slab, in order, while none is far and none is on a list.
 ///
@@ -41,16 +39,6 @@ pub(crate) struct Window {
     holes: u32,
     /// Entries that came before this number may be in other slots than their handles say.
     moved_before: u64,
-}
-
-/// Where a search ended, and what it cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sought {
-    /// The slot of the entry; [`NIL`] if there is none, [`TOO_FAR`] if there are more than it may
-    /// visit.
-    pub(crate) slot: u32,
-    /// Entries compared, the found one included.
-    pub(crate) visited: u32,
 }
 
 impl Window {
@@ -141,105 +129,6 @@ impl Window {
         }
     }
 
-    /// Finds the earliest entry whose key is `wanted`, if it is among the first `limit`, or the
-    /// first.
-    pub(crate) fn find<K: Copy, T>(
-        &mut self,
-        slab: &mut Slab<K, T>,
-        limit: u32,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) -> Sought {
-        if self.is_empty() {
-            return Sought {
-                slot: NIL,
-                visited: 0,
-            };
-        }
-        let slot = self.head;
-        if wanted(&slab.near[slot as usize].key) {
-            return Sought { slot, visited: 1 };
-        }
-        self.find_behind_first(slab, limit, wanted)
-    }
-
-    /// [`find_behind_first`](Self::find_behind_first) in a window without holes; `None` if there
-    /// are some.
-    #[inline(always)]
-    pub(crate) fn find_without_holes<K, T>(
-        &self,
-        slab: &Slab<K, T>,
-        limit: u32,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) -> Option<Sought> {
-        if self.holes > 0 {
-            return None;
-        }
-        let span = self.tail - self.head;
-        let end = self.head + span.min(limit);
-        let entries = slab.near.get(self.head as usize + 1..end as usize)?;
-        for (slot, entry) in (self.head + 1..).zip(entries) {
-            if wanted(&entry.key) {
-                let visited = slot - self.head + 1;
-                return Some(Sought { slot, visited });
-            }
-        }
-        Some(Sought {
-            slot: if span > limit { TOO_FAR } else { NIL },
-            visited: end - self.head,
-        })
-    }
-
-    /// Finds the earliest entry behind the first whose key is `wanted`, if it is among the first
-    /// `limit` of all; the first has been compared. Closes the holes on the way if they are many.
-    #[inline(always)]
-    pub(crate) fn find_behind_first<K: Copy, T>(
-        &mut self,
-        slab: &mut Slab<K, T>,
-        limit: u32,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) -> Sought {
-        let mut visited = 1;
-        let mut slot = self.head + 1;
-        let found = loop {
-            if slot == self.tail {
-                break NIL;
-            }
-            let entry = &slab.near[slot as usize];
-            // Not a branch: which slots are holes is hard to foresee.
-            let is_entry = entry.payload.is_some();
-            visited += u32::from(is_entry);
-            if visited > limit {
-                visited = limit;
-                break TOO_FAR;
-            }
-            if wanted(&entry.key) && is_entry {
-                break slot;
-            }
-            slot += 1;
-        };
-        if slot - self.head > visited + HOLES {
-            self.close_holes_before(slab, slot);
-        }
-        let slot = found;
-        Sought { slot, visited }
-    }
-
-    /// Moves the entries before a slot up to it, so that there is no hole between them.
-    #[cold]
-    #[inline(never)]
-    fn close_holes_before<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, end: u32) {
-        let mut to = end;
-        for from in (self.head..end).rev() {
-            if !slab.is_free_near(from) {
-                to -= 1;
-                slab.move_near(from, to);
-            }
-        }
-        self.holes -= to - self.head;
-        self.head = to;
-        self.moved_before = slab.next_sequence;
-    }
-
     /// Moves all entries to the first slots.
     fn move_to_front<K: Copy, T>(&mut self, slab: &mut Slab<K, T>) {
         let mut to = 0;
@@ -290,77 +179,11 @@ impl Window {
         false
     }
 
-    /// Lets go of the entries, which are to be linked by other means: shows them one by one.
-    #[expect(clippy::cast_possible_truncation, reason = "at most NEAR")]
-    pub(crate) fn leave<K, T>(&mut self, slab: &mut Slab<K, T>) -> Leaving {
-        let leaving = Leaving {
-            next: self.head,
-            end: self.tail,
-        };
-        slab.len = self.len();
-        slab.free = NIL;
-        let slots = slab.near.len() as u32;
-        let span = self.tail - self.head;
-        // All slots behind the last entry are unused, and then all before the first.
-        self.tail = if self.tail == slots { 0 } else { self.tail };
-        self.head = AWAY;
-        self.holes = slots - span;
-        leaving
-    }
-
-    /// Frees some of the slots that were never used, in a window that is away; false if there are
-    /// none.
-    pub(crate) fn free_unused<K, T>(&mut self, slab: &mut Slab<K, T>) -> bool {
-        let some = self.holes.min(RUN as u32);
-        for _ in 0..some {
-            let slot = self.tail;
-            slab.near[slot as usize].next = slab.free;
-            slab.free = slot;
-            let is_last = slot as usize + 1 == slab.near.len();
-            self.tail = if is_last { 0 } else { slot + 1 };
-        }
-        self.holes -= some;
-        some > 0
-    }
-
     /// Begins anew, in a slab in which nothing is stored but what is about to leave.
     pub(crate) const fn restart(&mut self) {
         self.head = 0;
         self.tail = 0;
         self.holes = 0;
-    }
-
-    /// Takes entries back that are near, on no list and given in order: they come to stand in the
-    /// first slots. One that is about to leave comes to stand behind them, if there is one; returns
-    /// its slot.
-    pub(crate) fn come_back<K, T>(
-        &mut self,
-        slab: &mut Slab<K, T>,
-        entries: &mut [u32],
-        leaving: Option<u32>,
-    ) -> Option<u32> {
-        let mut leaving = leaving;
-        let mut to = 0;
-        for at in 0..entries.len() {
-            let from = entries[at];
-            slab.near.swap(from as usize, to as usize);
-            // Who was there is now where this one has been.
-            for other in entries[at..].iter_mut().chain(leaving.as_mut()) {
-                if *other == to {
-                    *other = from;
-                }
-            }
-            to += 1;
-        }
-        if let Some(slot) = &mut leaving {
-            slab.near.swap(*slot as usize, to as usize);
-            *slot = to;
-        }
-        slab.drop_far();
-        self.restart();
-        self.tail = to;
-        self.moved_before = slab.next_sequence;
-        leaving
     }
 
     /// The slot of the entry with a name, wherever it has moved.
@@ -370,72 +193,6 @@ impl Window {
             return slab.near_slot_of(name.sequence());
         }
         there
-    }
-}
-
-/// What a window has let go of.
-#[derive(Debug)]
-pub(crate) struct Leaving {
-    next: u32,
-    end: u32,
-}
-
-impl Leaving {
-    /// The slot of the next entry, whose links are free to be written. Slots of holes on the way
-    /// become free.
-    #[inline(always)]
-    pub(crate) fn next<K, T>(&mut self, slab: &mut Slab<K, T>) -> Option<u32> {
-        while self.next != self.end {
-            let slot = self.next;
-            self.next += 1;
-            let entry = &mut slab.near[slot as usize];
-            if entry.payload.is_some() {
-                return Some(slot);
-            }
-            entry.next = slab.free;
-            slab.free = slot;
-        }
-        None
-    }
-
-    /// All that are left, on a list.
-    pub(crate) fn into_list<K, T>(mut self, slab: &mut Slab<K, T>) -> Fifo {
-        if slab.len == self.end - self.next {
-            return self.into_list_without_holes(slab);
-        }
-        let Some(first) = self.next(slab) else {
-            return Fifo::EMPTY;
-        };
-        slab.near[first as usize].prev = NIL;
-        let mut last = first;
-        while let Some(slot) = self.next(slab) {
-            slab.near[slot as usize].prev = last;
-            slab.near[last as usize].next = slot;
-            last = slot;
-        }
-        slab.near[last as usize].next = NIL;
-        Fifo::between(first, last)
-    }
-
-    /// The same if each stands right behind the one before: most of what becoming deep costs a long
-    /// queue in one operation.
-    fn into_list_without_holes<K, T>(self, slab: &mut Slab<K, T>) -> Fifo {
-        let Self { next: first, end } = self;
-        let entries = &mut slab.near[first as usize..end as usize];
-        for (slot, entry) in (first..).zip(entries.iter_mut()) {
-            entry.prev = slot.wrapping_sub(1);
-            entry.next = slot + 1;
-        }
-        let [first_entry, .., last_entry] = entries else {
-            if let [entry] = entries {
-                (entry.prev, entry.next) = (NIL, NIL);
-                return Fifo::between(first, first);
-            }
-            return Fifo::EMPTY;
-        };
-        first_entry.prev = NIL;
-        last_entry.next = NIL;
-        Fifo::between(first, end - 1)
     }
 }
 

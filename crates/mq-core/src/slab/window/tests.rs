@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use super::search::HOLES;
 use super::*;
 use crate::ContextId;
 

@@ -1,5 +1,4 @@
-//! The searches of the short form, which are scans. Those of steps take what they find out of its
-//! order and leave it in storage.
+//! The searches of the short form, which are scans. Those of steps take out what they find.
 
 use super::Indexed;
 use super::hash::Key;
@@ -57,9 +56,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 Short::Deep
             }
             slot => {
+                let found = self.slabs.unexpected.take_near(slot);
                 self.unexpected
                     .drop_behind_first(&self.slabs.unexpected, slot);
-                Short::Found(self.slabs.unexpected.take_near(slot))
+                Short::Found(found)
             }
         }
     }
