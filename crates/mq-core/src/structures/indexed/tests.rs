@@ -185,6 +185,49 @@ fn more_masks_than_classes_are_still_matched_in_order() {
 }
 
 #[test]
+fn a_receive_is_cancelled_wherever_it_has_moved() {
+    let mut queues = Queues::with_config(&Config::default());
+    let post = |queues: &mut Queues, rank| match queues.post(MpiPattern::new(0, rank, 7), rank) {
+        Post::Queued(name) => name,
+        Post::Matched { .. } => unreachable!("nothing has come"),
+    };
+    let arrive = |queues: &mut Queues, rank| {
+        let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+    };
+    // The first stays, and is moved behind others as they leave.
+    let mut stay: Vec<_> = (0..3).map(|rank| post(&mut queues, rank)).collect();
+    post(&mut queues, 1000);
+    for rank in 1000..2000 {
+        post(&mut queues, rank + 1);
+        arrive(&mut queues, rank);
+    }
+    assert_eq!(queues.cancel(stay[1]), Some(1));
+    assert_eq!(queues.cancel(stay[1]), None);
+    // Deep, and short again with what stays.
+    stay.push(post(&mut queues, 3));
+    for rank in 2001..2100 {
+        post(&mut queues, rank);
+    }
+    for rank in (2000..2100).rev() {
+        arrive(&mut queues, rank);
+    }
+    assert!(queues.is_deep());
+    assert_eq!(queues.cancel(stay[2]), Some(2));
+    for rank in 2100..4000 {
+        post(&mut queues, rank);
+        arrive(&mut queues, rank);
+    }
+    assert!(!queues.is_deep());
+    assert_eq!(queues.cancel(stay[3]), Some(3));
+    assert_eq!(queues.cancel(stay[0]), Some(0));
+    for name in stay {
+        assert_eq!(queues.cancel(name), None);
+    }
+    assert_eq!(queues.posted_len(), 0);
+}
+
+#[test]
 fn an_idle_context_is_small() {
     assert!(size_of::<Queues>() <= 160, "{} bytes", size_of::<Queues>());
 }
