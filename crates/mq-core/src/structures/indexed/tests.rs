@@ -228,6 +228,83 @@ fn a_receive_is_cancelled_wherever_it_has_moved() {
 }
 
 #[test]
+fn who_has_left_from_the_middle_is_not_found_again() {
+    let mut queues = unexpected(1);
+    for number in [10, 11, 12] {
+        let _ = queues.arrive(MpiEnvelope::new(0, 5, 5), number);
+    }
+    let _ = queues.arrive(MpiEnvelope::new(0, 6, 6), 0);
+    for number in [10, 11, 12] {
+        let taken = queues.extract(&MpiPattern::new(0, 5, 5));
+        assert!(matches!(taken, Some((_, found)) if found == number));
+    }
+    assert!(queues.extract(&MpiPattern::new(0, 5, 5)).is_none());
+    assert_eq!(queues.unexpected_len(), 2);
+}
+
+#[test]
+fn the_message_whose_removal_makes_the_queues_short_is_the_one_that_is_taken() {
+    let mut queues = unexpected(100);
+    assert!(queues.probe(&MpiPattern::new(0, 99, 7)).is_some());
+    for rank in 0..97 {
+        let taken = queues.extract(&MpiPattern::new(0, rank, 7));
+        assert!(matches!(taken, Some((_, message)) if message == rank));
+    }
+    assert!(queues.is_deep());
+    for round in 0..200 {
+        let _ = queues.arrive(MpiEnvelope::new(0, 9, 9), round);
+        let taken = queues.extract(&MpiPattern::new(0, 9, 9));
+        assert!(matches!(taken, Some((_, message)) if message == round));
+    }
+    assert!(!queues.is_deep());
+    for rank in 97..100 {
+        let taken = queues.extract(&MpiPattern::new(0, rank, 7));
+        assert!(matches!(taken, Some((_, message)) if message == rank));
+    }
+}
+
+#[test]
+fn a_slot_forgets_that_its_receive_had_no_class() {
+    let mut queues = deep(20);
+    let scan = |queues: &mut Queues, rank| queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
+    // More masks than classes, then nothing is left.
+    for ignore in 0..20 {
+        let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
+        assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
+    }
+    for rank in 0..20 {
+        assert!(matches!(
+            scan(&mut queues, 1000 + rank),
+            Arrive::Matched { .. }
+        ));
+        let _ = queues.extract(&MpiPattern::new(0, rank, 7));
+    }
+    assert!(!queues.is_deep());
+    // The same slots, with one key, and a search that goes past them.
+    let names: Vec<_> = (0..20)
+        .map(
+            |number| match queues.post(MpiPattern::new(0, 5, 7), number) {
+                Post::Queued(name) => name,
+                Post::Matched { .. } => unreachable!("nothing has come"),
+            },
+        )
+        .collect();
+    assert_eq!(scan(&mut queues, 6), Arrive::Unexpected);
+    assert!(queues.is_deep());
+    for at in [19, 3, 8] {
+        assert_eq!(queues.cancel(names[at]), u32::try_from(at).ok());
+    }
+    assert!(matches!(
+        queues.post(MpiPattern::new(0, 5, 7), 20),
+        Post::Queued(_)
+    ));
+    for number in (0..21).filter(|number| ![3, 8, 19].contains(number)) {
+        let arrival = scan(&mut queues, 5);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == number));
+    }
+}
+
+#[test]
 fn an_idle_context_is_small() {
     assert!(size_of::<Queues>() <= 160, "{} bytes", size_of::<Queues>());
 }
