@@ -36,9 +36,8 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         Scope::Context
     }
 
-    // Searches only say where the entry is; it is taken out of storage here, so that what the
-    // caller does not look at is not copied. One place for each answer, whatever the form: only
-    // then are answers in registers. A step of the deep form ends at a node, whose sign says which
+    // Searches of the short form take out what they find, those of the deep form only say where it
+    // is. One place for each answer, whatever the form: only then are answers in registers. A step of the deep form ends at a node, whose sign says which
     // queue it is of: as a value of an enumeration that would be made and taken apart.
 
     #[inline(always)]
@@ -50,7 +49,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     ) -> Post<P::Envelope, R, M> {
         let sequence = self.slabs.posted.next_sequence();
         let queued = 'queued: {
-            let (envelope, message) = match self.unlink_message_short(&pattern, meter) {
+            let (envelope, message) = match self.take_message_short(&pattern, meter) {
                 Short::Found(found) => found,
                 Short::Nothing => {
                     break 'queued match self.posted.has_room(&self.slabs.posted) {
@@ -88,7 +87,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         message: M,
         meter: &mut impl Meter,
     ) -> Arrive<P, R, M> {
-        let (pattern, receive) = match self.unlink_receive_short(&envelope, meter) {
+        let (pattern, receive) = match self.take_receive_short(&envelope, meter) {
             Short::Found(found) => found,
             Short::Nothing => {
                 if self.unexpected.has_room(&self.slabs.unexpected) {
@@ -124,7 +123,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
 
     #[inline]
     fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
-        match self.unlink_message_short(pattern, meter) {
+        match self.take_message_short(pattern, meter) {
             Short::Found(found) => Some(found),
             Short::Nothing => None,
             Short::Deep => {
@@ -141,7 +140,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> Option<(P, R)> {
-        match self.unlink_receive_short(envelope, meter) {
+        match self.take_receive_short(envelope, meter) {
             Short::Found(found) => Some(found),
             Short::Nothing => None,
             Short::Deep => {

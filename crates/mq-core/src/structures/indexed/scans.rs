@@ -25,7 +25,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Searches the short form.
     #[inline(always)]
-    pub(super) fn unlink_message_short(
+    pub(super) fn take_message_short(
         &mut self,
         pattern: &P,
         meter: &mut impl Meter,
@@ -112,7 +112,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Searches the short form, likewise.
     #[inline(always)]
-    pub(super) fn unlink_receive_short(
+    pub(super) fn take_receive_short(
         &mut self,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
