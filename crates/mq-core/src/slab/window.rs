@@ -20,6 +20,13 @@ const FEW: usize = 256;
 /// The first slot of a window whose entries stand elsewhere. No slot has this number.
 const AWAY: u32 = u32::MAX;
 
+/// A number of near slots.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "at most NEAR")]
+const fn few(slots: u32) -> u16 {
+    slots as u16
+}
+
 /// The entries of a slab, in order, while none is far and none is on a list.
 ///
 /// They stand one behind the other. One that leaves from the middle leaves a hole, so that all
@@ -35,10 +42,11 @@ pub(crate) struct Window {
     head: u32,
     /// The slot behind the last. Away, the slot from which on slots are unused.
     tail: u32,
-    /// Holes between the entries. Away, the number of unused slots.
-    holes: u32,
-    /// Entries that came before this number may be in other slots than their handles say.
-    moved_before: u64,
+    /// Holes between the entries. Away, the number of unused slots. Near slots are few.
+    holes: u16,
+    /// Whether entries may be in other slots than their handles say: some have been moved. Forgotten
+    /// only when deep queues have drained.
+    has_moved: bool,
 }
 
 impl Window {
@@ -47,7 +55,7 @@ impl Window {
         head: 0,
         tail: 0,
         holes: 0,
-        moved_before: 0,
+        has_moved: false,
     };
 
     /// Whether no entry is in the window. One that is away is not empty.
@@ -65,7 +73,7 @@ impl Window {
     /// The number of entries, in a window that is not away.
     #[inline(always)]
     pub(crate) const fn len(&self) -> u32 {
-        self.tail - self.head - self.holes
+        self.tail - self.head - self.holes as u32
     }
 
     /// The slot of the first entry; no slot if the window is away.
@@ -141,7 +149,7 @@ impl Window {
         self.head = 0;
         self.tail = to;
         self.holes = 0;
-        self.moved_before = slab.next_sequence;
+        self.has_moved = true;
     }
 
     /// Whether there is a slot behind the last entry.
@@ -180,16 +188,15 @@ impl Window {
     }
 
     /// Begins anew, in a slab in which nothing is stored but what is about to leave.
+    #[inline(always)]
     pub(crate) const fn restart(&mut self) {
-        self.head = 0;
-        self.tail = 0;
-        self.holes = 0;
+        *self = Self::EMPTY;
     }
 
     /// The slot of the entry with a name, wherever it has moved.
     pub(crate) fn slot_of<K: Copy, T>(&self, slab: &Slab<K, T>, name: Handle) -> Option<u32> {
         let there = slab.slot_of(name);
-        if there.is_none() && name.sequence() < self.moved_before {
+        if there.is_none() && self.has_moved {
             return slab.near_slot_of(name.sequence());
         }
         there

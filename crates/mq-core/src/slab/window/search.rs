@@ -1,6 +1,6 @@
 //! The searches of a window, and the holes that they close.
 
-use super::Window;
+use super::{Window, few};
 use crate::slab::{NIL, Slab};
 
 /// Holes that a search passes before it closes them.
@@ -114,8 +114,8 @@ impl Window {
                 slab.move_near(from, to);
             }
         }
-        self.holes -= to - self.head;
+        self.holes -= few(to - self.head);
         self.head = to;
-        self.moved_before = slab.next_sequence;
+        self.has_moved = true;
     }
 }

@@ -306,7 +306,7 @@ fn a_slot_forgets_that_its_receive_had_no_class() {
 
 #[test]
 fn an_idle_context_is_small() {
-    assert!(size_of::<Queues>() <= 160, "{} bytes", size_of::<Queues>());
+    assert!(size_of::<Queues>() <= 136, "{} bytes", size_of::<Queues>());
 }
 
 /// Fills a queue with messages of `depth` sources and takes all but each `kept`-th, in a scattered
