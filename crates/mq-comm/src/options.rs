@@ -20,7 +20,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`shared_buffers`](Self::shared_buffers) | `MQ_SHARED_BUFFERS` | bytes, with K, M or G |
 /// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | bytes, with K, M or G |
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 0, 1 |
-/// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `2,1000` |
+/// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `2,40` |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The structure of the matching engine.

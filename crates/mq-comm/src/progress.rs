@@ -89,6 +89,8 @@ impl<T: Transport> Core<T> {
         if self.state.rings.is_moving() {
             // The other end of a ring may be filling or emptying it, which wakes nobody.
             Ok(self.transport.rest_awake(idle)?)
+        } else if self.transport.watch_wanted(idle) {
+            Ok(())
         } else {
             Ok(self.transport.rest(idle)?)
         }
@@ -223,6 +225,9 @@ impl<T: Transport> Core<T> {
         self.stand(from)?;
         loop {
             let Some(message) = self.transport.poll_wanted() else {
+                if self.transport.watch_wanted(&mut self.idle) {
+                    continue;
+                }
                 match self.receive_elsewhere(pattern, word, from, into) {
                     Ok(None) => continue,
                     Ok(Some(status)) => return Ok(status),

@@ -84,6 +84,11 @@ pub trait Transport {
     fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
         None
     }
+    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few times more,
+    /// if that is quicker than a [`poll`](Self::poll); whether it will find something now.
+    fn watch_wanted(&self, _idle: &mut Idle) -> bool {
+        false
+    }
     /// The same from a process that the last message was from, if that is quicker still; it is
     /// wanted as it was then.
     fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {

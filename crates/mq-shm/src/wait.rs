@@ -34,10 +34,12 @@ impl Patience {
         sleep: Duration::from_millis(20),
     };
     /// For more processes than cores: whoever is waited for often waits for this very core, so that
-    /// it is given up almost at once, and often before it is slept, which takes the kernel longer.
+    /// it is given up almost at once, and a few times before it is slept, which takes the kernel
+    /// longer. Not often: the kernel takes a turn from who gives up its own, and who gave up
+    /// hundreds waits long for the core when a message has come.
     pub const YIELDING: Self = Self {
         spins: 2,
-        yields: 1_000,
+        yields: 40,
         sleep: Duration::from_millis(20),
     };
 
@@ -52,6 +54,9 @@ impl Patience {
         }
     }
 }
+
+/// Looks at what is most likely to come, for one at everything.
+const GLANCES: u32 = 16;
 
 /// For how long nothing has arrived.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,6 +76,22 @@ impl Idle {
     #[inline]
     pub fn reset(&mut self) {
         self.looks = 0;
+    }
+
+    /// Looks for something a few times, while the processor is kept; whether it has been seen.
+    #[inline(always)]
+    pub(crate) fn watch(&mut self, patience: &Patience, mut seen: impl FnMut() -> bool) -> bool {
+        for _ in 0..GLANCES {
+            if self.looks >= patience.spins {
+                return false;
+            }
+            self.looks += 1;
+            spin_loop();
+            if seen() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Passes the time until the next look, unless it is time to sleep.
@@ -190,4 +211,57 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
     #[cfg(loom)]
     let _ = longest;
     stay_awake(place);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    /// Watches for what is seen at the `at`th look, from 1; whether it was, and how often it looked.
+    fn watch(idle: &mut Idle, patience: &Patience, at: u32) -> (bool, u32) {
+        let looks = Cell::new(0);
+        let seen = idle.watch(patience, || {
+            looks.set(looks.get() + 1);
+            looks.get() == at
+        });
+        (seen, looks.get())
+    }
+
+    #[test]
+    fn who_watches_looks_until_something_is_seen_and_not_for_ever() {
+        let mut idle = Idle::default();
+        assert_eq!(watch(&mut idle, &Patience::SPINNING, 1), (true, 1));
+        assert_eq!(watch(&mut idle, &Patience::SPINNING, 9), (true, 9));
+        let in_vain = watch(&mut idle, &Patience::SPINNING, u32::MAX);
+        assert_eq!(in_vain, (false, GLANCES));
+    }
+
+    #[test]
+    fn watching_takes_no_longer_than_the_processor_is_kept() {
+        let patience = Patience {
+            spins: 3,
+            ..Patience::YIELDING
+        };
+        let mut idle = Idle::default();
+        assert_eq!(watch(&mut idle, &patience, u32::MAX), (false, 3));
+        assert_eq!(watch(&mut idle, &patience, 1), (false, 0));
+        idle.reset();
+        assert_eq!(watch(&mut idle, &patience, 3), (true, 3));
+    }
+
+    #[test]
+    fn sleep_comes_after_all_looks_and_yields() {
+        let patience = Patience {
+            spins: 20,
+            yields: 5,
+            ..Patience::SPINNING
+        };
+        let mut idle = Idle::default();
+        assert!(!watch(&mut idle, &patience, u32::MAX).0);
+        let rests = (0..100).take_while(|_| idle.rest(&patience) == Rest::Again);
+        let left = patience.spins - GLANCES + patience.yields;
+        assert_eq!(rests.count(), left as usize);
+    }
 }

@@ -118,6 +118,11 @@ impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
+    fn watch_wanted(&self, idle: &mut Idle) -> bool {
+        Endpoint::watch_wanted(self, idle)
+    }
+
+    #[inline(always)]
     fn poll_again(&mut self, from: Process) -> Option<Short<'_>> {
         self.poll_short_from(from)
     }

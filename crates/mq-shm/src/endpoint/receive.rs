@@ -89,11 +89,16 @@ impl<M: Memory> Endpoint<M> {
         self.poll_elsewhere()
     }
 
+    /// The processes that are wanted and have a fastbox.
+    #[inline(always)]
+    pub(super) fn wanted_boxes(&self) -> &[Process] {
+        let all = self.wanted_from_any > 0 || !self.ending.is_empty();
+        if all { &self.open } else { &self.wanted }
+    }
+
     #[inline(always)]
     pub(super) fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
-        let all = self.wanted_from_any > 0 || !self.ending.is_empty();
-        let boxes = if all { &self.open } else { &self.wanted };
-        for &from in boxes {
+        for &from in self.wanted_boxes() {
             if let Some(len) = self.in_box(from) {
                 return Some((from, len));
             }

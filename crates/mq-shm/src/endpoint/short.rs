@@ -6,6 +6,7 @@ use crate::fastbox::{BOX_PAYLOAD, Inlet};
 use crate::index::Process;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
+use crate::wait::Idle;
 
 /// A message of up to [`BOX_PAYLOAD`] bytes in a fastbox, whole. Dropping it gives the slots back
 /// to the sender; one that is forgotten is found again.
@@ -35,6 +36,23 @@ impl<M: Memory> Endpoint<M> {
             from,
             len,
         })
+    }
+
+    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few times more,
+    /// sooner than by going round everything, until a message has come; whether it will find one
+    /// now. A longer one is for [`poll`](Self::poll).
+    #[inline(always)]
+    pub fn watch_wanted(&self, idle: &mut Idle) -> bool {
+        if self.wanted_boxes().is_empty() {
+            return false;
+        }
+        let mut is_short = false;
+        idle.watch(&self.patience, || {
+            let found = self.in_wanted_boxes();
+            is_short = found.is_some_and(|(_, len)| len as usize <= BOX_PAYLOAD);
+            found.is_some()
+        });
+        is_short
     }
 
     /// [`poll_wanted`](Self::poll_wanted) of one process, wanted or not: where messages come one
