@@ -162,12 +162,13 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let key = key_of_receive(slabs.posted.key(slot));
-        if self.classes.add_posted(key.care) {
-            let place = self.place(key);
+        let entry = slabs.posted.entry_anywhere_mut(slot);
+        let key = key_of_receive(&entry.key);
+        if !self.classes.add_posted(key.care) {
+            return self.leave_unindexed(slabs, slot);
+        }
+        if let Err(place) = self.put_alone(entry, key, posted(slot)) {
             self.put_beside(slabs, key, place, posted(slot));
-        } else {
-            self.leave_unindexed(slabs, slot);
         }
     }
 
