@@ -33,10 +33,13 @@ const UNCLASSED: u32 = 8;
 /// All entries by key, and the classes of wildcards in use.
 ///
 /// The first node of a key stands for a queue: a receive that is posted and a message that is
-/// unexpected never have the same key, or they would have matched.
+/// unexpected never have the same key, or they would have matched. Receives with wildcards are in a
+/// table of their own, which messages ask first: it is small, and mostly has no answer.
 #[derive(Debug)]
 pub(super) struct Index<B> {
     chains: Chains,
+    /// Of the posted receives with wildcards. Made for the first; a small one is kept.
+    wild: Option<Chains>,
     seed: Seed,
     classes: Classes<B>,
     /// Receives whose mask found no class, by slot.
@@ -58,6 +61,7 @@ impl<B: MatchBits> Index<B> {
     pub(super) fn new(seed: u32) -> Self {
         Self {
             chains: Chains::default(),
+            wild: None,
             seed: Seed::new(seed),
             classes: Classes::default(),
             unindexed: Fifo::EMPTY,
@@ -141,7 +145,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let keys = slabs.posted.len() + slabs.unexpected.len() + 1;
+        let keys = slabs.posted.len() + slabs.unexpected.len() + 1 - self.classes.posted();
         let nodes = &mut self.nodes(slabs);
         self.chains.serve(nodes, keys);
         self.set_low();
@@ -213,14 +217,8 @@ impl<B: MatchBits> Index<B> {
     {
         let key = key_of_receive(slabs.posted.key(slot));
         if key.care != B::ALL {
-            let indexed = self.classes.add_posted(key.care);
-            if !indexed {
-                self.leave_unindexed(slabs, slot);
-            }
-            self.count_special();
-            if !indexed {
-                return;
-            }
+            self.index_wildcard(slabs, slot, key);
+            return self.count_special();
         }
         slabs.posted.set_home(slot, NIL);
         self.serve(slabs);
@@ -269,8 +267,8 @@ impl<B: MatchBits> Index<B> {
         }
         let key = key_of_receive(slabs.posted.key(slot));
         if key.care != B::ALL {
-            self.classes.remove_posted(key.care);
-            self.count_special();
+            self.unlink_wildcard(slabs, slot, key);
+            return self.count_special();
         }
         let nodes = &mut self.nodes(slabs);
         self.chains
@@ -310,6 +308,9 @@ impl<B: MatchBits> Index<B> {
         self.special = 0;
         self.few = 0;
         self.chains.rest();
+        if !self.wild.as_ref().is_some_and(Chains::is_small) {
+            self.wild = None;
+        }
         self.set_low();
     }
 
@@ -321,6 +322,7 @@ impl<B: MatchBits> Index<B> {
 
     /// Heap bytes, those of this object included.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.chains.bytes() + self.classes.bytes()
+        let wild = self.wild.as_ref().map_or(0, Chains::bytes);
+        size_of::<Self>() + self.chains.bytes() + wild + self.classes.bytes()
     }
 }

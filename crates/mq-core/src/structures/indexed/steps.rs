@@ -108,6 +108,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if !index.has_only_wildcards() {
             return NIL;
         }
+        if index.has_none_for(&self.slabs, context, bits) {
+            return self.arrive_exact(context, bits, meter);
+        }
         let node = index.arrive_among_wildcards(&mut self.slabs, context, bits, meter);
         if let Slot::Posted(_) = slot_of(node) {
             return self.before_removal(node);
@@ -269,13 +272,20 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
+        match &self.index {
+            Some(index) if index.is_plain() => {}
+            _ => return self.arrive_special(context, bits, meter),
+        }
+        self.arrive_exact(context, bits, meter)
+    }
+
+    /// The step of a message that has nothing to look at but the table.
+    #[inline(always)]
+    fn arrive_exact(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = &mut self.index else {
             return NIL;
         };
-        if !index.is_plain() {
-            return self.arrive_special(context, bits, meter);
-        }
         let place = index.place(key);
         match index.arrive_quick(&mut self.slabs, key, place) {
             Quick::Queued(node) => {

@@ -3,6 +3,8 @@ use crate::envelope::MatchBits;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use crate::{Arrive, Config, MatchQueues, Pattern, Post, Source, Visits};
 
+mod wildcards;
+
 type Queues = Indexed<MpiPattern, u32, u32>;
 
 fn unexpected(depth: u32) -> Queues {
@@ -51,93 +53,11 @@ fn a_few_entries_that_stay_are_scanned_again() {
     }
 }
 
-#[test]
-fn deep_searches_visit_one_entry_in_every_wildcard_class() {
-    let mut queues = unexpected(1000);
-    let _ = queues.probe(&MpiPattern::new(0, 999, 7));
-    assert!(queues.is_deep());
-    for (source, tag) in [
-        (Source::from(500), TagSelector::from(7)),
-        (Source::Any, TagSelector::from(7)),
-        (Source::from(501), TagSelector::Any),
-        (Source::Any, TagSelector::Any),
-    ] {
-        let pattern = MpiPattern::new(0, source, tag);
-        let is_exact = pattern.care() == u64::ALL;
-        let all = queues.unexpected_len() as u64;
-        for _ in 0..4 {
-            let mut visits = Visits::default();
-            assert!(queues.probe_metered(&pattern, &mut visits).is_some());
-            let looked_at = if is_exact { 1 } else { all };
-            assert_eq!(visits.unexpected, looked_at, "{source} {tag:?}");
-        }
-        let mut visits = Visits::default();
-        let found = queues.extract_metered(&pattern, &mut visits);
-        assert!(found.is_some());
-        assert_eq!(visits.unexpected, 1, "{source} {tag:?}");
-    }
-}
-
-#[test]
-fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
-    let mut queues = deep(100);
-    let any = MpiPattern::new(0, Source::Any, 7);
-    for _ in 0..5 {
-        assert!(queues.probe(&any).is_some());
-    }
-    assert!(
-        queues
-            .index
-            .as_ref()
-            .is_some_and(|index| index.views() == 1)
-    );
-    for round in 0..2_000 {
-        let _ = queues.arrive(MpiEnvelope::new(0, round, 8), round);
-        let _ = queues.post(MpiPattern::new(0, round, 8), round);
-    }
-    assert!(queues.is_deep());
-    assert!(
-        queues
-            .index
-            .as_ref()
-            .is_some_and(|index| index.views() == 0)
-    );
-    assert!(
-        matches!(queues.probe(&any), Some((_, 0))),
-        "made again when asked for"
-    );
-}
-
 fn deep(depth: u32) -> Queues {
     let mut queues = unexpected(depth);
     assert!(queues.probe(&MpiPattern::new(0, depth - 1, 7)).is_some());
     assert!(queues.is_deep());
     queues
-}
-
-fn masked(ignore: u32) -> TagSelector {
-    TagSelector::Masked {
-        wanted: crate::Tag(7),
-        ignore: ignore << 8,
-    }
-}
-
-#[test]
-fn arrivals_pay_for_wildcards_only_while_some_are_posted() {
-    let mut queues = deep(100);
-    let is_plain = |queues: &Queues| queues.index.as_ref().is_some_and(|index| index.is_plain());
-    assert!(is_plain(&queues));
-    // One of a key, and several of another.
-    for tag in [50, 51, 51, 51] {
-        let post = queues.post(MpiPattern::new(0, Source::Any, tag), 1);
-        assert!(matches!(post, Post::Queued(_)));
-    }
-    for (source, tag) in [(3, 51), (4, 50), (5, 51), (6, 51)] {
-        assert!(!is_plain(&queues));
-        let arrival = queues.arrive(MpiEnvelope::new(0, source, tag), 1);
-        assert!(matches!(arrival, Arrive::Matched { .. }));
-    }
-    assert!(is_plain(&queues));
 }
 
 #[test]
@@ -163,25 +83,6 @@ fn several_entries_with_a_key_leave_in_order_among_others_of_their_bucket() {
         }
     }
     assert_eq!(queues.unexpected_len(), 0);
-}
-
-#[test]
-fn more_masks_than_classes_are_still_matched_in_order() {
-    let mut queues = deep(100);
-    for round in 0..3 {
-        for ignore in 0..20 {
-            let seen = queues.probe(&MpiPattern::new(0, Source::Any, masked(ignore)));
-            assert!(matches!(seen, Some((_, 0))), "round {round}, mask {ignore}");
-        }
-    }
-    for ignore in 0..20 {
-        let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
-        assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
-    }
-    for rank in 0..20 {
-        let arrival = queues.arrive(MpiEnvelope::new(0, 1000 + rank, 7), 0);
-        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
-    }
 }
 
 #[test]
@@ -260,47 +161,6 @@ fn the_message_whose_removal_makes_the_queues_short_is_the_one_that_is_taken() {
     for rank in 97..100 {
         let taken = queues.extract(&MpiPattern::new(0, rank, 7));
         assert!(matches!(taken, Some((_, message)) if message == rank));
-    }
-}
-
-#[test]
-fn a_slot_forgets_that_its_receive_had_no_class() {
-    let mut queues = deep(20);
-    let scan = |queues: &mut Queues, rank| queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
-    // More masks than classes, then nothing is left.
-    for ignore in 0..20 {
-        let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
-        assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
-    }
-    for rank in 0..20 {
-        assert!(matches!(
-            scan(&mut queues, 1000 + rank),
-            Arrive::Matched { .. }
-        ));
-        let _ = queues.extract(&MpiPattern::new(0, rank, 7));
-    }
-    assert!(!queues.is_deep());
-    // The same slots, with one key, and a search that goes past them.
-    let names: Vec<_> = (0..20)
-        .map(
-            |number| match queues.post(MpiPattern::new(0, 5, 7), number) {
-                Post::Queued(name) => name,
-                Post::Matched { .. } => unreachable!("nothing has come"),
-            },
-        )
-        .collect();
-    assert_eq!(scan(&mut queues, 6), Arrive::Unexpected);
-    assert!(queues.is_deep());
-    for at in [19, 3, 8] {
-        assert_eq!(queues.cancel(names[at]), u32::try_from(at).ok());
-    }
-    assert!(matches!(
-        queues.post(MpiPattern::new(0, 5, 7), 20),
-        Post::Queued(_)
-    ));
-    for number in (0..21).filter(|number| ![3, 8, 19].contains(number)) {
-        let arrival = scan(&mut queues, 5);
-        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == number));
     }
 }
 

@@ -168,9 +168,7 @@ impl<B: MatchBits> View<B> {
         let left = unexpected.len() - 1;
         let (chains, mut seen) = self.parts(unexpected, seed);
         chains.unlink(&mut seen, slot, key, seed.hash(key));
-        if left < chains.few() {
-            chains.shrink(&mut seen);
-        }
+        chains.shrink_to(&mut seen, left);
     }
 
     fn parts<'a, E: Envelope<Bits = B>, M>(

@@ -184,6 +184,14 @@ impl Chains {
         self.served = served_by(least);
     }
 
+    /// A removal has left so many keys: removes some of the buckets if these are few.
+    #[inline(always)]
+    pub(in super::super) fn shrink_to<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
+        if keys < self.few() {
+            self.shrink(nodes);
+        }
+    }
+
     /// Removes the last bucket; its chain goes to the front of the one it was split from.
     fn merge<N: Nodes>(&mut self, nodes: &mut N) {
         let removed = self.buckets - 1;

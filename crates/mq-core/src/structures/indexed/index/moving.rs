@@ -162,14 +162,8 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let entry = slabs.posted.entry_anywhere_mut(slot);
-        let key = key_of_receive(&entry.key);
-        if !self.classes.add_posted(key.care) {
-            return self.leave_unindexed(slabs, slot);
-        }
-        if let Err(place) = self.put_alone(entry, key, posted(slot)) {
-            self.put_beside(slabs, key, place, posted(slot));
-        }
+        let key = key_of_receive(slabs.posted.key(slot));
+        self.index_wildcard(slabs, slot, key);
     }
 
     /// Puts an entry whose mark is [`NIL`] into its bucket if that is near and empty, as nearly

@@ -5,7 +5,7 @@
 
 use super::super::chains::{Probe, append};
 use super::super::hash::Key;
-use super::super::nodes::{Slot, is_receive, posted, slot_of, unexpected};
+use super::super::nodes::{Slot, posted, slot_of, unexpected};
 use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -152,7 +152,7 @@ impl<B: MatchBits> Index<B> {
                 }
                 Slot::Posted(slot) => {
                     let entry = slabs.posted.entry_anywhere(slot);
-                    if is_receive(entry, key) {
+                    if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         return self.append_receive(slabs, node);
                     }
                     entry.home
@@ -193,7 +193,7 @@ impl<B: MatchBits> Index<B> {
         let Slot::Posted(slot) = slot_of(first) else {
             return Quick::Beside;
         };
-        // While the index is plain all posted receives are fully specified.
+        // Receives with wildcards are in another table.
         let Some(entry) = slabs.posted.near_entry(slot) else {
             return Quick::Beside;
         };
@@ -247,7 +247,7 @@ impl<B: MatchBits> Index<B> {
             let after = match slot_of(node) {
                 Slot::None => break,
                 Slot::Posted(slot) => {
-                    // While the index is plain all posted receives are fully specified.
+                    // Receives with wildcards are in another table.
                     let entry = slabs.posted.entry_anywhere(slot);
                     let after = entry.home;
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {

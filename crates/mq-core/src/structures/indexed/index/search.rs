@@ -116,7 +116,7 @@ impl<B: MatchBits> Index<B> {
             best.node = NIL;
         }
         for (i, care) in self.classes.masks_in_use() {
-            let probe = self.probe(slabs, key_of_message(envelope, care));
+            let probe = self.probe_wildcards(slabs, key_of_message(envelope, care));
             if let Slot::Posted(slot) = slot_of(probe.node) {
                 visited += 1;
                 let sequence = slabs.posted.entry_anywhere(slot).sequence;
@@ -131,12 +131,13 @@ impl<B: MatchBits> Index<B> {
         let Slot::Posted(slot) = slot_of(best.node) else {
             return self.unlink_newer(slabs, envelope, exact, meter);
         };
+        if let Some(class) = class {
+            self.take_wildcard(slabs, best, class);
+            self.count_special();
+            return slot;
+        }
         let nodes = &mut self.nodes(slabs);
         self.chains.unlink_first(nodes, best);
-        if let Some(class) = class {
-            self.classes.remove_posted_of(class);
-            self.count_special();
-        }
         slot
     }
 
@@ -199,7 +200,7 @@ impl<B: MatchBits> Index<B> {
             best.consider(slot, &slabs.posted);
         }
         for (_, care) in self.classes.masks_in_use() {
-            let probe = self.probe(slabs, key_of_message(envelope, care));
+            let probe = self.probe_wildcards(slabs, key_of_message(envelope, care));
             if let Slot::Posted(slot) = slot_of(probe.node) {
                 best.consider(slot, &slabs.posted);
             }

@@ -1,9 +1,12 @@
-//! The step of a message while receives with wildcards are posted, or have been looking for
-//! messages.
+//! Posted receives with wildcards, and the step of a message while there are some.
+//!
+//! They are in a table of their own. One for all receives would have a message look at an entry of
+//! the whole queue, anywhere in memory, for each class and mostly in vain: that its bucket is empty
+//! is seen in a table that is as small as the wildcards are few.
 
 use super::super::chains::Probe;
 use super::super::hash::Key;
-use super::super::nodes::{Slot, is_receive, slot_of, unexpected};
+use super::super::nodes::{Slot, is_receive, posted, slot_of, unexpected};
 use super::{Index, VIEWS, WILDCARDS};
 use crate::arrangement::Slabs;
 use crate::envelope::{ContextId, Envelope, MatchBits};
@@ -11,20 +14,143 @@ use crate::meter::{Meter, Queue};
 use crate::pattern::Pattern;
 use crate::slab::NIL;
 
-/// A candidate: a probe that has found a receive, and its number; or none, and a number greater
-/// than any.
-#[derive(Clone, Copy)]
-struct Candidate {
-    probe: Probe,
-    sequence: u64,
+/// The bits of a message in a context, as receives of a class see them.
+#[inline(always)]
+fn masked<B: MatchBits>(context: ContextId, bits: B, care: B) -> Key<B> {
+    Key {
+        context,
+        bits: bits & care,
+        care,
+    }
 }
 
 impl<B: MatchBits> Index<B> {
+    /// Indexes a receive that is newer than those indexed, or puts it on the list of those without a
+    /// class. [`count_special`](Self::count_special) is to follow.
+    #[inline(always)]
+    pub(super) fn index_wildcard<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        slot: u32,
+        key: Key<B>,
+    ) where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if !self.classes.add_posted(key.care) {
+            return self.leave_unindexed(slabs, slot);
+        }
+        let hash = self.seed.hash(key);
+        let mut nodes = self.nodes(slabs);
+        let wild = self.wild.get_or_insert_default();
+        wild.serve(&mut nodes, self.classes.posted());
+        let place = wild.place(hash);
+        if wild.near_first(place) == Some(NIL) {
+            let entry = nodes.slabs.posted.entry_anywhere_mut(slot);
+            (entry.next, entry.prev, entry.home) = (NIL, NIL, NIL);
+            return wild.set_near_first(place, posted(slot));
+        }
+        let bucket = wild.bucket_of(place);
+        let probe = wild.probe_bucket(&nodes, key, bucket);
+        wild.link(&mut nodes, probe, posted(slot));
+    }
+
+    /// Looks for the receives of a class with a key.
+    #[inline(always)]
+    pub(super) fn probe_wildcards<P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let nodes = self.nodes(slabs);
+        self.wild.as_ref().map_or(Probe::NOWHERE, |wild| {
+            wild.probe(&nodes, key, self.seed.hash(key))
+        })
+    }
+
+    /// Unlinks an indexed receive with a wildcard. [`count_special`](Self::count_special) is to
+    /// follow.
+    pub(super) fn unlink_wildcard<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        slot: u32,
+        key: Key<B>,
+    ) where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        self.classes.remove_posted(key.care);
+        let hash = self.seed.hash(key);
+        let nodes = &mut self.nodes(slabs);
+        if let Some(wild) = &mut self.wild {
+            wild.unlink(nodes, posted(slot), key, hash);
+            wild.shrink_to(nodes, self.classes.posted());
+        }
+    }
+
+    /// Unlinks the receive of a class that a probe has found. [`count_special`](Self::count_special)
+    /// is to follow.
+    #[inline(always)]
+    pub(super) fn take_wildcard<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        probe: Probe,
+        class: usize,
+    ) where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        self.classes.remove_posted_of(class);
+        let nodes = &mut self.nodes(slabs);
+        if let Some(wild) = &mut self.wild {
+            wild.unlink_first(nodes, probe);
+            wild.shrink_to(nodes, self.classes.posted());
+        }
+    }
+
     /// Whether posted wildcards, all of them of some class, and views are all that a step has to
     /// look at beside the table.
     #[inline(always)]
     pub(in super::super) const fn has_only_wildcards(&self) -> bool {
         self.special & !(WILDCARDS | VIEWS) == 0
+    }
+
+    /// Whether a step of a message has nothing to look at but the table: there are no views, and
+    /// no receive with a wildcard takes the message. In an index that
+    /// [has only wildcards](Self::has_only_wildcards).
+    #[inline(always)]
+    pub(in super::super) fn has_none_for<P, R, M>(
+        &self,
+        slabs: &Slabs<P, R, M>,
+        context: ContextId,
+        bits: B,
+    ) -> bool
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if self.special & VIEWS != 0 {
+            return false;
+        }
+        let Some(wild) = &self.wild else {
+            return true;
+        };
+        for (_, care) in self.classes.masks_in_use() {
+            let key = masked(context, bits, care);
+            let place = wild.place(self.seed.hash(key));
+            if wild.near_first(place) == Some(NIL) {
+                continue;
+            }
+            let mut node = wild.first(wild.bucket_of(place));
+            while let Slot::Posted(slot) = slot_of(node) {
+                let entry = slabs.posted.entry_anywhere(slot);
+                if is_receive(entry, key) {
+                    return false;
+                }
+                node = entry.home;
+            }
+        }
+        true
     }
 
     /// A step of a message while the index [has only wildcards](Self::has_only_wildcards): the node
@@ -43,106 +169,52 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let key = |care| Key {
-            context,
-            bits: bits & care,
-            care,
-        };
-        let Some(exact) = self.candidate(slabs, key(B::ALL)) else {
-            return NIL;
-        };
+        let exact = self.probe(slabs, masked(context, bits, B::ALL));
         let mut best = exact;
+        let mut earliest = u64::MAX;
+        let mut visited = 0;
+        match slot_of(exact.node) {
+            Slot::None => {}
+            Slot::Posted(slot) => {
+                visited = 1;
+                earliest = slabs.posted.entry_anywhere(slot).sequence;
+            }
+            Slot::Unexpected(_) => return NIL,
+        }
         let mut class = None;
-        let mut visited = u32::from(exact.probe.node != NIL);
         for (i, care) in self.classes.masks_in_use() {
-            let Some(found) = self.candidate(slabs, key(care)) else {
-                return NIL;
-            };
-            visited += u32::from(found.probe.node != NIL);
-            if found.sequence < best.sequence {
-                best = found;
-                class = Some(i);
+            let probe = self.probe_wildcards(slabs, masked(context, bits, care));
+            if let Slot::Posted(slot) = slot_of(probe.node) {
+                visited += 1;
+                let sequence = slabs.posted.entry_anywhere(slot).sequence;
+                if sequence < earliest {
+                    earliest = sequence;
+                    best = probe;
+                    class = Some(i);
+                }
             }
         }
-        if best.probe.node == NIL {
-            let Some(slot) = slabs.unexpected.reserve(exact.probe.first) else {
+        if best.node == NIL {
+            let Some(slot) = slabs.unexpected.reserve(exact.first) else {
                 return NIL;
             };
             meter.visited(Queue::Posted, visited);
-            self.chains.set_first(exact.probe.bucket, unexpected(slot));
+            self.chains.set_first(exact.bucket, unexpected(slot));
             if self.classes.views() > 0 {
-                self.link_in_views(slabs, slot, key(B::ALL));
+                self.link_in_views(slabs, slot, masked(context, bits, B::ALL));
             }
             return unexpected(slot);
         }
         meter.visited(Queue::Posted, visited);
-        self.take(slabs, best.probe);
-        if let Some(class) = class {
-            self.classes.remove_posted_of(class);
-            if self.classes.posted() == 0 {
-                self.count_special();
+        match class {
+            None => self.unlink_first(slabs, best),
+            Some(class) => {
+                self.take_wildcard(slabs, best, class);
+                if self.classes.posted() == 0 {
+                    self.count_special();
+                }
             }
         }
-        best.probe.node
-    }
-
-    /// Looks for the first receive with a key. `None` if messages have it.
-    #[inline(always)]
-    fn candidate<P, R, M>(&self, slabs: &Slabs<P, R, M>, key: Key<B>) -> Option<Candidate>
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let bucket = self.chains.bucket(self.seed.hash(key));
-        let first = self.chains.first(bucket);
-        let (mut node, mut before) = (first, NIL);
-        let sequence = loop {
-            let after = match slot_of(node) {
-                Slot::None => break u64::MAX,
-                Slot::Posted(slot) => {
-                    let entry = slabs.posted.entry_anywhere(slot);
-                    if is_receive(entry, key) {
-                        break entry.sequence;
-                    }
-                    entry.home
-                }
-                Slot::Unexpected(slot) => {
-                    let entry = slabs.unexpected.entry_anywhere(slot);
-                    if key.care == B::ALL
-                        && entry.key.bits() == key.bits
-                        && entry.key.context() == key.context
-                    {
-                        return None;
-                    }
-                    entry.home
-                }
-            };
-            before = node;
-            node = after;
-        };
-        let probe = Probe {
-            bucket,
-            before,
-            node,
-            first,
-        };
-        Some(Candidate { probe, sequence })
-    }
-
-    /// Unlinks the receive that a probe has found.
-    #[inline(always)]
-    fn take<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, probe: Probe)
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let entry = slabs.posted.entry_anywhere(probe.node);
-        if entry.next != NIL {
-            return self.unlink_first(slabs, probe);
-        }
-        let after = entry.home;
-        let nodes = &mut self.nodes(slabs);
-        self.chains
-            .drop_alone(nodes, probe.bucket, probe.before, after);
+        best.node
     }
 }

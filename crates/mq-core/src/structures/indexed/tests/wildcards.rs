@@ -1,0 +1,242 @@
+//! The classes of wildcards.
+
+use super::*;
+
+fn masked(ignore: u32) -> TagSelector {
+    TagSelector::Masked {
+        wanted: crate::Tag(7),
+        ignore: ignore << 8,
+    }
+}
+
+#[test]
+fn deep_searches_visit_one_entry_in_every_wildcard_class() {
+    let mut queues = unexpected(1000);
+    let _ = queues.probe(&MpiPattern::new(0, 999, 7));
+    assert!(queues.is_deep());
+    for (source, tag) in [
+        (Source::from(500), TagSelector::from(7)),
+        (Source::Any, TagSelector::from(7)),
+        (Source::from(501), TagSelector::Any),
+        (Source::Any, TagSelector::Any),
+    ] {
+        let pattern = MpiPattern::new(0, source, tag);
+        let is_exact = pattern.care() == u64::ALL;
+        let all = queues.unexpected_len() as u64;
+        for _ in 0..4 {
+            let mut visits = Visits::default();
+            assert!(queues.probe_metered(&pattern, &mut visits).is_some());
+            let looked_at = if is_exact { 1 } else { all };
+            assert_eq!(visits.unexpected, looked_at, "{source} {tag:?}");
+        }
+        let mut visits = Visits::default();
+        let found = queues.extract_metered(&pattern, &mut visits);
+        assert!(found.is_some());
+        assert_eq!(visits.unexpected, 1, "{source} {tag:?}");
+    }
+}
+
+#[test]
+fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
+    let mut queues = deep(100);
+    let any = MpiPattern::new(0, Source::Any, 7);
+    for _ in 0..5 {
+        assert!(queues.probe(&any).is_some());
+    }
+    assert!(
+        queues
+            .index
+            .as_ref()
+            .is_some_and(|index| index.views() == 1)
+    );
+    for round in 0..2_000 {
+        let _ = queues.arrive(MpiEnvelope::new(0, round, 8), round);
+        let _ = queues.post(MpiPattern::new(0, round, 8), round);
+    }
+    assert!(queues.is_deep());
+    assert!(
+        queues
+            .index
+            .as_ref()
+            .is_some_and(|index| index.views() == 0)
+    );
+    assert!(
+        matches!(queues.probe(&any), Some((_, 0))),
+        "made again when asked for"
+    );
+}
+
+#[test]
+fn arrivals_pay_for_wildcards_only_while_some_are_posted() {
+    let mut queues = deep(100);
+    let is_plain = |queues: &Queues| queues.index.as_ref().is_some_and(|index| index.is_plain());
+    assert!(is_plain(&queues));
+    // One of a key, and several of another.
+    for tag in [50, 51, 51, 51] {
+        let post = queues.post(MpiPattern::new(0, Source::Any, tag), 1);
+        assert!(matches!(post, Post::Queued(_)));
+    }
+    for (source, tag) in [(3, 51), (4, 50), (5, 51), (6, 51)] {
+        assert!(!is_plain(&queues));
+        let arrival = queues.arrive(MpiEnvelope::new(0, source, tag), 1);
+        assert!(matches!(arrival, Arrive::Matched { .. }));
+    }
+    assert!(is_plain(&queues));
+}
+
+#[test]
+fn more_masks_than_classes_are_still_matched_in_order() {
+    let mut queues = deep(100);
+    for round in 0..3 {
+        for ignore in 0..20 {
+            let seen = queues.probe(&MpiPattern::new(0, Source::Any, masked(ignore)));
+            assert!(matches!(seen, Some((_, 0))), "round {round}, mask {ignore}");
+        }
+    }
+    for ignore in 0..20 {
+        let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
+        assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
+    }
+    for rank in 0..20 {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 1000 + rank, 7), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+    }
+}
+
+#[test]
+fn a_slot_forgets_that_its_receive_had_no_class() {
+    let mut queues = deep(20);
+    let scan = |queues: &mut Queues, rank| queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
+    // More masks than classes, then nothing is left.
+    for ignore in 0..20 {
+        let pattern = MpiPattern::new(0, 1000 + ignore, masked(ignore));
+        assert!(matches!(queues.post(pattern, ignore), Post::Queued(_)));
+    }
+    for rank in 0..20 {
+        assert!(matches!(
+            scan(&mut queues, 1000 + rank),
+            Arrive::Matched { .. }
+        ));
+        let _ = queues.extract(&MpiPattern::new(0, rank, 7));
+    }
+    assert!(!queues.is_deep());
+    // The same slots, with one key, and a search that goes past them.
+    let names: Vec<_> = (0..20)
+        .map(
+            |number| match queues.post(MpiPattern::new(0, 5, 7), number) {
+                Post::Queued(name) => name,
+                Post::Matched { .. } => unreachable!("nothing has come"),
+            },
+        )
+        .collect();
+    assert_eq!(scan(&mut queues, 6), Arrive::Unexpected);
+    assert!(queues.is_deep());
+    for at in [19, 3, 8] {
+        assert_eq!(queues.cancel(names[at]), u32::try_from(at).ok());
+    }
+    assert!(matches!(
+        queues.post(MpiPattern::new(0, 5, 7), 20),
+        Post::Queued(_)
+    ));
+    for number in (0..21).filter(|number| ![3, 8, 19].contains(number)) {
+        let arrival = scan(&mut queues, 5);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == number));
+    }
+}
+
+/// Takes out all receives but each `kept`-th by messages, in a scattered order, and those after.
+fn drain_receives(queues: &mut Queues, depth: u32, kept: u32) {
+    let arrive = |queues: &mut Queues, number: u32| {
+        let tag = number.cast_signed() / 2;
+        queues.arrive(MpiEnvelope::new(0, 5 + number % 2, tag), 0)
+    };
+    // A prime that divides no depth used here.
+    for i in 0..depth {
+        let number = u32::try_from(u64::from(i) * 7_919 % u64::from(depth)).unwrap_or(0);
+        if number % kept != 0 {
+            let taken = arrive(queues, number);
+            assert!(matches!(taken, Arrive::Matched { receive, .. } if receive == number));
+        }
+    }
+    for number in (0..depth).step_by(kept as usize) {
+        let taken = arrive(queues, number);
+        assert!(matches!(taken, Arrive::Matched { receive, .. } if receive == number));
+    }
+    assert_eq!(queues.posted_len(), 0);
+}
+
+#[test]
+fn many_wildcards_are_found_and_leave_nothing_behind() {
+    let mut queues = unexpected(0);
+    for depth in [20_000, 300, 60_000] {
+        for kept in [depth, 100] {
+            // Half of them from any source, and the others of two classes.
+            for number in 0_u32..depth {
+                let tag = number.cast_signed() / 2;
+                let pattern = match number % 4 {
+                    0 | 2 => MpiPattern::new(0, 5, tag),
+                    1 => MpiPattern::new(0, Source::Any, tag),
+                    _ => {
+                        let tag = TagSelector::Masked {
+                            wanted: crate::Tag(tag),
+                            ignore: 1 << 30,
+                        };
+                        MpiPattern::new(0, 6, tag)
+                    }
+                };
+                assert!(matches!(queues.post(pattern, number), Post::Queued(_)));
+            }
+            drain_receives(&mut queues, depth, kept);
+            // What fits into the near slots leaves them there.
+            let most = if depth < 4096 { 80 << 10 } else { 64 << 10 };
+            let idle = queues.memory().total();
+            assert!(idle <= most, "{idle} bytes kept after {depth} entries");
+        }
+    }
+}
+
+#[test]
+fn cancelled_wildcards_make_their_table_smaller() {
+    let mut queues = deep(100);
+    let names: Vec<_> = (0..40_000)
+        .map(
+            |tag| match queues.post(MpiPattern::new(0, Source::Any, tag + 10), 1) {
+                Post::Queued(name) => name,
+                Post::Matched { .. } => unreachable!("messages have another tag"),
+            },
+        )
+        .collect();
+    let most = queues.memory().index;
+    for name in &names[1000..] {
+        assert_eq!(queues.cancel(*name), Some(1));
+    }
+    let left = queues.memory().index;
+    assert!(most < 300 << 10, "{most} bytes");
+    assert!(left < 100 << 10, "{left} of {most} bytes");
+    for name in &names[..1000] {
+        assert_eq!(queues.cancel(*name), Some(1));
+    }
+    assert_eq!(queues.posted_len(), 0);
+}
+
+#[test]
+fn a_wildcard_and_a_receive_of_the_same_bits_are_told_apart() {
+    // Source 0 is what a receive from any source says of its source.
+    for any_first in [true, false] {
+        let mut queues = deep(100);
+        let any = MpiPattern::new(0, Source::Any, 9);
+        let exact = MpiPattern::new(0, 0, 9);
+        let both = if any_first {
+            [any, exact]
+        } else {
+            [exact, any]
+        };
+        for (number, pattern) in (0..).zip(both) {
+            assert!(matches!(queues.post(pattern, number), Post::Queued(_)));
+        }
+        let first = queues.arrive(MpiEnvelope::new(0, 0, 9), 0);
+        assert!(matches!(first, Arrive::Matched { receive: 0, .. }));
+        let other = queues.arrive(MpiEnvelope::new(0, 1, 9), 0);
+        assert_eq!(matches!(other, Arrive::Matched { .. }), !any_first);
+    }
+}
