@@ -80,6 +80,16 @@ pub(crate) struct Leaving {
 }
 
 impl Leaving {
+    /// The keys in one of so many of the slots: of entries that are left, or have been.
+    pub(crate) fn sample<'a, K, T>(
+        &self,
+        slab: &'a Slab<K, T>,
+        of: usize,
+    ) -> impl Iterator<Item = &'a K> {
+        let left = &slab.near[self.next as usize..self.end as usize];
+        left.iter().step_by(of).map(|entry| &entry.key)
+    }
+
     /// The slot of the next entry, whose links are free to be written. Slots of holes on the way
     /// become free.
     #[inline(always)]

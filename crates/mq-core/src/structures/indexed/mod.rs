@@ -28,7 +28,7 @@
 //! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32
 //! while a long queue drains), and for each class of wildcards that is searched a table of its own
 //! and 12 bytes for each slot. After two long fillings a shorter one may use 512 KiB more. A context
-//! that was never deep has no index; one that was keeps at most 52 KiB of it.
+//! that was never deep has no index; one that was keeps at most 56 KiB of it.
 
 mod chains;
 mod classes;

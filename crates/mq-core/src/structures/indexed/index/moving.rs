@@ -12,8 +12,12 @@ use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
 use crate::meter::{Meter, Queue};
-use crate::pattern::{Pattern, matches};
+use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{Entry, Leaving, NIL, Slab};
+
+/// Of so many receives that are to be indexed, one is asked whether it has a wildcard. Not a power
+/// of two, in which programs repeat themselves.
+const SAMPLE: u32 = 13;
 
 /// What is not indexed yet.
 #[derive(Debug)]
@@ -42,6 +46,14 @@ fn is_on<K: Copy, T>(list: Fifo, slab: &Slab<K, T>, slot: u32) -> bool {
     !list.is_empty() && slab.sequence(slot) >= slab.sequence(list.first())
 }
 
+/// How many of the receives that are to be indexed have a wildcard, about: tables that are made for
+/// as many entries need not grow while they are filled.
+fn likely_wildcards<P: Pattern, R>(receives: &Leaving, posted: &Slab<P, R>) -> u32 {
+    let sample = receives.sample(posted, SAMPLE as usize);
+    let found = sample.filter(|pattern| pattern.care() != BitsOf::<P>::ALL);
+    found.map(|_| SAMPLE).sum::<u32>().min(posted.len())
+}
+
 impl<B: MatchBits> Index<B> {
     /// Indexes the entries that two windows have let go of, or begins to, in an index that has
     /// none; the queues of the short form hold `most` at most.
@@ -59,7 +71,11 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let entries = slabs.posted.len() + slabs.unexpected.len();
-        self.chains.prepare(entries);
+        let wildcards = likely_wildcards(&receives, &slabs.posted);
+        self.chains.prepare(entries - wildcards);
+        if wildcards > 0 {
+            self.wild.get_or_insert_default().prepare(wildcards);
+        }
         self.set_low();
         if entries <= most / 2 {
             while let Some(slot) = receives.next(&mut slabs.posted) {
