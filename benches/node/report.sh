@@ -11,6 +11,7 @@ date, then these tables, or the named ones: some five minutes on two cores that 
 long each table took is said on standard error.
 
     head          machine, compiler, commit, date
+    lines         short messages beside one cache line, which takes this long at one time and that long at another
     libraries     latency, bandwidth, rate, halo exchange: `mq`, MPI libraries and the bare hardware by turns; and the goals
     large         large messages by each way, memcpy, and the kernel's copy alone
     switches      what each way of sending gains, beside the figures of the Nemesis paper
@@ -36,7 +37,7 @@ refuse() {
     exit 2
 }
 
-tables="head libraries large switches limit instructions"
+tables="head lines libraries large switches limit instructions"
 rounds=5
 quick=
 nemesis=()
@@ -107,6 +108,10 @@ for table; do
     began=$(date +%s)
     case "$table" in
     head) benches/head.sh "Between processes, measured" "benches/node/report.sh${quick:+ --quick}" ;;
+    lines)
+        section "Short messages, and one cache line"
+        benches/node/lines.py --mq "$mq" --rounds "$([ -n "$quick" ] && echo 3 || echo 60)"
+        ;;
     libraries) libraries ;;
     large)
         section "Large messages, memcpy and the kernel"
