@@ -219,7 +219,8 @@ impl<T: Transport> Core<T> {
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let state = &self.state;
-        if state.posted | state.unexpected | state.obstacles != 0 || state.attention {
+        let queued = state.front.runs() | state.posted | state.unexpected;
+        if queued | state.obstacles != 0 || state.attention {
             return self.receive_slowly(pattern, from, into);
         }
         self.stand(from)?;

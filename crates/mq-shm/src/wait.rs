@@ -215,18 +215,16 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use core::cell::Cell;
-
     use super::*;
 
     /// Watches for what is seen at the `at`th look, from 1; whether it was, and how often it looked.
     fn watch(idle: &mut Idle, patience: &Patience, at: u32) -> (bool, u32) {
-        let looks = Cell::new(0);
+        let mut looks = 0;
         let seen = idle.watch(patience, || {
-            looks.set(looks.get() + 1);
-            looks.get() == at
+            looks += 1;
+            looks == at
         });
-        (seen, looks.get())
+        (seen, looks)
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use mq_shm::ShmError;
 
+use super::front::Taken;
 use super::{Follow, State, Target, Wanted};
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, NO_RING, Payload, RingGiven, RingWanted, Word};
@@ -59,14 +60,14 @@ impl State {
         if !self.knows(word.context()) {
             return Ok(self.discard(message, announced));
         }
-        if let Some(receive) = self.front.matched(bits, word) {
-            self.posted -= 1;
-            let peer = self.requests.at(receive).peer;
-            let wanted = self.front.is_empty().then_some(peer);
+        if let Some(Taken { receive, unwanted }) = self.front.matched(bits, word) {
             self.begin(receive, message, bits, announced);
-            return Ok(Follow::Matched { receive, wanted });
+            return Ok(Follow::Matched {
+                receive,
+                wanted: unwanted,
+            });
         }
-        if self.posted > self.front.len()
+        if self.posted > 0
             && let Some((_, receive)) = self.engine.deliver(&envelope)?
         {
             self.posted -= 1;

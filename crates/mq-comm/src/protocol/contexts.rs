@@ -286,14 +286,13 @@ impl<T: Transport> Core<T> {
     fn empty_contexts(&mut self, number: u32) -> Result<(), Error> {
         let mut removed = Vec::new();
         for context in [of_user(number), of_collectives(number)] {
-            let mut wanted = None;
-            for receive in self.state.front.remove_context(context) {
-                self.state.posted -= 1;
-                wanted = Some(self.state.requests.at(receive).peer);
-                self.state.requests.complete(receive, Outcome::Cancelled);
-            }
-            if let Some(wanted) = wanted {
-                self.unwant(wanted);
+            while let Some(taken) = self.state.front.remove_of_context(context) {
+                self.state
+                    .requests
+                    .complete(taken.receive, Outcome::Cancelled);
+                if let Some(process) = taken.unwanted {
+                    self.unwant(process);
+                }
             }
             self.state
                 .engine

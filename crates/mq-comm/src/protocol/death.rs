@@ -93,11 +93,11 @@ impl<T: Transport> Core<T> {
             debug_assert_eq!(taken, Some(receive));
             self.state.posted -= 1;
             self.unwant(wanted);
-        } else if slot.stage == Stage::Posted && self.state.front.remove(receive) {
-            self.state.posted -= 1;
-            if self.state.front.is_empty() {
-                self.unwant(wanted);
-            }
+        } else if slot.stage == Stage::Posted
+            && let Some(taken) = self.state.front.remove(receive)
+            && let Some(process) = taken.unwanted
+        {
+            self.unwant(process);
         }
     }
 

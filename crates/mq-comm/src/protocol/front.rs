@@ -1,13 +1,15 @@
-//! The oldest receives, if they all wait for the same.
+//! The oldest receives, if they wait for few things.
 //!
-//! A window of receives with one pattern is what programs post most. As long as nothing else is
-//! posted, they wait here, in the order in which they were posted, and the engine is not entered
+//! Windows of receives with one pattern are what programs post most, and one receive for each
+//! neighbour. As long as all that is posted are a few runs of receives, those of a run with one
+//! pattern, they wait here, in the order in which they were posted, and the engine is not entered
 //! for them nor for the messages that they take: the receive-queue bypass of more than one receive.
 //! Everything that is posted after something else is in the engine, so that every receive here is
-//! older than all of those, and the first here is asked first.
+//! older than all of those, and these are asked first.
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
+use mq_shm::Process;
 
 use super::{Core, State};
 use crate::header::{self, Kind, Word};
@@ -17,118 +19,219 @@ use crate::transport::{Arrived, Transport};
 /// How many there are at most: one of them that is cancelled is looked for. A power of two.
 const MOST: usize = 256;
 
-/// Receives of one pattern, none younger than any in the engine. While there are any, messages from
+/// Runs at most: a message that is for none of them has been compared with each.
+const RUNS: usize = 8;
+
+/// Receives of one pattern that were posted one after the other: while there are any, messages from
 /// their peer are wanted once.
-#[derive(Debug)]
-pub(crate) struct Front {
-    /// That of all of them, if there are any.
+#[derive(Debug, Clone, Copy)]
+struct Run {
     pattern: MpiPattern,
-    /// A ring.
-    receives: [u32; MOST],
+    peer: Process,
+    /// Where the oldest is: a number that only grows, of a place in the ring.
     first: usize,
     len: usize,
 }
 
+/// A few runs of receives, none younger than any in the engine.
+#[derive(Debug)]
+pub(crate) struct Front {
+    /// As many as there are, in the order in which they were posted.
+    runs: [Run; RUNS],
+    count: usize,
+    /// The pattern of the last run, if there is one.
+    youngest: MpiPattern,
+    /// A ring, in which runs are one behind the other, with what has left between them.
+    receives: [u32; MOST],
+    /// The place behind the youngest.
+    end: usize,
+}
+
+/// A receive that has left.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub(super) receive: u32,
+    /// The process from which messages are wanted once less.
+    pub(super) unwanted: Option<Process>,
+}
+
 impl Default for Front {
     fn default() -> Self {
-        Self {
+        let none = Run {
             pattern: MpiPattern::new(0, 0_u32, 0),
-            receives: [0; MOST],
+            peer: Process(0),
             first: 0,
             len: 0,
+        };
+        Self {
+            runs: [none; RUNS],
+            count: 0,
+            youngest: none.pattern,
+            receives: [0; MOST],
+            end: 0,
         }
     }
 }
 
 impl Front {
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Takes the oldest receive out, if it takes a message with these words.
-    #[inline]
-    pub(super) fn matched(&mut self, bits: u64, word: Word) -> Option<u32> {
-        if self.is_empty() || !header::takes(&self.pattern, bits, word) {
-            return None;
-        }
-        let first = self.receives[self.first % MOST];
-        self.first += 1;
-        self.len -= 1;
-        Some(first)
+    /// How many runs there are.
+    #[inline(always)]
+    pub(crate) fn runs(&self) -> usize {
+        self.count
     }
 
     #[inline(always)]
-    fn first(&self) -> Option<&u32> {
-        (!self.is_empty()).then(|| &self.receives[self.first % MOST])
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
-    /// Puts a receive behind the others. There is room.
-    #[inline]
-    fn push(&mut self, receive: u32) {
-        self.receives[(self.first + self.len) % MOST] = receive;
-        self.len += 1;
+    /// The place of the first run of which this is so.
+    fn position(&self, wanted: impl FnMut(&Run) -> bool) -> Option<usize> {
+        self.runs[..self.count].iter().position(wanted)
+    }
+
+    /// Takes the oldest receive out that takes a message with these words.
+    #[inline(always)]
+    pub(super) fn matched(&mut self, bits: u64, word: Word) -> Option<Taken> {
+        if self.is_empty() {
+            return None;
+        }
+        if header::takes(&self.runs[0].pattern, bits, word) {
+            return Some(self.take_first(0));
+        }
+        self.matched_later(bits, word)
+    }
+
+    /// The same, but for the first run.
+    #[inline(never)]
+    fn matched_later(&mut self, bits: u64, word: Word) -> Option<Taken> {
+        // A receive of an earlier run is older than all of a later one.
+        let at = self.position(|run| header::takes(&run.pattern, bits, word))?;
+        Some(self.take_first(at))
+    }
+
+    /// Takes the oldest receive of a run out.
+    #[inline(always)]
+    fn take_first(&mut self, at: usize) -> Taken {
+        let run = &mut self.runs[at];
+        let receive = self.receives[run.first % MOST];
+        run.first += 1;
+        run.len -= 1;
+        let unwanted = (run.len == 0).then_some(run.peer);
+        if unwanted.is_some() {
+            self.end_run(at);
+        }
+        Taken { receive, unwanted }
+    }
+
+    /// A run is over.
+    #[inline(never)]
+    fn end_run(&mut self, at: usize) {
+        self.runs.copy_within(at + 1..self.count, at);
+        self.count -= 1;
+        if let Some(last) = self.count.checked_sub(1) {
+            // What comes next is put right behind it.
+            let Run {
+                pattern,
+                first,
+                len,
+                ..
+            } = self.runs[last];
+            self.youngest = pattern;
+            self.end = first + len;
+        }
+    }
+
+    /// Whether there is a place in the ring, if any is used.
+    #[inline(always)]
+    fn has_place(&self) -> bool {
+        self.end - self.runs[0].first < MOST
+    }
+
+    /// Whether the youngest receive has this pattern, and another may be put behind it.
+    #[inline(always)]
+    fn goes_on_with(&self, pattern: &MpiPattern) -> bool {
+        !self.is_empty() && self.youngest == *pattern && self.has_place()
+    }
+
+    /// Whether another run may begin.
+    fn has_room(&self) -> bool {
+        self.is_empty() || self.count < RUNS && self.has_place()
+    }
+
+    /// Puts a receive behind all, into the last run.
+    #[inline(always)]
+    pub(super) fn push(&mut self, receive: u32) {
+        self.receives[self.end % MOST] = receive;
+        self.end += 1;
+        self.runs[(self.count - 1) % RUNS].len += 1;
+    }
+
+    /// Begins another run, of no receives.
+    fn begin_run(&mut self, pattern: MpiPattern, peer: Process) {
+        self.runs[self.count] = Run {
+            pattern,
+            peer,
+            first: self.end,
+            len: 0,
+        };
+        self.count += 1;
+        self.youngest = pattern;
     }
 
     /// Takes a receive out, if it is here.
-    pub(super) fn remove(&mut self, receive: u32) -> bool {
-        let all = self.drain();
-        for &other in all.iter().filter(|&&other| other != receive) {
-            self.push(other);
+    pub(super) fn remove(&mut self, receive: u32) -> Option<Taken> {
+        for at in 0..self.count {
+            let Run { first, len, .. } = self.runs[at];
+            let mut places = first..first + len;
+            let Some(place) = places.find(|&i| self.receives[i % MOST] == receive) else {
+                continue;
+            };
+            // The older ones move up, and it is the first.
+            for i in (first..place).rev() {
+                self.receives[(i + 1) % MOST] = self.receives[i % MOST];
+            }
+            self.receives[first % MOST] = receive;
+            return Some(self.take_first(at));
         }
-        self.len < all.len()
+        None
     }
 
-    /// Takes all receives out.
-    fn drain(&mut self) -> Vec<u32> {
-        let ring = |at| self.receives[(self.first + at) % MOST];
-        let all = (0..self.len).map(ring).collect();
-        self.len = 0;
-        all
-    }
-
-    /// Takes all receives of a context out.
-    pub(super) fn remove_context(&mut self, context: u32) -> Vec<u32> {
-        if self.pattern.context().0 == context {
-            self.drain()
-        } else {
-            Vec::new()
-        }
+    /// Takes a receive of a context out, if there is one.
+    pub(super) fn remove_of_context(&mut self, context: u32) -> Option<Taken> {
+        let at = self.position(|run| run.pattern.context().0 == context)?;
+        Some(self.take_first(at))
     }
 }
 
 impl State {
-    /// Whether a receive for which nothing has come may wait in front.
+    /// Whether a receive for which nothing has come may wait in front at all.
     #[inline(always)]
-    pub(super) fn front_admits(&self, pattern: &MpiPattern) -> bool {
+    fn front_is_open(&self) -> bool {
         // One that has ended is an obstacle, and so is a user who does not want the engine to be
         // passed.
-        self.posted == self.front.len()
-            && self.unexpected | self.obstacles == 0
-            && self.posted < MOST
-            && (self.front.is_empty() || self.front.pattern == *pattern)
+        self.posted | self.unexpected | self.obstacles == 0
     }
 
-    /// Gives a message to the first receive in front, if that is the one to take it; whether it is.
-    /// The message has come whole.
+    /// Whether a receive may wait in front behind others of its pattern, for which its peer was
+    /// looked at.
     #[inline(always)]
-    fn accept_in_front(&mut self, message: &impl Arrived) -> bool {
+    pub(super) fn front_goes_on_with(&self, pattern: &MpiPattern) -> bool {
+        self.front_is_open() && self.front.goes_on_with(pattern)
+    }
+
+    /// Gives a message to a receive in front, if there is one that takes it, and no receive is
+    /// older. The message has come whole.
+    #[inline(always)]
+    fn accept_in_front(&mut self, message: &impl Arrived) -> Option<Taken> {
         let [bits, word] = message.header();
         let word = Word(word);
         if word.kind() != Some(Kind::Eager) {
-            return false;
+            return None;
         }
-        let Some(receive) = self.front.matched(bits, word) else {
-            return false;
-        };
-        self.posted -= 1;
+        let taken = self.front.matched(bits, word)?;
         let bytes = message.bytes();
-        let slot = self.requests.at_mut(receive);
+        let slot = self.requests.at_mut(taken.receive);
         slot.peer = message.source();
         slot.bits = bits;
         slot.total = bytes as u64;
@@ -141,56 +244,64 @@ impl State {
         };
         self.profile.received += 1;
         self.profile.received_bytes += bytes as u64;
-        self.requests.complete_at_once(receive, outcome);
-        true
-    }
-
-    /// Puts a receive in front that the front [admits](Self::front_admits).
-    #[inline(always)]
-    pub(super) fn push_in_front(&mut self, receive: u32) {
-        self.front.push(receive);
-        self.posted += 1;
+        self.requests.complete_at_once(taken.receive, outcome);
+        Some(taken)
     }
 }
 
 impl<T: Transport> Core<T> {
-    /// Takes short messages in as long as they come and the receives in front take them; how many,
-    /// of `most`.
+    /// Takes short messages in as long as they come and receives in front take them; how many, of
+    /// `most`.
     #[inline]
     pub(crate) fn take_in_front(&mut self, most: usize) -> usize {
-        let Some(&first) = self.state.front.first() else {
-            return 0;
-        };
-        let wanted = self.state.requests.at(first).peer;
         let mut taken = 0;
         // A window comes from one sender.
         let mut sender = None;
-        while taken < most {
+        while taken < most && !self.state.front.is_empty() {
             let Some(message) = (match sender {
                 None => self.transport.poll_wanted(),
                 Some(sender) => self.transport.poll_again(sender),
             }) else {
+                // Others may be waited for as well.
+                if sender.take().is_some() && self.state.front.count > 1 {
+                    continue;
+                }
                 break;
             };
             sender = Some(message.source());
-            if !self.state.accept_in_front(&message) {
+            let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&message) else {
                 message.leave();
                 break;
-            }
+            };
             drop(message);
             taken += 1;
-            if self.state.front.is_empty() {
-                self.unwant(wanted);
-                break;
+            if let Some(process) = unwanted {
+                self.unwant(process);
+                sender = None;
             }
         }
         taken
     }
 
-    /// Puts a receive in front that is the first there.
-    pub(super) fn post_in_front(&mut self, pattern: MpiPattern, receive: u32) {
-        self.state.front.pattern = pattern;
-        self.state.requests.at_mut(receive).stage = Stage::Posted;
-        self.state.push_in_front(receive);
+    /// Puts a receive in front, if it may wait there; whether it does, and messages from its peer
+    /// are to be wanted.
+    pub(super) fn post_in_front(&mut self, pattern: MpiPattern, receive: u32) -> Option<bool> {
+        if !self.state.front_is_open() {
+            return None;
+        }
+        let begins = !self.state.front.goes_on_with(&pattern);
+        if begins && !self.state.front.has_room() {
+            return None;
+        }
+        let slot = self.state.requests.at_mut(receive);
+        slot.stage = Stage::Posted;
+        if begins {
+            self.state.front.begin_run(pattern, slot.peer);
+        }
+        self.state.front.push(receive);
+        Some(begins)
     }
 }
+
+#[cfg(test)]
+mod tests;

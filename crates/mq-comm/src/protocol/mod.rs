@@ -71,9 +71,10 @@ pub(crate) struct Core<T: Transport> {
 pub(crate) struct State {
     pub(crate) me: Process,
     pub(crate) engine: Engine<Queues>,
-    /// Receives in front and in the engine.
-    pub(crate) posted: usize,
+    /// Receives that are posted, the oldest, if they wait for few things.
     pub(crate) front: Front,
+    /// Receives in the engine.
+    pub(crate) posted: usize,
     /// Messages in the engine.
     pub(crate) unexpected: usize,
     pub(crate) requests: Requests,
@@ -168,8 +169,8 @@ impl<T: Transport> Core<T> {
         let mut state = State {
             me: transport.me(),
             engine,
-            posted: 0,
             front: Front::default(),
+            posted: 0,
             unexpected: 0,
             requests: Requests::default(),
             messages: Messages::default(),

@@ -37,7 +37,7 @@ impl<T: Transport> Core<T> {
         buffer: Buffer,
         set: u32,
     ) -> (Name, Result<(), Error>) {
-        let behind = !self.state.front.is_empty() && self.state.front_admits(&pattern);
+        let behind = self.state.front_goes_on_with(&pattern);
         let name = self.state.requests.add(New {
             stage: if behind { Stage::Posted } else { Stage::Hand },
             peer: from,
@@ -48,7 +48,7 @@ impl<T: Transport> Core<T> {
             set,
         });
         if behind {
-            self.state.push_in_front(name.slot());
+            self.state.front.push(name.slot());
             return (name, Ok(()));
         }
         (name, self.start_hand_on(pattern, name.slot()))
@@ -61,7 +61,7 @@ impl<T: Transport> Core<T> {
             return Ok(());
         }
         // A message that has come is more likely for those that were posted before.
-        if self.state.bypass && self.state.posted == 0 {
+        if self.state.bypass && self.state.front.is_empty() && self.state.posted == 0 {
             self.poll_once(Some(hand))?;
             if self.state.requests.at(hand.request).stage != Stage::Hand {
                 return Ok(());
@@ -95,10 +95,8 @@ impl<T: Transport> Core<T> {
     pub(crate) fn post(&mut self, hand: &Wanted) -> Result<(), Error> {
         let slot = self.state.requests.at(hand.request);
         let wanted = slot.peer;
-        if self.state.front_admits(&hand.pattern) {
-            let first = self.state.front.is_empty();
-            self.post_in_front(hand.pattern, hand.request);
-            return if first { self.want(wanted) } else { Ok(()) };
+        if let Some(begins) = self.post_in_front(hand.pattern, hand.request) {
+            return if begins { self.want(wanted) } else { Ok(()) };
         }
         // A poll may have come between the first search and this.
         match self.state.engine.post(hand.pattern, hand.request) {
