@@ -5,6 +5,7 @@ use super::super::chains::Probe;
 use super::super::hash::Key;
 use super::super::nodes::{Slot, key_of_message, slot_of};
 use super::Index;
+use super::wild::Earliest;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -105,28 +106,11 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let mut best = exact;
-        let mut earliest = u64::MAX;
-        let mut class = None;
-        let mut visited = 0;
-        if let Slot::Posted(slot) = slot_of(exact.node) {
-            visited = 1;
-            earliest = slabs.posted.entry_anywhere(slot).sequence;
-        } else {
-            best.node = NIL;
-        }
-        for (i, care) in self.classes.masks_in_use() {
-            let probe = self.probe_wildcards(slabs, key_of_message(envelope, care));
-            if let Slot::Posted(slot) = slot_of(probe.node) {
-                visited += 1;
-                let sequence = slabs.posted.entry_anywhere(slot).sequence;
-                if sequence < earliest {
-                    earliest = sequence;
-                    best = probe;
-                    class = Some(i);
-                }
-            }
-        }
+        let Earliest {
+            probe: best,
+            class,
+            visited,
+        } = self.earliest(slabs, envelope.context(), envelope.bits(), exact);
         meter.visited(Queue::Posted, visited);
         let Slot::Posted(slot) = slot_of(best.node) else {
             return self.unlink_newer(slabs, envelope, exact, meter);

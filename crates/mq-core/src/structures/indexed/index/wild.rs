@@ -14,6 +14,16 @@ use crate::meter::{Meter, Queue};
 use crate::pattern::Pattern;
 use crate::slab::NIL;
 
+/// The earliest of the receives that a message may take.
+pub(super) struct Earliest {
+    /// Where it is; no node if there is none.
+    pub(super) probe: Probe,
+    /// Its class, if it has a wildcard.
+    pub(super) class: Option<usize>,
+    /// Receives that were compared.
+    pub(super) visited: u32,
+}
+
 /// The bits of a message in a context, as receives of a class see them.
 #[inline(always)]
 fn masked<B: MatchBits>(context: ContextId, bits: B, care: B) -> Key<B> {
@@ -66,6 +76,47 @@ impl<B: MatchBits> Index<B> {
         self.wild.as_ref().map_or(Probe::NOWHERE, |wild| {
             wild.probe(&nodes, key, self.seed.hash(key))
         })
+    }
+
+    /// The earliest of what was found under a message's exact key, if that is a receive, and of the
+    /// candidates of all classes in use.
+    #[inline(always)]
+    pub(super) fn earliest<P, R, M>(
+        &self,
+        slabs: &mut Slabs<P, R, M>,
+        context: ContextId,
+        bits: B,
+        exact: Probe,
+    ) -> Earliest
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let mut best = Earliest {
+            probe: exact,
+            class: None,
+            visited: 0,
+        };
+        let mut number = u64::MAX;
+        if let Slot::Posted(slot) = slot_of(exact.node) {
+            best.visited = 1;
+            number = slabs.posted.entry_anywhere(slot).sequence;
+        } else {
+            best.probe.node = NIL;
+        }
+        for (i, care) in self.classes.masks_in_use() {
+            let probe = self.probe_wildcards(slabs, masked(context, bits, care));
+            if let Slot::Posted(slot) = slot_of(probe.node) {
+                best.visited += 1;
+                let sequence = slabs.posted.entry_anywhere(slot).sequence;
+                if sequence < number {
+                    number = sequence;
+                    best.probe = probe;
+                    best.class = Some(i);
+                }
+            }
+        }
+        best
     }
 
     /// Unlinks an indexed receive with a wildcard. [`count_special`](Self::count_special) is to
@@ -170,31 +221,15 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let exact = self.probe(slabs, masked(context, bits, B::ALL));
-        let mut best = exact;
-        let mut earliest = u64::MAX;
-        let mut visited = 0;
-        match slot_of(exact.node) {
-            Slot::None => {}
-            Slot::Posted(slot) => {
-                visited = 1;
-                earliest = slabs.posted.entry_anywhere(slot).sequence;
-            }
-            Slot::Unexpected(_) => return NIL,
+        if let Slot::Unexpected(_) = slot_of(exact.node) {
+            return NIL;
         }
-        let mut class = None;
-        for (i, care) in self.classes.masks_in_use() {
-            let probe = self.probe_wildcards(slabs, masked(context, bits, care));
-            if let Slot::Posted(slot) = slot_of(probe.node) {
-                visited += 1;
-                let sequence = slabs.posted.entry_anywhere(slot).sequence;
-                if sequence < earliest {
-                    earliest = sequence;
-                    best = probe;
-                    class = Some(i);
-                }
-            }
-        }
-        if best.node == NIL {
+        let Earliest {
+            probe,
+            class,
+            visited,
+        } = self.earliest(slabs, context, bits, exact);
+        if probe.node == NIL {
             let Some(slot) = slabs.unexpected.reserve(exact.first) else {
                 return NIL;
             };
@@ -207,14 +242,14 @@ impl<B: MatchBits> Index<B> {
         }
         meter.visited(Queue::Posted, visited);
         match class {
-            None => self.unlink_first(slabs, best),
+            None => self.unlink_first(slabs, probe),
             Some(class) => {
-                self.take_wildcard(slabs, best, class);
+                self.take_wildcard(slabs, probe, class);
                 if self.classes.posted() == 0 {
                     self.count_special();
                 }
             }
         }
-        best.node
+        probe.node
     }
 }
