@@ -91,7 +91,20 @@ impl<B: MatchBits> Index<B> {
                 pace: (most / 5).max(1),
             };
         }
+        self.after_moving(slabs);
+    }
+
+    /// Some entries have been indexed, or all: then there are buckets to be made if fewer have a
+    /// wildcard than it [seemed](likely_wildcards).
+    fn after_moving<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
         self.count_special();
+        if !self.is_moving() {
+            self.serve(slabs);
+        }
     }
 
     /// Whether some entries are not indexed yet.
@@ -109,7 +122,7 @@ impl<B: MatchBits> Index<B> {
     {
         if self.is_moving() {
             self.move_some(slabs, self.newer.pace);
-            self.count_special();
+            self.after_moving(slabs);
         }
     }
 
