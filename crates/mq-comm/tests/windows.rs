@@ -1,5 +1,5 @@
-//! Windows of receives with one pattern are matched past the engine: in order, and as the engine
-//! would beside others.
+//! Windows of receives, of one pattern or of a few, are matched past the engine: in order, and as
+//! the engine would beside others.
 
 mod common;
 

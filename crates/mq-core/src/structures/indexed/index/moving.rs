@@ -184,7 +184,8 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Indexes a receive with a wildcard that is the next in order.
+    /// Indexes a receive with a wildcard that is the next in order. A call, so that those without
+    /// keep their registers.
     #[inline(never)]
     fn put_wildcard<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
