@@ -1,19 +1,24 @@
 #!/bin/sh
 # Instructions of sending and receiving 8 bytes with mq-comm, both sides together. Blocking: fails above 250, half of what
 # Buntinas, Mercier and Gropp (2006) report for MPICH2 over Nemesis. In windows of non-blocking operations, receives posted
-# first: fails above 620. Needs valgrind.
+# first: fails above 600. In a halo exchange of four processes, one border to each of its two neighbours twice over: fails
+# above 840. Needs valgrind.
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || {
     echo "ci/comm-instructions.sh: valgrind is not installed (apt-get install valgrind)." >&2
     exit 1
 }
-cargo build --quiet --release --package mq-comm --example message_instructions
-program="${CARGO_TARGET_DIR:-target}/release/examples/message_instructions"
+cargo build --quiet --release --package mq-comm --example message_instructions --example exchange_instructions
+examples="${CARGO_TARGET_DIR:-target}/release/examples"
 
 # instructions SWITCH ROUNDS HOW: those of a whole run.
 instructions() {
-    env "$1" valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$program" "$2" "$3" 2>&1 |
+    case $3 in
+    exchange) set -- "$1" "$examples/exchange_instructions" "$2" ;;
+    *) set -- "$1" "$examples/message_instructions" "$2" "$3" ;;
+    esac
+    env "$1" valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$2" "$3" ${4:+"$4"} 2>&1 |
         sed -n 's/^.*I *refs: *//p' | tr -d ,
 }
 
@@ -31,16 +36,19 @@ within() {
     }
 }
 
-echo '| 8 bytes, sent and received | blocking | in a window of 32 |'
-echo '| --- | ---: | ---: |'
+echo '| 8 bytes, sent and received | blocking | in a window of 32 | in a halo exchange of 4 processes |'
+echo '| --- | ---: | ---: | ---: |'
 for switch in MQ_ALL=1 MQ_BYPASS=0 MQ_FASTBOX=0; do
     blocking=$(message $switch blocking 1000 1)
     window=$(message $switch window 100 32)
-    echo "| $switch | $blocking | $window |"
+    exchange=$(message $switch exchange 100 16)
+    echo "| $switch | $blocking | $window | $exchange |"
     if [ $switch = MQ_ALL=1 ]; then
         all_blocking=$blocking
         all_window=$window
+        all_exchange=$exchange
     fi
 done
 within blocking "$all_blocking" 250
-within 'in a window' "$all_window" 620
+within 'in a window' "$all_window" 600
+within 'in a halo exchange' "$all_exchange" 840

@@ -44,11 +44,20 @@ struct Other {
 impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Whether
     /// anything happened.
-    pub(crate) fn progress(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
+    pub(crate) fn progress(&mut self) -> Result<bool, Error> {
+        self.go_round(None, false)
+    }
+
+    /// The same, with a receive in hand, or for who is waiting and will go round again.
+    #[inline(always)]
+    fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
         let mut left = BATCH;
         while left > 0 {
-            left -= self.take_in_front(left);
-            if left == 0 || !self.poll_once(hand)? {
+            let taken = self.take_in_front(left);
+            left -= taken;
+            // The last that is waited for may have come. If not, it is looked for the next time.
+            let satisfied = waiting && taken > 0 && self.state.front.runs() == 0;
+            if left == 0 || satisfied || !self.poll_once(hand, waiting)? {
                 break;
             }
             left -= 1;
@@ -68,7 +77,7 @@ impl<T: Transport> Core<T> {
     /// Takes in what has come, about as many messages as are asked for, without waiting for any.
     pub(crate) fn take_in(&mut self, messages: u32) -> Result<(), Error> {
         for _ in 0..=messages as usize / BATCH {
-            if !self.progress(None)? {
+            if !self.progress()? {
                 break;
             }
         }
@@ -77,7 +86,7 @@ impl<T: Transport> Core<T> {
 
     /// Goes round once, and rests if that was in vain.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
-        if !self.progress(hand)? {
+        if !self.go_round(hand, true)? {
             self.rest()?;
         }
         Ok(())
@@ -254,7 +263,7 @@ impl<T: Transport> Core<T> {
         from: Process,
         into: &mut [u8],
     ) -> Result<Option<Status>, Error> {
-        let offered = match self.transport.poll()? {
+        let offered = match self.transport.poll(true)? {
             Some(Event::Message(message)) => {
                 Ok(self.state.offer(message, pattern, word, from, into))
             }
@@ -320,7 +329,7 @@ impl<T: Transport> Core<T> {
         let context = hand.pattern.context().0;
         if let Some((process, how)) = self.state.nobody_left(ANYONE, context, true) {
             // What this process has sent itself is there.
-            while self.poll_once(Some(hand))? {}
+            while self.poll_once(Some(hand), false)? {}
             if self.state.requests.at(hand.request).stage == Stage::Hand {
                 let outcome = Outcome::Gone(process, how);
                 self.state.requests.complete(hand.request, outcome);

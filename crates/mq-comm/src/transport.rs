@@ -74,11 +74,12 @@ pub trait Transport {
         message: &[u8],
         done: usize,
     ) -> Result<Sent, ShmError>;
-    /// The next message or death, if there is one.
+    /// The next message or death, if there is one. For who is waiting, and will look again, what is
+    /// not [wanted](Self::want) may stay where it is for some of the times.
     ///
     /// # Errors
     /// If the transport is damaged.
-    fn poll(&mut self) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
+    fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
     /// A message from where one is [wanted](Self::want), if that is quicker to say than all that a
     /// [`poll`](Self::poll) looks at.
     fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {

@@ -81,6 +81,32 @@ fn a_window_of_wildcards_goes_before_what_came_after_it() {
 }
 
 #[test]
+fn what_nobody_waits_for_stays_where_it_lies() {
+    let seats = World::seats(3, &Options::default()).unwrap();
+    let worlds: Vec<World> = seats.into_iter().map(|seat| seat.take().unwrap()).collect();
+    let [world, one, other] = worlds.as_slice() else {
+        unreachable!("there are three");
+    };
+    // Until all have their fastboxes.
+    for number in 0..100 {
+        for from in [one, other] {
+            send(from, number, 7);
+            let mut received = [0_u64];
+            world.recv(&mut received, from.rank(), 7).unwrap();
+            assert_eq!(received, [number]);
+        }
+    }
+    // The last blocking receive was from there; nothing is wanted from there now.
+    send(other, 100, 8);
+    for number in 0..4 {
+        send(one, number, 7);
+        assert_eq!(taken(post(world, 1, 7)), number);
+    }
+    assert_eq!(world.profile().unexpected, 0);
+    assert_eq!(taken(post(world, 2, 8)), 100);
+}
+
+#[test]
 fn a_message_that_waits_is_taken_before_one_that_comes() {
     for world in worlds() {
         send(&world, 0, 7);

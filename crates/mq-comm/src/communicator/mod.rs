@@ -213,7 +213,7 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// If the transport is damaged.
     pub fn progress(&self) -> Result<(), Error> {
-        self.inner.core().progress(None).map(|_| ())
+        self.inner.core().progress().map(|_| ())
     }
 
     /// The receiver of a message, and the message's first word.

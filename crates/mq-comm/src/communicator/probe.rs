@@ -38,7 +38,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Status>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        core.progress(None)?;
+        core.progress()?;
         match core.probe(&pattern)? {
             None => core.none_from(process, &pattern).map(|()| None),
             found => Ok(found),
@@ -78,7 +78,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Matched<T>>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        core.progress(None)?;
+        core.progress()?;
         match core.extract(&pattern)? {
             Some(message) => {
                 let status = core.state.messages.at(message).status();

@@ -13,7 +13,7 @@ use mq_shm::Process;
 
 use super::{Core, State};
 use crate::header::{self, Kind, Word};
-use crate::request::{Outcome, Stage};
+use crate::request::Outcome;
 use crate::transport::{Arrived, Transport};
 
 /// How many there are at most: one of them that is cancelled is looked for. A power of two.
@@ -28,9 +28,10 @@ const RUNS: usize = 8;
 struct Run {
     pattern: MpiPattern,
     peer: Process,
-    /// Where the oldest is: a number that only grows, of a place in the ring.
-    first: usize,
-    len: usize,
+    /// Where the oldest is: the number of a place in the ring, which only grows, until it wraps
+    /// round.
+    first: u32,
+    len: u32,
 }
 
 /// A few runs of receives, none younger than any in the engine.
@@ -44,7 +45,22 @@ pub(crate) struct Front {
     /// A ring, in which runs are one behind the other, with what has left between them.
     receives: [u32; MOST],
     /// The place behind the youngest.
-    end: usize,
+    end: u32,
+}
+
+/// The place of a number in the ring.
+#[inline(always)]
+const fn in_ring(number: u32) -> usize {
+    number as usize % MOST
+}
+
+/// Where a receive may wait in front.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// Behind the last, which has its pattern.
+    Behind,
+    /// In a run that it begins: then messages from its peer are to be wanted once more.
+    Apart,
 }
 
 /// A receive that has left.
@@ -114,8 +130,8 @@ impl Front {
     #[inline(always)]
     fn take_first(&mut self, at: usize) -> Taken {
         let run = &mut self.runs[at];
-        let receive = self.receives[run.first % MOST];
-        run.first += 1;
+        let receive = self.receives[in_ring(run.first)];
+        run.first = run.first.wrapping_add(1);
         run.len -= 1;
         let unwanted = (run.len == 0).then_some(run.peer);
         if unwanted.is_some() {
@@ -127,8 +143,10 @@ impl Front {
     /// A run is over.
     #[inline(never)]
     fn end_run(&mut self, at: usize) {
-        self.runs.copy_within(at + 1..self.count, at);
         self.count -= 1;
+        for at in at..self.count {
+            self.runs[at % RUNS] = self.runs[(at + 1) % RUNS];
+        }
         if let Some(last) = self.count.checked_sub(1) {
             // What comes next is put right behind it.
             let Run {
@@ -138,14 +156,14 @@ impl Front {
                 ..
             } = self.runs[last];
             self.youngest = pattern;
-            self.end = first + len;
+            self.end = first.wrapping_add(len);
         }
     }
 
     /// Whether there is a place in the ring, if any is used.
     #[inline(always)]
     fn has_place(&self) -> bool {
-        self.end - self.runs[0].first < MOST
+        self.end.wrapping_sub(self.runs[0].first) < MOST as u32
     }
 
     /// Whether the youngest receive has this pattern, and another may be put behind it.
@@ -155,6 +173,7 @@ impl Front {
     }
 
     /// Whether another run may begin.
+    #[inline(always)]
     fn has_room(&self) -> bool {
         self.is_empty() || self.count < RUNS && self.has_place()
     }
@@ -162,13 +181,13 @@ impl Front {
     /// Puts a receive behind all, into the last run.
     #[inline(always)]
     pub(super) fn push(&mut self, receive: u32) {
-        self.receives[self.end % MOST] = receive;
-        self.end += 1;
+        self.receives[in_ring(self.end)] = receive;
+        self.end = self.end.wrapping_add(1);
         self.runs[(self.count - 1) % RUNS].len += 1;
     }
 
     /// Begins another run, of no receives.
-    fn begin_run(&mut self, pattern: MpiPattern, peer: Process) {
+    pub(super) fn begin_run(&mut self, pattern: MpiPattern, peer: Process) {
         self.runs[self.count] = Run {
             pattern,
             peer,
@@ -183,15 +202,15 @@ impl Front {
     pub(super) fn remove(&mut self, receive: u32) -> Option<Taken> {
         for at in 0..self.count {
             let Run { first, len, .. } = self.runs[at];
-            let mut places = first..first + len;
-            let Some(place) = places.find(|&i| self.receives[i % MOST] == receive) else {
+            let place = |i| in_ring(first.wrapping_add(i));
+            let Some(older) = (0..len).find(|&i| self.receives[place(i)] == receive) else {
                 continue;
             };
             // The older ones move up, and it is the first.
-            for i in (first..place).rev() {
-                self.receives[(i + 1) % MOST] = self.receives[i % MOST];
+            for i in (0..older).rev() {
+                self.receives[place(i + 1)] = self.receives[place(i)];
             }
-            self.receives[first % MOST] = receive;
+            self.receives[place(0)] = receive;
             return Some(self.take_first(at));
         }
         None
@@ -213,11 +232,16 @@ impl State {
         self.posted | self.unexpected | self.obstacles == 0
     }
 
-    /// Whether a receive may wait in front behind others of its pattern, for which its peer was
-    /// looked at.
+    /// Where in front a receive may wait, if it may: then nothing has come for it.
     #[inline(always)]
-    pub(super) fn front_goes_on_with(&self, pattern: &MpiPattern) -> bool {
-        self.front_is_open() && self.front.goes_on_with(pattern)
+    pub(super) fn place_in_front(&self, pattern: &MpiPattern) -> Option<Place> {
+        if !self.front_is_open() {
+            None
+        } else if self.front.goes_on_with(pattern) {
+            Some(Place::Behind)
+        } else {
+            self.front.has_room().then_some(Place::Apart)
+        }
     }
 
     /// Gives a message to a receive in front, if there is one that takes it, and no receive is
@@ -281,25 +305,6 @@ impl<T: Transport> Core<T> {
             }
         }
         taken
-    }
-
-    /// Puts a receive in front, if it may wait there; whether it does, and messages from its peer
-    /// are to be wanted.
-    pub(super) fn post_in_front(&mut self, pattern: MpiPattern, receive: u32) -> Option<bool> {
-        if !self.state.front_is_open() {
-            return None;
-        }
-        let begins = !self.state.front.goes_on_with(&pattern);
-        if begins && !self.state.front.has_room() {
-            return None;
-        }
-        let slot = self.state.requests.at_mut(receive);
-        slot.stage = Stage::Posted;
-        if begins {
-            self.state.front.begin_run(pattern, slot.peer);
-        }
-        self.state.front.push(receive);
-        Some(begins)
     }
 }
 

@@ -5,6 +5,7 @@ use mq_core::{Pattern, Post, Source};
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
+use super::front::Place;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
@@ -37,9 +38,12 @@ impl<T: Transport> Core<T> {
         buffer: Buffer,
         set: u32,
     ) -> (Name, Result<(), Error>) {
-        let behind = self.state.front_goes_on_with(&pattern);
+        let place = self.state.place_in_front(&pattern);
         let name = self.state.requests.add(New {
-            stage: if behind { Stage::Posted } else { Stage::Hand },
+            stage: match place {
+                Some(_) => Stage::Posted,
+                None => Stage::Hand,
+            },
             peer: from,
             context: pattern.context().0,
             bits: 0,
@@ -47,25 +51,36 @@ impl<T: Transport> Core<T> {
             buffer,
             set,
         });
-        if behind {
-            self.state.front.push(name.slot());
-            return (name, Ok(()));
+        match place {
+            Some(Place::Behind) => {
+                self.state.front.push(name.slot());
+                (name, Ok(()))
+            }
+            Some(Place::Apart) => (name, self.begin_in_front(pattern, from, name.slot())),
+            None => (name, self.start_hand_on(pattern, name.slot())),
         }
-        (name, self.start_hand_on(pattern, name.slot()))
+    }
+
+    /// Begins a run in front with a receive that is posted.
+    #[inline(never)]
+    fn begin_in_front(
+        &mut self,
+        pattern: MpiPattern,
+        from: Process,
+        receive: u32,
+    ) -> Result<(), Error> {
+        self.state.front.begin_run(pattern, from);
+        self.state.front.push(receive);
+        self.stand_down();
+        self.want(from)
     }
 
     #[inline(never)]
     fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
         let hand = &Wanted { request, pattern };
-        if self.settle(hand)? {
+        // Without obstacles there is somebody left to wait for, and posting finds what has come.
+        if self.state.obstacles > 0 && self.settle(hand)? {
             return Ok(());
-        }
-        // A message that has come is more likely for those that were posted before.
-        if self.state.bypass && self.state.front.is_empty() && self.state.posted == 0 {
-            self.poll_once(Some(hand))?;
-            if self.state.requests.at(hand.request).stage != Stage::Hand {
-                return Ok(());
-            }
         }
         self.post(hand)
     }
@@ -91,14 +106,10 @@ impl<T: Transport> Core<T> {
         Ok(false)
     }
 
-    /// Queues a receive.
+    /// Queues a receive, unless a message has come for it.
     pub(crate) fn post(&mut self, hand: &Wanted) -> Result<(), Error> {
         let slot = self.state.requests.at(hand.request);
         let wanted = slot.peer;
-        if let Some(begins) = self.post_in_front(hand.pattern, hand.request) {
-            return if begins { self.want(wanted) } else { Ok(()) };
-        }
-        // A poll may have come between the first search and this.
         match self.state.engine.post(hand.pattern, hand.request) {
             Ok(Post::Queued(name)) => {
                 self.state.posted += 1;
@@ -106,6 +117,7 @@ impl<T: Transport> Core<T> {
                 slot.posted = Some(name);
                 slot.stage = Stage::Posted;
                 step(Step::ReceivePosted);
+                self.stand_down();
                 self.want(wanted)
             }
             Ok(Post::Matched { message, .. }) => {
@@ -176,9 +188,13 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// One message, if there is one; whether there was.
-    pub(crate) fn poll_once(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
-        let polled = match self.transport.poll()? {
+    /// One message, if there is one; whether there was. Who is waiting will look again.
+    pub(crate) fn poll_once(
+        &mut self,
+        hand: Option<&Wanted>,
+        waiting: bool,
+    ) -> Result<bool, Error> {
+        let polled = match self.transport.poll(waiting)? {
             None => return Ok(false),
             Some(Event::Message(message)) => {
                 let from = message.source();
@@ -246,6 +262,15 @@ impl<T: Transport> Core<T> {
             return Ok(());
         }
         self.stand_elsewhere(from)
+    }
+
+    /// Ends that when a receive is posted: from now on what is wanted is what receives wait for,
+    /// and what else comes is taken from where it lies once it is asked for.
+    #[inline(always)]
+    fn stand_down(&mut self) {
+        if let Some(before) = self.standing.take() {
+            self.unwant(before);
+        }
     }
 
     #[cold]

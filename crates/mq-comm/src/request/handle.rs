@@ -76,7 +76,7 @@ impl<B: Content, T: Transport> Request<B, T> {
     pub fn test(&self) -> Result<bool, Error> {
         let mut core = self.inner.core();
         if !core.is_done(self.name.slot()) {
-            core.progress(None)?;
+            core.progress()?;
         }
         Ok(core.is_done(self.name.slot()))
     }
@@ -128,8 +128,17 @@ impl<B: Content, T: Transport> Request<B, T> {
 impl<B: Content, T: Transport> Drop for Request<B, T> {
     #[inline]
     fn drop(&mut self) {
+        if B::OWNED || !self.inner.core().state.requests.leave_to_set(self.name) {
+            self.end_or_abandon();
+        }
+    }
+}
+
+impl<B: Content, T: Transport> Request<B, T> {
+    /// Where no set sees the request through; over already, if it was finished or cancelled.
+    #[inline(never)]
+    fn end_or_abandon(&self) {
         let mut core = self.inner.core();
-        // Over already, if it was finished or cancelled.
         let Some(slot) = core.state.requests.find(self.name) else {
             return;
         };

@@ -178,6 +178,19 @@ impl Requests {
         slot.end()
     }
 
+    /// Nobody has the handle any more; whether that is all, as its set sees the request through.
+    #[inline(always)]
+    pub(crate) fn leave_to_set(&mut self, name: Name) -> bool {
+        let Some(slot) = self.slots.get_mut(name.slot() as usize) else {
+            return false;
+        };
+        if slot.generation != name.generation() || slot.set == NONE || slot.list == ListOf::Told {
+            return false;
+        }
+        slot.handle = false;
+        true
+    }
+
     /// Nobody has the handle any more.
     #[inline]
     pub(crate) fn drop_handle(&mut self, index: u32) {

@@ -233,7 +233,7 @@ impl<T: Transport> RequestSet<T> {
         if let Some(completion) = core.next_ready(self.set, true) {
             return Ok(Some(completion));
         }
-        core.progress(None)?;
+        core.progress()?;
         Ok(core.next_ready(self.set, true))
     }
 

@@ -104,8 +104,12 @@ impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
-    fn poll(&mut self) -> Result<Option<Event<Incoming<'_, M>>>, ShmError> {
-        Ok(match Endpoint::poll(self)? {
+    fn poll(&mut self, waiting: bool) -> Result<Option<Event<Incoming<'_, M>>>, ShmError> {
+        let arrival = match waiting {
+            true => self.poll_waiting()?,
+            false => Endpoint::poll(self)?,
+        };
+        Ok(match arrival {
             None => None,
             Some(Arrival::Message(message)) => Some(Event::Message(message)),
             Some(Arrival::Gone(process, how)) => Some(Event::Gone(process, how)),

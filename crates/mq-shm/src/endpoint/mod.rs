@@ -113,6 +113,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     wanted_from_any: u32,
     /// Where among `open` to look next without being asked.
     turn: usize,
+    /// How often somebody who waits has looked.
+    vain: u32,
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<(Process, Gone)>,
@@ -165,6 +167,7 @@ impl<M: Memory> Endpoint<M> {
             wanted: Vec::new(),
             wanted_from_any: 0,
             turn: 0,
+            vain: 0,
             watch: Watch::new(processes),
             ending: Vec::new(),
             buried: Vec::new(),
@@ -358,6 +361,35 @@ mod tests {
     /// More looks than one that sleeps between them takes in the time of the test.
     const MANY: u32 = 1000;
     static LOOKS: AtomicU32 = AtomicU32::new(0);
+
+    /// How often one looks until there is a message.
+    fn looks(mut found: impl FnMut() -> bool) -> usize {
+        1 + (0..100).take_while(|_| !found()).count()
+    }
+
+    #[test]
+    fn who_waits_looks_where_nothing_is_wanted_now_and_then() {
+        let segment = Heap::new(Geometry::new(2).unwrap());
+        let join = |number| Endpoint::join(segment.clone(), Process(number), Options::default());
+        let (mut alice, mut bob) = (join(0).unwrap(), join(1).unwrap());
+        let mut send = || {
+            let sent = alice.try_send(Process(1), [0; 2], b"by the box", 0);
+            assert_eq!(sent.unwrap(), Sent::Whole);
+        };
+        while bob.open.is_empty() {
+            send();
+            assert!(bob.poll().unwrap().is_some());
+        }
+        send();
+        assert_eq!(looks(|| bob.poll().unwrap().is_some()), 1);
+        send();
+        assert!(looks(|| bob.poll_waiting().unwrap().is_some()) <= 8);
+        send();
+        assert_eq!(looks(|| bob.poll_waiting().unwrap().is_some()), 8);
+        bob.want(Some(Process(0))).unwrap();
+        send();
+        assert_eq!(looks(|| bob.poll_waiting().unwrap().is_some()), 1);
+    }
 
     #[test]
     fn one_whose_cells_have_come_back_sleeps() {
