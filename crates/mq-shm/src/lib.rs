@@ -33,6 +33,8 @@ pub mod buffers;
 mod cell;
 mod chain;
 pub mod channel;
+#[cfg(not(loom))]
+mod company;
 mod copy;
 pub mod endpoint;
 mod error;

@@ -43,7 +43,7 @@ impl Patience {
         sleep: Duration::from_millis(20),
     };
 
-    /// What suits so many processes on this machine.
+    /// What suits so many processes, by the cores that this one may use.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -68,6 +68,8 @@ pub struct Idle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
     Again,
+    /// Others have had their turn.
+    Yielded,
     Sleep,
 }
 
@@ -109,7 +111,7 @@ impl Idle {
     fn rest_longer(&mut self, patience: &Patience) -> Rest {
         if self.looks <= patience.spins.saturating_add(patience.yields) {
             std::thread::yield_now();
-            return Rest::Again;
+            return Rest::Yielded;
         }
         self.looks = patience.spins;
         Rest::Sleep
@@ -258,7 +260,7 @@ mod tests {
         };
         let mut idle = Idle::default();
         assert!(!watch(&mut idle, &patience, u32::MAX).0);
-        let rests = (0..100).take_while(|_| idle.rest(&patience) == Rest::Again);
+        let rests = (0..100).take_while(|_| idle.rest(&patience) != Rest::Sleep);
         let left = patience.spins - GLANCES + patience.yields;
         assert_eq!(rests.count(), left as usize);
     }

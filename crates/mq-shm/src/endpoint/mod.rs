@@ -36,6 +36,8 @@ pub use short::Short;
 
 use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
+#[cfg(not(loom))]
+use crate::company;
 use crate::error::ShmError;
 use crate::estate;
 use crate::fastbox::Outlet;
@@ -96,6 +98,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     options: Options,
     fences: Fences,
     patience: Patience,
+    /// That may turn out to be for fewer cores than there are.
+    patience_is_guessed: bool,
     /// The own entry.
     place: Found<Place>,
     peers: Vec<Peer>,
@@ -148,13 +152,19 @@ impl<M: Memory> Endpoint<M> {
             .store(core::ptr::from_ref(&*token) as u64, Ordering::Relaxed);
         liveness::joined(place);
         step(Step::Joined);
+        let patience = options
+            .patience
+            .unwrap_or_else(|| Patience::for_processes(processes));
+        // Threads are where their process is.
+        let is_process = memory.pid() != 0;
         Ok(Self {
             me,
             options,
             fences: Fences::agree(),
-            patience: options
-                .patience
-                .unwrap_or_else(|| Patience::for_processes(processes)),
+            patience,
+            patience_is_guessed: options.patience.is_none()
+                && is_process
+                && patience == Patience::YIELDING,
             peers: (0..processes)
                 .map(|number| Peer::new(place_of(&memory, Process(number))))
                 .collect(),
@@ -250,10 +260,16 @@ impl<M: Memory> Endpoint<M> {
     /// As [`check_peers`](Self::check_peers), which it calls before it sleeps.
     #[inline]
     pub fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
-        if idle.rest(&self.patience) == Rest::Sleep {
-            self.sleep()?;
+        match idle.rest(&self.patience) {
+            Rest::Again => Ok(()),
+            Rest::Yielded => {
+                if self.patience_is_guessed {
+                    self.look_for_company();
+                }
+                Ok(())
+            }
+            Rest::Sleep => self.sleep(),
         }
-        Ok(())
     }
 
     /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, which wakes
@@ -268,6 +284,22 @@ impl<M: Memory> Endpoint<M> {
             self.check_peers()?;
         }
         Ok(())
+    }
+
+    /// A process that may use fewer cores than there are processes gives them up at once, until it
+    /// finds that each of those that it may meet there has one.
+    #[cold]
+    fn look_for_company(&mut self) {
+        #[cfg(not(loom))]
+        {
+            let places = self.peers.iter().enumerate();
+            let others = places.filter(|&(number, _)| number != self.me.index());
+            let found = company::a_core_each(others.map(|(_, peer)| &*peer.place));
+            self.patience_is_guessed = found.is_none();
+            if found == Some(true) {
+                self.patience = Patience::SPINNING;
+            }
+        }
     }
 
     #[cold]
@@ -350,86 +382,4 @@ fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use core::time::Duration;
-    use std::thread;
-
-    use super::*;
-    use crate::segment::Heap;
-    use crate::sync::AtomicU32;
-
-    /// More looks than one that sleeps between them takes in the time of the test.
-    const MANY: u32 = 1000;
-    static LOOKS: AtomicU32 = AtomicU32::new(0);
-
-    /// How often one looks until there is a message.
-    fn looks(mut found: impl FnMut() -> bool) -> usize {
-        1 + (0..100).take_while(|_| !found()).count()
-    }
-
-    #[test]
-    fn who_waits_looks_where_nothing_is_wanted_now_and_then() {
-        let segment = Heap::new(Geometry::new(2).unwrap());
-        let join = |number| Endpoint::join(segment.clone(), Process(number), Options::default());
-        let (mut alice, mut bob) = (join(0).unwrap(), join(1).unwrap());
-        let mut send = || {
-            let sent = alice.try_send(Process(1), [0; 2], b"by the box", 0);
-            assert_eq!(sent.unwrap(), Sent::Whole);
-        };
-        while bob.open.is_empty() {
-            send();
-            assert!(bob.poll().unwrap().is_some());
-        }
-        send();
-        assert_eq!(looks(|| bob.poll().unwrap().is_some()), 1);
-        send();
-        assert!(looks(|| bob.poll_waiting().unwrap().is_some()) <= 8);
-        send();
-        assert_eq!(looks(|| bob.poll_waiting().unwrap().is_some()), 8);
-        bob.want(Some(Process(0))).unwrap();
-        send();
-        assert_eq!(looks(|| bob.poll_waiting().unwrap().is_some()), 1);
-    }
-
-    #[test]
-    fn one_whose_cells_have_come_back_sleeps() {
-        let patience = Patience {
-            spins: 0,
-            yields: 0,
-            sleep: Duration::from_secs(60),
-        };
-        let options = Options {
-            patience: Some(patience),
-            ..Options::default()
-        };
-        let segment = Heap::new(Geometry::new(2).unwrap());
-        let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
-        let mut bob = Endpoint::join(segment.clone(), Process(1), options).unwrap();
-        // There is no box yet.
-        let sent = alice.try_send(Process(1), [0; 2], b"by the queue", 0);
-        assert_eq!(sent.unwrap(), Sent::Whole);
-        assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
-        let sleeper = thread::spawn(move || {
-            let mut idle = Idle::default();
-            while alice.poll().unwrap().is_none() {
-                LOOKS.fetch_add(1, Ordering::Relaxed);
-                alice.rest(&mut idle).unwrap();
-            }
-        });
-        let asleep = &segment.place(Process(0)).asleep;
-        let mut seen = 0;
-        while seen < 50 && LOOKS.load(Ordering::Relaxed) < MANY {
-            thread::sleep(Duration::from_millis(1));
-            seen = if asleep.load(Ordering::Relaxed) == 0 {
-                0
-            } else {
-                seen + 1
-            };
-        }
-        let looks = LOOKS.load(Ordering::Relaxed);
-        let sent = bob.try_send(Process(0), [0; 2], b"wake up", 0);
-        assert_eq!(sent.unwrap(), Sent::Whole);
-        sleeper.join().unwrap();
-        assert!(looks < MANY, "it looked {looks} times and did not sleep");
-    }
-}
+mod tests;

@@ -1,0 +1,94 @@
+//! Whether processes have to share their cores.
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::liveness::State;
+use crate::place::Place;
+use crate::sync::Ordering;
+
+/// Whether there is a core for this process and each of the others that may run where it may, by
+/// what the kernel lets them run on. Launchers bind processes: one that may use a single core, of
+/// many processes, has it for itself as a rule. Nothing while one of the others has not joined, or
+/// if the kernel does not say.
+pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
+    let own = sched_getaffinity(None).ok()?;
+    let mut beside = Vec::new();
+    for other in others {
+        match State::of(other) {
+            State::Absent | State::Joining => return None,
+            State::Joined => {
+                let pid = Pid::from_raw(other.pid.load(Ordering::Relaxed).cast_signed())?;
+                // One that has ended in the meantime.
+                let Ok(cores) = sched_getaffinity(Some(pid)) else {
+                    continue;
+                };
+                beside.push(cores);
+            }
+            State::Left | State::Died => {}
+        }
+    }
+    Some(enough(&own, &beside))
+}
+
+/// Whether there are as many cores as processes that may run on any of them.
+fn enough(own: &CpuSet, others: &[CpuSet]) -> bool {
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|&core| own.is_set(core))
+        .collect();
+    let meets = |other: &&CpuSet| cores.iter().any(|&core| other.is_set(core));
+    others.iter().filter(meets).count() < cores.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use rustix::thread::sched_setaffinity;
+
+    use super::*;
+    use crate::liveness::{self, Gone};
+
+    fn set(cores: impl IntoIterator<Item = usize>) -> CpuSet {
+        let mut set = CpuSet::new();
+        cores.into_iter().for_each(|core| set.set(core));
+        set
+    }
+
+    #[test]
+    fn processes_share_cores_if_too_many_may_run_on_them() {
+        assert!(enough(&set([3]), &[]));
+        // Each on its own.
+        assert!(enough(&set([3]), &[set([0]), set([1]), set([2])]));
+        assert!(!enough(&set([3]), &[set([3])]));
+        // Two on each.
+        assert!(!enough(&set([1]), &[set([0]), set([0]), set([1])]));
+        // Anywhere.
+        assert!(enough(&set(0..4), &[set(0..4), set(0..4), set(0..4)]));
+        assert!(!enough(&set(0..3), &[set(0..3), set(0..3), set(0..3)]));
+        // One socket each.
+        assert!(enough(&set(0..2), &[set(0..2), set(2..4), set(2..4)]));
+    }
+
+    #[test]
+    fn the_kernel_says_who_may_run_where() {
+        let before = sched_getaffinity(None).unwrap();
+        let one = (0..CpuSet::MAX_CPU).find(|&core| before.is_set(core));
+        let one = set(one);
+        sched_setaffinity(None, &one).unwrap();
+        // It inherits that.
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let place = Place::default();
+        let ask = || a_core_each([&place].into_iter());
+        assert_eq!(ask(), None, "it has not joined");
+        place.pid.store(other.id(), Ordering::Relaxed);
+        liveness::joined(&place);
+        let (both, alone) = (ask(), a_core_each([].into_iter()));
+        liveness::left(&place, Gone::Left);
+        let after = ask();
+        sched_setaffinity(None, &before).unwrap();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!((both, alone, after), (Some(false), Some(true), Some(true)));
+    }
+}

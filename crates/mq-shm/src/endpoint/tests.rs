@@ -1,0 +1,119 @@
+use core::time::Duration;
+use std::thread;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::*;
+use crate::segment::Heap;
+use crate::sync::AtomicU32;
+
+/// More looks than one that sleeps between them takes in the time of the test.
+const MANY: u32 = 1000;
+static LOOKS: AtomicU32 = AtomicU32::new(0);
+
+/// How often one looks until there is a message.
+fn looks(mut found: impl FnMut() -> bool) -> usize {
+    1 + (0..100).take_while(|_| !found()).count()
+}
+
+#[test]
+fn who_waits_looks_where_nothing_is_wanted_now_and_then() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let join = |number| Endpoint::join(segment.clone(), Process(number), Options::default());
+    let (mut alice, mut bob) = (join(0).unwrap(), join(1).unwrap());
+    let mut send = || {
+        let sent = alice.try_send(Process(1), [0; 2], b"by the box", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    };
+    while bob.open.is_empty() {
+        send();
+        assert!(bob.poll().unwrap().is_some());
+    }
+    send();
+    assert_eq!(looks(|| bob.poll().unwrap().is_some()), 1);
+    send();
+    assert!(looks(|| bob.poll_waiting().unwrap().is_some()) <= 8);
+    send();
+    assert_eq!(looks(|| bob.poll_waiting().unwrap().is_some()), 8);
+    bob.want(Some(Process(0))).unwrap();
+    send();
+    assert_eq!(looks(|| bob.poll_waiting().unwrap().is_some()), 1);
+}
+
+#[test]
+fn one_whose_cells_have_come_back_sleeps() {
+    let patience = Patience {
+        spins: 0,
+        yields: 0,
+        sleep: Duration::from_secs(60),
+    };
+    let options = Options {
+        patience: Some(patience),
+        ..Options::default()
+    };
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
+    let mut bob = Endpoint::join(segment.clone(), Process(1), options).unwrap();
+    // There is no box yet.
+    let sent = alice.try_send(Process(1), [0; 2], b"by the queue", 0);
+    assert_eq!(sent.unwrap(), Sent::Whole);
+    assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+    let sleeper = thread::spawn(move || {
+        let mut idle = Idle::default();
+        while alice.poll().unwrap().is_none() {
+            LOOKS.fetch_add(1, Ordering::Relaxed);
+            alice.rest(&mut idle).unwrap();
+        }
+    });
+    let asleep = &segment.place(Process(0)).asleep;
+    let mut seen = 0;
+    while seen < 50 && LOOKS.load(Ordering::Relaxed) < MANY {
+        thread::sleep(Duration::from_millis(1));
+        seen = if asleep.load(Ordering::Relaxed) == 0 {
+            0
+        } else {
+            seen + 1
+        };
+    }
+    let looks = LOOKS.load(Ordering::Relaxed);
+    let sent = bob.try_send(Process(0), [0; 2], b"wake up", 0);
+    assert_eq!(sent.unwrap(), Sent::Whole);
+    sleeper.join().unwrap();
+    assert!(looks < MANY, "it looked {looks} times and did not sleep");
+}
+
+/// Rests until somebody has been looked for, and says what has come of it.
+fn patience_after_a_rest(endpoint: &mut Endpoint) -> Option<Patience> {
+    let mut idle = Idle::default();
+    for _ in 0..4 {
+        endpoint.rest(&mut idle).unwrap();
+    }
+    (!endpoint.patience_is_guessed).then_some(endpoint.patience)
+}
+
+#[test]
+fn one_that_is_bound_finds_out_whether_it_has_its_core_for_itself() {
+    let before = sched_getaffinity(None).unwrap();
+    let mut one = CpuSet::new();
+    one.set((0..).find(|&core| before.is_set(core)).unwrap());
+    sched_setaffinity(None, &one).unwrap();
+    let found = [false, true].map(|stays| {
+        let segment = || Mapped::create(Geometry::new(2).unwrap()).unwrap();
+        let first = segment();
+        let file = first.file().try_clone_to_owned().unwrap();
+        let second = Mapped::open(file, "a copy").unwrap();
+        let mut alice = Endpoint::join(first, Process(0), Options::default()).unwrap();
+        let alone = patience_after_a_rest(&mut alice);
+        let mut bob = Some(Endpoint::join(second, Process(1), Options::default()).unwrap());
+        if !stays {
+            bob = None;
+        }
+        let found = patience_after_a_rest(&mut alice);
+        drop(bob);
+        (alone, found)
+    });
+    sched_setaffinity(None, &before).unwrap();
+    // The other is of this very process, which may run on that core too.
+    let expected = [Patience::SPINNING, Patience::YIELDING].map(|patience| (None, Some(patience)));
+    assert_eq!(found, expected);
+}
