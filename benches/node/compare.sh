@@ -207,21 +207,28 @@ build() {
     done
 }
 
-# launch NAME RANKS: prints how a library starts RANKS processes on the two cores, one word a line. Two are bound
-# to a core each. More share both, unbound, and Open MPI and MPICH are told to yield the core where they wait.
+# launch NAME RANKS: prints how a library starts RANKS processes on the two cores, one word a line. The first half is
+# bound to the one, the second to the other, as ours are. Where there are more than two, Open MPI and MPICH are told to
+# yield the core where they wait.
 launch() {
-    local mpicc mpirun
+    local mpicc mpirun rank each=''
     read -r mpicc mpirun < <(tools "$1")
     printf '%s\n' taskset -c "$cores"
-    case "$1:$(($2 > 2))" in
-    openmpi:0)
+    case "$1" in
+    openmpi)
+        printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle $(($2 > 2))
+        [ "$2" -le 2 ] || echo --oversubscribe
         # Its own options number cores as it likes.
-        printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle 0 \
-            sh -c "exec taskset -c \$((OMPI_COMM_WORLD_RANK ? ${cores#*,} : ${cores%,*})) \"\$@\"" sh
+        printf '%s\n' sh -c \
+            "exec taskset -c \$((OMPI_COMM_WORLD_RANK * 2 / $2 ? ${cores#*,} : ${cores%,*})) \"\$@\"" sh
         ;;
-    openmpi:1) printf '%s\n' "$mpirun" -n "$2" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 ;;
-    *:0) printf '%s\n' "$mpirun" -n "$2" -bind-to "user:$cores" ;;
-    *:1) printf '%s\n' env MPIR_CVAR_POLLS_BEFORE_YIELD=1 "$mpirun" -n "$2" -bind-to none ;;
+    *)
+        for ((rank = 0; rank < $2; rank++)); do
+            [ $((rank * 2 / $2)) -eq 0 ] && each+=,${cores%,*} || each+=,${cores#*,}
+        done
+        [ "$2" -le 2 ] || printf '%s\n' env MPIR_CVAR_POLLS_BEFORE_YIELD=1
+        printf '%s\n' "$mpirun" -n "$2" -bind-to "user:${each#,}"
+        ;;
     esac
 }
 

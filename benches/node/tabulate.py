@@ -72,8 +72,9 @@ class Results:
 
     def environment(self, run, row):
         self.libraries[run["label"]] = row.get("library", "?")
-        if len(row.get("cores", [])) == 2 and len(set(row["cores"]) - {-1}) != 2:
-            warning = f"{run['label']}: two processes were not bound to a core each"
+        cores = row.get("cores", [])
+        if len(cores) > 1 and (-1 in cores or len(set(cores)) != 2):
+            warning = f"{run['label']}: the processes were not bound to the two cores"
             if warning not in self.warnings:
                 self.warnings.append(warning)
 

@@ -6,6 +6,7 @@
 //! `mq record` and `mq run` pass on the exit code of what they run.
 
 mod advise;
+mod binding;
 mod cli;
 mod error;
 mod generate;

@@ -24,7 +24,8 @@ pub(crate) struct NodeOptions {
     /// Draw the rows as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
-    /// Leave the processes to the system's scheduler also where each could have a core
+    /// Leave the processes to the system's scheduler; otherwise each is bound to a core, or
+    /// neighbours to one together where there are more processes than cores
     #[arg(long)]
     pub(crate) unbound: bool,
 }

@@ -25,6 +25,7 @@ Examples:
   mq run -n 4 -- ./program --its --options
   mq run -n 2 --label always -- sh -c 'echo rank $MQ_RANK of $MQ_SIZE'
   mq run -n 8 --timeout 60 --grace 5 -- ./test
+  mq run -n 4 --bind core -- ./exchanges-small-messages
   mq run -n 64 --keep-going -- ./independent < input
 
 Exit codes: that of the rank which failed first (128 and the signal's number if it was killed), 0 if
@@ -46,6 +47,9 @@ pub(crate) struct RunOptions {
     /// End all processes after this time
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds)]
     pub(crate) timeout: Option<Duration>,
+    /// Bind processes to the cores that mq itself may use
+    #[arg(long, value_enum, default_value = "none", value_name = "HOW")]
+    pub(crate) bind: Bind,
     /// What to run, with its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
@@ -62,6 +66,16 @@ pub(crate) enum Label {
     Never,
 }
 
+/// Where processes run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Bind {
+    /// Wherever the system's scheduler puts them
+    None,
+    /// On a core each; where there are more processes than cores, neighbouring ranks share one.
+    /// For programs of one thread
+    Core,
+}
+
 /// Options of `mq start-rank`, which nobody but `mq run` calls.
 #[derive(Args, Debug)]
 pub(crate) struct StartRankOptions {
@@ -74,6 +88,9 @@ pub(crate) struct StartRankOptions {
     /// Soft limit of open files that the program gets
     #[arg(long)]
     pub(crate) open_files: Option<u64>,
+    /// Core that the program is bound to
+    #[arg(long)]
+    pub(crate) core: Option<usize>,
     /// What to run, with its arguments
     #[arg(last = true, required = true)]
     pub(crate) program: Vec<OsString>,

@@ -4,7 +4,6 @@
 //! same.
 
 mod bandwidth;
-mod binding;
 mod halo;
 mod outgoing;
 mod pingpong;
@@ -18,7 +17,8 @@ use std::process::ExitCode;
 use mq_comm::World;
 
 use self::rows::Rows;
-use crate::cli::{Label, NodeOptions, RunOptions};
+use crate::binding;
+use crate::cli::{Bind, Label, NodeOptions, RunOptions};
 use crate::error::Error;
 
 pub(crate) use self::bandwidth::run as bandwidth;
@@ -46,7 +46,9 @@ fn measured(
         return Err(Error::Usage(message));
     }
     if !options.unbound {
-        binding::bind(world.rank(), processes);
+        // Where the system does not permit it, the scheduler decides.
+        let _ =
+            binding::cores(processes).and_then(|cores| binding::bind(cores[world.rank() as usize]));
     }
     let mut rows = Rows::new(options, world.rank() == 0);
     measure(&world, &mut rows).map_err(failed)?;
@@ -68,6 +70,7 @@ fn start(processes: u32) -> Result<ExitCode, Error> {
         keep_going: false,
         grace: std::time::Duration::from_secs(2),
         timeout: None,
+        bind: Bind::None,
         program,
     })
 }

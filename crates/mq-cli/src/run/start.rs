@@ -15,7 +15,8 @@ use super::output::Stream;
 use super::ranks::Ranks;
 use super::refusals::{self, Refusals};
 use super::segment::Segment;
-use crate::cli::{RunOptions, StartRankOptions};
+use crate::binding;
+use crate::cli::{Bind, RunOptions, StartRankOptions};
 use crate::say;
 
 /// This program, also if its file has been replaced since it was started.
@@ -47,6 +48,10 @@ pub(super) fn all(
     refusals: &Refusals,
 ) -> io::Result<Started> {
     let open_files = raise_open_files(options.processes)?;
+    let cores = match options.bind {
+        Bind::None => None,
+        Bind::Core => Some(binding::cores(options.processes)?),
+    };
     let mut input = Some(input);
     let mut started = Started {
         ranks: Ranks::new(guard),
@@ -60,6 +65,9 @@ pub(super) fn all(
         command.arg(format!("--refusals={}", refusals.number()));
         if let Some(limit) = open_files {
             command.arg(format!("--open-files={limit}"));
+        }
+        if let Some(cores) = &cores {
+            command.arg(format!("--core={}", cores[rank as usize]));
         }
         command.arg("--").args(&options.program);
         command.env("MQ_RANK", rank.to_string());
@@ -137,6 +145,11 @@ fn become_program(options: &StartRankOptions) -> io::Error {
     }
     if let Some(soft) = options.open_files
         && let Err(error) = keep_open_files(soft)
+    {
+        return error;
+    }
+    if let Some(core) = options.core
+        && let Err(error) = binding::bind(core)
     {
         return error;
     }

@@ -17,6 +17,29 @@ fn every_rank_finds_its_number_and_how_many_there_are() {
     assert_eq!((run.code(), run.stderr.as_str()), (0, ""));
 }
 
+/// The cores that each of three ranks may use, as the kernel lists them, by rank.
+fn cores_of_ranks(bind: &str) -> Vec<String> {
+    let script = "echo $MQ_RANK $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)";
+    let run = shell(&["-n", "3", "--label", "never", "--bind", bind], script).finish();
+    assert_eq!((run.code(), run.stderr.as_str()), (0, ""));
+    let lines = run.sorted().into_iter().zip(0..);
+    let cores = lines.map(|(line, rank)| line.strip_prefix(&format!("{rank} ")).unwrap().into());
+    cores.collect()
+}
+
+#[test]
+fn ranks_are_bound_to_cores_if_that_is_asked_for() {
+    let [all, same, again] = cores_of_ranks("none").try_into().unwrap();
+    assert_eq!((&all, &all), (&same, &again));
+    let bound: Vec<usize> = cores_of_ranks("core")
+        .iter()
+        .map(|core| core.parse().expect("one core"))
+        .collect();
+    assert!(bound.is_sorted(), "{bound:?}");
+    let several = all.contains([',', '-']);
+    assert_eq!(bound[0] != bound[2], several, "{bound:?} of {all}");
+}
+
 #[test]
 fn sixty_four_ranks_start_and_end() {
     let run = shell(&["-n", "64"], "echo $MQ_RANK").finish();
