@@ -10,7 +10,7 @@ use core::fmt;
 
 use self::far::Far;
 pub use self::slabs::Slabs;
-pub(crate) use self::window::{Leaving, Sought, TOO_FAR, Window};
+pub(crate) use self::window::{Leaving, Scan, Sought, TOO_FAR, Window};
 use crate::handle::Handle;
 use crate::memory::vec_bytes;
 

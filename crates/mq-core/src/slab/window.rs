@@ -8,7 +8,7 @@ mod away;
 mod search;
 
 pub(crate) use self::away::Leaving;
-pub(crate) use self::search::{Sought, TOO_FAR};
+pub(crate) use self::search::{Scan, Sought, TOO_FAR};
 use super::{Entry, KEEP_SLOTS, NEAR, NIL, RUN, Slab};
 use crate::handle::Handle;
 

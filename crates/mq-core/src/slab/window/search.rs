@@ -19,6 +19,16 @@ pub(crate) struct Sought {
     pub(crate) visited: u32,
 }
 
+/// How a search of a window without holes ended.
+pub(crate) enum Scan {
+    /// At an entry, or too far.
+    Ended(Sought),
+    /// In vain, after all entries.
+    Nothing,
+    /// There are holes.
+    Holes,
+}
+
 impl Window {
     /// Finds the earliest entry whose key is `wanted`, if it is among the first `limit`, or the
     /// first.
@@ -41,31 +51,34 @@ impl Window {
         self.find_behind_first(slab, limit, wanted)
     }
 
-    /// [`find_behind_first`](Self::find_behind_first) in a window without holes; `None` if there
-    /// are some.
+    /// [`find_behind_first`](Self::find_behind_first) in a window without holes.
     #[inline(always)]
     pub(crate) fn find_without_holes<K, T>(
         &self,
         slab: &Slab<K, T>,
         limit: u32,
         mut wanted: impl FnMut(&K) -> bool,
-    ) -> Option<Sought> {
+    ) -> Scan {
         if self.holes > 0 {
-            return None;
+            return Scan::Holes;
         }
         let span = self.tail - self.head;
         let end = self.head + span.min(limit);
-        let entries = slab.near.get(self.head as usize + 1..end as usize)?;
+        let Some(entries) = slab.near.get(self.head as usize + 1..end as usize) else {
+            // There are none, but the other search need not know.
+            return Scan::Holes;
+        };
         for (slot, entry) in (self.head + 1..).zip(entries) {
             if wanted(&entry.key) {
                 let visited = slot - self.head + 1;
-                return Some(Sought { slot, visited });
+                return Scan::Ended(Sought { slot, visited });
             }
         }
-        Some(Sought {
-            slot: if span > limit { TOO_FAR } else { NIL },
-            visited: end - self.head,
-        })
+        if span > limit {
+            let (slot, visited) = (TOO_FAR, limit);
+            return Scan::Ended(Sought { slot, visited });
+        }
+        Scan::Nothing
     }
 
     /// Finds the earliest entry behind the first whose key is `wanted`, if it is among the first

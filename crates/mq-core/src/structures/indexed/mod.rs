@@ -10,7 +10,9 @@
 //! than [`Tuning::short_limit`](crate::Tuning::short_limit) entries, both are indexed by key: one
 //! table in which an entry of either kind is found by what it must match exactly. A receive that is
 //! posted and a message that is unexpected never have the same key, or they would have matched; so
-//! one probe searches one queue and finds the place of insertion in the other. Wildcard receives
+//! one probe searches one queue and finds the place of insertion in the other. After a phase with
+//! long searches the next ones begin early: with a newcomer that has been compared with four
+//! entries in vain and is to be queued behind sixteen. Wildcard receives
 //! are in a table of their own, by the bits they care about, one class for each mask in use;
 //! candidates of several classes are merged by sequence number. When the queues are short again,
 //! the short form returns.
@@ -75,6 +77,8 @@ pub struct Indexed<P: Pattern, R, M> {
     scan_limit: u8,
     /// Entries that the queues of the short form may hold together.
     short_limit: u16,
+    /// How often the queues may yet become deep before a search is long, since one was.
+    foreseen: u8,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {

@@ -29,6 +29,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             hash_seed: config.tuning.hash_seed.unwrap_or(0),
             scan_limit: u8::try_from(config.tuning.scan_limit).unwrap_or(u8::MAX),
             short_limit: short_limit(config.tuning.short_limit),
+            foreseen: 0,
         }
     }
 

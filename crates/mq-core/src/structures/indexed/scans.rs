@@ -7,7 +7,20 @@ use super::steps::deep;
 use crate::envelope::ContextId;
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
-use crate::slab::{NIL, Sought, TOO_FAR};
+use crate::slab::{NIL, Scan, Sought, TOO_FAR, Window};
+
+/// A search in vain that has compared so many entries costs more than one of the deep form.
+const VAIN: u32 = 4;
+
+/// So many entries are worth a thought of what becomes of them.
+const MANY: u32 = 16;
+
+/// How often queues become deep early after a search that was long. Then they have to show again
+/// that they need it.
+const FORESEEN: u8 = 8;
+
+/// The mark that they are about to.
+const EARLY: u8 = 128;
 
 /// How a search of the short form has ended.
 pub(super) enum Short<E> {
@@ -86,9 +99,40 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .unexpected
             .find_without_holes(messages, limit, |e| key.admits(e))
         {
-            Some(sought) => sought,
-            None => self.find_message_between_holes(context, bits, care),
+            Scan::Ended(sought) => sought,
+            Scan::Nothing if self.unexpected.len() >= VAIN => self.foresee_receives(),
+            Scan::Nothing => Sought {
+                slot: NIL,
+                visited: self.unexpected.len(),
+            },
+            Scan::Holes => self.find_message_between_holes(context, bits, care),
         }
+    }
+
+    /// How a receive's search in vain ends: it has gone too far if the receive is to be queued
+    /// behind many, which will soon be searched out of order, if all is as it was.
+    #[inline(never)]
+    fn foresee_receives(&mut self) -> Sought {
+        let slot = self.foresee(self.posted);
+        let visited = self.unexpected.len();
+        Sought { slot, visited }
+    }
+
+    /// The same for a message.
+    #[inline(never)]
+    fn foresee_messages(&mut self) -> Sought {
+        let slot = self.foresee(self.unexpected);
+        let visited = self.posted.len();
+        Sought { slot, visited }
+    }
+
+    #[inline(always)]
+    const fn foresee(&mut self, queue: Window) -> u32 {
+        if self.foreseen == 0 || queue.len() < MANY {
+            return NIL;
+        }
+        self.foreseen = (self.foreseen - 1) | EARLY;
+        TOO_FAR
     }
 
     /// The same where entries have left from the middle.
@@ -157,8 +201,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .posted
             .find_without_holes(receives, limit, |p| matches(p, &envelope))
         {
-            Some(sought) => sought,
-            None => self.find_receive_between_holes(envelope),
+            Scan::Ended(sought) => sought,
+            Scan::Nothing if self.posted.len() >= VAIN => self.foresee_messages(),
+            Scan::Nothing => Sought {
+                slot: NIL,
+                visited: self.posted.len(),
+            },
+            Scan::Holes => self.find_receive_between_holes(envelope),
         }
     }
 
@@ -171,10 +220,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .find_behind_first(receives, limit, |p| matches(p, &envelope))
     }
 
-    /// A scan has gone as far as scans go.
+    /// A scan has gone too far.
     #[cold]
     #[inline(never)]
     fn give_up(&mut self) {
+        self.foreseen = match self.foreseen & EARLY {
+            0 => FORESEEN,
+            _ => self.foreseen & !EARLY,
+        };
         self.deepen();
     }
 

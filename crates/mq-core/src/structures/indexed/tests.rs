@@ -27,6 +27,57 @@ fn a_long_search_makes_the_queues_deep_and_draining_makes_them_short() {
     }
 }
 
+/// Fills and drains both queues: a few messages stand before the receives, and are taken last.
+/// Says how many receives were queued when the queues became deep, if that was before they were
+/// searched.
+fn foreseen(queues: &mut Queues, in_order: bool) -> Option<u32> {
+    const FEW: u32 = 5;
+    const RECEIVES: u32 = 40;
+    for tag in 0..FEW {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 99, tag as i32), tag);
+        assert_eq!(arrival, Arrive::Unexpected);
+    }
+    let mut deep_with = None;
+    for rank in 0..RECEIVES {
+        let post = queues.post(MpiPattern::new(0, rank, 7), rank);
+        assert!(matches!(post, Post::Queued(_)));
+        if queues.is_deep() {
+            deep_with.get_or_insert(rank + 1);
+        }
+    }
+    for i in 0..RECEIVES {
+        let rank = if in_order { i } else { RECEIVES - 1 - i };
+        let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+    }
+    for tag in 0..FEW {
+        let post = queues.post(MpiPattern::new(0, 99_u32, tag as i32), 0);
+        assert!(matches!(post, Post::Matched { message, .. } if message == tag));
+    }
+    assert!(!queues.is_deep());
+    deep_with
+}
+
+#[test]
+fn queues_that_were_searched_become_deep_early_until_they_need_not() {
+    let mut queues = unexpected(0);
+    assert_eq!(foreseen(&mut queues, true), None);
+    assert_eq!(
+        foreseen(&mut queues, false),
+        None,
+        "that was the first long search"
+    );
+    for _ in 0..8 {
+        assert_eq!(foreseen(&mut queues, true), Some(17));
+    }
+    // None of these would have been long.
+    for _ in 0..10 {
+        assert_eq!(foreseen(&mut queues, true), None);
+    }
+    assert_eq!(foreseen(&mut queues, false), None);
+    assert_eq!(foreseen(&mut queues, false), Some(17));
+}
+
 #[test]
 fn a_long_queue_is_deep_although_nothing_was_searched() {
     assert!(!unexpected(4096).is_deep());
