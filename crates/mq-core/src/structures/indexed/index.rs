@@ -7,6 +7,7 @@ mod wild;
 
 use self::moving::Newer;
 pub(super) use self::quick::Quick;
+pub(super) use self::wild::Wildcards;
 use super::SHORT;
 use super::chains::{Chains, Probe};
 use super::classes::Classes;

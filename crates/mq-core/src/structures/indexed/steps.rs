@@ -2,7 +2,7 @@
 
 use super::Indexed;
 use super::hash::Key;
-use super::index::{Index, Quick};
+use super::index::{Index, Quick, Wildcards};
 use super::nodes::{Slot, key_of_receive, posted, slot_of, slot_of_message, unexpected};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -108,8 +108,20 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if !index.has_only_wildcards() {
             return NIL;
         }
-        if index.has_none_for(&self.slabs, context, bits) {
-            return self.arrive_exact(context, bits, meter);
+        match index.wildcards_for(&self.slabs, context, bits) {
+            Wildcards::None if !index.has_views() => {
+                return self.arrive_exact(context, bits, meter);
+            }
+            Wildcards::One { class, place, slot } => {
+                let key = Key::exact(context, bits);
+                let found = (class, place, slot);
+                let (node, visited) = index.take_wildcard_quick(&mut self.slabs, key, found);
+                if node != NIL {
+                    meter.visited(Queue::Posted, visited);
+                    return self.before_removal(node);
+                }
+            }
+            _ => {}
         }
         let node = index.arrive_among_wildcards(&mut self.slabs, context, bits, meter);
         if let Slot::Posted(_) = slot_of(node) {

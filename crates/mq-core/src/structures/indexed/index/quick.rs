@@ -38,7 +38,7 @@ const fn probe(bucket: u32, before: u32, node: u32) -> Probe {
 /// Makes the second of several entries with a key the first, in place of the one in `slot`, but for
 /// the bucket; returns its node. `None`, and nothing has changed, if one of the two is not near.
 #[inline(always)]
-fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
+pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
     let first = slab.near_entry(slot)?;
     let (second, last, home) = (first.next, first.prev, first.home);
     let (Slot::Posted(slot) | Slot::Unexpected(slot)) = slot_of(second) else {

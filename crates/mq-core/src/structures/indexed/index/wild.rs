@@ -6,7 +6,8 @@
 
 use super::super::chains::Probe;
 use super::super::hash::Key;
-use super::super::nodes::{Slot, is_receive, posted, slot_of, unexpected};
+use super::super::nodes::{Both, Slot, is_receive, posted, slot_of, unexpected};
+use super::quick::promote_second;
 use super::{Index, VIEWS, WILDCARDS};
 use crate::arrangement::Slabs;
 use crate::envelope::{ContextId, Envelope, MatchBits};
@@ -22,6 +23,21 @@ pub(super) struct Earliest {
     pub(super) class: Option<usize>,
     /// Receives that were compared.
     pub(super) visited: u32,
+}
+
+/// Which receives with wildcards there are for a message.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Wildcards {
+    None,
+    /// Those of this class, under a key that is the first in its bucket, at this place, and of which
+    /// the earliest is in this slot.
+    One {
+        class: usize,
+        place: u32,
+        slot: u32,
+    },
+    /// Others, or several.
+    Some,
 }
 
 /// The bits of a message in a context, as receives of a class see them.
@@ -166,42 +182,107 @@ impl<B: MatchBits> Index<B> {
         self.special & !(WILDCARDS | VIEWS) == 0
     }
 
-    /// Whether a step of a message has nothing to look at but the table: there are no views, and
-    /// no receive with a wildcard takes the message. In an index that
+    /// Whether messages are indexed for wildcards too.
+    #[inline(always)]
+    pub(in super::super) const fn has_views(&self) -> bool {
+        self.special & VIEWS != 0
+    }
+
+    /// Which receives with wildcards a message may take, in an index that
     /// [has only wildcards](Self::has_only_wildcards).
     #[inline(always)]
-    pub(in super::super) fn has_none_for<P, R, M>(
+    pub(in super::super) fn wildcards_for<P, R, M>(
         &self,
         slabs: &Slabs<P, R, M>,
         context: ContextId,
         bits: B,
-    ) -> bool
+    ) -> Wildcards
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if self.special & VIEWS != 0 {
-            return false;
-        }
+        let mut found = Wildcards::None;
         let Some(wild) = &self.wild else {
-            return true;
+            return found;
         };
-        for (_, care) in self.classes.masks_in_use() {
+        for (class, care) in self.classes.masks_in_use() {
             let key = masked(context, bits, care);
             let place = wild.place(self.seed.hash(key));
-            if wild.near_first(place) == Some(NIL) {
+            let first = wild.near_first(place);
+            if first == Some(NIL) {
                 continue;
             }
             let mut node = wild.first(wild.bucket_of(place));
             while let Slot::Posted(slot) = slot_of(node) {
                 let entry = slabs.posted.entry_anywhere(slot);
                 if is_receive(entry, key) {
-                    return false;
+                    match found {
+                        Wildcards::None if first == Some(node) => {
+                            found = Wildcards::One { class, place, slot };
+                        }
+                        _ => return Wildcards::Some,
+                    }
+                    break;
                 }
                 node = entry.home;
             }
         }
-        true
+        found
+    }
+
+    /// The step of a message that takes the first receive of one class, if little is to be done:
+    /// that and the next are near, and the bucket of the message's own key is, which is empty or has
+    /// one receive's key. Its node, unlinked, and how many were compared; [`NIL`], and nothing has changed,
+    /// otherwise, or if the message takes another.
+    #[inline(always)]
+    pub(in super::super) fn take_wildcard_quick<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        (class, place, slot): (usize, u32, u32),
+    ) -> (u32, u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        const NOTHING: (u32, u32) = (NIL, 0);
+        let Some(entry) = slabs.posted.near_entry(slot) else {
+            return NOTHING;
+        };
+        let mut visited = 1;
+        match self.chains.near_first(self.place(key)).map(slot_of) {
+            Some(Slot::None) => {}
+            Some(Slot::Posted(other)) => {
+                let Some(other) = slabs.posted.near_entry(other) else {
+                    return NOTHING;
+                };
+                if other.key.bits() == key.bits && other.key.context() == key.context {
+                    if other.sequence < entry.sequence {
+                        return NOTHING;
+                    }
+                    visited = 2;
+                } else if other.home != NIL {
+                    return NOTHING;
+                }
+            }
+            Some(Slot::Unexpected(_)) | None => return NOTHING,
+        }
+        let after = match entry.next {
+            NIL => Some(entry.home),
+            _ => promote_second(&mut slabs.posted, slot),
+        };
+        let (Some(after), Some(wild)) = (after, &mut self.wild) else {
+            return NOTHING;
+        };
+        wild.set_near_first(place, after);
+        self.classes.remove_posted_of(class);
+        let left = self.classes.posted();
+        let seed = self.seed;
+        wild.shrink_to(&mut Both { slabs, seed }, left);
+        if left == 0 {
+            self.count_special();
+        }
+        (posted(slot), visited)
     }
 
     /// A step of a message while the index [has only wildcards](Self::has_only_wildcards): the node
