@@ -1,5 +1,7 @@
 //! Whether processes have to share their cores.
 
+use std::thread::available_parallelism;
+
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -28,16 +30,19 @@ pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option
             State::Left | State::Died => {}
         }
     }
-    Some(enough(&own, &beside))
+    // A group of processes may be given less time than its cores have.
+    let time = available_parallelism().map_or(1, usize::from);
+    Some(enough(&own, &beside, time))
 }
 
-/// Whether there are as many cores as processes that may run on any of them.
-fn enough(own: &CpuSet, others: &[CpuSet]) -> bool {
+/// Whether there are as many cores as processes that may run on any of them, and the `time` of as
+/// many.
+fn enough(own: &CpuSet, others: &[CpuSet], time: usize) -> bool {
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
         .filter(|&core| own.is_set(core))
         .collect();
     let meets = |other: &&CpuSet| cores.iter().any(|&core| other.is_set(core));
-    others.iter().filter(meets).count() < cores.len()
+    others.iter().filter(meets).count() < cores.len().min(time)
 }
 
 #[cfg(test)]
@@ -57,17 +62,19 @@ mod tests {
 
     #[test]
     fn processes_share_cores_if_too_many_may_run_on_them() {
-        assert!(enough(&set([3]), &[]));
+        assert!(enough(&set([3]), &[], 1));
         // Each on its own.
-        assert!(enough(&set([3]), &[set([0]), set([1]), set([2])]));
-        assert!(!enough(&set([3]), &[set([3])]));
+        assert!(enough(&set([3]), &[set([0]), set([1]), set([2])], 1));
+        assert!(!enough(&set([3]), &[set([3])], 1));
         // Two on each.
-        assert!(!enough(&set([1]), &[set([0]), set([0]), set([1])]));
+        assert!(!enough(&set([1]), &[set([0]), set([0]), set([1])], 1));
         // Anywhere.
-        assert!(enough(&set(0..4), &[set(0..4), set(0..4), set(0..4)]));
-        assert!(!enough(&set(0..3), &[set(0..3), set(0..3), set(0..3)]));
+        assert!(enough(&set(0..4), &[set(0..4), set(0..4), set(0..4)], 4));
+        assert!(!enough(&set(0..3), &[set(0..3), set(0..3), set(0..3)], 3));
         // One socket each.
-        assert!(enough(&set(0..2), &[set(0..2), set(2..4), set(2..4)]));
+        assert!(enough(&set(0..2), &[set(0..2), set(2..4), set(2..4)], 2));
+        // Anywhere, for half of the time.
+        assert!(!enough(&set(0..2), &[set(0..2)], 1));
     }
 
     #[test]
