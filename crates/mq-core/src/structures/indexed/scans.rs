@@ -12,14 +12,14 @@ use crate::slab::{NIL, Scan, Sought, TOO_FAR, Window};
 /// A search in vain that has compared so many entries costs more than one of the deep form.
 const VAIN: u32 = 4;
 
-/// So many entries are worth a thought of what becomes of them.
+/// A newcomer that is to be queued behind so many is worth a thought of what becomes of them.
 const MANY: u32 = 16;
 
 /// How often queues become deep early after a search that was long. Then they have to show again
 /// that they need it.
 const FORESEEN: u8 = 8;
 
-/// The mark that they are about to.
+/// The mark, in what is left of those, that they are about to do so.
 const EARLY: u8 = 128;
 
 /// How a search of the short form has ended.
@@ -109,32 +109,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// How a receive's search in vain ends: it has gone too far if the receive is to be queued
-    /// behind many, which will soon be searched out of order, if all is as it was.
-    #[inline(never)]
-    fn foresee_receives(&mut self) -> Sought {
-        let slot = self.foresee(self.posted);
-        let visited = self.unexpected.len();
-        Sought { slot, visited }
-    }
-
-    /// The same for a message.
-    #[inline(never)]
-    fn foresee_messages(&mut self) -> Sought {
-        let slot = self.foresee(self.unexpected);
-        let visited = self.posted.len();
-        Sought { slot, visited }
-    }
-
-    #[inline(always)]
-    const fn foresee(&mut self, queue: Window) -> u32 {
-        if self.foreseen == 0 || queue.len() < MANY {
-            return NIL;
-        }
-        self.foreseen = (self.foreseen - 1) | EARLY;
-        TOO_FAR
-    }
-
     /// The same where entries have left from the middle.
     #[inline(never)]
     fn find_message_between_holes(
@@ -218,6 +192,33 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let receives = &mut self.slabs.posted;
         self.posted
             .find_behind_first(receives, limit, |p| matches(p, &envelope))
+    }
+
+    /// How a receive's search in vain ends: it has gone too far if the receive is to be queued
+    /// behind many, which will soon be searched out of order, if all is as it was.
+    #[inline(never)]
+    fn foresee_receives(&mut self) -> Sought {
+        let slot = self.foresee(self.posted);
+        let visited = self.unexpected.len();
+        Sought { slot, visited }
+    }
+
+    /// The same for a message.
+    #[inline(never)]
+    fn foresee_messages(&mut self) -> Sought {
+        let slot = self.foresee(self.unexpected);
+        let visited = self.posted.len();
+        Sought { slot, visited }
+    }
+
+    /// How the search ends whose entry is to be queued behind those in `queue`.
+    #[inline(always)]
+    const fn foresee(&mut self, queue: Window) -> u32 {
+        if self.foreseen == 0 || queue.len() < MANY {
+            return NIL;
+        }
+        self.foreseen = (self.foreseen - 1) | EARLY;
+        TOO_FAR
     }
 
     /// A scan has gone too far.
