@@ -3,7 +3,7 @@
 //! `ci/comm-instructions.sh` does.
 //!
 //! One process after the other posts its receives and sends its borders, then one after the other
-//! waits for all: so most messages come before they are looked for, but after they are asked for.
+//! waits for all: so every message is there, and has been asked for, before it is looked for.
 
 use mq_comm::{Error, Options, Seat, World};
 

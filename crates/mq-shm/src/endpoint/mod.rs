@@ -117,8 +117,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     wanted_from_any: u32,
     /// Where among `open` to look next without being asked.
     turn: usize,
-    /// How often somebody who waits has looked.
-    vain: u32,
+    /// Calls of [`poll_waiting`](Self::poll_waiting).
+    waiting_looks: u32,
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<(Process, Gone)>,
@@ -177,7 +177,7 @@ impl<M: Memory> Endpoint<M> {
             wanted: Vec::new(),
             wanted_from_any: 0,
             turn: 0,
-            vain: 0,
+            waiting_looks: 0,
             watch: Watch::new(processes),
             ending: Vec::new(),
             buried: Vec::new(),

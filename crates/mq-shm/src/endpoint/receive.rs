@@ -60,7 +60,7 @@ impl Held {
     }
 }
 
-/// How often who waits looks where nothing is wanted: every so many times.
+/// One who waits looks where nothing is wanted every so many times.
 const OTHERS_EVERY: u32 = 8;
 
 impl<M: Memory> Endpoint<M> {
@@ -91,8 +91,8 @@ impl<M: Memory> Endpoint<M> {
     /// As that of `poll`.
     #[inline]
     pub fn poll_waiting(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        self.vain = self.vain.wrapping_add(1);
-        self.poll_where(self.vain.is_multiple_of(OTHERS_EVERY))
+        self.waiting_looks = self.waiting_looks.wrapping_add(1);
+        self.poll_where(self.waiting_looks.is_multiple_of(OTHERS_EVERY))
     }
 
     #[inline(always)]

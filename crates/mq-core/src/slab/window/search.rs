@@ -65,7 +65,7 @@ impl Window {
         let span = self.tail - self.head;
         let end = self.head + span.min(limit);
         let Some(entries) = slab.near.get(self.head as usize + 1..end as usize) else {
-            // There are none, but the other search need not know.
+            // The limit is none. The other search says what comes of that.
             return Scan::Holes;
         };
         for (slot, entry) in (self.head + 1..).zip(entries) {

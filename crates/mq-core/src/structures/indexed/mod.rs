@@ -10,12 +10,11 @@
 //! than [`Tuning::short_limit`](crate::Tuning::short_limit) entries, both are indexed by key: one
 //! table in which an entry of either kind is found by what it must match exactly. A receive that is
 //! posted and a message that is unexpected never have the same key, or they would have matched; so
-//! one probe searches one queue and finds the place of insertion in the other. After a phase with
-//! long searches the next ones begin early: with a newcomer that has been compared with four
-//! entries in vain and is to be queued behind sixteen. Wildcard receives
-//! are in a table of their own, by the bits they care about, one class for each mask in use;
-//! candidates of several classes are merged by sequence number. When the queues are short again,
-//! the short form returns.
+//! one probe searches one queue and finds the place of insertion in the other. Wildcard receives are
+//! in a table of their own, by the bits they care about, one class for each mask in use; candidates
+//! of several classes are merged by sequence number. When the queues are short again, the short
+//! form returns. After a search that was too long, the next eight times begin early: with a
+//! newcomer that has been compared with four entries in vain and is to be queued behind sixteen.
 //!
 //! Search: at most the limit, or one probe for each class of wildcards in use. Becoming deep moves
 //! at most 2,048 entries in one operation, or 819 and a look at the others; becoming short with a

@@ -232,8 +232,8 @@ impl<B: MatchBits> Index<B> {
 
     /// The step of a message that takes the first receive of one class, if little is to be done:
     /// that and the next are near, and the bucket of the message's own key is, which is empty or has
-    /// one receive's key. Its node, unlinked, and how many were compared; [`NIL`], and nothing has changed,
-    /// otherwise, or if the message takes another.
+    /// one receive's key. Its node, unlinked, and how many were compared; [`NIL`], and nothing has
+    /// changed, otherwise, or if the message takes another.
     #[inline(always)]
     pub(in super::super) fn take_wildcard_quick<P, R, M>(
         &mut self,
