@@ -11,6 +11,7 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
+use mq_benches::say;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::Indexed;
@@ -296,19 +297,19 @@ fn main() {
 }
 
 fn print_markdown(rows: &[Row], arguments: &Arguments) {
-    println!(
+    say!(
         "Million pairs a second, medians of {} interleaved rounds; in brackets against one engine behind a lock, at as \
          many threads.\n",
         arguments.rounds
     );
     let numbers: Vec<String> = arguments.threads.iter().map(u32::to_string).collect();
-    println!("| work | engine | {} |", numbers.join(" | "));
-    println!("| --- | --- |{}", " ---: |".repeat(numbers.len()));
+    say!("| work | engine | {} |", numbers.join(" | "));
+    say!("| --- | --- |{}", " ---: |".repeat(numbers.len()));
     for line in rows.chunks(numbers.len()) {
-        print!("| {} | {} |", line[0].work, line[0].subject);
-        line.iter()
-            .for_each(|row| print!(" {:.2} ({:.2}) |", row.rate, row.gain));
-        println!();
+        let cells: String = (line.iter())
+            .map(|row| format!(" {:.2} ({:.2}) |", row.rate, row.gain))
+            .collect();
+        say!("| {} | {} |{cells}", line[0].work, line[0].subject);
     }
 }
 
@@ -326,18 +327,28 @@ fn print_json(rows: &[Row]) {
             })
         })
         .collect();
-    println!("{}", json!(objects));
+    say!("{}", json!(objects));
 }
 
 fn print_text(rows: &[Row]) {
-    println!(
+    say!(
         "{:<36}{:<20}{:>8}{:>10}{:>9}{:>10}",
-        "work", "engine", "threads", "Mpairs/s", "scaling", "x locked"
+        "work",
+        "engine",
+        "threads",
+        "Mpairs/s",
+        "scaling",
+        "x locked"
     );
     for row in rows {
-        println!(
+        say!(
             "{:<36}{:<20}{:>8}{:>10.2}{:>9.2}{:>10.2}",
-            row.work, row.subject, row.threads, row.rate, row.scaling, row.gain
+            row.work,
+            row.subject,
+            row.threads,
+            row.rate,
+            row.scaling,
+            row.gain
         );
     }
 }

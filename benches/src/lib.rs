@@ -5,6 +5,9 @@
 //! `instructions` is counted by `ci/instructions.sh`.
 
 use std::cell::LazyCell;
+use std::fmt::Display;
+use std::io::{ErrorKind, Write, stdout};
+use std::process::exit;
 use std::time::Duration;
 
 use criterion::measurement::WallTime;
@@ -85,4 +88,24 @@ fn elapsed(replay: &mut dyn Replay, elements: u64, wanted: u64) -> Duration {
     let total: Duration = (0..repetitions).map(|_| replay.repetition()).sum();
     let share = wanted as f64 / (repetitions * elements.max(1)) as f64;
     total.mul_f64(share)
+}
+
+/// Prints a line on standard output. The program ends when nobody reads any more, as behind a pipe
+/// into `head`.
+///
+/// # Panics
+/// If the line can not be written for another reason.
+pub fn print_line(line: impl Display) {
+    match writeln!(stdout(), "{line}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
+        written => written.expect("standard output can be written"),
+    }
+}
+
+/// `println!` by way of [`print_line`].
+#[macro_export]
+macro_rules! say {
+    ($($line:tt)*) => {
+        $crate::print_line(::core::format_args!($($line)*))
+    };
 }

@@ -1,5 +1,6 @@
 //! Time with keys that are chosen to collide, against keys drawn at random.
 
+use mq_benches::say;
 use mq_core::structures::Kind;
 
 use crate::stream::{Key, Order, Queue, Stream, fill_and_drain, random, random_tag};
@@ -31,7 +32,7 @@ const FAMILIES: [Family; 9] = [
 ];
 
 pub(crate) fn print(kinds: &[Kind], plan: Plan) {
-    println!(
+    say!(
         "Nanoseconds a pair, posted receives taken at random, median of at most {}; in brackets against random \
          keys. {MARK}.\n",
         plan.repeat

@@ -3,6 +3,7 @@
 //! `cargo run --release -p mq-benches --example limits` prints all of them; names of tables choose.
 //! `benches/report.sh` prints them with the others.
 
+mod bare;
 mod goals;
 mod keys;
 mod memory;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use mq_benches::say;
 use mq_core::structures::Kind;
 
 use crate::timing::Plan;
@@ -108,7 +110,7 @@ fn main() -> ExitCode {
     let (plan, structures) = (arguments.plan(), arguments.structures());
     for (i, table) in arguments.tables.iter().enumerate() {
         if i > 0 {
-            println!();
+            say!("");
         }
         let any = match table {
             Table::Traces => {

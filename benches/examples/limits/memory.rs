@@ -1,5 +1,6 @@
 //! Bytes an entry and a context, before and after a burst.
 
+use mq_benches::say;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{AnyQueues, Kind, KindVisitor};
 use mq_core::{Config, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues};
@@ -17,12 +18,12 @@ const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) fn print(kinds: &[Kind], plan: Plan) {
     entries(kinds, plan);
-    println!();
+    say!("");
     contexts(kinds);
 }
 
 fn entries(kinds: &[Kind], plan: Plan) {
-    println!(
+    say!(
         "Heap bytes an entry, every entry with a sender of its own in a communicator of as many ranks, 64-bit payloads; \
          the last column is what is held when the most have been taken.\n"
     );
@@ -79,7 +80,7 @@ fn drained(mut queues: Queues, posted: bool, entries: u32) -> usize {
 }
 
 fn contexts(kinds: &[Kind]) {
-    println!(
+    say!(
         "Bytes of an idle context of a communicator of 2^20 ranks: never used, and after a pair. Of contexts that together \
          would hold more than {} MiB fewer were made.\n",
         MOST_BYTES >> 20

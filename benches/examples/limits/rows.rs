@@ -1,5 +1,6 @@
 //! Time by depth, order and key.
 
+use mq_benches::say;
 use mq_core::structures::Kind;
 
 use crate::goals::{Goal, Measured, Target};
@@ -8,7 +9,7 @@ use crate::stream::{
     windows,
 };
 use crate::table::{Table, columns};
-use crate::timing::{MARK, Plan, measure, show};
+use crate::timing::{MARK, Plan, measure_beside_table, show};
 
 /// Prints the rows whose name contains `only`; false if there is none.
 pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
@@ -18,21 +19,21 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     if rows.is_empty() {
         return false;
     }
-    println!(
-        "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns. {MARK}.\n",
+    say!(
+        "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns. {MARK}. `bare table`: \
+         entries in the chains of a hash table of fixed size and nothing around it, where no key comes twice and none \
+         is a wildcard.\n",
         plan.repeat
     );
-    let table = Table::new(
-        &columns(&["stream"], kinds, &Target::HEADINGS),
-        1,
-        rows.len(),
-    );
+    let after = [&["bare table"], &Target::HEADINGS[..]].concat();
+    let table = Table::new(&columns(&["stream"], kinds, &after), 1, rows.len());
     for row in rows {
         table.begin(&row.name);
-        let costs = measure(&(row.stream)(), kinds, plan);
+        let (costs, bare) = measure_beside_table(&(row.stream)(), kinds, plan);
         let measured: Vec<Measured> = costs.iter().map(Measured::from).collect();
         let mut cells = vec![row.name];
         cells.extend(costs.into_iter().map(show));
+        cells.push(bare.map_or(String::new(), show));
         cells.extend(row.target.cells(kinds, &measured));
         table.row(&cells);
     }

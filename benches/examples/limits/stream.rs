@@ -1,16 +1,57 @@
 //! Streams of operations: what is queued first, and what is timed.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{Envelope, Pattern, Source, Tag};
+use mq_core::{Source, Tag};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 
-/// A step of a stream.
+/// A step of a stream, in twelve bytes: long streams are read while they are timed, and as patterns
+/// and envelopes they would take more of the caches than the queues do.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
+    Post(Key),
+    PostAnySource(i32),
+    PostAnyTag(u32),
+    /// From any source, of any tag that ends in these three bits.
+    PostAnyOf(i32),
+    Arrive(Key),
+}
+
+/// What a step asks for.
+pub(crate) enum Asked {
     Post(MpiPattern),
     Arrive(MpiEnvelope),
+}
+
+impl Step {
+    #[inline(always)]
+    pub(crate) fn asked(self) -> Asked {
+        Asked::Post(match self {
+            Self::Arrive((source, tag)) => {
+                return Asked::Arrive(MpiEnvelope::new(0, source, tag));
+            }
+            Self::Post((source, tag)) => MpiPattern::new(0, source, tag),
+            Self::PostAnySource(tag) => MpiPattern::new(0, Source::Any, tag),
+            Self::PostAnyTag(source) => MpiPattern::new(0, source, TagSelector::Any),
+            Self::PostAnyOf(tag) => {
+                let tag_bits = TagSelector::Masked {
+                    wanted: Tag(tag),
+                    ignore: !0x8000_0007,
+                };
+                MpiPattern::new(0, Source::Any, tag_bits)
+            }
+        })
+    }
+
+    /// Sender and tag, if it says both.
+    #[inline(always)]
+    pub(crate) fn key(self) -> Option<Key> {
+        match self {
+            Self::Post(key) | Self::Arrive(key) => Some(key),
+            Self::PostAnySource(_) | Self::PostAnyTag(_) | Self::PostAnyOf(_) => None,
+        }
+    }
 }
 
 /// Steps that leave the queues as they found them, after others that fill them once.
@@ -54,12 +95,11 @@ impl Stream {
     /// Ranks of a communicator in which all senders are, a power of two.
     pub(crate) fn ranks(&self) -> u32 {
         let steps = self.fill.iter().chain(&self.steps);
-        let sources = steps.map(|step| match step {
-            Step::Post(pattern) => match pattern.source() {
-                Source::Any => 0,
-                Source::Rank(rank) => rank.0,
-            },
-            Step::Arrive(envelope) => envelope.source().0,
+        let sources = steps.map(|step| match *step {
+            Step::PostAnySource(_) | Step::PostAnyOf(_) => 0,
+            Step::PostAnyTag(source) | Step::Post((source, _)) | Step::Arrive((source, _)) => {
+                source
+            }
         });
         (sources.max().unwrap_or(0) + 1)
             .next_power_of_two()
@@ -101,14 +141,6 @@ pub(crate) fn keys(by: By, depth: u32) -> Vec<Key> {
         .collect()
 }
 
-fn message((source, tag): Key) -> Step {
-    Step::Arrive(MpiEnvelope::new(0, source, tag))
-}
-
-fn receive((source, tag): Key) -> Step {
-    Step::Post(MpiPattern::new(0, source, tag))
-}
-
 pub(crate) fn random(seed: u64) -> StdRng {
     StdRng::seed_from_u64(seed)
 }
@@ -121,8 +153,8 @@ pub(crate) fn fill_and_drain(queue: Queue, keys: &[Key], order: Order) -> Stream
         Order::Reverse => drained.reverse(),
         Order::Random => drained.shuffle(&mut random(1)),
     }
-    let messages = |keys: Vec<Key>| keys.into_iter().map(message);
-    let receives = |keys: Vec<Key>| keys.into_iter().map(receive);
+    let messages = |keys: Vec<Key>| keys.into_iter().map(Step::Arrive);
+    let receives = |keys: Vec<Key>| keys.into_iter().map(Step::Post);
     let steps = match queue {
         Queue::Posted => receives(keys.to_vec())
             .chain(messages(drained))
@@ -142,19 +174,13 @@ pub(crate) enum Wild {
 
 /// The receive, of a class of wildcards, that takes the message with this key.
 fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
-    Step::Post(match wild {
-        Wild::Source => MpiPattern::new(0, Source::Any, tag),
-        Wild::Tag => MpiPattern::new(0, source, TagSelector::Any),
-        Wild::Both => {
-            // What says neither source nor tag would take everything: three bits of the tag are
-            // said, and one of them only by wildcards.
-            let tag_bits = TagSelector::Masked {
-                wanted: Tag(tag & 3),
-                ignore: !0x8000_0007,
-            };
-            MpiPattern::new(0, Source::Any, tag_bits)
-        }
-    })
+    match wild {
+        Wild::Source => Step::PostAnySource(tag),
+        Wild::Tag => Step::PostAnyTag(source),
+        // What says neither source nor tag would take everything: three bits of the tag are said,
+        // and one of them only by wildcards.
+        Wild::Both => Step::PostAnyOf(tag & 3),
+    }
 }
 
 /// A queue that stays as long as it is: each step takes an entry, chosen at random, and puts it
@@ -177,7 +203,7 @@ pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stre
         .collect();
     let post = |i: usize| match is_wild[i] {
         true => wild_receive(wild, keys[i]),
-        false => receive(keys[i]),
+        false => Step::Post(keys[i]),
     };
     let pairs = depth.max(NOT_BY_HEART);
     let chosen: Vec<usize> = (0..pairs)
@@ -190,16 +216,16 @@ pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stre
             fill: fill.into_iter().map(post).collect(),
             steps: chosen
                 .into_iter()
-                .flat_map(|i| [message(keys[i]), post(i)])
+                .flat_map(|i| [Step::Arrive(keys[i]), post(i)])
                 .collect(),
             unit: 2,
             rounds: 1,
         },
         Queue::Unexpected => Stream {
-            fill: fill.into_iter().map(|i| message(keys[i])).collect(),
+            fill: fill.into_iter().map(|i| Step::Arrive(keys[i])).collect(),
             steps: chosen
                 .into_iter()
-                .flat_map(|i| [post(i), message(keys[i])])
+                .flat_map(|i| [post(i), Step::Arrive(keys[i])])
                 .collect(),
             unit: 2,
             rounds: 1,
@@ -216,12 +242,11 @@ pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
     let mut steps = Vec::new();
     for sender in (1..=SENDERS).rev() {
         for tag in (0..EACH).rev() {
-            let source = if a_quarter_any && tag % 4 == 0 {
-                Source::Any
+            steps.push(if a_quarter_any && tag % 4 == 0 {
+                Step::PostAnySource(100 + tag)
             } else {
-                Source::from(sender)
-            };
-            steps.push(Step::Post(MpiPattern::new(0, source, 100 + tag)));
+                Step::Post((sender, 100 + tag))
+            });
         }
     }
     let mut random = random(3);
@@ -231,7 +256,7 @@ pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
         let i = random.random_range(0..left.len());
         let sender = left[i];
         let tag = &mut sent[sender as usize];
-        steps.push(message((sender + 1, 100 + *tag)));
+        steps.push(Step::Arrive((sender + 1, 100 + *tag)));
         *tag += 1;
         if *tag == EACH {
             left.swap_remove(i);
@@ -245,8 +270,9 @@ pub(crate) fn hotspot(a_quarter_any: bool) -> Stream {
 pub(crate) fn windows(queue: Queue) -> Stream {
     const SENDERS: u32 = 64;
     const EACH: u32 = 64;
-    let receives = |key: fn(u32) -> u32| (0..SENDERS * EACH).map(move |i| receive((key(i), 7)));
-    let messages = |key: fn(u32) -> u32| (0..SENDERS * EACH).map(move |i| message((key(i), 7)));
+    let receives = |key: fn(u32) -> u32| (0..SENDERS * EACH).map(move |i| Step::Post((key(i), 7)));
+    let messages =
+        |key: fn(u32) -> u32| (0..SENDERS * EACH).map(move |i| Step::Arrive((key(i), 7)));
     let (by_sender, in_turn) = (|i| i / EACH, |i| i % SENDERS);
     let steps: Vec<_> = match queue {
         Queue::Posted => receives(by_sender).chain(messages(in_turn)).collect(),

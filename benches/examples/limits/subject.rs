@@ -7,12 +7,16 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, KindVisitor};
 use mq_core::{Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post};
 
-use crate::stream::Step;
+use crate::stream::{Asked, Step};
 
-/// An engine of one structure with one communicator.
-pub(crate) trait Subject {
+/// What takes the steps of a stream.
+pub(crate) trait Steps {
     /// Takes steps; returns how many matched.
     fn run(&mut self, steps: &[Step]) -> usize;
+}
+
+/// An engine of one structure with one communicator.
+pub(crate) trait Subject: Steps {
     /// Takes steps, and says how many nanoseconds each took.
     fn run_one_by_one(&mut self, steps: &[Step], times: &mut Vec<u32>);
     /// Takes a step whose receive or message bears this number; the number of what it matched.
@@ -29,12 +33,21 @@ where
 {
     #[inline(always)]
     fn step(&mut self, step: Step) -> bool {
-        match step {
-            Step::Post(pattern) => matches!(self.0.post(pattern, 1), Ok(Post::Matched { .. })),
-            Step::Arrive(envelope) => {
+        match step.asked() {
+            Asked::Post(pattern) => matches!(self.0.post(pattern, 1), Ok(Post::Matched { .. })),
+            Asked::Arrive(envelope) => {
                 matches!(self.0.arrive(envelope, 1), Ok(Arrive::Matched { .. }))
             }
         }
+    }
+}
+
+impl<Q> Steps for Of<Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64>,
+{
+    fn run(&mut self, steps: &[Step]) -> usize {
+        steps.iter().filter(|&&step| self.step(step)).count()
     }
 }
 
@@ -42,10 +55,6 @@ impl<Q> Subject for Of<Q>
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint,
 {
-    fn run(&mut self, steps: &[Step]) -> usize {
-        steps.iter().filter(|&&step| self.step(step)).count()
-    }
-
     fn run_one_by_one(&mut self, steps: &[Step], times: &mut Vec<u32>) {
         for &step in steps {
             let start = Instant::now();
@@ -55,12 +64,12 @@ where
     }
 
     fn numbered(&mut self, step: Step, number: u64) -> Option<u64> {
-        match step {
-            Step::Post(pattern) => match self.0.post(pattern, number) {
+        match step.asked() {
+            Asked::Post(pattern) => match self.0.post(pattern, number) {
                 Ok(Post::Matched { message, .. }) => Some(message),
                 _ => None,
             },
-            Step::Arrive(envelope) => match self.0.arrive(envelope, number) {
+            Asked::Arrive(envelope) => match self.0.arrive(envelope, number) {
                 Ok(Arrive::Matched { receive, .. }) => Some(receive),
                 _ => None,
             },

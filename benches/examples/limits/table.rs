@@ -1,6 +1,7 @@
 //! Markdown, a row at a time, and how far a table has got.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use mq_benches::say;
 use mq_core::structures::Kind;
 
 /// A table on standard output, and its progress on standard error.
@@ -12,10 +13,10 @@ impl Table {
     /// Prints the heading; the first `words` columns are words, the others figures. `rows` will
     /// follow.
     pub(crate) fn new(columns: &[String], words: usize, rows: usize) -> Self {
-        println!("| {} |", columns.join(" | "));
+        say!("| {} |", columns.join(" | "));
         let rule = |i| if i < words { "---" } else { "---:" };
         let rules: Vec<&str> = (0..columns.len()).map(rule).collect();
-        println!("| {} |", rules.join(" | "));
+        say!("| {} |", rules.join(" | "));
         let bar = ProgressBar::new(rows as u64);
         let style = "{wide_bar} {pos} of {len} rows, {eta} left: {msg}";
         bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
@@ -29,7 +30,7 @@ impl Table {
     }
 
     pub(crate) fn row(&self, cells: &[String]) {
-        self.bar.suspend(|| println!("| {} |", cells.join(" | ")));
+        self.bar.suspend(|| say!("| {} |", cells.join(" | ")));
         self.bar.inc(1);
     }
 }

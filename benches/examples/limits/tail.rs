@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use mq_benches::say;
 use mq_core::structures::Kind;
 
 use crate::goals::{Goal, Measured, Target};
@@ -17,7 +18,7 @@ const BOUND: Target = Target::new("", Goal::AtMost(20_000.0));
 /// operation's times is what it costs itself, and the rest is the machine's.
 pub(crate) fn print(kinds: &[Kind], plan: Plan) {
     let depth = if plan.quick { 2048 } else { 65_536 };
-    println!(
+    say!(
         "Nanoseconds of single operations in a queue that grows to {depth} entries and drains, the clock's own \
          included; the least of each operation in at most {} repetitions. Queues drain at random, or in order where \
          that would take too long.\n",

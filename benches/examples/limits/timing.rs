@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use mq_core::structures::Kind;
 
+use crate::bare::BareTable;
 use crate::parts::{Drain, cost_of_parts};
 use crate::stream::Stream;
-use crate::subject::{Subject, subject};
+use crate::subject::{Steps, subject};
 
 /// How long things are measured.
 #[derive(Clone, Copy)]
@@ -51,10 +52,30 @@ const LOOK: usize = 64;
 
 /// The cost of a stream in each structure, which take turns.
 pub(crate) fn measure(stream: &Stream, kinds: &[Kind], plan: Plan) -> Vec<Cost> {
+    take_turns(series(stream, kinds, plan), plan)
+}
+
+/// The same, and by turns with them that in a [`BareTable`], if it can match such a stream.
+pub(crate) fn measure_beside_table(
+    stream: &Stream,
+    kinds: &[Kind],
+    plan: Plan,
+) -> (Vec<Cost>, Option<Cost>) {
+    let mut all = series(stream, kinds, plan);
+    all.extend(BareTable::for_stream(stream).map(|table| Series::of_table(table, stream, plan)));
+    let mut costs = take_turns(all, plan);
+    let bare = (costs.len() > kinds.len()).then(|| costs.pop()).flatten();
+    (costs, bare)
+}
+
+fn series<'a>(stream: &'a Stream, kinds: &[Kind], plan: Plan) -> Vec<Series<'a>> {
     let drain = OnceCell::new();
-    let mut series: Vec<Series<'_>> = (kinds.iter())
+    (kinds.iter())
         .map(|&kind| Series::new(kind, stream, &drain, plan))
-        .collect();
+        .collect()
+}
+
+fn take_turns(mut series: Vec<Series<'_>>, plan: Plan) -> Vec<Cost> {
     for _ in 0..plan.repeat {
         series.iter_mut().for_each(Series::repeat);
     }
@@ -63,7 +84,7 @@ pub(crate) fn measure(stream: &Stream, kinds: &[Kind], plan: Plan) -> Vec<Cost> 
 
 /// The repetitions of one structure.
 struct Series<'a> {
-    subject: Box<dyn Subject>,
+    subject: Box<dyn Steps>,
     stream: &'a Stream,
     rounds: u32,
     wanted: usize,
@@ -74,16 +95,7 @@ struct Series<'a> {
 impl<'a> Series<'a> {
     /// Warms up, and so learns how slow it is.
     fn new(kind: Kind, stream: &'a Stream, drain: &OnceCell<Drain>, plan: Plan) -> Self {
-        let mut subject = subject(kind, stream.ranks());
-        subject.run(&stream.fill);
-        let mut this = Self {
-            subject,
-            stream,
-            rounds: stream.rounds,
-            wanted: 0,
-            times: Vec::new(),
-            part: false,
-        };
+        let mut this = Self::untried(subject(kind, stream.ranks()), stream);
         match this.trial(plan.allowance / 2) {
             Trial::Whole(one) => this.plan(one, plan),
             Trial::Units(nanoseconds) => this.once(nanoseconds),
@@ -94,6 +106,27 @@ impl<'a> Series<'a> {
             }
         }
         this
+    }
+
+    /// A table is never too slow.
+    fn of_table(table: BareTable, stream: &'a Stream, plan: Plan) -> Self {
+        let mut this = Self::untried(Box::new(table), stream);
+        if let Trial::Whole(one) = this.trial(Duration::MAX) {
+            this.plan(one, plan);
+        }
+        this
+    }
+
+    fn untried(mut subject: Box<dyn Steps>, stream: &'a Stream) -> Self {
+        subject.run(&stream.fill);
+        Self {
+            subject,
+            stream,
+            rounds: stream.rounds,
+            wanted: 0,
+            times: Vec::new(),
+            part: false,
+        }
     }
 
     /// All steps once, or as many as fit.

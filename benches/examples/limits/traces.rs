@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mq_benches::say;
 use mq_core::structures::Kind;
 use mq_trace::{Floor, Replay, Report, Trace, check, timed};
 
@@ -23,7 +24,7 @@ const SHORT: Target = Target::new("3-5, loop included", Goal::AtMost(3.5));
 pub(crate) fn print(paths: &[PathBuf], kinds: &[Kind], plan: Plan) -> Result<(), String> {
     let traces = read(paths)?;
     let most = if plan.quick { plan.repeat } else { MOST };
-    println!(
+    say!(
         "Nanoseconds an operation, median (best) of at most {most} repetitions, structures taking turns, each turn \
          replayed once before it is timed, the empty loop subtracted. Every structure reproduces every recorded \
          pairing.\n"

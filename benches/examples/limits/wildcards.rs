@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use mq_benches::say;
 use mq_core::structures::Kind;
 use rand::seq::SliceRandom;
 
@@ -20,7 +21,7 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     if rows.is_empty() {
         return false;
     }
-    println!(
+    say!(
         "Nanoseconds a pair, queues of steady length, median of at most {}; `chase` is a dependent load at random in \
          as many bytes as `indexed` holds, and the last line of each class says how all of it grows. {MARK}.\n",
         plan.repeat
