@@ -7,6 +7,8 @@
 //! waits before them. Neither has a request then.
 #![allow(unsafe_code, reason = "lends the buffers of blocking operations")]
 
+use std::time::{Duration, Instant};
+
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
 use mq_shm::{Process, Sent};
@@ -21,6 +23,48 @@ use crate::transport::{Arrived, Event, Transport};
 
 /// Messages that are taken in before the rest of the work has its turn.
 const BATCH: usize = 16;
+
+/// When a process looks for deaths that does not rest: one that only asks (`test`, `iprobe`), or
+/// that gets messages all the time. Who rests does it there.
+#[derive(Debug)]
+pub(crate) struct RollCall {
+    /// Rounds since the look at the clock.
+    rounds: u32,
+    last: Instant,
+}
+
+impl RollCall {
+    /// Rounds between two looks at the clock, which takes as long as one or two of them.
+    const ROUNDS: u32 = 64;
+    const EVERY: Duration = Duration::from_millis(20);
+
+    /// One more round; whether it is time.
+    #[inline(always)]
+    fn is_due(&mut self) -> bool {
+        self.rounds += 1;
+        self.rounds >= Self::ROUNDS && self.ask_the_clock()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask_the_clock(&mut self) -> bool {
+        self.rounds = 0;
+        let due = self.last.elapsed() >= Self::EVERY;
+        if due {
+            self.last = Instant::now();
+        }
+        due
+    }
+}
+
+impl Default for RollCall {
+    fn default() -> Self {
+        Self {
+            rounds: 0,
+            last: Instant::now(),
+        }
+    }
+}
 
 /// Ends the program when it is dropped. A panic in the library while a blocking operation has lent
 /// its buffer would leave the loan in the pool; there is none that is known of.
@@ -51,6 +95,9 @@ impl<T: Transport> Core<T> {
     /// The same, with a receive in hand, or for who is waiting and will go round again.
     #[inline(always)]
     fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
+        if self.roll_call.is_due() {
+            self.transport.check_peers()?;
+        }
         let mut left = BATCH;
         while left > 0 {
             let taken = self.take_in_front(left);

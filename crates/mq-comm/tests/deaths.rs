@@ -118,6 +118,70 @@ fn receives_from_any_source_that_wait_are_told_of_a_death() {
     );
 }
 
+/// A program that never waits is told as well, of a process that it has not met so far too.
+#[test]
+fn who_only_asks_is_told_of_a_death() {
+    let _dog = watchdog("asking");
+    with_a_death(
+        &Options::default(),
+        |_| {},
+        |world| {
+            // Two ways to ask each, none of which has the transport rest.
+            if world.rank() == 0 {
+                let named = world.irecv(vec![0_u8], 1, 0)?;
+                while !named.test()? {}
+                assert!(is_gone(&named.wait(), 1, "died"));
+                let mut set = world.request_set();
+                set.add(world.irecv(vec![0_u8], Source::Any, 1)?);
+                let done = loop {
+                    if let Some(done) = set.test_any()? {
+                        break done;
+                    }
+                };
+                assert!(is_gone(&done.into_result(), 1, "died"));
+            } else {
+                let asked = loop {
+                    match world.iprobe(1, 0) {
+                        Ok(None) => {}
+                        asked => break asked,
+                    }
+                };
+                assert!(is_gone(&asked, 1, "died"));
+                let asked = loop {
+                    match world.improbe(Source::Any, 0) {
+                        Ok(None) => {}
+                        asked => break asked,
+                    }
+                };
+                assert!(is_gone(&asked, 1, "died"));
+            }
+            meet(world, 5)
+        },
+    );
+}
+
+/// Messages that keep coming do not hide a death.
+#[test]
+fn who_gets_messages_all_the_time_is_told_of_a_death() {
+    let _dog = watchdog("busy");
+    with_a_death(
+        &Options::default(),
+        |_| {},
+        |world| {
+            if world.rank() == 0 {
+                assert!(is_gone(&world.recv(&mut [0_u8], 1, 0), 1, "died"));
+                world.send(&[0_u8], 2, 1)
+            } else {
+                let stop = world.irecv(vec![0_u8], 0, 1)?;
+                while !stop.test()? {
+                    world.send(&[1_u8], 0, 2)?;
+                }
+                Ok(())
+            }
+        },
+    );
+}
+
 /// Gives the other rank that lives a word, and waits for its.
 fn meet(world: &World, tag: i32) -> Result<(), Error> {
     let other = 2 - world.rank();

@@ -38,6 +38,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Status>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
+        core.stand(process)?;
         core.progress()?;
         match core.probe(&pattern)? {
             None => core.none_from(process, &pattern).map(|()| None),
@@ -78,6 +79,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Matched<T>>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
+        core.stand(process)?;
         core.progress()?;
         match core.extract(&pattern)? {
             Some(message) => {

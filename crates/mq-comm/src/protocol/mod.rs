@@ -43,6 +43,7 @@ use crate::header::{Payload, RingGiven};
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
+use crate::progress::RollCall;
 use crate::request::{Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -64,6 +65,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) idle: Idle,
     /// From whom messages are wanted by the blocking receives, kept from one to the next.
     pub(crate) standing: Option<Process>,
+    /// When those that live were asked for last, by whom never rests.
+    pub(crate) roll_call: RollCall,
 }
 
 /// All that a process knows but for the transport.
@@ -191,6 +194,7 @@ impl<T: Transport> Core<T> {
             state,
             idle: Idle::default(),
             standing: None,
+            roll_call: RollCall::default(),
         }
     }
 
