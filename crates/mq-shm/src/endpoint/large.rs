@@ -3,11 +3,10 @@
 
 use crate::copy::{copy, copy_past_caches};
 use crate::endpoint::Endpoint;
-use crate::endpoint::peer::Reading;
 use crate::error::ShmError;
 use crate::index::Process;
 use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Share, Stretch};
-use crate::large::single_copy::{self, Copied, Remote};
+use crate::large::single_copy::{Copied, Known, Remote};
 use crate::layout::RINGS;
 use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
@@ -130,8 +129,7 @@ impl<M: Memory> Endpoint<M> {
     /// by way of the kernel.
     ///
     /// # Cost
-    /// One system call, and one more for the first message of a pair; from a shared buffer none but
-    /// for the first.
+    /// One system call; from a shared buffer none but for the first message.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a shared buffer outside of those of
@@ -147,27 +145,19 @@ impl<M: Memory> Endpoint<M> {
             return self.read_shared(from, at, remote.bytes, into);
         }
         let place = self.memory.place(from);
-        let pid = place.pid.load(Ordering::Relaxed);
+        let sender = Known {
+            pid: place.pid.load(Ordering::Relaxed),
+            token: place.token.load(Ordering::Relaxed),
+            token_at: place.token_at.load(Ordering::Relaxed),
+        };
         let peer = &mut self.peers[from.index()];
-        if peer.reading == Reading::Untried {
-            let address = place.token_at.load(Ordering::Relaxed);
-            let token = place.token.load(Ordering::Relaxed);
-            let works = self.options.single_copy && single_copy::probe(pid, address, token);
-            peer.reading = if works {
-                Reading::Works
-            } else {
-                Reading::Refused
-            };
-        }
-        if peer.reading == Reading::Refused {
+        if peer.is_unreadable || !self.options.single_copy {
             return Ok(Copied::Refused(0));
         }
         step(Step::Copying);
-        let copied = single_copy::read(pid, remote.address, into);
+        let copied = sender.read(remote.address, into);
         step(Step::Copied);
-        if copied != Copied::All {
-            peer.reading = Reading::Refused;
-        }
+        peer.is_unreadable = copied != Copied::All;
         Ok(copied)
     }
 

@@ -7,15 +7,6 @@ use crate::liveness::Gone;
 use crate::part::Found;
 use crate::place::Place;
 
-/// Whether this process can read a peer's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Reading {
-    #[default]
-    Untried,
-    Works,
-    Refused,
-}
-
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) place: Found<Place>,
@@ -45,7 +36,8 @@ pub(super) struct Peer {
     pub(super) noted: bool,
     /// It has ended, and what it had may be given back.
     pub(super) struck_out: bool,
-    pub(super) reading: Reading,
+    /// Its memory can not be read: the kernel has refused it once.
+    pub(super) is_unreadable: bool,
     /// Which way of writing into rings to it is quicker.
     pub(super) pace: Pace,
     pub(super) gone: Option<Gone>,
@@ -68,7 +60,7 @@ impl Peer {
             met: false,
             noted: false,
             struck_out: false,
-            reading: Reading::default(),
+            is_unreadable: false,
             pace: Pace::default(),
             gone: None,
         }

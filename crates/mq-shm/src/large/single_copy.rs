@@ -1,11 +1,11 @@
 //! Reading a message straight out of the sender's memory.
 //!
 //! `process_vm_readv` is refused by some kernels, containers, `seccomp` filters and debugger
-//! policies, and a process number means another process in another namespace. So before the first
-//! message of a pair the receiver reads a random word that the sender has published together with
-//! its address: if that succeeds and the word is right, it may read, and what it reads is the right
-//! process. Any refusal later makes the pair use the ring for the rest of that message and from
-//! then on.
+//! policies, and a process number means another process in another namespace, or after the end of
+//! the one that had it. So each read fetches a random word too that the sender has published
+//! together with its address, in the same system call, which looks at one process from its
+//! beginning to its end: if the word is right, it was the right process. Any refusal makes the pair
+//! use the ring for the rest of that message and from then on.
 
 use std::io::IoSliceMut;
 
@@ -33,23 +33,50 @@ pub enum Copied {
     Refused(usize),
 }
 
-/// Reads as many bytes as `into` has room for, from `address` in process `pid`.
-pub(crate) fn read(pid: u32, address: u64, into: &mut [u8]) -> Copied {
-    let pid = Pid::from_raw(pid as i32);
-    let mut done = 0;
-    while done < into.len() {
-        let rest = &mut into[done..];
-        let from = RemoteIoVec {
-            base: address as usize + done,
-            len: rest.len(),
+/// A process's memory: its number, and the word by which it is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    pub(crate) pid: u32,
+    pub(crate) token: u64,
+    pub(crate) token_at: u64,
+}
+
+impl Known {
+    /// Reads as many bytes as `into` has room for, from `address`.
+    pub(crate) fn read(self, address: u64, into: &mut [u8]) -> Copied {
+        // Such a process has no memory to be read, or does not say which is its.
+        let Some(pid) = i32::try_from(self.pid)
+            .ok()
+            .filter(|&pid| pid > 0 && self.token != 0)
+        else {
+            return Copied::Refused(0);
         };
-        match process_vm_readv(pid, &mut [IoSliceMut::new(rest)], &[from]) {
-            Ok(bytes) if bytes > 0 => done += bytes,
-            Err(nix::errno::Errno::EINTR) => {}
-            _ => return Copied::Refused(done),
+        let mut done = 0;
+        while done < into.len() {
+            let mut word = [0; 8];
+            let word_bytes = word.len();
+            let rest = &mut into[done..];
+            let from = [
+                RemoteIoVec {
+                    base: self.token_at as usize,
+                    len: word_bytes,
+                },
+                RemoteIoVec {
+                    base: address as usize + done,
+                    len: rest.len(),
+                },
+            ];
+            let mut to = [IoSliceMut::new(&mut word), IoSliceMut::new(rest)];
+            match process_vm_readv(Pid::from_raw(pid), &mut to, &from) {
+                Ok(bytes) if bytes > word_bytes && u64::from_ne_bytes(word) == self.token => {
+                    done += bytes - word_bytes;
+                }
+                Err(nix::errno::Errno::EINTR) => {}
+                _ => return Copied::Refused(done),
+            }
         }
+        Copied::All
     }
-    Copied::All
 }
 
 /// Lets a process, and all that it has started, read the memory of this one, where the kernel would
@@ -67,8 +94,33 @@ pub fn permit(launcher: u32) {
     }
 }
 
-/// Whether the word at `address` in process `pid` can be read and is `token`.
-pub(crate) fn probe(pid: u32, address: u64, token: u64) -> bool {
-    let mut word = [0; 8];
-    token != 0 && read(pid, address, &mut word) == Copied::All && u64::from_ne_bytes(word) == token
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_with_the_right_word_is_read() {
+        let token = Box::new(0x1234_5678_9abc_def0_u64);
+        let message = vec![7_u8; 100_000];
+        let me = Known {
+            pid: std::process::id(),
+            token: *token,
+            token_at: core::ptr::from_ref(&*token) as u64,
+        };
+        let mut into = vec![0; message.len()];
+        let address = message.as_ptr() as u64;
+        assert_eq!(me.read(address, &mut into), Copied::All);
+        assert_eq!(into, message);
+        let another = Known {
+            token: *token + 1,
+            ..me
+        };
+        assert_eq!(another.read(address, &mut into), Copied::Refused(0));
+        let nowhere = Known { token_at: 8, ..me };
+        assert_eq!(nowhere.read(address, &mut into), Copied::Refused(0));
+        for (pid, token) in [(0, *token), (u32::MAX, *token), (me.pid, 0)] {
+            let none = Known { pid, token, ..me };
+            assert_eq!(none.read(address, &mut into), Copied::Refused(0));
+        }
+    }
 }
