@@ -1,6 +1,7 @@
 //! How a process goes about sending and receiving.
 
 use std::ffi::{OsStr, OsString};
+use std::time::Duration;
 
 use mq_core::structures::Kind;
 use mq_shm::wait::Patience;
@@ -21,6 +22,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | bytes, with K, M or G |
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 0, 1 |
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `2,40` |
+/// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | seconds |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The structure of the matching engine.
@@ -51,6 +53,8 @@ pub struct Options {
     pub fastbox: bool,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
     pub patience: Option<Patience>,
+    /// How long to wait for the others at the start, where no launcher says that one will not come.
+    pub start_within: Duration,
 }
 
 impl Default for Options {
@@ -67,6 +71,7 @@ impl Default for Options {
             nontemporal_from: None,
             fastbox: true,
             patience: None,
+            start_within: Duration::from_secs(120),
         }
     }
 }
@@ -124,6 +129,12 @@ impl Options {
         each("MQ_FASTBOX", &mut |value| switch(value, &mut self.fastbox));
         each("MQ_PATIENCE", &mut |value| {
             self.patience = Some(patience(value)?);
+            Ok(())
+        });
+        each("MQ_START_SECONDS", &mut |value| {
+            let seconds = parsed(value).filter(|&seconds| seconds > 0);
+            let seconds = seconds.ok_or("it may be a number of seconds, at least 1")?;
+            self.start_within = Duration::from_secs(seconds);
             Ok(())
         });
         (self, complaints)
@@ -224,6 +235,7 @@ mod tests {
             ("MQ_NONTEMPORAL_FROM", "2M"),
             ("MQ_FASTBOX", "0"),
             ("MQ_PATIENCE", "5,7"),
+            ("MQ_START_SECONDS", "9"),
         ]);
         assert_eq!(complaints, [""; 0]);
         let expected = Options {
@@ -242,6 +254,7 @@ mod tests {
                 yields: 7,
                 ..Patience::YIELDING
             }),
+            start_within: Duration::from_secs(9),
         };
         assert_eq!(options, expected);
         assert_eq!(read(&[("MQ_BYPASS", "")]), (Options::default(), vec![]));
@@ -255,9 +268,10 @@ mod tests {
             ("MQ_EAGER_LIMIT", "much"),
             ("MQ_BYPASS", "yes"),
             ("MQ_PATIENCE", "5"),
+            ("MQ_START_SECONDS", "0"),
         ]);
         assert_eq!(options, Options::default());
-        assert_eq!(complaints.len(), 5);
+        assert_eq!(complaints.len(), 6);
         assert!(complaints[0].starts_with("MQ_STRUCTURE=tree is ignored; it may be list, array"));
         assert_eq!(complaints[3], "MQ_BYPASS=yes is ignored; it may be 0 or 1");
     }

@@ -78,6 +78,7 @@ fn a_child_does_its_task() {
             )
         }
         "no room later" => no_room_later(),
+        "no descriptors" => no_descriptors(),
         "cut" => cut(),
         "permission" => {
             end_at_permission();
@@ -147,6 +148,25 @@ fn denied_later() -> Result<(), Error> {
         );
     }
     Ok(())
+}
+
+/// That nothing can be opened any more is no sign of anybody's death.
+fn no_descriptors() -> Result<(), Error> {
+    let world = World::init()?;
+    world.barrier()?;
+    if world.rank() == 0 {
+        for call in [libc::SYS_pidfd_open, libc::SYS_openat] {
+            refuse(call, libc::EMFILE);
+        }
+        let mut byte = [0_u8];
+        world.recv(&mut byte, 1, 1)?;
+        assert_eq!(byte, [5]);
+    } else {
+        // It looks for deaths meanwhile.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        world.send(&[5_u8], 0, 1)?;
+    }
+    world.barrier()
 }
 
 /// The memory there is serves on; what needs more is refused, and can be refused again.
@@ -290,6 +310,26 @@ fn large_messages_go_through_a_ring_once_memory_may_not_be_read_any_more() {
 }
 
 #[test]
+fn who_has_no_descriptors_left_takes_nobody_for_dead() {
+    let _dog = watchdog("no descriptors");
+    two("no descriptors", &[]);
+}
+
+#[test]
+fn who_does_not_come_is_waited_for_so_long_and_nothing_is_left() {
+    let _dog = watchdog("missing");
+    let job = format!("{}-missing", std::process::id());
+    let name = Named(format!("/dev/shm/mq-slurm-{job}-refused").into());
+    let mut alone = child("init");
+    let error = refused(at_a_name(alone.env("MQ_START_SECONDS", "1"), 1, &job));
+    assert!(
+        error.starts_with("process 0 of 2 has not started within 1 s (MQ_START_SECONDS)"),
+        "{error}"
+    );
+    assert!(!name.0.exists(), "the name is gone");
+}
+
+#[test]
 fn memory_that_is_refused_is_an_error() {
     let _dog = watchdog("no memory");
     for task in ["no memory file", "no room"] {
@@ -392,6 +432,9 @@ fn segments_that_are_not_ours_are_refused() {
         let error = refused(at_a_name(&mut child("init"), 0, &job));
         let what = format!("/mq-slurm-{job}-refused {said}");
         assert!(error.starts_with(&what), "{error}\nexpected: {what}");
+        // What is no segment of this version is somebody else's.
+        let is_ours = ["truncated", "other"].contains(&case);
+        assert_eq!(name.0.exists(), !is_ours, "{case}");
     }
 }
 
@@ -446,7 +489,7 @@ fn a_dev_shm_that_is_missing_or_full_is_an_error() {
         ),
         (
             "full later",
-            "mount -t tmpfs -o size=64k none /dev/shm",
+            "mount -t tmpfs -o size=64k none /dev/shm && { SLURM_PROCID=1 \"$@\" 2>/dev/null & }",
             "no shared memory for message cells (",
         ),
     ] {

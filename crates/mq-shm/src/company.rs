@@ -2,10 +2,9 @@
 
 use std::thread::available_parallelism;
 
-use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::liveness::State;
+use crate::liveness::{self, State};
 use crate::place::Place;
 use crate::sync::Ordering;
 
@@ -15,12 +14,16 @@ use crate::sync::Ordering;
 /// if the kernel does not say.
 pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
     let own = sched_getaffinity(None).ok()?;
+    let namespace = liveness::namespace();
     let mut beside = Vec::new();
     for other in others {
         match State::of(other) {
             State::Absent | State::Joining => return None,
             State::Joined => {
-                let pid = Pid::from_raw(other.pid.load(Ordering::Relaxed).cast_signed())?;
+                let pid = liveness::pid(other.pid.load(Ordering::Relaxed))?;
+                if other.namespace.load(Ordering::Relaxed) != namespace {
+                    return None;
+                }
                 // One that has ended in the meantime.
                 let Ok(cores) = sched_getaffinity(Some(pid)) else {
                     continue;
@@ -52,7 +55,7 @@ mod tests {
     use rustix::thread::sched_setaffinity;
 
     use super::*;
-    use crate::liveness::{self, Gone};
+    use crate::liveness::Gone;
 
     fn set(cores: impl IntoIterator<Item = usize>) -> CpuSet {
         let mut set = CpuSet::new();
@@ -89,6 +92,9 @@ mod tests {
         let ask = || a_core_each([&place].into_iter());
         assert_eq!(ask(), None, "it has not joined");
         place.pid.store(other.id(), Ordering::Relaxed);
+        place
+            .namespace
+            .store(liveness::namespace(), Ordering::Relaxed);
         liveness::joined(&place);
         let (both, alone) = (ask(), a_core_each([].into_iter()));
         liveness::left(&place, Gone::Left);

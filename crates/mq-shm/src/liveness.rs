@@ -3,18 +3,24 @@
 //! A process says in its [entry](crate::layout) that it has joined and that it leaves. One that
 //! dies says nothing, so the others ask the kernel, through a descriptor of the process (`pidfd`),
 //! which can not come to mean another process and which also tells of one that is dead and not yet
-//! waited for. Where the kernel has no such descriptors, `/proc/PID/stat` answers: its state, and
-//! the time of its start.
+//! waited for. Where there is no such descriptor, the kernel is asked for a process of that number,
+//! and `/proc/PID/stat` for its state and the time of its start.
+//!
+//! Only an answer counts as a death. That a descriptor or `/proc` is refused, because this process
+//! has as many open files as it may or the machine hides other processes, says nothing; nor does a
+//! number in another namespace of numbers, as containers have, which is not that of the process
+//! here. What dies there is known to its launcher only.
 //!
 //! A death is noticed by those that wait: while nothing arrives, and before they sleep.
 
 use core::fmt;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
 use crate::error::ShmError;
 use crate::index::Process;
@@ -80,10 +86,14 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
             process: process.0,
             pid: place.pid.load(Ordering::Relaxed),
         })?;
-    place.pid.store(pid, Ordering::Relaxed);
-    place
-        .started
-        .store(started(pid).unwrap_or(0), Ordering::Relaxed);
+    place.namespace.store(namespace(), Ordering::Relaxed);
+    let start = match Start::of(pid) {
+        Start::At(ticks) => ticks,
+        Start::Over | Start::Unknown => 0,
+    };
+    place.started.store(start, Ordering::Relaxed);
+    // JOIN (release): from here on others see if it dies.
+    place.pid.store(pid, Ordering::Release);
     Ok(())
 }
 
@@ -125,11 +135,12 @@ pub(crate) fn ended(place: &Place) {
 #[derive(Debug)]
 pub(crate) struct Watch {
     descriptors: Vec<Descriptor>,
+    namespace: u64,
 }
 
 #[derive(Debug)]
 enum Descriptor {
-    /// Not asked for so far.
+    /// Not asked for so far, or refused for now.
     Unknown,
     Open(OwnedFd),
     /// The kernel has none to give.
@@ -140,22 +151,22 @@ impl Watch {
     pub(crate) fn new(processes: u32) -> Self {
         Self {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
+            namespace: namespace(),
         }
     }
 
     /// Whether and how a process has ended.
     ///
     /// # Cost
-    /// A load if it says so itself; otherwise a system call, and two more the first time.
+    /// A load if it says so itself; otherwise a system call, and some more the first time, or if
+    /// there is no descriptor of it.
     pub(crate) fn gone(&mut self, process: Process, place: &Place) -> Option<Gone> {
         match State::of(place) {
-            State::Absent | State::Joining => None,
+            State::Absent => None,
             State::Left => Some(Gone::Left),
             State::Died => Some(Gone::Died),
-            State::Joined => {
-                let pid = place.pid.load(Ordering::Relaxed);
-                let started = place.started.load(Ordering::Relaxed);
-                let dead = self.dead(process, pid, started);
+            State::Joining | State::Joined => {
+                let dead = self.dead(process, place);
                 // It may have left properly between the two looks.
                 match State::of(place) {
                     State::Left => Some(Gone::Left),
@@ -169,21 +180,32 @@ impl Watch {
         }
     }
 
-    fn dead(&mut self, process: Process, pid: u32, started: u64) -> bool {
-        // Threads of one process have no number of their own, and die together.
-        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+    /// Whether it is known that a process does not run any more.
+    fn dead(&mut self, process: Process, place: &Place) -> bool {
+        // JOIN (acquire): what was written before it.
+        let number = place.pid.load(Ordering::Acquire);
+        // Threads of one process have no number of their own, and die together; nor has one that
+        // is just joining.
+        let Some(pid) = pid(number) else {
             return false;
         };
+        if place.namespace.load(Ordering::Relaxed) != self.namespace {
+            return false;
+        }
+        let started = place.started.load(Ordering::Relaxed);
         let descriptor = &mut self.descriptors[process.index()];
         if matches!(descriptor, Descriptor::Unknown) {
-            *descriptor = match pidfd_open(pid, PidfdFlags::empty()) {
-                Ok(open) => Descriptor::Open(open),
+            match pidfd_open(pid, PidfdFlags::empty()) {
+                Ok(open) => {
+                    *descriptor = Descriptor::Open(open);
+                    // The number may have passed to another process before it was opened.
+                    if Start::of(number).is_another_than(started) {
+                        return true;
+                    }
+                }
                 Err(Errno::SRCH) => return true,
-                Err(_) => Descriptor::Refused,
-            };
-            // The number may have passed to another process before it was opened.
-            if self::started(pid.as_raw_nonzero().get() as u32).is_some_and(|now| now != started) {
-                return true;
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {}
+                Err(_) => *descriptor = Descriptor::Refused,
             }
         }
         match descriptor {
@@ -195,24 +217,60 @@ impl Watch {
                 };
                 matches!(poll(&mut ready, Some(&now)), Ok(1))
             }
-            _ => self::started(pid.as_raw_nonzero().get() as u32) != Some(started),
+            Descriptor::Unknown | Descriptor::Refused => {
+                test_kill_process(pid) == Err(Errno::SRCH)
+                    || match Start::of(number) {
+                        Start::Over => true,
+                        start => start.is_another_than(started),
+                    }
+            }
         }
     }
 }
 
-/// When a process that runs was started, in ticks after boot; nothing for a dead one.
-fn started(pid: u32) -> Option<u64> {
-    if pid == 0 {
-        return None;
+/// A process number as the kernel takes it; none of what can not be one.
+pub(crate) fn pid(number: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(number).ok()?)
+}
+
+/// The namespace in which this process's number means it; 0 where the system does not say.
+pub(crate) fn namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |of| of.ino())
+}
+
+/// When a process was started, as the system says now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// In ticks after boot.
+    At(u64),
+    /// It is dead, and nobody has waited for it.
+    Over,
+    /// There is none of that number, or the system does not say.
+    Unknown,
+}
+
+impl Start {
+    fn of(pid: u32) -> Self {
+        let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The second field is the program's name in brackets, which may hold anything.
+        let name = stat.iter().rposition(|&byte| byte == b')');
+        let rest = name.and_then(|end| str::from_utf8(&stat[end + 1..]).ok());
+        let mut fields = rest.unwrap_or_default().split_whitespace();
+        match fields.next() {
+            Some("Z" | "X" | "x") => Self::Over,
+            Some(_) => {
+                let ticks = fields.nth(18).and_then(|field| field.parse().ok());
+                ticks.map_or(Self::Unknown, Self::At)
+            }
+            None => Self::Unknown,
+        }
     }
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in brackets, which may hold anything.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X" | "x") {
-        return None;
+
+    /// Whether it is known of another process than of the one that was started then; 0 if that is
+    /// not known.
+    fn is_another_than(self, started: u64) -> bool {
+        matches!(self, Self::At(ticks) if started != 0 && ticks != started)
     }
-    fields.nth(18)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -220,10 +278,67 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_has_started_and_no_other_is_it() {
+    fn this_process_has_started_and_none_has_number_0() {
         let me = std::process::id();
-        assert!(started(me).is_some());
-        assert_eq!(started(0), None);
+        assert!(matches!(Start::of(me), Start::At(ticks) if ticks > 0));
+        assert_eq!(Start::of(0), Start::Unknown);
+        assert_ne!(namespace(), 0);
+    }
+
+    /// Joins for this process, with another start and in another namespace of numbers.
+    fn another(place: &Place, process: Process) {
+        join(place, process, std::process::id()).unwrap();
+        place.started.fetch_add(1, Ordering::Relaxed);
+        place.namespace.fetch_add(1, Ordering::Relaxed);
+        joined(place);
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_death() {
+        let place = Place::default();
+        another(&place, Process(0));
+        assert_eq!(Watch::new(1).gone(Process(0), &place), None, "a container");
+        let place = Place::default();
+        join(&place, Process(0), std::process::id()).unwrap();
+        joined(&place);
+        place.started.store(0, Ordering::Relaxed);
+        let mut watch = Watch::new(1);
+        assert_eq!(watch.gone(Process(0), &place), None, "its start");
+        watch.descriptors[0] = Descriptor::Refused;
+        assert_eq!(watch.gone(Process(0), &place), None, "and no descriptor");
+        place.pid.store(u32::MAX, Ordering::Relaxed);
+        assert_eq!(watch.gone(Process(0), &place), None, "no number");
+    }
+
+    #[test]
+    fn deaths_are_found_without_descriptors() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        let place = Place::default();
+        join(&place, Process(1), child.id()).unwrap();
+        joined(&place);
+        let mut watch = Watch::new(2);
+        watch.descriptors[1] = Descriptor::Refused;
+        assert_eq!(watch.gone(Process(1), &place), None);
+        child.kill().unwrap();
+        // Before anybody has waited for it.
+        while watch.gone(Process(1), &place).is_none() {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        place.state.store(State::Joined as u32, Ordering::Relaxed);
+        assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died), "after");
+    }
+
+    #[test]
+    fn one_that_dies_while_it_joins_is_found() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let place = Place::default();
+        join(&place, Process(1), child.id()).unwrap();
+        child.wait().unwrap();
+        assert_eq!(Watch::new(2).gone(Process(1), &place), Some(Gone::Died));
     }
 
     #[test]

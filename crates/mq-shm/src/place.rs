@@ -19,6 +19,8 @@ pub(crate) struct Place {
     /// Ticks after boot at which it started, which tells it from a later process of the same
     /// number.
     pub(crate) started: AtomicU64,
+    /// The namespace in which the number is its, as the kernel names that.
+    pub(crate) namespace: AtomicU64,
     /// A random word of its own memory, for others to try whether they can read that, and where it
     /// is.
     pub(crate) token: AtomicU64,

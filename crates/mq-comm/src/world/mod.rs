@@ -1,6 +1,7 @@
 //! The world: all processes that were started together.
 
 mod launch;
+mod meeting;
 mod threads;
 
 use core::cell::RefCell;
@@ -9,7 +10,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use mq_shm::{Endpoint, Mapped, Process};
+use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
 use crate::communicator::Communicator;
 use crate::error::Error;
@@ -73,8 +74,9 @@ impl World {
     /// A name in `/dev/shm` is removed before this returns.
     ///
     /// # Errors
-    /// [`Error::Start`] if the variables contradict themselves, or the processes are on several
-    /// machines; [`Error::Transport`] if the shared memory is not that of such a world.
+    /// [`Error::Start`] if the variables contradict themselves, the processes are on several
+    /// machines, or one of those that meet at a name does not come in
+    /// [time](Options::start_within); [`Error::Transport`] if the shared memory is not that of such a world.
     pub fn init() -> Result<Self, Error> {
         let (options, complaints) =
             Options::default().with_environment(|name| std::env::var_os(name));
@@ -141,13 +143,18 @@ impl World {
                 join(memory)
             }
             Meeting::Name(name) => {
-                let memory = Mapped::named(name, geometry)?;
-                // All have opened it when all have come so far.
-                let met = join(memory).and_then(|world: Self| world.barrier().map(|()| world));
-                if start.rank == 0 {
-                    Mapped::forget(name)?;
-                } else if met.is_err() {
-                    // Rank 0 may not come to it any more.
+                let memory = Mapped::named(name, geometry).inspect_err(|error| {
+                    // Not all will come together there, so that nobody would remove it.
+                    if matches!(error, ShmError::Damaged { .. }) {
+                        let _ = Mapped::forget(name);
+                    }
+                })?;
+                let met = join(memory).and_then(|world| {
+                    meeting::meet(&world, name, options.start_within)?;
+                    Ok(world)
+                });
+                if met.is_err() {
+                    // Whoever is to remove it may not come to it any more.
                     let _ = Mapped::forget(name);
                 }
                 met

@@ -43,7 +43,7 @@ use crate::estate;
 use crate::fastbox::Outlet;
 use crate::index::{CellId, Process};
 use crate::layout::Geometry;
-use crate::liveness::{self, Gone, Watch};
+use crate::liveness::{self, Gone, State, Watch};
 use crate::part::Found;
 use crate::place::Place;
 use crate::pool::Pool;
@@ -200,6 +200,17 @@ impl<M: Memory> Endpoint<M> {
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         self.memory.geometry()
+    }
+
+    /// The first process that has not joined so far, if there is one.
+    #[must_use]
+    pub fn first_missing(&self) -> Option<Process> {
+        let has_come = |peer: &Peer| {
+            let state = State::of(&peer.place);
+            !matches!(state, State::Absent | State::Joining)
+        };
+        let at = self.peers.iter().position(|peer| !has_come(peer))?;
+        Some(Process(at as u32))
     }
 
     /// The segment.

@@ -27,6 +27,22 @@ fn an_entry_is_whole_once_its_process_has_joined() {
     });
 }
 
+/// JOIN: who sees the number of one that joins knows in which namespace it is, and when that
+/// process was started.
+#[test]
+fn a_number_comes_with_what_it_means() {
+    loom::model(|| {
+        let place = Arc::new(Place::default());
+        let shared = Arc::clone(&place);
+        let joining = thread::spawn(move || liveness::join(&shared, ALICE, std::process::id()));
+        if place.pid.load(Ordering::Acquire) != 0 {
+            assert_ne!(place.namespace.load(Ordering::Relaxed), 0);
+            assert_ne!(place.started.load(Ordering::Relaxed), 0);
+        }
+        joining.join().unwrap().unwrap();
+    });
+}
+
 /// A segment in which Alice has sent Bob and Carol a message each, and has left.
 fn left_by_alice() -> (Arc<Heap>, Member, Member) {
     let segment = segment(3, 2);

@@ -21,6 +21,7 @@ use rustix::fs::{
     memfd_create,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::process::geteuid;
 use rustix::shm;
 
 use crate::buffers::window::{Access, Window};
@@ -73,12 +74,12 @@ impl Mapped {
     /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment
     /// of this version, [`ShmError::System`] if it can not be read or mapped.
     pub fn open(file: OwnedFd, what: &str) -> Result<Self, ShmError> {
-        let length = fstat(&file)
-            .map_err(system(&format!("looking at {what}")))?
-            .st_size as u64;
         let mut head = [0; header::BYTES];
         let read =
             rustix::io::pread(&file, &mut head, 0).map_err(system(&format!("reading {what}")))?;
+        // Afterwards: who is still making it gives it its length before its header.
+        let status = fstat(&file).map_err(system(&format!("looking at {what}")))?;
+        let length = status.st_size as u64;
         if read < header::BYTES {
             return Err(ShmError::Foreign {
                 what: what.into(),
@@ -113,18 +114,24 @@ impl Mapped {
 
     /// Makes the segment of this name, or opens it if another process was first.
     ///
-    /// The name is that of a file in `/dev/shm`; [`Mapped::forget`] removes it.
+    /// The name is that of a file in `/dev/shm`; [`Mapped::forget`] removes it. A segment that can
+    /// not be made whole leaves no name.
     ///
     /// # Errors
     /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that
-    /// name is of another geometry, or its maker does not finish it within ten seconds.
+    /// name is of another geometry, [`ShmError::Foreign`] if its maker does not finish it within
+    /// ten seconds, [`ShmError::System`] if it is another user's.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
         match shm::open(name, flags, mode) {
             Ok(file) => {
-                Self::fill(&file, &geometry, name)?;
-                Self::open(file, name)
+                let made = Self::fill(&file, &geometry, name).and_then(|()| Self::open(file, name));
+                if made.is_err() {
+                    // Nobody can use it, and nobody else knows that it can go.
+                    let _ = Self::forget(name);
+                }
+                made
             }
             Err(rustix::io::Errno::EXIST) => {
                 let opened = Self::wait_for(name, mode)?;
@@ -149,6 +156,7 @@ impl Mapped {
         loop {
             let file = shm::open(name, shm::OFlags::RDWR, mode)
                 .map_err(system(&format!("opening {name} in /dev/shm")))?;
+            check_owner(&file, name)?;
             match Self::open(file, name) {
                 // The magic word is written last.
                 Err(ShmError::Foreign { found: 0, .. }) if Instant::now() < patience => {
@@ -248,6 +256,26 @@ fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
     }
 }
 
+/// Names can be guessed, and who made a file could cut it off under those that have mapped it.
+fn check_owner(file: &OwnedFd, name: &str) -> Result<(), ShmError> {
+    let owner = fstat(file)
+        .map_err(system(&format!("looking at {name}")))?
+        .st_uid;
+    let me = geteuid().as_raw();
+    if owner == me {
+        return Ok(());
+    }
+    Err(ShmError::System {
+        what: format!("opening {name} in /dev/shm"),
+        source: io::Error::other(format!("it belongs to user {owner}, this is user {me}")),
+    })
+}
+
+/// Memory that is asked for at once. The kernel gives up what a signal interrupts and takes back
+/// what it had: in a program that gets one every few milliseconds, as from a profiler, it would
+/// never come to the end of a large part.
+const RESERVED_AT_ONCE: u64 = 1 << 20;
+
 /// Asks for the memory now, when it can still be refused.
 pub(crate) fn reserve(
     file: impl AsFd,
@@ -255,11 +283,16 @@ pub(crate) fn reserve(
     bytes: u64,
     what: &'static str,
 ) -> Result<(), ShmError> {
-    loop {
-        match fallocate(&file, FallocateFlags::empty(), offset, bytes) {
-            Ok(()) => return Ok(()),
+    let mut done = 0;
+    while done < bytes {
+        let piece = RESERVED_AT_ONCE.min(bytes - done);
+        match fallocate(&file, FallocateFlags::empty(), offset + done, piece) {
+            Ok(()) => done += piece,
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
+                if done > 0 {
+                    punch(&file, offset, done);
+                }
                 return Err(ShmError::NoMemory {
                     what,
                     bytes: bytes as usize,
@@ -268,6 +301,7 @@ pub(crate) fn reserve(
             }
         }
     }
+    Ok(())
 }
 
 /// Gives memory back; whether the system has taken it. What it has not stays until the segment
