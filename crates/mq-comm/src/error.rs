@@ -50,7 +50,7 @@ pub enum Error {
         how: Gone,
     },
     /// The sender gave up a large message before it was fetched: its part of the program panicked
-    /// or failed.
+    /// or failed, or it had no memory to send it through.
     #[error("the sender has withdrawn the message")]
     Withdrawn,
     /// The receive was cancelled.

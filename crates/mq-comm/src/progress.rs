@@ -133,10 +133,13 @@ impl<T: Transport> Core<T> {
 
     /// Goes round once, and rests if that was in vain.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
-        if !self.go_round(hand, true)? {
-            self.rest()?;
+        if self.go_round(hand, true)? {
+            return Ok(());
         }
-        Ok(())
+        if self.idle.is_fresh() && self.state.has_lost_any() && self.end_hopeless() {
+            return Ok(());
+        }
+        self.rest()
     }
 
     #[inline]
@@ -221,7 +224,9 @@ impl<T: Transport> Core<T> {
         while went_well.is_ok() && !self.is_done(request) {
             went_well = self.progress_or_rest(hand);
         }
-        if let Err(error) = went_well {
+        if let Err(error) = went_well
+            && !self.is_done(request)
+        {
             self.abandon(request);
             self.see_off(request);
             return Err(error);

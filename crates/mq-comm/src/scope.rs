@@ -146,10 +146,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::shared(elements) };
         let (name, begun) = core.start_send(to, bits, word, buffer, 0, self.set);
+        begun.inspect_err(|_| drop(core.give_up(name.slot())))?;
         drop(core);
         // SAFETY: it was made of just that.
-        let request = unsafe { Request::named(inner.clone(), name) };
-        begun.map(|()| request)
+        Ok(unsafe { Request::named(inner.clone(), name) })
     }
 
     /// Begins to receive. `MPI_Irecv`, MPI 4.1 §3.7.2.
@@ -170,10 +170,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         // SAFETY: as in `isend`.
         let buffer = unsafe { Buffer::exclusive(elements) };
         let (name, begun) = core.start_receive(pattern, process, buffer, self.set);
+        begun.inspect_err(|_| drop(core.give_up(name.slot())))?;
         drop(core);
         // SAFETY: it was made of just that.
-        let request = unsafe { Request::named(inner.clone(), name) };
-        begun.map(|()| request)
+        Ok(unsafe { Request::named(inner.clone(), name) })
     }
 
     /// Waits until one request of the scope is complete of which nothing has been told: the one

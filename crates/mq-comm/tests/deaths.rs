@@ -69,6 +69,66 @@ fn what_was_sent_before_leaving_arrives_and_then_nothing() {
     .unwrap();
 }
 
+/// Large messages that nobody asks for are not waited for when nobody can any more: not those to
+/// oneself, nor those of two who leave at once.
+#[test]
+fn who_leaves_with_large_messages_that_nobody_asked_for_is_not_kept() {
+    let _dog = watchdog("leaving at once");
+    let alone = World::alone().unwrap();
+    drop(alone.isend(vec![1_u8; 1 << 20], 0, 0).unwrap());
+    drop(alone);
+    World::threads(2, |world| {
+        let other = 1 - world.rank();
+        drop(world.isend(vec![1_u8; 1 << 20], other, 0)?);
+        // One has come before the other leaves, or comes while it does.
+        if world.rank() == 0 {
+            while world.iprobe(other, 0)?.is_none() {}
+        }
+        drop(world.isend(vec![1_u8; 1 << 20], other, 1)?);
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Nobody is left who could send: whoever waits in whatever way is told.
+#[test]
+fn who_waits_for_anybody_where_nobody_is_left_is_told() {
+    for bypass in [true, false] {
+        let _dog = watchdog("nobody");
+        let options = Options {
+            bypass,
+            ..Options::default()
+        };
+        World::threads_with(2, &options, |world| {
+            if world.rank() == 1 {
+                return world.send(&[1_u8], 0, 0);
+            }
+            assert_eq!(world.probe(Source::Any, 0)?.source(), 1);
+            assert_eq!(world.mprobe(Source::Any, 0)?.recv_vec::<u8>()?, [1]);
+            assert!(is_gone(&world.probe(Source::Any, 0), 1, "left"));
+            assert!(is_gone(&world.mprobe(Source::Any, 0), 1, "left"));
+            let any = world.irecv(vec![0_u8], Source::Any, 0)?;
+            assert!(is_gone(&any.wait(), 1, "left"));
+            let mut set = world.request_set();
+            set.add(world.irecv(vec![0_u8], Source::Any, 0)?);
+            set.add(world.irecv(vec![0_u8], Source::Any, 1)?);
+            for done in set.wait_all()? {
+                assert!(is_gone(&done.into_result(), 1, "left"));
+            }
+            // What it has sent itself is there.
+            world.send(&[7_u8], 0, 3)?;
+            assert_eq!(world.probe(Source::Any, 3)?.source(), 0);
+            let any = world.irecv(vec![0_u8], Source::Any, 3)?;
+            assert_eq!(any.wait()?.0, [7]);
+            let sending = world.isend(vec![7_u8; 1 << 20], 0, 4)?;
+            let any = world.irecv(vec![0_u8; 1 << 20], Source::Any, 4)?;
+            assert_eq!(any.wait()?.0, vec![7_u8; 1 << 20]);
+            sending.wait().map(|_| ())
+        })
+        .unwrap();
+    }
+}
+
 /// Runs a world of three of which rank 1 panics in `dying`; the others run `living`.
 fn with_a_death(
     options: &Options,

@@ -79,6 +79,7 @@ fn a_child_does_its_task() {
         }
         "no room later" => no_room_later(),
         "no descriptors" => no_descriptors(),
+        "no cell" => no_cell(),
         "cut" => cut(),
         "permission" => {
             end_at_permission();
@@ -150,6 +151,21 @@ fn denied_later() -> Result<(), Error> {
     Ok(())
 }
 
+/// A scope whose operations could not begin comes to its end.
+fn no_cell() -> Result<(), Error> {
+    let world = World::alone()?;
+    refuse(libc::SYS_fallocate, libc::ENOSPC);
+    let (long, mut into) = (vec![0_u8; LARGE], [0_u8]);
+    world.scope(|s| {
+        for message in [&long[..1], &long] {
+            let sending = s.isend(message, 0, 1);
+            says(sending, "no shared memory for message cells (")?;
+        }
+        let receiving = s.irecv(&mut into, 0, 1)?;
+        receiving.cancel().map(|_| ()).map_err(|_| Error::Cancelled)
+    })
+}
+
 /// That nothing can be opened any more is no sign of anybody's death.
 fn no_descriptors() -> Result<(), Error> {
     let world = World::init()?;
@@ -179,6 +195,13 @@ fn no_room_later() -> Result<(), Error> {
     world.barrier()?;
     if world.rank() == 0 {
         // A ring is needed, and there is no memory for one.
+        let vain = world.isend(vec![0_u8; LARGE], 1, 5)?;
+        // That is nobody else's trouble.
+        let mut byte = [0_u8];
+        world.recv(&mut byte, 1, 7)?;
+        exchange_short(&world)?;
+        let error = vain.wait().unwrap_err().to_string();
+        assert!(error.starts_with("no shared memory for a ring"), "{error}");
         for _ in 0..2 {
             let error = world.send(&vec![0_u8; LARGE], 1, 5).unwrap_err();
             let Error::Transport(cause) = &error else {
@@ -199,10 +222,18 @@ fn no_room_later() -> Result<(), Error> {
     } else {
         // It never comes whole; the next message does.
         let waiting = world.irecv(vec![0_u8; LARGE], 0, 5)?;
+        world.send(&[0_u8], 0, 7)?;
+        exchange_short(&world)?;
+        says(waiting.wait(), "the sender has withdrawn the message")?;
+        for _ in 0..2 {
+            says(
+                world.recv(&mut vec![0_u8; LARGE], 0, 5),
+                "the sender has withdrawn the message",
+            )?;
+        }
         let mut byte = [0_u8];
         world.recv(&mut byte, 0, 6)?;
         assert_eq!(byte, [7]);
-        drop(waiting);
     }
     Ok(())
 }
@@ -332,7 +363,7 @@ fn who_does_not_come_is_waited_for_so_long_and_nothing_is_left() {
 #[test]
 fn memory_that_is_refused_is_an_error() {
     let _dog = watchdog("no memory");
-    for task in ["no memory file", "no room"] {
+    for task in ["no memory file", "no room", "no cell"] {
         assert!(child(task).status().unwrap().success(), "{task}");
     }
     two("no room later", &[("MQ_SINGLE_COPY", "0")]);

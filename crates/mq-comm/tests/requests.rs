@@ -3,6 +3,7 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use common::watchdog;
 use mq_comm::{Error, Options, Source, TagSelector, World};
@@ -56,6 +57,51 @@ fn wait_some_and_wait_all_give_what_is_complete() {
             Err(Error::Truncated { sent: 2, room: 1 })
         )
     }));
+}
+
+#[test]
+fn a_set_keeps_the_communicators_of_its_requests() {
+    World::threads(2, |world| {
+        let other = 1 - world.rank();
+        let part = world.dup()?;
+        let mut set = world.request_set();
+        set.add(part.irecv(vec![0_u8; 3], other, 0)?);
+        set.add(part.irecv(vec![0_u8; 3], other, 1)?);
+        // Not before the other has dropped its handle.
+        part.send(&[5_u8; 3], other, 0)?;
+        drop(part);
+        world.barrier()?;
+        let done = set.wait_any()?.expect("one has come");
+        assert_eq!(done.result().unwrap().count::<u8>()?, 3);
+        assert_eq!(done.into_vec::<u8>(), Some(vec![5; 3]));
+        assert_eq!(set.len(), 1);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
+    World::threads(2, |world| {
+        let long = vec![7_u8; 1 << 20];
+        if world.rank() == 0 {
+            let mut short = [0_u8; 10];
+            let ended = world.sendrecv(&long, 1, 1, &mut short, 1, 2);
+            assert!(matches!(ended, Err(Error::Truncated { .. })), "{ended:?}");
+        } else {
+            world.send(&[8_u8; 20], 0, 2)?;
+            // It hears all that the other says before it asks for its message.
+            let end = Instant::now() + Duration::from_millis(50);
+            while Instant::now() < end {
+                world.progress()?;
+            }
+            let mut into = vec![0_u8; 1 << 20];
+            world.recv(&mut into, 0, 1)?;
+            assert_eq!(into, long);
+        }
+        Ok(())
+    })
+    .unwrap();
 }
 
 #[test]

@@ -74,6 +74,13 @@ pub(crate) enum Rest {
 }
 
 impl Idle {
+    /// Whether nothing has been waited for since something arrived.
+    #[inline]
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.looks == 0
+    }
+
     /// Something has arrived.
     #[inline]
     pub fn reset(&mut self) {

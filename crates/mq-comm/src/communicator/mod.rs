@@ -159,8 +159,12 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Status, Error> {
         self.scope(|s| {
             let receiving = s.irecv(into, from, its_tag)?;
-            s.isend(elements, to, tag)?;
-            Ok(receiving.wait()?.1)
+            let sending = s.isend(elements, to, tag)?;
+            // Whatever becomes of the one, the other is seen through.
+            let (received, sent) = (receiving.wait(), sending.wait());
+            let (_, status) = received?;
+            sent?;
+            Ok(status)
         })
     }
 

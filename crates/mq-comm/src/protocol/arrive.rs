@@ -57,7 +57,7 @@ impl State {
         };
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
-        if !self.knows(word.context()) {
+        if !self.knows(word.context()) || self.leaving {
             return Ok(self.discard(message, announced));
         }
         if let Some(Taken { receive, unwanted }) = self.front.matched(bits, word) {
@@ -263,6 +263,10 @@ impl State {
             }
             Kind::RingGiven => {
                 let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
+                if given.ring == NO_RING {
+                    self.requests.complete(request, Outcome::Withdrawn);
+                    return Ok(Follow::Nothing);
+                }
                 slot.stage = Stage::Pulling;
                 let stretch = given.stretch(from, slot.done);
                 self.rings.pull(request, from, stretch);

@@ -25,9 +25,7 @@ impl<T: Transport> Core<T> {
         } = &mut self.state;
         rings.stop_pushing(|send| requests.at(send).peer == process);
         // What it had put into rings before it left is still there.
-        if self.state.rings.is_moving() {
-            while self.turn_rings()? {}
-        }
+        let turned = self.empty_rings();
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
         peer.outbox.clear();
@@ -41,6 +39,14 @@ impl<T: Transport> Core<T> {
         }
         self.lose_announced(process, how);
         self.fail_requests(process, how);
+        // What went wrong there is no reason not to know of the death.
+        turned
+    }
+
+    fn empty_rings(&mut self) -> Result<(), Error> {
+        if self.state.rings.is_moving() {
+            while self.turn_rings()? {}
+        }
         Ok(())
     }
 
@@ -57,6 +63,27 @@ impl<T: Transport> Core<T> {
         for message in lost {
             self.state.lose(message, Body::Lost(how));
         }
+    }
+
+    /// While this process waits it sends nothing: ends the receives from any source that only it
+    /// could send to any more; whether there were any. What it has sent itself has been taken in.
+    #[cold]
+    pub(crate) fn end_hopeless(&mut self) -> bool {
+        if !self.state.clogged.is_empty() {
+            return false;
+        }
+        let hopeless: Vec<(u32, Outcome)> = (self.state.requests.all())
+            .filter(|(_, slot)| slot.stage == Stage::Posted && slot.peer == ANYONE)
+            .filter_map(|(index, slot)| {
+                let (process, how) = self.state.nobody_left(ANYONE, slot.context, true)?;
+                Some((index, Outcome::Gone(process, how)))
+            })
+            .collect();
+        for &(index, outcome) in &hopeless {
+            self.take_back(index);
+            self.state.requests.complete(index, outcome);
+        }
+        !hopeless.is_empty()
     }
 
     fn fail_requests(&mut self, process: Process, how: Gone) {
@@ -168,6 +195,12 @@ impl<T: Transport> Core<T> {
             }
             return Ok(());
         }
+        // Nobody here receives any more. Who has announced something may be leaving as well, and
+        // wait for an answer before it gives one.
+        self.state.leaving = true;
+        for (from, send) in self.state.discard_announced() {
+            self.answer_finished(from, send)?;
+        }
         while self.state.is_awaited() {
             self.progress_or_rest(None)?;
         }
@@ -206,6 +239,24 @@ impl<T: Transport> Drop for Core<T> {
 }
 
 impl State {
+    /// Forgets the announced messages that nobody has asked for: who sent them, and what they call
+    /// them.
+    fn discard_announced(&mut self) -> Vec<(Process, u64)> {
+        let announced = |body| match body {
+            Body::Announced { send, .. } => Some(send),
+            _ => None,
+        };
+        let all: Vec<(u32, Process, u64)> = (self.messages.all())
+            .filter_map(|(index, message)| Some((index, message.from, announced(message.body)?)))
+            .collect();
+        for &(message, ..) in &all {
+            self.lose(message, Body::Withdrawn);
+        }
+        all.into_iter()
+            .map(|(_, from, send)| (from, send))
+            .collect()
+    }
+
     /// Whether another process waits for something that this one has to do.
     fn is_awaited(&self) -> bool {
         let sends = || {

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError, Stretch};
 
-use super::Core;
+use super::{Core, State};
 use crate::error::Error;
 use crate::header::{Kind, NO_RING, NOWHERE, Payload, RingGiven, RingWanted};
-use crate::request::{Outcome, Stage};
+use crate::request::{NoRing, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -70,6 +70,14 @@ impl Rings {
         self.pushing.retain(|push| !is_over(push.send));
         self.pulling.retain(|pull| !is_over(pull.receive));
         self.asking.retain(|&send| !is_over(send));
+    }
+}
+
+impl State {
+    /// Whether a ring of this process's is in use.
+    fn uses_own_ring(&self) -> bool {
+        let own = |push: &Push| push.stretch.owner == self.me;
+        !self.rings.draining.is_empty() || self.rings.pushing.iter().any(own)
     }
 }
 
@@ -237,6 +245,24 @@ impl<T: Transport> Core<T> {
                 Err(ShmError::Gone { how, .. }) => {
                     self.state.rings.asking.pop_front();
                     self.state.requests.complete(send, Outcome::Gone(to, how));
+                }
+                // One that there is will be free.
+                Err(ShmError::NoMemory { .. }) if self.state.uses_own_ring() => break,
+                Err(ShmError::NoMemory {
+                    what,
+                    bytes,
+                    source,
+                }) => {
+                    self.state.rings.asking.pop_front();
+                    let errno = source.raw_os_error().unwrap_or(0);
+                    let refused = NoRing { what, bytes, errno };
+                    self.state.requests.complete(send, Outcome::NoRing(refused));
+                    let none = RingGiven {
+                        ring: NO_RING,
+                        first: 0,
+                    };
+                    self.answer(to, Kind::RingGiven, receive, none.to_bytes())?;
+                    given_any = true;
                 }
                 Err(error) => return Err(error.into()),
             }

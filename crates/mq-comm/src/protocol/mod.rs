@@ -92,6 +92,8 @@ pub(crate) struct State {
     /// The shortest message that is read from the sender's memory.
     pub(crate) single_copy_from: u64,
     pub(crate) bypass: bool,
+    /// The program has no communicator any more.
+    leaving: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
     /// Reasons why a blocking receive can not go straight to the transport: processes that have
@@ -185,6 +187,7 @@ impl<T: Transport> Core<T> {
             eager_limit: options.eager_limit,
             single_copy_from: options.single_copy_from as u64,
             bypass: options.bypass,
+            leaving: false,
             attention: false,
             obstacles: usize::from(!options.bypass),
         };
@@ -243,6 +246,12 @@ impl State {
     /// Whether a process is known to have died.
     pub(crate) fn has_died(&self, process: Process) -> bool {
         self.peers[process.index()].gone == Some(Gone::Died)
+    }
+
+    /// Whether any process is known to have ended.
+    #[inline]
+    pub(crate) fn has_lost_any(&self) -> bool {
+        self.obstacles > usize::from(!self.bypass)
     }
 
     /// Whether there is something to be done that no message will announce.

@@ -233,6 +233,25 @@ impl<T: Transport> Core<T> {
         }
     }
 
+    /// For a blocking probe: what to say if nothing has come, where nothing will.
+    pub(crate) fn nobody_to_come(
+        &mut self,
+        from: Process,
+        pattern: &MpiPattern,
+    ) -> Result<Option<Error>, Error> {
+        if !self.state.has_lost_any() {
+            return Ok(None);
+        }
+        let nobody = self.state.nobody_left(from, pattern.context().0, true);
+        let Some((process, how)) = nobody else {
+            return Ok(None);
+        };
+        // What this process has sent itself is there.
+        while self.progress()? {}
+        let process = process.0;
+        Ok(Some(Error::Gone { process, how }))
+    }
+
     /// Takes an unexpected message out for the user.
     pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<u32>, Error> {
         if self.state.unexpected == 0 {

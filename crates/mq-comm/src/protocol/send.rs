@@ -99,7 +99,12 @@ impl<T: Transport> Core<T> {
         self.transport.want(Some(to))?;
         self.state.peers[to.index()].announced += 1;
         let what = What::Words(announcement.to_bytes());
-        self.transmit(to, [bits, word.0], what, 0)?;
+        if let Err(error) = self.transmit(to, [bits, word.0], what, 0) {
+            // Nobody knows of it, and nothing is to be withdrawn.
+            self.answered_by(to);
+            self.state.requests.at_mut(send).stage = Stage::Waiting;
+            return Err(error);
+        }
         step(Step::Announced);
         Ok(())
     }

@@ -17,4 +17,4 @@ mod slot;
 pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
 pub use sets::{Completion, RequestSet};
-pub(crate) use slot::{ANYONE, Name, Outcome, Stage};
+pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Stage};

@@ -170,6 +170,8 @@ impl<T: Transport> Core<T> {
 pub struct RequestSet<T: Transport = Endpoint> {
     inner: Rc<Inner<T>>,
     set: u32,
+    /// Other communicators of its requests, which keep them alive as handles do.
+    others: Vec<Rc<Inner<T>>>,
 }
 
 impl<T: Transport> RequestSet<T> {
@@ -178,6 +180,7 @@ impl<T: Transport> RequestSet<T> {
         Self {
             inner: inner.clone(),
             set,
+            others: Vec::new(),
         }
     }
 
@@ -191,11 +194,25 @@ impl<T: Transport> RequestSet<T> {
             "a set and its requests are of one world"
         );
         let id = request.id();
+        self.keep(&request.inner);
         let mut core = self.inner.core();
         core.state.requests.join(id.0.slot(), self.set);
         drop(core);
         request.let_go();
         id
+    }
+
+    /// Keeps a communicator as long as there are requests.
+    fn keep(&mut self, communicator: &Rc<Inner<T>>) {
+        if Rc::ptr_eq(&self.inner, communicator) {
+            return;
+        }
+        if self.is_empty() {
+            self.others.clear();
+        }
+        if !(self.others.iter()).any(|known| Rc::ptr_eq(known, communicator)) {
+            self.others.push(communicator.clone());
+        }
     }
 
     /// How many requests there are of which nothing has been told.

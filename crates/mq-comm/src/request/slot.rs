@@ -1,8 +1,10 @@
 //! One request: its name, how far it has come, and how it ended.
 
+use std::io;
+
 use mq_core::Handle;
-use mq_shm::Process;
 use mq_shm::liveness::Gone;
+use mq_shm::{Process, ShmError};
 
 use super::lists::ListOf;
 use super::pool::NONE;
@@ -71,6 +73,16 @@ pub(crate) enum Outcome {
     Gone(Process, Gone),
     Withdrawn,
     Cancelled,
+    /// There was no memory for a ring.
+    NoRing(NoRing),
+}
+
+/// Memory that the system has refused, and its number for why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NoRing {
+    pub(crate) what: &'static str,
+    pub(crate) bytes: usize,
+    pub(crate) errno: i32,
 }
 
 /// A request.
@@ -170,6 +182,12 @@ impl Slot {
             }),
             Outcome::Withdrawn => Err(Error::Withdrawn),
             Outcome::Cancelled => Err(Error::Cancelled),
+            Outcome::NoRing(NoRing { what, bytes, errno }) => Err(ShmError::NoMemory {
+                what,
+                bytes,
+                source: io::Error::from_raw_os_error(errno),
+            }
+            .into()),
         }
     }
 }

@@ -53,7 +53,10 @@ impl Rings {
 
     /// A ring in which nothing is on its way.
     fn free(&self) -> Option<usize> {
-        self.rings.iter().position(|ring| ring.with.is_none())
+        let free = |ring: &State| ring.with.is_none();
+        let has_memory = |ring: &State| free(ring) && ring.committed;
+        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
+        find(&has_memory).or_else(|| find(&free))
     }
 
     /// The other end of some transfers has died, or left. What it had put into rings that were lent
