@@ -56,6 +56,9 @@ pub enum Error {
     /// The receive was cancelled.
     #[error("the receive was cancelled")]
     Cancelled,
+    /// A [`SharedBuffer`](crate::SharedBuffer) of another world.
+    #[error("the shared buffer is of another world than the communicator")]
+    OtherWorld,
     /// The world could not be entered.
     #[error("{0}")]
     Start(String),

@@ -5,7 +5,8 @@
 //! dropped or the process leaves. A [`SharedBuffer`] owns a block and a part of the world, so that
 //! the process does not leave while the buffer is there, and gives the block back first. While a
 //! request has the buffer, the pool has the block, and of the world only what does not keep it: the
-//! pool is a part of the world, and uses its buffers no longer than that is there.
+//! pool is a part of the world, and uses its buffers no longer than that is there. A buffer of
+//! another world is not taken.
 //!
 //! Others may read the memory at any time, by a mapping of their own, which is no access as far as
 //! this program is concerned; nobody else writes to it.
@@ -203,9 +204,14 @@ impl<E: Plain> Owned for Vec<E> {}
 impl<E: Plain> Owned for SharedBuffer<E> {}
 
 pub(crate) mod sealed {
+    use std::rc::Rc;
+
     use super::{Buffer, HandedOver, Plain, SharedBuffer};
 
     pub trait Owned {
+        /// Whether a request of the process at this address may have it: a shared buffer is a part
+        /// of the memory of its own world, which may end before another.
+        fn is_of(&self, process: *const ()) -> bool;
         #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
         fn hand_over(self) -> Buffer;
         /// What a buffer was made of, if it was made of such a thing; otherwise an empty one.
@@ -215,6 +221,10 @@ pub(crate) mod sealed {
 
     #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
     impl<E: Plain> Owned for Vec<E> {
+        fn is_of(&self, _process: *const ()) -> bool {
+            true
+        }
+
         fn hand_over(self) -> Buffer {
             Buffer::owned(self)
         }
@@ -226,6 +236,10 @@ pub(crate) mod sealed {
 
     #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
     impl<E: Plain> Owned for SharedBuffer<E> {
+        fn is_of(&self, process: *const ()) -> bool {
+            (self.world.as_ref()).is_none_or(|world| Rc::as_ptr(world).cast() == process)
+        }
+
         fn hand_over(self) -> Buffer {
             let (handed, at, bytes) = HandedOver::new(self);
             // SAFETY: the bytes are the block's, which the buffer has from now on.

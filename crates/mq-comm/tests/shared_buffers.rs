@@ -316,3 +316,24 @@ fn collectives_take_them() {
     })
     .unwrap();
 }
+
+#[test]
+fn a_buffer_of_another_world_is_refused() {
+    let (one, other) = (World::alone().unwrap(), World::alone().unwrap());
+    let refused = "the shared buffer is of another world than the communicator";
+    let field = other.shared_buffer::<u8>(100_000).unwrap();
+    let back = one.isend(field, 0, 0).unwrap_err();
+    assert_eq!(back.to_string(), refused);
+    let back = one.irecv(back.buffer, 0, 0).unwrap_err();
+    assert_eq!(
+        (back.to_string().as_str(), back.buffer.len()),
+        (refused, 100_000)
+    );
+    one.send(&[1_u8], 0, 0).unwrap();
+    let message = one.mprobe(0, 0).unwrap();
+    let error = message.irecv(back.buffer).unwrap_err().to_string();
+    assert_eq!(error, refused);
+    // One without bytes is of no world.
+    let empty = other.shared_buffer::<u8>(0).unwrap();
+    one.isend(empty, 0, 1).unwrap().wait().unwrap();
+}

@@ -32,7 +32,8 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one
     /// has ended; [`Error::Truncated`] or [`Error::Disagreement`] if another gave more or fewer
-    /// elements.
+    /// elements. That is a mistake of the program, and only said to who notices it: of more than
+    /// 128 KiB, parts are left over, which the next broadcast would take for its own.
     pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
         let size = self.size();
         if root >= size {

@@ -44,6 +44,11 @@ pub(crate) struct Inner<T: Transport> {
 }
 
 impl<T: Transport> Inner<T> {
+    /// The address of the process, by which worlds are told apart.
+    pub(crate) fn process(&self) -> *const () {
+        Rc::as_ptr(&self.core).cast()
+    }
+
     /// The process, for the time of a call. No code of the user's runs in it.
     #[inline]
     pub(crate) fn core(&self) -> RefMut<'_, Core<T>> {

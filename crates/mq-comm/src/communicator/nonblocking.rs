@@ -62,15 +62,18 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// What was handed over comes back with [`Error::Rank`] or [`Error::Tag`], or if the transport
-    /// has no memory or is damaged.
+    /// What was handed over comes back with [`Error::Rank`], [`Error::Tag`] or
+    /// [`Error::OtherWorld`], or if the transport has no memory or is damaged.
     pub fn isend<B: Owned>(
         &self,
         elements: B,
         to: u32,
         tag: i32,
     ) -> Result<Request<B, T>, Refused<B>> {
-        let (process, bits) = match self.outgoing(to, tag) {
+        let (process, bits) = match self
+            .outgoing(to, tag)
+            .and_then(|to| self.own(&elements, to))
+        {
             Ok(outgoing) => outgoing,
             Err(error) => {
                 return Err(Refused {
@@ -99,7 +102,8 @@ impl<T: Transport> Communicator<T> {
         from: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Request<B, T>, Refused<B>> {
-        let (process, pattern) = match self.incoming(from.into(), tag.into()) {
+        let incoming = self.incoming(from.into(), tag.into());
+        let (process, pattern) = match incoming.and_then(|from| self.own(&elements, from)) {
             Ok(incoming) => incoming,
             Err(error) => {
                 return Err(Refused {
@@ -113,6 +117,15 @@ impl<T: Transport> Communicator<T> {
         let (name, begun) = core.start_receive(pattern, process, buffer, NONE);
         drop(core);
         self.begun(name, begun)
+    }
+
+    /// Passes on what was found out of the other end, if the buffer is one for this world.
+    fn own<B: Owned, R>(&self, buffer: &B, end: R) -> Result<R, Error> {
+        if buffer.is_of(self.inner.process()) {
+            Ok(end)
+        } else {
+            Err(Error::OtherWorld)
+        }
     }
 
     fn begun<B: Owned>(

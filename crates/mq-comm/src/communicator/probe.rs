@@ -160,8 +160,11 @@ impl<T: Transport> Matched<T> {
     /// Begins to receive it. `MPI_Imrecv`, MPI 4.1 §3.8.3.
     ///
     /// # Errors
-    /// If the transport is damaged.
+    /// [`Error::OtherWorld`], and then the message is lost; if the transport is damaged.
     pub fn irecv<B: Owned>(mut self, elements: B) -> Result<Request<B, T>, Error> {
+        if !elements.is_of(self.inner.process()) {
+            return Err(Error::OtherWorld);
+        }
         let mut core = self.inner.core();
         let (name, begun) = core.start_matched(self.message.take(), elements.hand_over());
         drop(core);
