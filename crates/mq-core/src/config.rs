@@ -145,8 +145,8 @@ impl Clusters {
     /// Groups senders by k-means over how many elements each put into a queue, so that senders of
     /// like weight share a queue (Ghazimirsaeed & Afsahi 2017).
     ///
-    /// `counts` gives the elements of each sender; at most `groups` groups are made, and no more
-    /// than there are different counts: senders that are all alike share one.
+    /// `counts` gives the elements of each sender; at most `groups` groups are made, at least
+    /// one, and no more than there are different counts: senders that are all alike share one.
     pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
         let mut values: Vec<u64> = counts.values().copied().collect();
         values.sort_unstable();
@@ -164,7 +164,7 @@ fn k_means(sorted: &[u64], groups: usize) -> Vec<u64> {
     const ROUNDS: usize = 64;
     let mut distinct = sorted.to_vec();
     distinct.dedup();
-    let groups = groups.min(distinct.len());
+    let groups = groups.max(1).min(distinct.len());
     let quantile = |i: usize| distinct[(2 * i + 1) * distinct.len() / (2 * groups)];
     let mut centres: Vec<u64> = (0..groups).map(quantile).collect();
     for _ in 0..ROUNDS {
@@ -226,7 +226,7 @@ mod tests {
         let counts: BTreeMap<_, _> = (0..4)
             .map(|r| ((ContextId(0), Rank(r)), 10 * u64::from(r + 1)))
             .collect();
-        for (wanted, made) in [(1, 1), (2, 2), (3, 3), (4, 4), (8, 4), (100, 4)] {
+        for (wanted, made) in [(0, 1), (1, 1), (2, 2), (3, 3), (4, 4), (8, 4), (100, 4)] {
             assert_eq!(
                 Clusters::from_counts(&counts, wanted).groups(),
                 made,

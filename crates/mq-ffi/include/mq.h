@@ -454,7 +454,8 @@ extern "C" {
 // but `mq_version`, `mq_strerror` and `mq_structure_name`.
 //
 // When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`.
-// (The memory that undoing it takes is the system's.)
+// (The memory that undoing it takes is the system's.) Without such functions memory is the
+// system's, and a process that gets none ends.
 //
 // Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
 //
@@ -603,7 +604,9 @@ int mq_queue_message(struct mq_engine *engine,
                      struct mq_message_handle *queued);
 
 // Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
-// null): posted receives in posting order, then messages in order of arrival, context by context.
+// null): posted receives in posting order, then messages in order of arrival, context by context;
+// of all contexts together with a structure that has one pair of queues for all (`list`, `bins`,
+// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`).
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //

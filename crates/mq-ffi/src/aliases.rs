@@ -17,6 +17,16 @@ impl Aliases {
         self.messages.clear();
     }
 
+    /// Nothing is queued that could be named: gives the memory back.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let receives = self.receives.capacity() * size_of::<(u64, Handle)>();
+        receives + self.messages.capacity() * size_of::<(u64, MessageHandle)>()
+    }
+
     /// Above all that were added before.
     pub(crate) fn add_receive(&mut self, sequence: u64, name: Handle) {
         self.receives.push((sequence, name));

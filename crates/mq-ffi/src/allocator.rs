@@ -5,6 +5,7 @@
 //! system, the operation that asked for it is undone, and its call returns `MQ_ERR_MEMORY`.
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -39,8 +40,11 @@ pub struct mq_allocator {
 static CUSTOM: AtomicPtr<mq_allocator> = AtomicPtr::new(ptr::null_mut());
 /// Whether memory was handed out before.
 static IN_USE: AtomicBool = AtomicBool::new(false);
-/// Whether the caller's function has refused since the last look.
-static REFUSED: AtomicBool = AtomicBool::new(false);
+thread_local! {
+    /// Whether the caller's function has refused this thread something since the last look: each
+    /// call answers for what was refused to itself. Neither made nor dropped, it needs no memory.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
 /// Blocks that come from the system although there are functions of the caller's.
 static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 
@@ -48,7 +52,8 @@ static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 /// but `mq_version`, `mq_strerror` and `mq_structure_name`.
 ///
 /// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`.
-/// (The memory that undoing it takes is the system's.)
+/// (The memory that undoing it takes is the system's.) Without such functions memory is the
+/// system's, and a process that gets none ends.
 ///
 /// Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
 ///
@@ -84,7 +89,7 @@ pub(crate) fn is_custom() -> bool {
     !CUSTOM.load(Ordering::Relaxed).is_null()
 }
 
-/// Whether the caller's function has refused since this was asked last.
+/// Whether the caller's function has refused this thread something since this was asked last.
 #[inline(always)]
 pub(crate) fn has_refused() -> bool {
     is_custom() && look()
@@ -92,7 +97,7 @@ pub(crate) fn has_refused() -> bool {
 
 #[cold]
 fn look() -> bool {
-    REFUSED.load(Ordering::Relaxed) && REFUSED.swap(false, Ordering::Relaxed)
+    REFUSED.replace(false)
 }
 
 struct Switch;
@@ -138,7 +143,7 @@ fn alloc_custom(custom: &mq_allocator, layout: Layout) -> *mut u8 {
     if !memory.is_null() {
         return memory.cast();
     }
-    REFUSED.store(true, Ordering::Relaxed);
+    REFUSED.set(true);
     overdraft::alloc(layout)
 }
 

@@ -2,7 +2,6 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use mq_core::structures::Kind;
 use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater, Used};
@@ -61,13 +60,6 @@ const NAMES: &[&CStr] = &[
     c"indexed",
 ];
 
-/// Engines made so far, from 1: a zeroed handle names nothing.
-static ENGINES: AtomicU64 = AtomicU64::new(1);
-
-/// How far the numbers of two engines' handles are apart: a handle of one that was freed is stale
-/// in all later ones.
-const NAMES_OF_AN_ENGINE: u64 = 1 << 40;
-
 /// Makes an engine and writes it to `*engine`. `options` may be null.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without
@@ -92,12 +84,11 @@ pub unsafe extern "C" fn mq_engine_new(
         let options = unsafe { options.as_ref() };
         // Whatever was refused before was dealt with.
         allocator::has_refused();
-        let first_sequence = NAMES_OF_AN_ENGINE * ENGINES.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as required of the caller.
         let plan = unsafe { Plan::read(options) }?;
         let locked = plan.locked;
-        let make = |in_callback| Box::new(plan.make(first_sequence, in_callback));
-        let made = install(make, locked, first_sequence);
+        let make = |in_callback, numbers| Box::new(plan.make(numbers, in_callback));
+        let made = install(make, locked).ok_or(MQ_ERR_MEMORY)?;
         if allocator::has_refused() {
             // SAFETY: made just now.
             unsafe { remove(made) };

@@ -3,8 +3,9 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
+use core::ops::Range;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parking_lot::lock_api::RawMutex as _;
@@ -36,6 +37,8 @@ struct Shell {
     in_callback: AtomicUsize,
     /// `None` once freed.
     matching: UnsafeCell<Option<Box<Matching>>>,
+    /// The end of the numbers of its names.
+    numbers_end: AtomicU64,
 }
 
 // SAFETY: the cells are reached by one thread at a time: the one that holds the mutex of a locked
@@ -52,20 +55,50 @@ impl core::fmt::Debug for mq_engine {
 /// can be told from a live one; the next engine uses it again.
 static FREED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
-struct Block(NonNull<mq_engine>);
+/// The block of a freed engine, and the numbers that are left for the names of the next.
+struct Block {
+    at: NonNull<mq_engine>,
+    numbers: Range<u64>,
+}
+
+/// Numbers for the names of the engines in one block, one after the other: a handle of one that was
+/// freed is stale in all later ones, and in all other blocks.
+const NUMBERS_OF_A_BLOCK: u64 = 1 << 40;
+
+/// Of the numbers of a block so many have to be left for the next engine, or it gets new ones.
+const NUMBERS_LEFT: u64 = 1 << 38;
+
+/// The first number that no block has, from 1 on: a zeroed handle names nothing.
+static NUMBERS: AtomicU64 = AtomicU64::new(NUMBERS_OF_A_BLOCK);
+
+/// Numbers that no engine has had; none after 2^24 blocks, which are as many engines at a time.
+fn new_numbers() -> Option<Range<u64>> {
+    let next = |first: u64| first.checked_add(NUMBERS_OF_A_BLOCK);
+    let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    let first = first.ok()?;
+    Some(first..first + NUMBERS_OF_A_BLOCK)
+}
 
 // SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
 unsafe impl Send for Block {}
 
-/// A block that holds the engine that `make` makes; names in its front are numbered from
-/// `sequence`.
+/// A block that holds the engine that `make` makes, whose names, and those in its front, are
+/// numbered from the number that this is given; `None` if there are no numbers left.
 pub(crate) fn install(
-    make: impl FnOnce(InCallback<'static>) -> Box<Matching>,
+    make: impl FnOnce(InCallback<'static>, u64) -> Box<Matching>,
     locked: bool,
-    sequence: u64,
-) -> *mut mq_engine {
+) -> Option<*mut mq_engine> {
     let reused = FREED.lock().pop();
-    let Block(block) = reused.unwrap_or_else(|| {
+    let (reused, numbers) = match reused {
+        Some(Block { at, numbers }) => (Some(at), numbers),
+        None => (None, 0..0),
+    };
+    let numbers = if numbers.end.saturating_sub(numbers.start) < NUMBERS_LEFT {
+        new_numbers()?
+    } else {
+        numbers
+    };
+    let block = reused.unwrap_or_else(|| {
         let shell = Shell {
             front: UnsafeCell::new(mq_front::CLOSED),
             mutex: RawMutex::INIT,
@@ -73,13 +106,15 @@ pub(crate) fn install(
             watched: AtomicBool::new(true),
             in_callback: AtomicUsize::new(0),
             matching: UnsafeCell::new(None),
+            numbers_end: AtomicU64::new(0),
         };
-        Block(NonNull::from(Box::leak(Box::new(mq_engine { shell }))))
+        NonNull::from(Box::leak(Box::new(mq_engine { shell })))
     });
     // SAFETY: blocks live for ever.
     let shell: &'static Shell = unsafe { &block.as_ref().shell };
-    let mut matching = make(InCallback(&shell.in_callback));
-    let mut front = mq_front::numbered_from(sequence);
+    let mut matching = make(InCallback(&shell.in_callback), numbers.start);
+    let mut front = mq_front::numbered_from(numbers.start);
+    shell.numbers_end.store(numbers.end, Ordering::Relaxed);
     front::furnish(&mut front, &mut matching);
     shell.locked.store(locked, Ordering::Relaxed);
     let watched = locked || !matching.is_plain() || allocator::is_custom();
@@ -88,7 +123,7 @@ pub(crate) fn install(
     unsafe { *shell.front.get() = front };
     // SAFETY: as above.
     unsafe { *shell.matching.get() = Some(matching) };
-    block.as_ptr()
+    Some(block.as_ptr())
 }
 
 /// Empties a block and keeps it for the next engine.
@@ -106,20 +141,27 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         // SAFETY: this thread has the access.
         let matching = unsafe { &mut *shell.matching.get() };
         // SAFETY: as above.
-        unsafe { *shell.front.get() = mq_front::CLOSED };
+        let front = unsafe { &mut *shell.front.get() };
+        let named = core::mem::replace(front, mq_front::CLOSED).sequence;
         let gone = matching.take().ok_or(MQ_ERR_ENGINE);
         shell.watched.store(true, Ordering::Relaxed);
         drop(access);
-        gone.map(drop)
+        gone.map(|matching| {
+            let next = named.max(matching.engine().next_sequence());
+            next..shell.numbers_end.load(Ordering::Relaxed)
+        })
     }));
-    match emptied {
-        Ok(Ok(())) => {
-            FREED.lock().push(Block(block));
+    let status = match emptied {
+        Ok(Ok(numbers)) => {
+            FREED.lock().push(Block { at: block, numbers });
             MQ_NONE
         }
         Ok(Err(status)) => status,
         Err(_) => MQ_ERR_INTERNAL,
-    }
+    };
+    // As in `guard`.
+    allocator::has_refused();
+    status
 }
 
 /// Tells threads apart, without a system call.
@@ -289,9 +331,6 @@ pub(crate) unsafe fn enter(
             front,
             in_callback,
         });
-        // What the caller's allocator refused was dealt with where something was queued; elsewhere
-        // it is of no consequence, and must not be taken for the next call's.
-        allocator::has_refused();
         drop(access);
         status
     })
@@ -301,10 +340,14 @@ pub(crate) unsafe fn enter(
 #[inline]
 pub(crate) fn guard(body: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     // After a panic the engine is not used any more, as the status says; nothing else is shared.
-    match catch_unwind(AssertUnwindSafe(body)) {
+    let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(status) | Err(status)) => status,
         Err(_) => MQ_ERR_INTERNAL,
-    }
+    };
+    // What the caller's allocator refused was dealt with where something was queued; elsewhere it
+    // is of no consequence, and must not be taken for the next call's.
+    allocator::has_refused();
+    status
 }
 
 /// The object behind a pointer from C.
@@ -339,6 +382,6 @@ mod tests {
     #[test]
     fn an_engine_is_as_small_as_the_documentation_says() {
         let bytes = size_of::<mq_engine>() + size_of::<Matching>();
-        assert_eq!((size_of::<mq_front>(), bytes), (288, 680));
+        assert_eq!((size_of::<mq_front>(), bytes), (288, 688));
     }
 }

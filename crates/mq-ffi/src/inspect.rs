@@ -48,7 +48,9 @@ pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_v
 }
 
 /// Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
-/// null): posted receives in posting order, then messages in order of arrival, context by context.
+/// null): posted receives in posting order, then messages in order of arrival, context by context;
+/// of all contexts together with a structure that has one pair of queues for all (`list`, `bins`,
+/// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`).
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///

@@ -142,7 +142,7 @@ impl Matching {
     pub(crate) fn bytes(&self) -> u64 {
         let watch = self.watch.as_ref().map_or(0, |watch| watch.bytes());
         let front: usize = self.front_memory.iter().map(front::Memory::bytes).sum();
-        (self.engine.memory().total() + watch + front) as u64
+        (self.engine.memory().total() + watch + front + self.aliases.bytes()) as u64
     }
 }
 

@@ -197,6 +197,12 @@ impl mq_pattern {
         let (tag, ignore) = match pattern.tag() {
             TagSelector::Exact(tag) => (tag.0, 0),
             TagSelector::Any => (MQ_ANY_TAG, 0),
+            // Bits that are ignored may be any: they keep it from being taken for the word that
+            // means all tags.
+            TagSelector::Masked { wanted, ignore } if wanted.0 == MQ_ANY_TAG => (
+                wanted.0 | (ignore & ignore.wrapping_neg()).cast_signed(),
+                ignore,
+            ),
             TagSelector::Masked { wanted, ignore } => (wanted.0, ignore),
         };
         Self {

@@ -112,6 +112,14 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
+    /// A number that no handle of this engine has had, nor any above it: where another may
+    /// [begin](EngineOptions::first_sequence) for which they are to be stale.
+    pub fn next_sequence(&self) -> u64 {
+        let objects = self.objects.iter();
+        let numbers = objects.map(|object| object.queues.next_sequence());
+        numbers.fold(self.retired, u64::max)
+    }
+
     /// Makes a context usable.
     ///
     /// # Errors

@@ -298,7 +298,9 @@ impl<Q: MatchQueues> Engine<Q> {
             });
     }
 
-    /// Shows all entries, context by context: see [`MatchQueues::visit`].
+    /// Shows all entries, object by object: a structure has one for each context, or, if it is of
+    /// [process scope](crate::Scope), one for all, in which contexts are mixed. See
+    /// [`MatchQueues::visit`].
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
         for object in &self.objects {
             object.queues.visit(visitor);

@@ -115,7 +115,7 @@ impl<Q: MatchQueues> Context<Q> {
                 _ => match self.lock_whole() {
                     Some(whole) => Held::One(PlaceId::WHOLE, whole),
                     None => {
-                        self.divide();
+                        self.divide(None);
                         continue;
                     }
                 },
@@ -216,14 +216,15 @@ impl<Q: MatchQueues> Context<Q> {
         );
         drop(all);
         if self.sharding.divide == Divide::AtOnce {
-            self.divide();
+            self.divide(Some(life));
         }
         Ok(life)
     }
 
-    /// Divides the undivided queues, unless another thread did or the context was freed.
+    /// Divides the undivided queues, unless another thread did, or the context was freed or is in
+    /// another life than the caller means.
     #[cold]
-    pub(super) fn divide(&self) {
+    pub(super) fn divide(&self, life: Option<u64>) {
         if self.shards.get().is_none() {
             let whole = self.whole.lock();
             if self.shards.get().is_none() {
@@ -235,7 +236,8 @@ impl<Q: MatchQueues> Context<Q> {
             drop(whole);
         }
         let mut all = self.lock_all();
-        if all.whole.standing.mode == Mode::Whole {
+        let standing = &all.whole.standing;
+        if standing.mode == Mode::Whole && standing.check_alive(self.id, life).is_ok() {
             self.divide_held(&mut all);
         }
     }

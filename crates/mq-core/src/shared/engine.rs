@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::directory::{Directory, Found};
-use super::names::count_of;
+use super::names::MOST_AT_FIRST;
 use super::options::Sharding;
 use super::shared_context::SharedContext;
 use super::sync::Mutex;
@@ -104,7 +104,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 
     /// An engine without contexts.
     pub fn with_options(options: EngineOptions<Q::Message>, sharding: Sharding) -> Self {
-        let retired = count_of(options.first_sequence);
+        let retired = options.first_sequence.min(MOST_AT_FIRST);
         Self {
             directory: Directory::new(),
             sharding,

@@ -8,6 +8,9 @@ use crate::handle::Handle;
 /// Bits of a number that count; the upper seven tell the place.
 const COUNT_BITS: u32 = 57;
 
+/// The greatest number that an engine may begin with: as many again are left to count.
+pub(super) const MOST_AT_FIRST: u64 = 1 << (COUNT_BITS - 1);
+
 /// Which queues of a context: the undivided ones, or a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PlaceId(u8);

@@ -209,7 +209,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`Error::UnknownContext`].
     pub fn divide(&self) -> Result<(), Error> {
         self.shards()?;
-        self.context.divide();
+        self.context.divide(Some(self.life));
         Ok(())
     }
 

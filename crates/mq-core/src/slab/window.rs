@@ -194,12 +194,23 @@ impl Window {
     }
 
     /// The slot of the entry with a name, wherever it has moved.
+    ///
+    /// # Cost
+    /// Constant for an entry that has not moved, nor any other. Where one has, a search among those
+    /// in order; in queues that are deep, a look at all near slots.
     pub(crate) fn slot_of<K: Copy, T>(&self, slab: &Slab<K, T>, name: Handle) -> Option<u32> {
         let there = slab.slot_of(name);
-        if there.is_none() && self.has_moved {
+        if there.is_some() || !self.has_moved {
+            return there;
+        }
+        if self.is_away() {
             return slab.near_slot_of(name.sequence());
         }
-        there
+        // A hole has the number of the entry that has left, so that all are in order.
+        let window = &slab.near[self.head as usize..self.tail as usize];
+        let found = window.binary_search_by_key(&name.sequence(), |entry| entry.sequence);
+        let slot = self.head + u32::try_from(found.ok()?).ok()?;
+        (!slab.is_free_near(slot)).then_some(slot)
     }
 }
 

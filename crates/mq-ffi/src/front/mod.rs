@@ -123,12 +123,13 @@ const fn envelope_in(parked: &mq_parked) -> mq_envelope {
 
 /// After an operation on `context`: tells the front what is behind it, and opens it if that is
 /// nothing.
-pub(crate) fn reopen(front: &mut mq_front, matching: &Matching, context: u32) {
+pub(crate) fn reopen(front: &mut mq_front, matching: &mut Matching, context: u32) {
     if matching.may_use_front() {
         if front.known(context).is_none() {
             learn(front, matching, context);
         }
         tell(front, matching);
+        forget_names(front, matching);
     }
 }
 
@@ -137,12 +138,20 @@ const fn tell(front: &mut mq_front, matching: &Matching) {
     front.open = front.no_receives & front.no_messages;
 }
 
+/// In an open front the names given in it before name nothing any more.
+fn forget_names(front: &mq_front, matching: &mut Matching) {
+    if front.open != 0 {
+        matching.aliases.forget();
+    }
+}
+
 /// [`tell`] after a step of [`plain`](crate::plain), for an engine that may have no front.
 #[cold]
 #[inline(never)]
-pub(crate) fn emptied(front: &mut mq_front, matching: &Matching) {
+pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() {
         tell(front, matching);
+        forget_names(front, matching);
     }
 }
 
@@ -181,9 +190,12 @@ pub(crate) fn forget(front: &mut mq_front, context: u32) {
 /// refused.
 pub(crate) fn hide(front: &mut mq_front, matching: &mut Matching) {
     settle(front, matching);
-    front.open = 0;
-    front.no_receives = 0;
-    front.no_messages = 0;
+    // In an engine with a lock they are 0 for ever, and inline calls of other threads look at them.
+    if matching.may_use_front() {
+        front.open = 0;
+        front.no_receives = 0;
+        front.no_messages = 0;
+    }
 }
 
 /// The end of [`hide`].

@@ -161,6 +161,52 @@ static void stale_handles(void)
     CHECK(mq_engine_free(engine), MQ_NONE);
 }
 
+/* Names of engines that follow each other in one block rise, so that those of the freed ones stay stale. */
+static void names_of_many_engines(void)
+{
+    uint64_t last = 0;
+    for (int i = 0; i < 200; i++) {
+        mq_engine *engine = engine_with(i % 2 ? 0 : MQ_NO_FRONT);
+        mq_handle handle = {last, 0, 1};
+        CHECK(mq_cancel(engine, handle, NULL), MQ_NONE);
+        CHECK(mq_post(engine, &WANTED, NULL, &handle, NULL, NULL), MQ_NONE);
+        CHECK(handle.sequence > last, 1);
+        last = handle.sequence;
+        CHECK(mq_engine_free(engine), MQ_NONE);
+    }
+}
+
+static mq_pattern shown;
+
+static void show(void *user, const mq_entry *entry)
+{
+    (void) user;
+    shown = entry->pattern;
+}
+
+/* What is shown of a receive asks for the same when it is posted. */
+static void masks_are_shown_as_masks(void)
+{
+    const mq_pattern masked[] = {{.context = 1, .source = 0, .tag = -1, .ignore = 0x7fffffff},
+                                 {.context = 1, .source = 0, .tag = -4096, .ignore = 0x7ffff000},
+                                 {.context = 1, .source = 0, .tag = 5, .ignore = 0xf0}};
+    const int32_t takes[] = {-77, -8192, 0xa5}, leaves[] = {77, -1, 0xa4};
+    for (int i = 0; i < 3; i++) {
+        mq_engine *engine = engine_with(0);
+        CHECK(mq_post(engine, &masked[i], NULL, NULL, NULL, NULL), MQ_NONE);
+        CHECK(mq_visit(engine, show, NULL), MQ_NONE);
+        CHECK(shown.ignore == masked[i].ignore && shown.tag != MQ_ANY_TAG, 1);
+        CHECK(mq_post(engine, &shown, NULL, NULL, NULL, NULL), MQ_NONE);
+        for (int twice = 0; twice < 2; twice++) {
+            mq_envelope envelope = {.context = 1, .source = 0, .tag = leaves[i]};
+            CHECK(mq_deliver(engine, &envelope, NULL), MQ_NONE);
+            envelope.tag = takes[i];
+            CHECK(mq_deliver(engine, &envelope, NULL), MQ_MATCHED);
+        }
+        CHECK(mq_engine_free(engine), MQ_NONE);
+    }
+}
+
 static void wrong_arguments(void)
 {
     mq_engine *engine = engine_with(0);
@@ -280,6 +326,8 @@ int main(void)
         reentrancy(flags[i]);
     }
     stale_handles();
+    names_of_many_engines();
+    masks_are_shown_as_masks();
     wrong_arguments();
     after_a_fork();
     puts("every misuse gave the error that it should");

@@ -1,5 +1,6 @@
 /* libmq on a caller's allocator that refuses now and then: each refusal is MQ_ERR_MEMORY, changes nothing,
  * and everything is given back in the end. ci/c.sh runs this under valgrind and with AddressSanitizer. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,17 +8,20 @@
 #include "mq_inline.h"
 
 static long live, calls, refuse_after = -1;
+static __thread int refuse_this_thread;
+static pthread_mutex_t counters = PTHREAD_MUTEX_INITIALIZER;
 
 static void *allocate(void *user, size_t bytes, size_t align)
 {
     void *memory = NULL;
     (void) user;
+    pthread_mutex_lock(&counters);
     calls++;
-    if (refuse_after >= 0 && calls > refuse_after)
-        return NULL;
-    if (posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes) != 0)
-        return NULL;
-    live += (long) bytes;
+    int refused = refuse_this_thread || (refuse_after >= 0 && calls > refuse_after);
+    if (!refused && posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes) != 0)
+        memory = NULL;
+    live += memory == NULL ? 0 : (long) bytes;
+    pthread_mutex_unlock(&counters);
     return memory;
 }
 
@@ -25,7 +29,9 @@ static void release(void *user, void *memory, size_t bytes, size_t align)
 {
     (void) user;
     (void) align;
+    pthread_mutex_lock(&counters);
     live -= (long) bytes;
+    pthread_mutex_unlock(&counters);
     free(memory);
 }
 
@@ -90,6 +96,58 @@ static void flood(const char *structure, uint32_t flags)
     CHECK(live - before < 4096);
 }
 
+/* What is refused to one call is not another's: here to that which frees the first engine. */
+static void one_engine_after_another(void)
+{
+    mq_engine_options options = {.flags = MQ_NO_FRONT};
+    mq_engine *engines[64], *last;
+    for (int i = 0; i < 64; i++)
+        CHECK(mq_engine_new(&options, &engines[i]) == MQ_NONE);
+    CHECK(mq_engine_new(&options, &last) == MQ_NONE);
+    CHECK(mq_context_create(last, 0, NULL) == MQ_NONE);
+    for (int i = 0; i < 64; i++) {
+        mq_pattern pattern = {.context = 0, .source = i, .tag = 0};
+        refuse_after = calls;
+        CHECK(mq_engine_free(engines[i]) == MQ_NONE);
+        refuse_after = -1;
+        CHECK(mq_post(last, &pattern, NULL, NULL, NULL, NULL) == MQ_NONE);
+    }
+    CHECK(mq_engine_free(last) == MQ_NONE);
+}
+
+/* Posts and takes back on an engine of its own, which gets no memory in every other thread. */
+static void *one_of_many(void *refused)
+{
+    mq_engine_options options = {.flags = MQ_NO_FRONT};
+    mq_engine *engine;
+    CHECK(mq_engine_new(&options, &engine) == MQ_NONE);
+    CHECK(mq_context_create(engine, 0, NULL) == MQ_NONE);
+    long queued = 0, out = 0;
+    for (int i = 0; i < 3000; i++) {
+        mq_envelope envelope = {.context = 0, .source = i, .tag = i};
+        refuse_this_thread = refused != NULL && i % 3 == 0;
+        int status = mq_arrive(engine, &envelope, 8, NULL, NULL);
+        refuse_this_thread = 0;
+        CHECK(status == MQ_NONE || (refused != NULL && i % 3 == 0 && status == MQ_ERR_MEMORY));
+        queued += status == MQ_NONE;
+        out += status == MQ_ERR_MEMORY;
+    }
+    uint64_t unexpected;
+    CHECK(mq_lengths(engine, NULL, &unexpected) == MQ_NONE);
+    CHECK((long) unexpected == queued && (refused == NULL) == (out == 0));
+    CHECK(mq_engine_free(engine) == MQ_NONE);
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t all[4];
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&all[i], NULL, one_of_many, i % 2 ? &all : NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(all[i], NULL) == 0);
+}
+
 int main(void)
 {
     mq_allocator allocator = {allocate, release, NULL};
@@ -101,6 +159,8 @@ int main(void)
         flood(name, MQ_STATISTICS);
     }
     CHECK(calls > 0);
+    one_engine_after_another();
+    threads();
     puts("every refusal was MQ_ERR_MEMORY, and the memory is back");
     return 0;
 }
