@@ -35,7 +35,8 @@ pub(crate) fn depth(options: &DepthOptions) -> Result<(), Error> {
         })
     };
     let header = header(options, &pattern);
-    match &options.output {
+    let file = options.output.as_ref();
+    match file.filter(|path| path.as_os_str() != "-") {
         Some(path) => {
             let writer = TraceWriter::create(path, &header);
             let written = writer.and_then(|writer| write(writer, &lines));

@@ -6,28 +6,82 @@ use std::path::{Path, PathBuf};
 use mq_trace::Trace;
 
 use crate::error::Error;
-use crate::progress;
+use crate::{progress, say};
+
+/// Traces in directories that can not be read, which is said where they are left out.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct LeftOut {
+    files: usize,
+    of: usize,
+}
+
+impl LeftOut {
+    /// What is to be said in the end, when all that can be done is done.
+    pub(crate) fn verdict(&self) -> Result<(), Error> {
+        match self.files {
+            0 => Ok(()),
+            files => Err(Error::Usage(format!(
+                "{files} of {} traces could not be read and were left out",
+                self.of
+            ))),
+        }
+    }
+}
+
+/// A file that was named, or found in a directory that was.
+struct Found {
+    path: PathBuf,
+    named: bool,
+}
 
 /// Reads all traces, so that a malformed one is refused before any work is done. A directory stands
-/// for the traces in it.
+/// for the traces in it: of those, one that can not be read is left out. `-` stands for standard
+/// input.
 ///
 /// # Cost
 /// 48 bytes of memory an operation, over all traces.
-pub(crate) fn traces(paths: &[PathBuf]) -> Result<Vec<Trace>, Error> {
+pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Trace>, LeftOut), Error> {
     let files = files(paths)?;
     let mut traces = Vec::with_capacity(files.len());
-    for path in &files {
-        let _spinner = progress::spinner(&format!("reading {}", path.display()));
-        traces.push(Trace::open(path)?);
+    let mut left_out = LeftOut {
+        files: 0,
+        of: files.len(),
+    };
+    let mut last = None;
+    for Found { path, named } in &files {
+        let spinner = progress::spinner(&format!("reading {}", path.display()));
+        let read = Trace::open(path);
+        drop(spinner);
+        match read {
+            Ok(trace) => traces.push(trace),
+            Err(error) if *named => return Err(error.into()),
+            Err(error) => {
+                if let Some(before) = last.replace(error) {
+                    say(&before.to_string());
+                }
+                left_out.files += 1;
+            }
+        }
     }
-    Ok(traces)
+    match last {
+        // Nothing is left to be done.
+        Some(error) if traces.is_empty() => return Err(error.into()),
+        Some(error) => say(&error.to_string()),
+        None => {}
+    }
+    Ok((traces, left_out))
 }
 
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+fn files(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
         if !path.is_dir() {
-            files.push(path.clone());
+            let path = match path.as_os_str() == "-" {
+                true => PathBuf::from("/dev/stdin"),
+                false => path.clone(),
+            };
+            files.push(Found { path, named: true });
             continue;
         }
         let inside = traces_in(path).map_err(|error| Error::list(path, error))?;
@@ -37,7 +91,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
                 path.display()
             )));
         }
-        files.extend(inside);
+        files.extend(inside.into_iter().map(|path| Found { path, named: false }));
     }
     Ok(files)
 }

@@ -39,7 +39,7 @@ struct Output {
 
 /// Advises on the traces; whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
-    let traces = input::traces(&options.traces)?;
+    let (traces, left_out) = input::traces(&options.traces)?;
     let kinds = kinds(options.timed.structures());
     traces
         .iter()
@@ -70,6 +70,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
         }),
     };
     told(printed)?;
+    left_out.verdict()?;
     Ok(reproduced)
 }
 

@@ -19,9 +19,10 @@ Examples:
   mq advise traces/hotspot128-*.mqt.gz --structure bins,array
   mq advise mq-traces --repeat 31 --format json > advice.json
 
-Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input.")]
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if a trace in a
+directory could not be read and was left out.")]
 pub(crate) struct AdviseOptions {
-    /// Trace files, gzip-compressed or plain, or directories of them
+    /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// What is timed, and how often.

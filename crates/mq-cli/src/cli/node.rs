@@ -5,7 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Format;
+use super::{Format, svg_file};
+
+/// The longest message: beyond this it is a slip of the keyboard, and memory may not suffice.
+const LONGEST: usize = 1 << 30;
+/// The most elements of a border.
+const WIDEST: usize = 10_000_000;
 
 /// What all four have.
 #[derive(Args, Debug, Clone)]
@@ -22,7 +27,7 @@ pub(crate) struct NodeOptions {
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
     /// Draw the rows as SVG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
     /// Leave the processes to the system's scheduler; otherwise each is bound to a core, or
     /// neighbours to one together where there are more processes than cores
@@ -37,10 +42,10 @@ impl NodeOptions {
 }
 
 const SWITCHES: &str = "\
-Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_SINGLE_COPY=0,
-MQ_SHARED_COPY=0;
-MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM and
-MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`, mpirun or srun.
+Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0,
+MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared,
+shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM and MQ_STRUCTURE choose others. The processes are
+started by the command itself, or by `mq run`, mpirun or srun.
 ";
 
 /// Options of `mq pingpong`.
@@ -51,10 +56,11 @@ Examples:
   mq pingpong --sizes 0,8,128 --format json
   MQ_FASTBOX=0 mq pingpong --sizes 8 --plot latency.svg"))]
 pub(crate) struct PingpongOptions {
-    /// Bytes of the messages
+    /// Bytes of the messages, with K, M or G behind them for powers of 1,024
     #[arg(
         long,
         value_delimiter = ',',
+        value_parser = bytes,
         value_name = "BYTES,...",
         default_value = "0,1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
     )]
@@ -74,10 +80,11 @@ Examples:
   mq bandwidth --shared-buffers
   MQ_SINGLE_COPY=0 mq bandwidth --sizes 65536,4194304 --format json"))]
 pub(crate) struct BandwidthOptions {
-    /// Bytes of the messages
+    /// Bytes of the messages, with K, M or G behind them for powers of 1,024
     #[arg(
         long,
         value_delimiter = ',',
+        value_parser = bytes,
         value_name = "BYTES,...",
         default_value = "16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
     )]
@@ -104,8 +111,8 @@ pub(crate) struct RateOptions {
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_value = "1",
         value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) senders: Vec<u32>,
-    /// Bytes of the messages
-    #[arg(long, default_value = "8", value_name = "BYTES")]
+    /// Bytes of the messages, with K, M or G behind them for powers of 1,024
+    #[arg(long, default_value = "8", value_parser = bytes, value_name = "BYTES")]
     pub(crate) size: usize,
     /// Messages of a sender between two acknowledgements
     #[arg(long, default_value = "64", value_name = "N",
@@ -118,8 +125,9 @@ pub(crate) struct RateOptions {
 /// Options of `mq halo`.
 #[derive(Args, Debug)]
 #[command(after_help = format!("{SWITCHES}
-Four processes are a grid of 2 x 2, periodic. Each sends and receives four borders, by non-blocking
-operations, and waits for all; the time is that of the slowest. On fewer than four cores the processes share them.
+Four processes are a grid of 2 x 2, periodic. Each sends and receives four borders, by
+non-blocking operations, and waits for all; the time is that of the slowest. On fewer than four
+cores the processes share them.
 
 Examples:
   mq halo
@@ -129,10 +137,63 @@ pub(crate) struct HaloOptions {
     #[arg(
         long,
         value_delimiter = ',',
+        value_parser = tile,
         value_name = "N,...",
         default_value = "1,2,5,10,20,50,100,200,500,1000"
     )]
     pub(crate) tiles: Vec<usize>,
     #[command(flatten)]
     pub(crate) node: NodeOptions,
+}
+
+fn bytes(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.chars().last() {
+        Some('K' | 'k') => (&text[..text.len() - 1], 1 << 10),
+        Some('M' | 'm') => (&text[..text.len() - 1], 1 << 20),
+        Some('G' | 'g') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1_usize),
+    };
+    let number = digits.parse::<usize>().ok();
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .filter(|&bytes| bytes <= LONGEST)
+        .ok_or_else(|| "give a number of bytes, as 64 or 4K, 1G at most".into())
+}
+
+fn tile(text: &str) -> Result<usize, String> {
+    let elements = text.parse().ok();
+    elements
+        .filter(|elements| (1..=WIDEST).contains(elements))
+        .ok_or_else(|| format!("give a number of elements from 1 to {WIDEST}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_and_an_end() {
+        for (text, read) in [
+            ("0", 0),
+            ("8", 8),
+            ("4k", 4096),
+            ("2M", 2 << 20),
+            ("1G", 1 << 30),
+        ] {
+            assert_eq!(bytes(text), Ok(read));
+        }
+        for text in [
+            "",
+            "k",
+            "-1",
+            "8kB",
+            "1073741825",
+            "2G",
+            "18446744073709551615",
+        ] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(tile("10"), Ok(10));
+        assert!(tile("0").is_err() && tile("100000000").is_err());
+    }
 }

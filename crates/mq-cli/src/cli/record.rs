@@ -14,8 +14,8 @@ use super::Format;
 #[command(after_help = "\
 The patched library writes a trace for each process into the directory that MQ_TRACE names, and
 matches with the structure that MQ_STRUCTURE names. Each trace is read, compressed and replayed when
-the command has ended, also when it failed or was stopped with Ctrl-C. A trace that cannot be read
-stays as it was written.
+the command has ended, also when it failed or was stopped: Ctrl-C, SIGTERM and SIGHUP go to it. A
+trace that cannot be read stays as it was written.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun
 hands the environment to the processes that it starts on this machine; for other machines name
@@ -27,9 +27,9 @@ Examples:
   mq record --output run2 --force -- srun -n 4 ./app
   mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app && mq advise mq-traces
 
-Exit codes: the command's own if it is not 0 (128 and the signal's number if it was killed), else 1
-if a trace is invalid or differs from MPI's rules, 2 on bad usage or if there is no trace, 0 if all
-is well.")]
+Exit codes: the command's own if it is not 0 (128 and the signal's number if it was killed), 126 if
+it cannot be executed, 127 if it is not there, else 1 if a trace is invalid or differs from MPI's
+rules, 2 on bad usage or if there is no trace, 0 if all is well.")]
 pub(crate) struct RecordOptions {
     /// Where the patched MPI library is installed: its bin and lib come first for the command
     #[arg(long, value_name = "DIR")]
@@ -47,7 +47,7 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
     /// What to run, with its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -11,26 +11,26 @@ const MOST: u32 = 4096;
 /// Options of `mq run`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Each process finds MQ_RANK (0 to N-1), MQ_SIZE (N) and MQ_SEGMENT (`fd:` and the number of the inherited
-descriptor of the shared segment) in its environment. Standard input goes to rank 0, the others read
-/dev/null. Output comes line by line; a line longer than 64 KiB is broken, a last line without its
-end gets one. A single process without label is passed on byte by byte.
+Each process finds MQ_RANK (0 to N-1), MQ_SIZE (N) and MQ_SEGMENT (`fd:` and the number of the
+inherited descriptor of the shared segment) in its environment. Standard input goes to rank 0, the
+others read /dev/null. Output comes line by line; a line longer than 64 KiB is broken, a last line
+without its end gets one. A single process without label is passed on byte by byte.
 
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on. Each process has
-its own process group: what it starts there gets the signals too and is killed when all ranks have
-ended. If mq itself is killed, all of these are as well (but not programs that change their user when
-they start).
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or
+SIGTERM for the third time kills what is still running. Each process has its own process group: what
+it starts there gets the signals too and is killed when all ranks have ended. If mq itself is
+killed, all of these are as well (but not programs that change their user when they start).
 
 Examples:
-  mq run -n 4 -- ./program --its --options
+  mq run -n 4 ./program --its --options
   mq run -n 2 --label always -- sh -c 'echo rank $MQ_RANK of $MQ_SIZE'
   mq run -n 8 --timeout 60 --grace 5 -- ./test
   mq run -n 4 --bind core -- ./exchanges-small-messages
   mq run -n 64 --keep-going -- ./independent < input
 
 Exit codes: that of the rank which failed first (128 and the signal's number if it was killed), 0 if
-none failed, 124 after --timeout, 126 if the program cannot be executed, 127 if it is not there, 2 on
-bad usage.")]
+none failed, 124 after --timeout, 126 if the program cannot be executed, 127 if it is not there, 2
+on bad usage.")]
 pub(crate) struct RunOptions {
     #[arg(short = 'n', long, value_name = "N", value_parser = processes,
         help = format!("Processes to start, 1 to {MOST}"))]
@@ -41,7 +41,8 @@ pub(crate) struct RunOptions {
     /// Let the others go on when one fails
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// How long a process may take to end after SIGTERM, before SIGKILL
+    /// How long the others may take to end when one has failed or --timeout is over, after SIGTERM
+    /// and before SIGKILL
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     pub(crate) grace: Duration,
     /// End all processes after this time
@@ -51,7 +52,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, default_value = "none", value_name = "HOW")]
     pub(crate) bind: Bind,
     /// What to run, with its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
 }
 

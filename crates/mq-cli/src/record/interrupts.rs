@@ -1,29 +1,60 @@
-//! Ctrl-C while a command runs.
+//! Signals that ask for an end while a command runs.
 
 #![expect(
     clippy::disallowed_types,
     reason = "what a signal handler looks at, and no data that threads share"
 )]
 
+use std::io;
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
-/// While this lives, Ctrl-C ends the command alone, which has the same terminal, and its traces are
-/// still collected; afterwards Ctrl-C ends `mq` as ever.
+const HELD: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// While this lives, Ctrl-C, SIGTERM and SIGHUP end the command alone, and its traces are still
+/// collected: batch systems and `timeout` send SIGTERM when the time is over. Afterwards they end
+/// `mq` as ever.
 pub(super) struct Interrupts {
     deadly: Arc<AtomicBool>,
+    signals: Option<Signals>,
 }
 
 impl Interrupts {
     /// Holds interrupts from now on.
     pub(super) fn held() -> Self {
         let deadly = Arc::new(AtomicBool::new(false));
-        // A handler, because the command would inherit that the signal is ignored. Without it
-        // Ctrl-C ends `mq` too, and the traces stay as they were written.
-        let _ = signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&deadly));
-        Self { deadly }
+        for signal in HELD {
+            // A handler, because the command would inherit that the signal is ignored. Without it
+            // the signal ends `mq` too, and the traces stay as they were written.
+            let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&deadly));
+        }
+        let signals = Signals::new(HELD).ok();
+        Self { deadly, signals }
+    }
+
+    /// Waits for the end of the command, and passes on to it what comes.
+    pub(super) fn wait(&mut self, mut command: Child) -> io::Result<ExitStatus> {
+        let Some(mut signals) = self.signals.take() else {
+            return command.wait();
+        };
+        let handle = signals.handle();
+        std::thread::scope(|scope| {
+            let number = command.id();
+            scope.spawn(move || {
+                for signal in &mut signals {
+                    pass_on(signal, number);
+                }
+            });
+            // Its number is its own until it has been waited for.
+            let ended = until_ended(number);
+            handle.close();
+            ended
+        })?;
+        command.wait()
     }
 }
 
@@ -31,4 +62,52 @@ impl Drop for Interrupts {
     fn drop(&mut self) {
         self.deadly.store(true, Ordering::SeqCst);
     }
+}
+
+#[cfg(target_os = "linux")]
+fn pass_on(signal: i32, command: u32) {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    // Ctrl-C goes to all in the foreground of a terminal, and twice would mean something else to
+    // many an `mpirun`.
+    if signal == SIGINT && is_in_the_foreground() {
+        return;
+    }
+    let pid = i32::try_from(command).ok().and_then(Pid::from_raw);
+    if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_in_the_foreground() -> bool {
+    let terminal = std::fs::File::open("/dev/tty").ok();
+    let foreground = terminal.and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok());
+    foreground == Some(rustix::process::getpgrp())
+}
+
+#[cfg(target_os = "linux")]
+fn until_ended(command: u32) -> io::Result<()> {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    let pid = i32::try_from(command).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
+    loop {
+        match waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+        ) {
+            Err(rustix::io::Errno::INTR) => {}
+            ended => return Ok(ended.map(drop)?),
+        }
+    }
+}
+
+/// Elsewhere only Ctrl-C, which the command gets by itself, leaves the traces to be collected.
+#[cfg(not(target_os = "linux"))]
+fn pass_on(_: i32, _: u32) {}
+
+#[cfg(not(target_os = "linux"))]
+fn until_ended(_: u32) -> io::Result<()> {
+    Ok(())
 }

@@ -27,8 +27,17 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let prefix = options.prefix.as_deref().map(Prefix::open).transpose()?;
     let scratch = output::prepare(&options.output, options.force)?;
     let mut command = command(options, prefix.as_ref(), &scratch)?;
-    let interrupts = Interrupts::held();
-    let status = launch::run(&mut command)?;
+    let mut interrupts = Interrupts::held();
+    let status = match launch::run(&mut command, &mut interrupts) {
+        Ok(status) => status,
+        Err(error) => {
+            let Some(code) = launch::code_of_refusal(&error) else {
+                return Err(error);
+            };
+            say(&error.to_string());
+            return Ok(ExitCode::from(code));
+        }
+    };
     drop(interrupts);
 
     let finished = finish(options, &scratch);

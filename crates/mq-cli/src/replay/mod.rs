@@ -55,7 +55,7 @@ pub(crate) struct Replayed {
 
 /// Replays the traces; whether all pairings were reproduced.
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
-    let traces = input::traces(&options.traces)?;
+    let (traces, left_out) = input::traces(&options.traces)?;
     let kinds = options.timed.structures();
     traces
         .iter()
@@ -88,6 +88,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
             printed => printed?,
         }
     }
+    left_out.verdict()?;
     Ok(reproduced)
 }
 

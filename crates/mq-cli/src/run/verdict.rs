@@ -28,9 +28,10 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// A signal was passed on.
-    pub(super) fn passed_on(&mut self, signal: i32) {
+    /// A signal was passed on; how often it has been by now.
+    pub(super) fn passed_on(&mut self, signal: i32) -> usize {
         self.passed_on.push(signal);
+        self.passed_on.iter().filter(|&&its| its == signal).count()
     }
 
     /// A rank has failed. Returns what is to be said about it, if anything.

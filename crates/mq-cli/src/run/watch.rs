@@ -20,6 +20,9 @@ use crate::cli::RunOptions;
 /// How often a launcher in the background looks whether it may read the terminal now.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 
+/// So often ranks are asked to end by the same signal, before it kills them.
+const PATIENCE: usize = 2;
+
 /// A run, and what there is to watch.
 pub(super) struct Watch<'a> {
     pub(super) options: &'a RunOptions,
@@ -144,7 +147,19 @@ impl Watch<'_> {
     }
 
     fn pass_on(&mut self, signal: i32) {
-        self.verdict.passed_on(signal);
+        let times = self.verdict.passed_on(signal);
+        if matches!(signal, SIGINT | SIGTERM) {
+            match times {
+                ..PATIENCE => {}
+                PATIENCE => self.output.say(&format!(
+                    "{} of {} still running after {times} times {}; once more kills them",
+                    self.ranks.running(),
+                    self.options.processes,
+                    signals::describe(signal)
+                )),
+                _ => return self.ranks.send(Signal::KILL),
+            }
+        }
         if let Some(signal) = signals::sendable(signal) {
             self.ranks.send(signal);
         }

@@ -46,7 +46,7 @@ pub(crate) struct Summary {
 
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
-    let traces = input::traces(&options.traces)?;
+    let (traces, left_out) = input::traces(&options.traces)?;
     options.plot.as_deref().map_or(Ok(()), plot::prepare)?;
     let (summaries, lengths): (Vec<Summary>, Vec<Lengths>) = traces.iter().map(describe).unzip();
     if let Some(path) = &options.plot {
@@ -58,7 +58,8 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
             let texts: Vec<String> = summaries.iter().map(tables::render).collect();
             report::print(&texts.join("\n"))
         }
-    }
+    }?;
+    left_out.verdict()
 }
 
 /// Replays a trace through `list` and counts.

@@ -96,3 +96,64 @@ fn a_file_that_is_not_there_and_a_folder() {
         "{sentence}"
     );
 }
+
+#[test]
+fn one_bad_trace_of_a_directory_does_not_keep_the_others_from_being_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("a.mqt"), "# mqtrace 1\na 0 1 2\np 0 1 2 =0\n").unwrap();
+    std::fs::write(at("b.mqt"), "# mqtrace 1\nq 0\n").unwrap();
+    std::fs::write(at("c.mqt"), "").unwrap();
+    let directory = folder.path().display().to_string();
+    for command in [
+        &["stats", "--format", "json"][..],
+        &["replay", "--format", "json", "--repeat", "1"],
+        &["advise", "--format", "json", "--repeat", "1"],
+    ] {
+        let run = mq(&[command, &[&directory]].concat());
+        assert_eq!(run.code, 2, "{command:?}");
+        assert!(run.stdout.contains("a.mqt"), "{command:?}: {}", run.stdout);
+        let said: Vec<&str> = run.stderr.lines().collect();
+        assert_eq!(said.len(), 3, "{command:?}: {}", run.stderr);
+        assert!(
+            said[0].starts_with(&format!("mq: {}:2: ", at("b.mqt"))),
+            "{}",
+            said[0]
+        );
+        assert!(
+            said[1].starts_with(&format!("mq: {}:1: ", at("c.mqt"))),
+            "{}",
+            said[1]
+        );
+        assert_eq!(
+            said[2],
+            "mq: 2 of 3 traces could not be read and were left out"
+        );
+        // One that was named is wanted.
+        let run = mq(&[command, &[&at("a.mqt"), &at("b.mqt")]].concat());
+        assert!(run.refusal().starts_with(&at("b.mqt")), "{}", run.stderr);
+    }
+    std::fs::remove_file(at("a.mqt")).unwrap();
+    let run = mq(&["stats", &directory]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
+}
+
+#[test]
+fn a_dash_is_standard_input_and_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = crate::support::command(&["generate", "depth", "-o", "-"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(made.stdout.starts_with(b"# mqtrace 1"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let trace = folder.path().join("t.mqt");
+    std::fs::write(&trace, made.stdout).unwrap();
+    let read = crate::support::command(&["stats", "-", "--format", "json"])
+        .stdin(std::fs::File::open(&trace).unwrap())
+        .output()
+        .unwrap();
+    assert!(read.status.success());
+    assert!(String::from_utf8_lossy(&read.stdout).contains("/dev/stdin"));
+}

@@ -57,6 +57,28 @@ fn a_signal_that_ends_the_ranks_ends_the_run_with_one_sentence() {
 }
 
 #[test]
+fn ranks_that_do_not_heed_a_signal_are_killed_by_its_third() {
+    for (signal, name) in [
+        (Signal::INT, "signal 2 (SIGINT)"),
+        (Signal::TERM, "signal 15 (SIGTERM)"),
+    ] {
+        let deaf = "trap '' INT TERM; echo $$; while :; do sleep 0.01; done";
+        let launcher = shell(&["-n", "2", "--label", "never"], deaf);
+        let pids = launcher.pids(2);
+        for _ in 0..3 {
+            launcher.signal(signal);
+            // Signals that come at once are one.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        let run = launcher.finish();
+        assert_eq!(run.code(), 128 + 9);
+        let said = format!("mq: 2 of 2 still running after 2 times {name}; once more kills them\n");
+        assert!(run.stderr.starts_with(&said), "{}", run.stderr);
+        until_gone(&pids);
+    }
+}
+
+#[test]
 fn ranks_stop_and_go_on_with_the_launcher() {
     let launcher = shell(&["-n", "2", "--label", "never"], "echo $$; exec sleep 1000");
     let pids = launcher.pids(2);

@@ -178,11 +178,11 @@ fn wrong_use_exits_2_and_says_what_to_give() {
         (&["--", "true"], "--processes"),
         (&["-n", "2"], "PROGRAM"),
         (&["-n", "2", "--"], "PROGRAM"),
-        (&["-n", "2", "true"], "true"),
         (&["-n", "2", "--timeout", "0", "--", "true"], "above 0"),
         (&["-n", "2", "--timeout", "NaN", "--", "true"], "seconds"),
         (&["-n", "2", "--grace", "soon", "--", "true"], "seconds"),
         (&["-n", "2", "--label", "no", "--", "true"], "auto"),
+        (&["--no-such-option", "-n", "2", "true"], "--no-such-option"),
     ] {
         let run = launcher(arguments).finish();
         assert_eq!((run.code(), run.stdout.as_str()), (2, ""), "{arguments:?}");

@@ -4,6 +4,7 @@ mod workplace;
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -282,7 +283,12 @@ fn the_exit_code_of_the_command_is_passed_on() {
 fn a_command_that_is_not_there_is_named() {
     let place = Workplace::new();
     let run = place.record(&[], &["/no/such/mpirun", "-n", "4"]);
-    assert!(run.refusal().starts_with("/no/such/mpirun: cannot start: "));
+    assert_eq!(run.code, 127);
+    let said = run
+        .stderr
+        .starts_with("mq: /no/such/mpirun: cannot start: ");
+    assert!(said, "{}", run.stderr);
+    assert_eq!(place.record(&["--force"], &["/"]).code, 126);
     assert_eq!(place.collected(), [""; 0]);
 }
 
@@ -308,10 +314,11 @@ fn earlier_traces_are_not_touched_without_force() {
     assert_eq!(mq(&["stats", &text(&place.path("out/b.mqt.gz"))]).code, 0);
 }
 
-#[test]
-fn what_was_recorded_until_ctrl_c_is_collected() {
+/// Records an application that does not end by itself, stops it with a `kill` of `mq` or its group,
+/// and looks at what is there then.
+fn stopped(kill: &str, signal: i32) {
     let place = Workplace::new();
-    let then = "touch \"$(dirname \"$0\")/ready\"\nexec sleep 60\n";
+    let then = "echo $$ > \"$(dirname \"$0\")/number\"\ntouch \"$(dirname \"$0\")/ready\"\nexec sleep 60\n";
     let app = place.application(&[("t.mqt", TRACE)], then);
     let output = place.output();
     let child = command(&["record", "--output", &output, "--", &app])
@@ -325,8 +332,7 @@ fn what_was_recorded_until_ctrl_c_is_collected() {
         assert!(Instant::now() < patience, "the application does not start");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // To the whole group, as a terminal does.
-    let kill = format!("kill -INT -{}", child.id());
+    let kill = kill.replace("MQ", &child.id().to_string());
     let killed = Command::new("sh").args(["-c", &kill]).status();
     assert!(killed.expect("sh starts").success());
     let Output {
@@ -338,7 +344,26 @@ fn what_was_recorded_until_ctrl_c_is_collected() {
         String::from_utf8_lossy(&stdout),
         String::from_utf8_lossy(&stderr),
     );
-    assert_eq!(status.code(), Some(128 + 2), "{stderr}");
-    assert!(stdout.starts_with("1 trace in "), "{stdout}");
+    assert_eq!(status.code(), Some(128 + signal), "{kill}: {stderr}");
+    assert!(stdout.starts_with("1 trace in "), "{kill}: {stdout}");
     assert_eq!(place.collected(), ["t.mqt.gz"]);
+    let number = fs::read_to_string(place.path("number")).expect("written");
+    let alive = Path::new("/proc").join(number.trim()).exists();
+    assert!(!alive, "{kill}: the application goes on");
+}
+
+#[test]
+fn what_was_recorded_until_ctrl_c_is_collected() {
+    // To the whole group, as a terminal does.
+    stopped("kill -INT -MQ", 2);
+}
+
+#[test]
+fn what_was_recorded_until_a_time_limit_is_collected() {
+    // To `mq` alone, as batch systems do, which then passes it on.
+    stopped("kill -TERM MQ", 15);
+    stopped("kill -HUP MQ", 1);
+    stopped("kill -INT MQ", 2);
+    // To both, as `timeout` does.
+    stopped("kill -TERM MQ -MQ", 15);
 }
