@@ -1,11 +1,12 @@
 //! However a run ends, no process of it stays, and nothing in `/dev/shm`.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use mq_comm::{Error, World};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Launcher, command, until_gone};
+use crate::support::{Launcher, command, until, until_gone};
 
 /// What a rank is to do, in the program that the launcher starts: this one.
 const TASK: &str = "MQ_TEST_LEFTOVERS";
@@ -145,4 +146,38 @@ fn a_name_is_gone_before_anybody_can_be_killed() {
         assert_ne!(rank.finish().status.code(), Some(0));
     }
     assert_eq!(names(), before);
+}
+
+/// A process that waits at a name in `/dev/shm` for one that does not come, as SLURM starts it.
+#[test]
+fn who_is_ended_while_it_waits_for_another_leaves_no_name() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let number = signal.as_raw();
+        let job = format!("{}-{number}", std::process::id());
+        let mut waiting = Command::new(env!("CARGO_BIN_EXE_mq"))
+            .args(["pingpong", "--samples", "1"])
+            .env("SLURM_PROCID", "0")
+            .env("SLURM_STEP_NUM_TASKS", "2")
+            .env("SLURM_STEP_NUM_NODES", "1")
+            .env("SLURM_JOB_ID", &job)
+            .env("SLURM_STEP_ID", "leftovers")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("mq starts");
+        let name = format!("mq-slurm-{job}-leftovers");
+        let status = format!("/proc/{}/status", waiting.id());
+        until("the process holds signals back", || {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+            let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            mask.unwrap_or(0) >> (number - 1) & 1 == 1
+        });
+        assert!(names().contains(&name), "it waits at {name}");
+        let pid = Pid::from_child(&waiting);
+        kill_process(pid, signal).expect("it runs");
+        let ended = waiting.wait().expect("it ends");
+        assert_eq!(ended.signal(), Some(number), "{ended}");
+        assert!(!names().contains(&name), "{name} is left");
+    }
 }
