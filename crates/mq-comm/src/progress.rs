@@ -96,7 +96,7 @@ impl<T: Transport> Core<T> {
     #[inline(always)]
     fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
         if self.roll_call.is_due() {
-            self.transport.check_peers()?;
+            self.call_the_roll(hand)?;
         }
         let mut left = BATCH;
         while left > 0 {
@@ -121,6 +121,16 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
+    /// Looks for deaths, and takes in what the dead have sent, and that they are dead, before
+    /// messages of others, who may send without end.
+    #[cold]
+    #[inline(never)]
+    fn call_the_roll(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
+        let known = self.state.obstacles + self.transport.check_peers()?;
+        while self.state.obstacles < known && self.poll_once(hand, false)? {}
+        Ok(())
+    }
+
     /// Takes in what has come, about as many messages as are asked for, without waiting for any.
     pub(crate) fn take_in(&mut self, messages: u32) -> Result<(), Error> {
         for _ in 0..=messages as usize / BATCH {
@@ -136,14 +146,29 @@ impl<T: Transport> Core<T> {
         if self.go_round(hand, true)? {
             return Ok(());
         }
-        if self.idle.is_fresh() && self.state.has_lost_any() && self.end_hopeless() {
+        self.rest()
+    }
+
+    /// The same for who waits for some requests and sends nothing meanwhile: where nobody else is
+    /// left who could, receives from any source end, if there is nothing else among these.
+    pub(crate) fn progress_for(
+        &mut self,
+        waited_for: impl FnOnce(&State) -> Vec<u32>,
+    ) -> Result<(), Error> {
+        if self.go_round(None, true)? {
             return Ok(());
+        }
+        if self.idle.is_fresh() && self.state.has_lost_any() {
+            let waited_for = waited_for(&self.state);
+            if self.end_hopeless(&waited_for) {
+                return Ok(());
+            }
         }
         self.rest()
     }
 
     #[inline]
-    fn rest(&mut self) -> Result<(), Error> {
+    pub(crate) fn rest(&mut self) -> Result<(), Error> {
         let idle = &mut self.idle;
         if self.state.rings.is_moving() {
             // The other end of a ring may be filling or emptying it, which wakes nobody.
@@ -157,8 +182,9 @@ impl<T: Transport> Core<T> {
 
     /// Waits until a request is complete.
     pub(crate) fn wait(&mut self, request: u32) -> Result<(), Error> {
+        self.idle.reset();
         while !self.is_done(request) {
-            self.progress_or_rest(None)?;
+            self.progress_for(|_| vec![request])?;
         }
         Ok(())
     }

@@ -129,6 +129,63 @@ fn who_waits_for_anybody_where_nobody_is_left_is_told() {
     }
 }
 
+/// The end of the other is heard of in the quickest of all receives, and nothing moves after that.
+#[test]
+fn who_has_heard_of_the_end_in_a_receive_waits_for_nobody_afterwards() {
+    let _dog = watchdog("heard before");
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            world.send(&[1_u8], 1, 0)?;
+            assert!(is_gone(&world.recv(&mut [0_u8], 1, 0), 1, "left"));
+            let any = world.irecv(vec![0_u8], Source::Any, 0)?;
+            assert!(is_gone(&any.wait(), 1, "left"));
+        } else {
+            world.recv(&mut [0_u8], 0, 0)?;
+            std::thread::sleep(std::time::Duration::from_millis(30));
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// A receive from any source that is not what is waited for may still be served by its own process.
+#[test]
+fn a_receive_that_is_not_waited_for_does_not_end() {
+    let _dog = watchdog("not waited for");
+    World::threads(3, |world| {
+        let pair = world.split((world.rank() < 2).then_some(0), 0)?;
+        match world.rank() {
+            0 => {
+                let pair = pair.expect("of two");
+                assert!(is_gone(&pair.recv(&mut [0_u8], 1, 0), 1, "left"));
+                let served = pair.irecv(vec![0_u8], Source::Any, 1)?;
+                let mut set = world.request_set();
+                set.add(pair.irecv(vec![0_u8], Source::Any, 2)?);
+                set.add(world.irecv(vec![0_u8], 2, 2)?);
+                let mut word = [0_u8];
+                world.recv(&mut word, 2, 1)?;
+                assert_eq!(
+                    set.wait_any()?.map(|done| done.result().is_ok()),
+                    Some(true)
+                );
+                pair.send(&[9_u8], 0, 1)?;
+                assert_eq!(served.wait()?.0, [9]);
+                let last = set.wait_any()?.expect("one is left");
+                assert!(is_gone(&last.into_result(), 1, "left"));
+            }
+            1 => {}
+            _ => {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                world.send(&[1_u8], 0, 1)?;
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                world.send(&[2_u8], 0, 2)?;
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
 /// Runs a world of three of which rank 1 panics in `dying`; the others run `living`.
 fn with_a_death(
     options: &Options,

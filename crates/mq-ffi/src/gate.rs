@@ -71,9 +71,10 @@ const NUMBERS_LEFT: u64 = 1 << 38;
 /// The first number that no block has, from 1 on: a zeroed handle names nothing.
 static NUMBERS: AtomicU64 = AtomicU64::new(NUMBERS_OF_A_BLOCK);
 
-/// Numbers that no engine has had; none after 2^24 blocks, which are as many engines at a time.
+/// Numbers that no engine has had; none after 2^23 blocks, which are as many engines at a time.
 fn new_numbers() -> Option<Range<u64>> {
-    let next = |first: u64| first.checked_add(NUMBERS_OF_A_BLOCK);
+    // As high as an engine may begin.
+    let next = |first: u64| (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK);
     let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let first = first.ok()?;
     Some(first..first + NUMBERS_OF_A_BLOCK)

@@ -189,7 +189,7 @@ impl Watch {
         let Some(pid) = pid(number) else {
             return false;
         };
-        if place.namespace.load(Ordering::Relaxed) != self.namespace {
+        if self.namespace == 0 || place.namespace.load(Ordering::Relaxed) != self.namespace {
             return false;
         }
         let started = place.started.load(Ordering::Relaxed);

@@ -21,8 +21,7 @@ pub(crate) struct Place {
     pub(crate) started: AtomicU64,
     /// The namespace in which the number is its, as the kernel names that.
     pub(crate) namespace: AtomicU64,
-    /// A random word of its own memory, for others to try whether they can read that, and where it
-    /// is.
+    /// A random word of its own memory, by which others that read there know it, and where it is.
     pub(crate) token: AtomicU64,
     pub(crate) token_at: AtomicU64,
     /// Who gives back the memory of the process once it has ended: see `estate`.

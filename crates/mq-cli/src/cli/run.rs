@@ -17,9 +17,10 @@ others read /dev/null. Output comes line by line; a line longer than 64 KiB is b
 without its end gets one. A single process without label is passed on byte by byte.
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or
-SIGTERM for the third time kills what is still running. Each process has its own process group: what
-it starts there gets the signals too and is killed when all ranks have ended. If mq itself is
-killed, all of these are as well (but not programs that change their user when they start).
+SIGTERM for the third time in a row, within 5 s each, kills what is still running. Each process has
+its own process group: what it starts there gets the signals too and is killed when all ranks have
+ended. If mq itself is killed, all of these are as well (but not programs that change their user
+when they start).
 
 Examples:
   mq run -n 4 ./program --its --options

@@ -27,12 +27,14 @@ impl Interrupts {
     /// Holds interrupts from now on.
     pub(super) fn held() -> Self {
         let deadly = Arc::new(AtomicBool::new(false));
-        for signal in HELD {
+        let mut held = HELD.to_vec();
+        held.retain(|&signal| !is_ignored(signal));
+        for &signal in &held {
             // A handler, because the command would inherit that the signal is ignored. Without it
             // the signal ends `mq` too, and the traces stay as they were written.
             let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&deadly));
         }
-        let signals = Signals::new(HELD).ok();
+        let signals = Signals::new(held).ok();
         Self { deadly, signals }
     }
 
@@ -62,6 +64,12 @@ impl Drop for Interrupts {
     fn drop(&mut self) {
         self.deadly.store(true, Ordering::SeqCst);
     }
+}
+
+/// What `nohup` has ignored stays so, here and in the command.
+#[cfg(target_os = "linux")]
+fn is_ignored(signal: i32) -> bool {
+    crate::run::ignored()(signal)
 }
 
 #[cfg(target_os = "linux")]
@@ -101,6 +109,11 @@ fn until_ended(command: u32) -> io::Result<()> {
             ended => return Ok(ended.map(drop)?),
         }
     }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_ignored(_: i32) -> bool {
+    false
 }
 
 /// Elsewhere only Ctrl-C, which the command gets by itself, leaves the traces to be collected.

@@ -23,12 +23,13 @@ pub(crate) use self::guard::guard_ranks;
 use self::output::Output;
 use self::refusals::Refusals;
 use self::signals::Signals;
+pub(crate) use self::signals::ignored;
 use self::source::Source;
 use self::start::Started;
 pub(crate) use self::start::start_rank;
 use self::terminal::Terminal;
 use self::verdict::Verdict;
-use self::watch::Watch;
+use self::watch::{Asked, Watch};
 use crate::cli::RunOptions;
 use crate::error::Error;
 
@@ -72,6 +73,7 @@ fn launch(options: &RunOptions) -> io::Result<u8> {
         refusals,
         output: Output::default(),
         verdict: Verdict::default(),
+        asked: Asked::default(),
         time_limit,
         kill_at: None,
     };

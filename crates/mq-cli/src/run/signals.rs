@@ -48,7 +48,7 @@ impl Signals {
 }
 
 /// Which signals this process was told to ignore.
-fn ignored() -> impl Fn(i32) -> bool {
+pub(crate) fn ignored() -> impl Fn(i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

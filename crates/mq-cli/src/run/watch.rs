@@ -20,8 +20,29 @@ use crate::cli::RunOptions;
 /// How often a launcher in the background looks whether it may read the terminal now.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 
-/// So often ranks are asked to end by the same signal, before it kills them.
-const PATIENCE: usize = 2;
+/// So often in a row ranks are asked to end by the same signal, before it kills them.
+const PATIENCE: u32 = 2;
+
+/// Signals that follow each other within this time are in a row.
+const IN_A_ROW: Duration = Duration::from_secs(5);
+
+/// How often a signal has come in a row.
+#[derive(Default)]
+pub(super) struct Asked {
+    last: Option<(i32, Instant)>,
+    times: u32,
+}
+
+impl Asked {
+    /// It has come once more; how often that makes.
+    fn once_more(&mut self, signal: i32) -> u32 {
+        let now = Instant::now();
+        let in_a_row = (self.last).is_some_and(|(last, at)| last == signal && now - at < IN_A_ROW);
+        self.times = if in_a_row { self.times + 1 } else { 1 };
+        self.last = Some((signal, now));
+        self.times
+    }
+}
 
 /// A run, and what there is to watch.
 pub(super) struct Watch<'a> {
@@ -34,6 +55,8 @@ pub(super) struct Watch<'a> {
     pub(super) refusals: Refusals,
     pub(super) output: Output,
     pub(super) verdict: Verdict,
+    /// What the ranks were asked by a signal.
+    pub(super) asked: Asked,
     /// When `--timeout` is over.
     pub(super) time_limit: Option<Instant>,
     /// When ranks that were asked to end are killed.
@@ -147,17 +170,21 @@ impl Watch<'_> {
     }
 
     fn pass_on(&mut self, signal: i32) {
-        let times = self.verdict.passed_on(signal);
+        self.verdict.passed_on(signal);
         if matches!(signal, SIGINT | SIGTERM) {
-            match times {
+            match self.asked.once_more(signal) {
                 ..PATIENCE => {}
                 PATIENCE => self.output.say(&format!(
-                    "{} of {} still running after {times} times {}; once more kills them",
+                    "{} of {} still running after {PATIENCE} times {}; once more within {} s kills them",
                     self.ranks.running(),
                     self.options.processes,
-                    signals::describe(signal)
+                    signals::describe(signal),
+                    IN_A_ROW.as_secs()
                 )),
-                _ => return self.ranks.send(Signal::KILL),
+                _ => {
+                    self.verdict.ending = true;
+                    return self.ranks.send(Signal::KILL);
+                }
             }
         }
         if let Some(signal) = signals::sendable(signal) {

@@ -59,12 +59,10 @@ impl<T: Transport> Communicator<T> {
         let mut core = self.inner.core();
         core.stand(process)?;
         loop {
-            let nobody = core.nobody_to_come(process, &pattern)?;
-            match (core.probe(&pattern)?, nobody) {
-                (Some(status), _) => return Ok(status),
-                (None, Some(gone)) => return Err(gone),
-                (None, None) => core.progress_or_rest(None)?,
+            if let Some(status) = core.probe(&pattern)? {
+                return Ok(status);
             }
+            core.progress_for_probe(process, &pattern)?;
         }
     }
 
@@ -116,15 +114,11 @@ impl<T: Transport> Communicator<T> {
         let mut core = self.inner.core();
         core.stand(process)?;
         loop {
-            let nobody = core.nobody_to_come(process, &pattern)?;
-            match (core.extract(&pattern)?, nobody) {
-                (Some(message), _) => {
-                    let status = core.state.messages.at(message).status();
-                    return Ok(self.matched(message, status));
-                }
-                (None, Some(gone)) => return Err(gone),
-                (None, None) => core.progress_or_rest(None)?,
+            if let Some(message) = core.extract(&pattern)? {
+                let status = core.state.messages.at(message).status();
+                return Ok(self.matched(message, status));
             }
+            core.progress_for_probe(process, &pattern)?;
         }
     }
 

@@ -18,6 +18,7 @@ impl<T: Transport> Core<T> {
     /// it, or to go to it, never will.
     #[cold]
     pub(crate) fn gone(&mut self, process: Process, how: Gone) -> Result<(), Error> {
+        self.idle.reset();
         // The transport has taken the rings to it back, and gives them to others: nothing goes into
         // them on its account.
         let State {
@@ -65,25 +66,26 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// While this process waits it sends nothing: ends the receives from any source that only it
-    /// could send to any more; whether there were any. What it has sent itself has been taken in.
+    /// Ends these requests if they are all receives from any source that only this process could
+    /// send to any more, which waits for them; whether that was so. What it has sent itself has
+    /// been taken in.
     #[cold]
-    pub(crate) fn end_hopeless(&mut self) -> bool {
-        if !self.state.clogged.is_empty() {
-            return false;
+    pub(crate) fn end_hopeless(&mut self, waited_for: &[u32]) -> bool {
+        let hopeless = |index: &u32| {
+            let slot = self.state.requests.at(*index);
+            if slot.stage != Stage::Posted || slot.peer != ANYONE {
+                return None;
+            }
+            let (process, how) = self.state.nobody_left(ANYONE, slot.context, true)?;
+            Some((*index, Outcome::Gone(process, how)))
+        };
+        let ends: Option<Vec<(u32, Outcome)>> = waited_for.iter().map(hopeless).collect();
+        let ends = ends.filter(|_| self.state.clogged.is_empty());
+        for (index, outcome) in ends.iter().flatten() {
+            self.take_back(*index);
+            self.state.requests.complete(*index, *outcome);
         }
-        let hopeless: Vec<(u32, Outcome)> = (self.state.requests.all())
-            .filter(|(_, slot)| slot.stage == Stage::Posted && slot.peer == ANYONE)
-            .filter_map(|(index, slot)| {
-                let (process, how) = self.state.nobody_left(ANYONE, slot.context, true)?;
-                Some((index, Outcome::Gone(process, how)))
-            })
-            .collect();
-        for &(index, outcome) in &hopeless {
-            self.take_back(index);
-            self.state.requests.complete(index, outcome);
-        }
-        !hopeless.is_empty()
+        ends.is_some_and(|ends| !ends.is_empty())
     }
 
     fn fail_requests(&mut self, process: Process, how: Gone) {

@@ -76,8 +76,10 @@ impl Rings {
 impl State {
     /// Whether a ring of this process's is in use.
     fn uses_own_ring(&self) -> bool {
-        let own = |push: &Push| push.stretch.owner == self.me;
-        !self.rings.draining.is_empty() || self.rings.pushing.iter().any(own)
+        let is_own = |stretch: Stretch| stretch.owner == self.me;
+        !self.rings.draining.is_empty()
+            || self.rings.pushing.iter().any(|push| is_own(push.stretch))
+            || self.rings.pulling.iter().any(|pull| is_own(pull.stretch))
     }
 }
 

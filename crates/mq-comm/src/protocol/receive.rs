@@ -233,23 +233,24 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// For a blocking probe: what to say if nothing has come, where nothing will.
-    pub(crate) fn nobody_to_come(
+    /// Goes on with a blocking probe for which nothing has come, unless nothing will.
+    pub(crate) fn progress_for_probe(
         &mut self,
         from: Process,
         pattern: &MpiPattern,
-    ) -> Result<Option<Error>, Error> {
-        if !self.state.has_lost_any() {
-            return Ok(None);
+    ) -> Result<(), Error> {
+        self.none_from(from, pattern)?;
+        if self.progress()? {
+            return Ok(());
         }
-        let nobody = self.state.nobody_left(from, pattern.context().0, true);
-        let Some((process, how)) = nobody else {
-            return Ok(None);
-        };
-        // What this process has sent itself is there.
-        while self.progress()? {}
-        let process = process.0;
-        Ok(Some(Error::Gone { process, how }))
+        // What this process has sent itself has been taken in.
+        if self.state.has_lost_any()
+            && let Some((process, how)) = self.state.nobody_left(from, pattern.context().0, true)
+        {
+            let process = process.0;
+            return Err(Error::Gone { process, how });
+        }
+        self.rest()
     }
 
     /// Takes an unexpected message out for the user.

@@ -85,8 +85,9 @@ impl<T: Transport> Core<T> {
 
     /// Waits until a request of a set is ready, unless there is none.
     fn wait_ready(&mut self, set: u32) -> Result<(), Error> {
+        self.idle.reset();
         while self.state.requests.ready_len(set) == 0 && self.state.requests.pending_len(set) > 0 {
-            self.progress_or_rest(None)?;
+            self.progress_for(|state| state.requests.pending(set))?;
         }
         Ok(())
     }
@@ -113,9 +114,10 @@ impl<T: Transport> Core<T> {
     /// Waits until no request of a set is pending.
     pub(crate) fn wait_pending(&mut self, set: u32) -> Result<(), Error> {
         self.state.requests.await_all(set);
+        self.idle.reset();
         let mut went_well = Ok(());
         while went_well.is_ok() && self.state.requests.pending_len(set) > 0 {
-            went_well = self.progress_or_rest(None);
+            went_well = self.progress_for(|state| state.requests.pending(set));
         }
         self.state.requests.await_none();
         went_well
@@ -202,13 +204,14 @@ impl<T: Transport> RequestSet<T> {
         id
     }
 
-    /// Keeps a communicator as long as there are requests.
+    /// Keeps the communicator of a request that comes; those of requests that are all over are
+    /// given up here.
     fn keep(&mut self, communicator: &Rc<Inner<T>>) {
+        if !self.others.is_empty() && self.is_empty() {
+            self.others.clear();
+        }
         if Rc::ptr_eq(&self.inner, communicator) {
             return;
-        }
-        if self.is_empty() {
-            self.others.clear();
         }
         if !(self.others.iter()).any(|known| Rc::ptr_eq(known, communicator)) {
             self.others.push(communicator.clone());

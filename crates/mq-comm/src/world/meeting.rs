@@ -3,42 +3,39 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mq_shm::{Mapped, Process};
+use mq_shm::{Endpoint, Mapped, Process};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::World;
 use crate::error::Error;
+use crate::transport::Transport;
 
 /// After so long one of those that wait says for whom.
 const SAID_AFTER: Duration = Duration::from_secs(10);
 
-/// Waits until all processes have opened the segment of this name, and removes the name.
-///
-/// # Errors
-/// [`Error::Start`] if one does not come within `limit`; [`Error::Gone`] if one ends before all
-/// have come. The name may be there still.
-pub(super) fn meet(world: &World, name: &str, limit: Duration) -> Result<(), Error> {
-    wait_for_all(world, name, limit)?;
-    world.barrier()?;
-    if world.rank() == 0 {
-        Mapped::forget(name)?;
-    }
-    // Nobody goes on before the name is gone: the launcher may start another program next, whose
-    // processes meet at the same.
-    world.barrier()
-}
+/// How often deaths are looked for, and signals.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Signals that end the process, held back in this thread: what waits at a name removes it first.
-struct Held {
+/// Signals by which processes are ended, held back in this thread while there is a name to be
+/// removed. Those that are ignored stay so.
+pub(super) struct Held {
     before: SigSet,
     come: SignalFd,
 }
 
 impl Held {
-    /// Nothing if the system does not do that, or for a thread that it has nothing to say to.
-    fn new() -> Option<Self> {
-        let ending = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+    /// Nothing if the system does not do that.
+    pub(super) fn new() -> Option<Self> {
+        let ending = [
+            Signal::SIGINT,
+            Signal::SIGTERM,
+            Signal::SIGHUP,
+            Signal::SIGQUIT,
+        ];
+        let ignored = ignored();
+        let ending = ending.into_iter();
+        let ending = SigSet::from_iter(ending.filter(|signal| !ignored(*signal)));
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         let come = SignalFd::with_flags(&ending, flags).ok()?;
         let before = ending.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok()?;
@@ -59,32 +56,75 @@ impl Drop for Held {
     }
 }
 
-fn wait_for_all(world: &World, name: &str, limit: Duration) -> Result<(), Error> {
-    let missing = || world.inner.core().transport.first_missing();
+/// Which signals this process was told to ignore.
+fn ignored() -> impl Fn(Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    move |signal| mask.unwrap_or(0) >> (signal as i32 - 1) & 1 == 1
+}
+
+/// Waits until all processes have opened the segment of this name, and removes the name. A signal
+/// that is held back meanwhile does its work here, with the name gone, or when `held` is dropped.
+///
+/// # Errors
+/// [`Error::Start`] if one does not come within `limit`, or a signal came and left the process
+/// alive; [`Error::Gone`] if one ends before all have come. The name may be there still.
+pub(super) fn meet(
+    world: &World,
+    name: &str,
+    limit: Duration,
+    held: &mut Option<Held>,
+) -> Result<(), Error> {
+    let core = || world.inner.core();
+    // Everybody's death matters.
+    core().transport.want(None)?;
+    let come = wait_for_all(world, name, limit, held);
+    core().transport.unwant(None);
+    come?;
+    world.barrier()?;
+    if world.rank() == 0 {
+        Mapped::forget(name)?;
+    }
+    // Nobody goes on before the name is gone: the launcher may start another program next, whose
+    // processes meet at the same.
+    world.barrier()
+}
+
+fn wait_for_all(
+    world: &World,
+    name: &str,
+    limit: Duration,
+    held: &mut Option<Held>,
+) -> Result<(), Error> {
     let begun = Instant::now();
+    let mut looked = begun;
     let mut said = false;
-    let mut held = None;
-    while let Some(process) = missing() {
-        if held.is_none() {
-            held = Held::new();
-        }
-        if let Some(signal) = held.as_ref().and_then(Held::come) {
-            let _ = Mapped::forget(name);
-            drop(held);
-            // It ends the process here, unless the program has other plans.
-            let _ = raise(signal);
-            return Err(Error::Start(format!(
-                "{signal} came before process {} of {} had started",
-                process.0,
-                world.size()
-            )));
-        }
+    loop {
+        let missing = world.inner.core().transport.first_missing();
+        let Some(process) = missing else {
+            return Ok(());
+        };
         let waited = begun.elapsed();
         if waited >= limit {
             return Err(Error::Start(too_late(process, world.size(), limit)));
         }
-        // The first that is here says it.
-        if waited >= SAID_AFTER && !said && (world.rank() == 0 || process == Process(0)) {
+        if looked.elapsed() >= LOOK_EVERY {
+            looked = Instant::now();
+            look_for_an_end(&mut world.inner.core().transport)?;
+            if let Some(signal) = held.as_ref().and_then(Held::come) {
+                let _ = Mapped::forget(name);
+                *held = None;
+                // It ends the process here, unless the program has other plans.
+                let _ = raise(signal);
+                return Err(Error::Start(format!(
+                    "{signal} came before process {} of {} had started",
+                    process.0,
+                    world.size()
+                )));
+            }
+        }
+        if waited >= SAID_AFTER && !said && world.rank() == u32::from(process == Process(0)) {
             said = true;
             eprintln!(
                 "mq: rank {}: waiting for process {} of {} to start",
@@ -94,15 +134,27 @@ fn wait_for_all(world: &World, name: &str, limit: Duration) -> Result<(), Error>
             );
         }
         // As long again as it has been, so that those that come together are not kept.
-        sleep((waited / 8).clamp(Duration::from_micros(20), Duration::from_millis(20)));
+        sleep((waited / 8).clamp(Duration::from_micros(20), LOOK_EVERY));
+    }
+}
+
+/// # Errors
+/// [`Error::Gone`] if a process that was here has ended.
+fn look_for_an_end(transport: &mut Endpoint) -> Result<(), Error> {
+    transport.check_peers()?;
+    for process in (0..transport.processes()).map(Process) {
+        if let Some(how) = transport.gone(process) {
+            let process = process.0;
+            return Err(Error::Gone { process, how });
+        }
     }
     Ok(())
 }
 
 fn too_late(process: Process, processes: u32, limit: Duration) -> String {
     format!(
-        "process {} of {processes} has not started within {} s (MQ_START_SECONDS): it may have failed, or run \
-         another program, or look in another /dev/shm",
+        "process {} of {processes} has not started within {} s (MQ_START_SECONDS): it may have \
+         failed, or run another program, or look in another /dev/shm",
         process.0,
         limit.as_secs()
     )

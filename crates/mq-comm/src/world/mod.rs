@@ -18,6 +18,7 @@ use crate::options::Options;
 use crate::protocol::Core;
 use crate::transport::Transport;
 use launch::{Meeting, Start};
+use meeting::Held;
 
 pub use threads::Seat;
 
@@ -76,7 +77,8 @@ impl World {
     /// # Errors
     /// [`Error::Start`] if the variables contradict themselves, the processes are on several
     /// machines, or one of those that meet at a name does not come in
-    /// [time](Options::start_within); [`Error::Transport`] if the shared memory is not that of such a world.
+    /// [time](Options::start_within); [`Error::Gone`] if one that has come ends before the last;
+    /// [`Error::Transport`] if the shared memory is not that of such a world.
     pub fn init() -> Result<Self, Error> {
         let (options, complaints) =
             Options::default().with_environment(|name| std::env::var_os(name));
@@ -143,6 +145,7 @@ impl World {
                 join(memory)
             }
             Meeting::Name(name) => {
+                let mut held = Held::new();
                 let memory = Mapped::named(name, geometry).inspect_err(|error| {
                     // Not all will come together there, so that nobody would remove it.
                     if matches!(error, ShmError::Damaged { .. }) {
@@ -150,7 +153,7 @@ impl World {
                     }
                 })?;
                 let met = join(memory).and_then(|world| {
-                    meeting::meet(&world, name, options.start_within)?;
+                    meeting::meet(&world, name, options.start_within, &mut held)?;
                     Ok(world)
                 });
                 if met.is_err() {

@@ -1,6 +1,6 @@
 //! Processes that have ended: how that is found, and what is given up with them.
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::estate;
 use crate::index::Process;
@@ -36,7 +36,12 @@ impl<M: Memory> Endpoint<M> {
             }
             if let Some(how) = self.watch.gone(process, &peer.place) {
                 self.peers[number].gone = Some(how);
-                self.ending.push((process, how));
+                let takes = self.takes;
+                self.ending.push(Ending {
+                    process,
+                    how,
+                    takes,
+                });
                 found += 1;
             }
         }

@@ -121,7 +121,9 @@ pub struct Endpoint<M: Memory = Mapped> {
     waiting_looks: u32,
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
-    ending: Vec<(Process, Gone)>,
+    ending: Vec<Ending>,
+    /// How often the queue was taken.
+    takes: u32,
     /// Those of which this was reported, and whose memory this process may still look into.
     buried: Vec<Process>,
     rings: large::Rings,
@@ -130,6 +132,15 @@ pub struct Endpoint<M: Memory = Mapped> {
     _token: Box<u64>,
     /// Last, as all the rest may be in it.
     memory: M,
+}
+
+/// A process that is known to have ended, and is not reported yet.
+#[derive(Debug, Clone, Copy)]
+struct Ending {
+    process: Process,
+    how: Gone,
+    /// How often the queue had been taken when that was found.
+    takes: u32,
 }
 
 impl<M: Memory> Endpoint<M> {
@@ -180,6 +191,7 @@ impl<M: Memory> Endpoint<M> {
             waiting_looks: 0,
             watch: Watch::new(processes),
             ending: Vec::new(),
+            takes: 0,
             buried: Vec::new(),
             rings: large::Rings::default(),
             buffers: buffers::Buffers::default(),

@@ -10,7 +10,7 @@ use core::ptr;
 
 use crate::cell::{CELL_PAYLOAD, CellHead, OPENS_BOX};
 use crate::copy::copy;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::fastbox::{BOX_PAYLOAD, Inlet};
 use crate::index::{CellId, CellName, Link, Process};
@@ -97,6 +97,9 @@ impl<M: Memory> Endpoint<M> {
 
     #[inline(always)]
     fn poll_where(&mut self, others: bool) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        if !self.ending.is_empty() {
+            return self.poll_ending();
+        }
         if let Some((from, len)) = self.in_wanted_boxes() {
             let held = Held::in_box(len);
             return Ok(Some(Arrival::Message(Incoming {
@@ -106,7 +109,7 @@ impl<M: Memory> Endpoint<M> {
             })));
         }
         let quiet = self.shadow.is_empty() && self.place.queue.0.is_empty();
-        if quiet && self.open.len() == self.wanted.len() && self.ending.is_empty() {
+        if quiet && self.open.len() == self.wanted.len() {
             return Ok(None);
         }
         self.poll_elsewhere(others)
@@ -115,8 +118,11 @@ impl<M: Memory> Endpoint<M> {
     /// The processes that are wanted and have a fastbox.
     #[inline(always)]
     pub(super) fn wanted_boxes(&self) -> &[Process] {
-        let all = self.wanted_from_any > 0 || !self.ending.is_empty();
-        if all { &self.open } else { &self.wanted }
+        if self.wanted_from_any > 0 {
+            &self.open
+        } else {
+            &self.wanted
+        }
     }
 
     #[inline(always)]
@@ -143,13 +149,36 @@ impl<M: Memory> Endpoint<M> {
             None if others => self.in_one_other_box(),
             None => None,
         };
+        Ok(found.map(|(from, held)| {
+            Arrival::Message(Incoming {
+                endpoint: self,
+                from,
+                held,
+            })
+        }))
+    }
+
+    /// While there is a process that has ended: what it has sent, then that it has ended. Its box
+    /// and the queue come before all else, so that others who send without end do not hide it.
+    #[cold]
+    #[inline(never)]
+    fn poll_ending(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        let Some(&Ending { process, takes, .. }) = self.ending.last() else {
+            return Ok(None);
+        };
+        let in_box = self.in_box(process).map(|len| (process, Held::in_box(len)));
+        let found = match in_box {
+            Some(found) => Some(found),
+            // All that was in the queue when it was found to have ended has been received.
+            None if self.shadow.is_empty() && self.takes != takes => None,
+            None => self.in_queue()?,
+        };
         match found {
             Some((from, held)) => Ok(Some(Arrival::Message(Incoming {
                 endpoint: self,
                 from,
                 held,
             }))),
-            None if self.ending.is_empty() => Ok(None),
             None => self.ended(),
         }
     }
@@ -205,6 +234,7 @@ impl<M: Memory> Endpoint<M> {
     /// Takes everything off the queue and turns it round.
     fn take_chain(&mut self) -> Result<(), ShmError> {
         let geometry = *self.memory.geometry();
+        self.takes = self.takes.wrapping_add(1);
         let mut link = self.place.queue.0.take();
         step(Step::ChainTaken);
         while let Some(cell) = link.cell(&geometry) {
@@ -231,7 +261,7 @@ impl<M: Memory> Endpoint<M> {
     /// Reports a process that has ended and from which nothing is left.
     #[cold]
     fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        let Some((process, how)) = self.ending.pop() else {
+        let Some(Ending { process, how, .. }) = self.ending.pop() else {
             return Ok(None);
         };
         self.bury(process)?;

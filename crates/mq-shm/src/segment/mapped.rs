@@ -77,15 +77,15 @@ impl Mapped {
         let mut head = [0; header::BYTES];
         let read =
             rustix::io::pread(&file, &mut head, 0).map_err(system(&format!("reading {what}")))?;
+        if read < header::BYTES {
+            let (first, _) = head.split_at(8);
+            let found = first.try_into().map_or(0, u64::from_le_bytes);
+            let what = what.into();
+            return Err(ShmError::Foreign { what, found });
+        }
         // Afterwards: who is still making it gives it its length before its header.
         let status = fstat(&file).map_err(system(&format!("looking at {what}")))?;
         let length = status.st_size as u64;
-        if read < header::BYTES {
-            return Err(ShmError::Foreign {
-                what: what.into(),
-                found: length,
-            });
-        }
         let geometry = header::read(&head, length, what)?;
         let bytes = geometry.bytes();
         // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
