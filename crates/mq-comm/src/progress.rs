@@ -17,7 +17,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
 use crate::protocol::{Core, Follow, State, Wanted};
-use crate::request::{ANYONE, NONE, Outcome, Stage};
+use crate::request::{NONE, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
 
@@ -95,9 +95,7 @@ impl<T: Transport> Core<T> {
     /// The same, with a receive in hand, or for who is waiting and will go round again.
     #[inline(always)]
     fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
-        if self.roll_call.is_due() {
-            self.call_the_roll(hand)?;
-        }
+        let heard = self.roll_call.is_due() && self.call_the_roll(hand)?;
         let mut left = BATCH;
         while left > 0 {
             let taken = self.take_in_front(left);
@@ -109,7 +107,7 @@ impl<T: Transport> Core<T> {
             }
             left -= 1;
         }
-        let mut moved = left < BATCH;
+        let mut moved = heard || left < BATCH;
         if self.state.attention {
             moved |= self.flush()?;
             moved |= self.turn_rings()?;
@@ -122,13 +120,14 @@ impl<T: Transport> Core<T> {
     }
 
     /// Looks for deaths, and takes in what the dead have sent, and that they are dead, before
-    /// messages of others, who may send without end.
+    /// messages of others, who may send without end. Whether there were any.
     #[cold]
     #[inline(never)]
-    fn call_the_roll(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
-        let known = self.state.obstacles + self.transport.check_peers()?;
+    fn call_the_roll(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
+        let dead = self.transport.check_peers()?;
+        let known = self.state.obstacles + dead;
         while self.state.obstacles < known && self.poll_once(hand, false)? {}
-        Ok(())
+        Ok(dead > 0)
     }
 
     /// Takes in what has come, about as many messages as are asked for, without waiting for any.
@@ -153,9 +152,10 @@ impl<T: Transport> Core<T> {
     /// left who could, receives from any source end, if there is nothing else among these.
     pub(crate) fn progress_for(
         &mut self,
+        hand: Option<&Wanted>,
         waited_for: impl FnOnce(&State) -> Vec<u32>,
     ) -> Result<(), Error> {
-        if self.go_round(None, true)? {
+        if self.go_round(hand, true)? {
             return Ok(());
         }
         if self.idle.is_fresh() && self.state.has_lost_any() {
@@ -184,7 +184,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn wait(&mut self, request: u32) -> Result<(), Error> {
         self.idle.reset();
         while !self.is_done(request) {
-            self.progress_for(|_| vec![request])?;
+            self.progress_for(None, |_| vec![request])?;
         }
         Ok(())
     }
@@ -247,8 +247,9 @@ impl<T: Transport> Core<T> {
         begun: Result<(), Error>,
     ) -> Result<Status, Error> {
         let mut went_well = begun;
+        self.idle.reset();
         while went_well.is_ok() && !self.is_done(request) {
-            went_well = self.progress_or_rest(hand);
+            went_well = self.progress_for(hand, |_| vec![request]);
         }
         if let Err(error) = went_well
             && !self.is_done(request)
@@ -391,29 +392,10 @@ impl<T: Transport> Core<T> {
         if self.settle(hand)? {
             return Ok(());
         }
-        if from == ANYONE && self.state.obstacles > 0 && self.is_alone_with(hand)? {
-            return Ok(());
-        }
         if self.state.bypass {
             return self.stand(from);
         }
         self.post(hand)
-    }
-
-    /// Ends a blocking receive from any source that nobody is left for; whether it is over, for
-    /// that or for a message.
-    #[cold]
-    fn is_alone_with(&mut self, hand: &Wanted) -> Result<bool, Error> {
-        let context = hand.pattern.context().0;
-        if let Some((process, how)) = self.state.nobody_left(ANYONE, context, true) {
-            // What this process has sent itself is there.
-            while self.poll_once(Some(hand), false)? {}
-            if self.state.requests.at(hand.request).stage == Stage::Hand {
-                let outcome = Outcome::Gone(process, how);
-                self.state.requests.complete(hand.request, outcome);
-            }
-        }
-        Ok(self.state.requests.at(hand.request).stage != Stage::Hand)
     }
 
     #[cold]

@@ -148,6 +148,52 @@ fn who_has_heard_of_the_end_in_a_receive_waits_for_nobody_afterwards() {
     .unwrap();
 }
 
+/// A blocking receive from anybody that has begun before the last of the others leaves.
+#[test]
+fn a_blocking_receive_from_anybody_ends_when_the_last_leaves() {
+    for bypass in [true, false] {
+        let _dog = watchdog("the last leaves");
+        let options = Options {
+            bypass,
+            ..Options::default()
+        };
+        World::threads_with(2, &options, |world| {
+            if world.rank() == 0 {
+                let received = world.recv(&mut [0_u8], Source::Any, 0);
+                assert!(is_gone(&received, 1, "left"));
+                // What it has sent itself is there all the same.
+                world.send(&[3_u8], 0, 1)?;
+                let mut byte = [0_u8];
+                world.recv(&mut byte, Source::Any, 1)?;
+                assert_eq!(byte, [3]);
+            } else {
+                std::thread::sleep(std::time::Duration::from_millis(30));
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+/// The last words of one that leaves are found by a probe, whenever the end is heard of.
+#[test]
+fn a_probe_finds_what_was_sent_before_leaving() {
+    let _dog = watchdog("last words");
+    for from in [Source::Any, Source::from(1)] {
+        for _ in 0..200 {
+            World::threads(2, |world| {
+                if world.rank() == 1 {
+                    return world.send(&[1_u8], 0, 0);
+                }
+                assert_eq!(world.probe(from, 0)?.source(), 1);
+                assert_eq!(world.mprobe(from, 0)?.recv_vec::<u8>()?, [1]);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
+
 /// A receive from any source that is not what is waited for may still be served by its own process.
 #[test]
 fn a_receive_that_is_not_waited_for_does_not_end() {

@@ -45,7 +45,7 @@ fn talk(world: &World) -> Result<(), Error> {
 }
 
 /// Ends the names of the test that waits at one.
-const WAITED_AT: &str = "-leftovers";
+const WAITED_AT: &str = "-waited";
 
 /// What is there that could be ours, but for the names of one test.
 fn names() -> Vec<String> {
@@ -141,7 +141,7 @@ fn a_name_is_gone_before_anybody_can_be_killed() {
             .env("SLURM_STEP_NUM_TASKS", "2")
             .env("SLURM_STEP_NUM_NODES", "1")
             .env("SLURM_JOB_ID", &job)
-            .env("SLURM_STEP_ID", &WAITED_AT[1..])
+            .env("SLURM_STEP_ID", "leftovers")
             .stdin(Stdio::null());
         Launcher::start(&mut command)
     };
@@ -169,7 +169,7 @@ fn who_is_ended_while_it_waits_for_another_leaves_no_name() {
             .env("SLURM_STEP_NUM_TASKS", "2")
             .env("SLURM_STEP_NUM_NODES", "1")
             .env("SLURM_JOB_ID", &job)
-            .env("SLURM_STEP_ID", "leftovers")
+            .env("SLURM_STEP_ID", &WAITED_AT[1..])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -73,7 +73,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn end_hopeless(&mut self, waited_for: &[u32]) -> bool {
         let hopeless = |index: &u32| {
             let slot = self.state.requests.at(*index);
-            if slot.stage != Stage::Posted || slot.peer != ANYONE {
+            if !matches!(slot.stage, Stage::Posted | Stage::Hand) || slot.peer != ANYONE {
                 return None;
             }
             let (process, how) = self.state.nobody_left(ANYONE, slot.context, true)?;
@@ -304,7 +304,7 @@ impl State {
             .contexts
             .open(slot.context)
             .is_some_and(|open| open.members.contains(&process));
-        let alone = self.nobody_left(ANYONE, slot.context, slot.stage == Stage::Hand);
+        let alone = self.nobody_left(ANYONE, slot.context, false);
         member && (how == Gone::Died || alone.is_some())
     }
 }

@@ -87,7 +87,7 @@ impl<T: Transport> Core<T> {
     fn wait_ready(&mut self, set: u32) -> Result<(), Error> {
         self.idle.reset();
         while self.state.requests.ready_len(set) == 0 && self.state.requests.pending_len(set) > 0 {
-            self.progress_for(|state| state.requests.pending(set))?;
+            self.progress_for(None, |state| state.requests.pending(set))?;
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl<T: Transport> Core<T> {
         self.idle.reset();
         let mut went_well = Ok(());
         while went_well.is_ok() && self.state.requests.pending_len(set) > 0 {
-            went_well = self.progress_for(|state| state.requests.pending(set));
+            went_well = self.progress_for(None, |state| state.requests.pending(set));
         }
         self.state.requests.await_none();
         went_well

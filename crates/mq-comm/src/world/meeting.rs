@@ -34,8 +34,11 @@ impl Held {
             Signal::SIGQUIT,
         ];
         let ignored = ignored();
+        // What the program has blocked itself it hears of in its own way.
+        let blocked = SigSet::thread_get_mask().ok()?;
         let ending = ending.into_iter();
-        let ending = SigSet::from_iter(ending.filter(|signal| !ignored(*signal)));
+        let ending = ending.filter(|&signal| !ignored(signal) && !blocked.contains(signal));
+        let ending = SigSet::from_iter(ending);
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         let come = SignalFd::with_flags(&ending, flags).ok()?;
         let before = ending.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok()?;
@@ -65,7 +68,7 @@ fn ignored() -> impl Fn(Signal) -> bool {
 }
 
 /// Waits until all processes have opened the segment of this name, and removes the name. A signal
-/// that is held back meanwhile does its work here, with the name gone, or when `held` is dropped.
+/// that is held back meanwhile does its work here, with the name gone.
 ///
 /// # Errors
 /// [`Error::Start`] if one does not come within `limit`, or a signal came and left the process
@@ -74,18 +77,18 @@ pub(super) fn meet(
     world: &World,
     name: &str,
     limit: Duration,
-    held: &mut Option<Held>,
+    mut held: Option<Held>,
 ) -> Result<(), Error> {
     let core = || world.inner.core();
     // Everybody's death matters.
     core().transport.want(None)?;
-    let come = wait_for_all(world, name, limit, held);
+    let come = wait_for_all(world, name, limit, &mut held);
     core().transport.unwant(None);
     come?;
-    world.barrier()?;
     if world.rank() == 0 {
         Mapped::forget(name)?;
     }
+    drop(held);
     // Nobody goes on before the name is gone: the launcher may start another program next, whose
     // processes meet at the same.
     world.barrier()
@@ -97,17 +100,17 @@ fn wait_for_all(
     limit: Duration,
     held: &mut Option<Held>,
 ) -> Result<(), Error> {
+    let has_come = |&rank: &u32| world.inner.core().transport.has_come(Process(rank));
     let begun = Instant::now();
     let mut looked = begun;
     let mut said = false;
     loop {
-        let missing = world.inner.core().transport.first_missing();
-        let Some(process) = missing else {
+        let Some(missing) = (0..world.size()).find(|rank| !has_come(rank)) else {
             return Ok(());
         };
         let waited = begun.elapsed();
         if waited >= limit {
-            return Err(Error::Start(too_late(process, world.size(), limit)));
+            return Err(Error::Start(too_late(missing, world.size(), limit)));
         }
         if looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();
@@ -118,18 +121,17 @@ fn wait_for_all(
                 // It ends the process here, unless the program has other plans.
                 let _ = raise(signal);
                 return Err(Error::Start(format!(
-                    "{signal} came before process {} of {} had started",
-                    process.0,
+                    "{signal} came before process {missing} of {} had started",
                     world.size()
                 )));
             }
         }
-        if waited >= SAID_AFTER && !said && world.rank() == u32::from(process == Process(0)) {
+        let is_first = || (0..world.size()).find(has_come) == Some(world.rank());
+        if waited >= SAID_AFTER && !said && is_first() {
             said = true;
             eprintln!(
-                "mq: rank {}: waiting for process {} of {} to start",
+                "mq: rank {}: waiting for process {missing} of {} to start",
                 world.rank(),
-                process.0,
                 world.size()
             );
         }
@@ -151,11 +153,10 @@ fn look_for_an_end(transport: &mut Endpoint) -> Result<(), Error> {
     Ok(())
 }
 
-fn too_late(process: Process, processes: u32, limit: Duration) -> String {
+fn too_late(missing: u32, processes: u32, limit: Duration) -> String {
     format!(
-        "process {} of {processes} has not started within {} s (MQ_START_SECONDS): it may have \
-         failed, or run another program, or look in another /dev/shm",
-        process.0,
+        "process {missing} of {processes} has not started within {} s (MQ_START_SECONDS): it may \
+         have failed, or run another program, or look in another /dev/shm",
         limit.as_secs()
     )
 }

@@ -145,7 +145,7 @@ impl World {
                 join(memory)
             }
             Meeting::Name(name) => {
-                let mut held = Held::new();
+                let held = Held::new();
                 let memory = Mapped::named(name, geometry).inspect_err(|error| {
                     // Not all will come together there, so that nobody would remove it.
                     if matches!(error, ShmError::Damaged { .. }) {
@@ -153,7 +153,7 @@ impl World {
                     }
                 })?;
                 let met = join(memory).and_then(|world| {
-                    meeting::meet(&world, name, options.start_within, &mut held)?;
+                    meeting::meet(&world, name, options.start_within, held)?;
                     Ok(world)
                 });
                 if met.is_err() {

@@ -214,15 +214,12 @@ impl<M: Memory> Endpoint<M> {
         self.memory.geometry()
     }
 
-    /// The first process that has not joined so far, if there is one.
+    /// Whether a process has joined, and perhaps ended since.
     #[must_use]
-    pub fn first_missing(&self) -> Option<Process> {
-        let has_come = |peer: &Peer| {
-            let state = State::of(&peer.place);
-            !matches!(state, State::Absent | State::Joining)
-        };
-        let at = self.peers.iter().position(|peer| !has_come(peer))?;
-        Some(Process(at as u32))
+    pub fn has_come(&self, process: Process) -> bool {
+        let state = self.peers.get(process.index());
+        let state = state.map_or(State::Absent, |peer| State::of(&peer.place));
+        !matches!(state, State::Absent | State::Joining)
     }
 
     /// The segment.
