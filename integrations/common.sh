@@ -135,12 +135,21 @@ build() {
 passed=0 failed=0
 row() {
     local verdict=same
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
+    if [ "$2" != "$3" ]; then
         failed=$((failed + 1)) verdict=DIFFERENT
+    elif nothing_ran "$2"; then
+        failed=$((failed + 1)) verdict="NOTHING RAN"
+    else
+        passed=$((passed + 1))
     fi
     printf '| %-44s | %-30s | %-30s | %s |\n' "$1" "$2" "$3" "$verdict"
+}
+# nothing_ran RESULT: what a launcher or a suite that does not work gives, the same on both sides.
+nothing_ran() {
+    case $1 in
+    "" | "0 ok, 0 not ok" | "none ran"* | "failed (126)" | "failed (127)") return 0 ;;
+    *) return 1 ;;
+    esac
 }
 # ours_only WHAT RESULT WANTED: a line for what stock cannot do.
 ours_only() {

@@ -161,7 +161,7 @@ static inline int custom_match_prq_size(custom_match_prq *prq)
     return (int) posted;
 }
 
-/* Writes the posted receives that name each of the first `ranks` ranks. */
+/* Writes the posted receives that name each of the first `ranks` ranks. Under the matching lock. */
 static inline void custom_match_prq_sizes(custom_match_prq *prq, unsigned *values, int ranks)
 {
     uint64_t *posted = (uint64_t *) calloc(ranks, sizeof(uint64_t));
@@ -224,7 +224,7 @@ static inline int custom_match_umq_size(custom_match_umq *umq)
     return (int) unexpected;
 }
 
-/* Writes the unexpected messages from each of the first `ranks` ranks. */
+/* Writes the unexpected messages from each of the first `ranks` ranks. Under the matching lock. */
 static inline void custom_match_umq_sizes(custom_match_umq *umq, unsigned *values, int ranks)
 {
     uint64_t *unexpected = (uint64_t *) calloc(ranks, sizeof(uint64_t));

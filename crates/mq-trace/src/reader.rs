@@ -16,6 +16,8 @@ use crate::validate::Validator;
 
 /// The longest line that is read, in bytes without its line feed; the longest operation has 47.
 pub(crate) const MAX_LINE_BYTES: usize = 4096;
+/// Bytes behind a line that makes no sense which are read to find out whether the file is damaged.
+const MOST_CHECKED: u64 = 256 << 20;
 /// Bytes asked of the file, and of the decompressor, at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// What every gzip member begins with (RFC 1952, section 2.3.1).
@@ -172,8 +174,25 @@ impl<R: BufRead> TraceReader<R> {
                 number: self.number,
                 line,
             })),
-            Err(reason) => Err(self.malformed(reason)),
+            Err(reason) => Err(self.damaged().unwrap_or_else(|| self.malformed(reason))),
         }
+    }
+
+    /// Whether a line makes no sense because the file was damaged after it was compressed: what is
+    /// left of it, if that is not too much, has to fit its checksum.
+    #[cold]
+    fn damaged(&mut self) -> Option<TraceError> {
+        if !self.file.gzip {
+            return None;
+        }
+        let mut rest = (&mut self.input).take(MOST_CHECKED);
+        let source = io::copy(&mut rest, &mut io::sink()).err()?;
+        Some(TraceError::Read {
+            name: self.name.clone(),
+            line: self.number,
+            gzip: true,
+            source,
+        })
     }
 
     /// Brings the next line into the buffer; false at the end of the trace.

@@ -28,8 +28,9 @@ pub trait Replay {
 pub struct Timed<'a, Q: MatchQueues> {
     operations: &'a [Operation],
     engine: Engine<Q>,
-    /// Handles of the receives that the trace cancels, by receive.
-    handles: Vec<(Payload, Handle)>,
+    /// Handles of the receives that the trace cancels, by receive: what a library has in its
+    /// request. Empty if it cancels none.
+    handles: Vec<Option<Handle>>,
 }
 
 /// Timed replays of `trace` through the structure `kind`, with the papers' parameters.
@@ -67,7 +68,7 @@ where
         Self {
             operations: trace.operations(),
             engine,
-            handles: Vec::new(),
+            handles: vec![None; receives_to_cancel_among(trace.operations())],
         }
     }
 
@@ -80,7 +81,7 @@ where
                 Operation::Post { pattern, cancelled } => {
                     let post = self.engine.post(pattern, receives);
                     if cancelled && let Ok(Post::Queued(handle)) = post {
-                        self.handles.push((receives, handle));
+                        self.remember(receives, handle);
                     }
                     receives = receives.saturating_add(1);
                     black_box(
@@ -103,15 +104,35 @@ where
     }
 
     #[inline(never)]
+    fn remember(&mut self, receive: Payload, handle: Handle) {
+        let number = usize::try_from(receive.get() - 1).ok();
+        if let Some(kept) = number.and_then(|number| self.handles.get_mut(number)) {
+            *kept = Some(handle);
+        }
+    }
+
+    #[inline(never)]
     fn cancel(&mut self, receive: u32) {
-        if let Some(at) = self
-            .handles
-            .iter()
-            .position(|&(number, _)| number.get() == u64::from(receive) + 1)
-        {
-            let (_, handle) = self.handles.swap_remove(at);
+        let kept = self.handles.get(receive as usize).copied().flatten();
+        if let Some(handle) = kept {
             black_box(self.engine.cancel(handle));
         }
+    }
+}
+
+/// How many receives there are, if any of them is cancelled.
+fn receives_to_cancel_among(operations: &[Operation]) -> usize {
+    let posts = || {
+        let posts = operations.iter().filter_map(|operation| match operation {
+            Operation::Post { cancelled, .. } => Some(*cancelled),
+            _ => None,
+        });
+        posts
+    };
+    if posts().any(|cancelled| cancelled) {
+        posts().count()
+    } else {
+        0
     }
 }
 
@@ -129,7 +150,6 @@ where
 {
     fn repetition(&mut self) -> Duration {
         self.engine.clear();
-        self.handles.clear();
         let start = Instant::now();
         self.replay();
         start.elapsed()

@@ -38,6 +38,8 @@ pub(super) struct Far<K, T> {
     /// An allocated chunk without entries, or [`NIL`].
     spare: u32,
     len: u32,
+    /// Chunks that have memory.
+    allocated: u32,
 }
 
 /// The free slots of a chunk that is not open.
@@ -117,6 +119,9 @@ impl<K: Copy, T> Far<K, T> {
     fn extend(&mut self, key: K) {
         let chunk = self.open as usize;
         let slots = &mut self.chunks[chunk];
+        if slots.capacity() == 0 {
+            self.allocated += 1;
+        }
         slots.reserve_exact(CHUNK - slots.len());
         let (first, end) = (slots.len(), slots.len() + RUN);
         slots.extend((first..end).map(|i| {
@@ -141,6 +146,7 @@ impl<K, T> Far<K, T> {
             is_complete: true,
             spare: NIL,
             len: 0,
+            allocated: 0,
         }
     }
 
@@ -281,6 +287,7 @@ impl<K, T> Far<K, T> {
         let before = core::mem::replace(&mut self.spare, chunk as u32);
         if before != NIL {
             self.chunks[before as usize] = Vec::new();
+            self.allocated -= 1;
             self.rooms[before as usize].free = NIL;
         }
     }
@@ -296,6 +303,7 @@ impl<K, T> Far<K, T> {
 
     pub(super) fn bytes(&self) -> usize {
         let tables = vec_bytes(&self.chunks) + vec_bytes(&self.rooms) + vec_bytes(&self.with_room);
-        size_of::<Self>() + tables + self.chunks.iter().map(vec_bytes).sum::<usize>()
+        let chunks = self.allocated as usize * CHUNK * size_of::<Entry<K, T>>();
+        size_of::<Self>() + tables + chunks
     }
 }

@@ -64,14 +64,30 @@ pub(super) struct Recorded {
     pub(super) time: Duration,
 }
 
+/// A file of this name, or, if there is one of an earlier session of the process, with a number
+/// behind it.
+fn new_file(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    let mut path = folder.join(format!("{name}.mqt"));
+    let mut number = 1;
+    loop {
+        match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                number += 1;
+                path = folder.join(format!("{name}-{number}.mqt"));
+            }
+            made => return Ok((path, made?)),
+        }
+    }
+}
+
 impl TraceFile {
     /// Begins a trace of this process in a folder, which is made if it does not exist.
     pub(super) fn create(folder: &Path, name: &str, header: &Header) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let process = std::process::id();
-        let path = folder.join(format!("{name}-{process}.mqt"));
+        let (path, file) = new_file(folder, &format!("{name}-{process}"))?;
         let file = LineFile {
-            file: File::create(&path)?,
+            file,
             rest: Vec::new(),
             process,
             written: 0,

@@ -25,6 +25,8 @@ type Page = Box<[u32; PAGE as usize]>;
 pub(super) struct Heads {
     near: Vec<u32>,
     far: Vec<Option<Page>>,
+    /// Pages that are made.
+    pages: u32,
 }
 
 /// Page and place of a bucket that is not near.
@@ -40,6 +42,7 @@ impl Heads {
         Self {
             near: vec![NIL; PAGE as usize],
             far: Vec::new(),
+            pages: 0,
         }
     }
 
@@ -93,6 +96,7 @@ impl Heads {
         let mut heads = Box::new([NIL; PAGE as usize]);
         heads[i] = node;
         self.far[page] = Some(heads);
+        self.pages += 1;
     }
 
     /// Takes the buckets from `from` to `to` into use, which are empty.
@@ -115,6 +119,8 @@ impl Heads {
     /// Forgets the buckets behind the first `buckets`, which must be empty.
     pub(super) fn truncate(&mut self, buckets: u32) {
         let pages = buckets.saturating_sub(NEAR).div_ceil(PAGE) as usize;
+        let gone = self.far.iter().skip(pages).flatten().count();
+        self.pages -= u32::try_from(gone).unwrap_or(self.pages);
         self.far.truncate(pages);
         if self.far.capacity() > 4 * pages {
             self.far.shrink_to(2 * pages);
@@ -124,6 +130,7 @@ impl Heads {
     /// Gives the pages back. All buckets must be empty.
     pub(super) fn clear_pages(&mut self) {
         self.far.fill_with(|| None);
+        self.pages = 0;
     }
 
     /// Whether there is no more than one page.
@@ -132,7 +139,7 @@ impl Heads {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let pages = self.far.iter().flatten().count();
-        vec_bytes(&self.near) + vec_bytes(&self.far) + pages * size_of::<[u32; PAGE as usize]>()
+        let pages = self.pages as usize * size_of::<[u32; PAGE as usize]>();
+        vec_bytes(&self.near) + vec_bytes(&self.far) + pages
     }
 }
