@@ -123,11 +123,10 @@ where
 /// How many receives there are, if any of them is cancelled.
 fn receives_to_cancel_among(operations: &[Operation]) -> usize {
     let posts = || {
-        let posts = operations.iter().filter_map(|operation| match operation {
+        operations.iter().filter_map(|operation| match operation {
             Operation::Post { cancelled, .. } => Some(*cancelled),
             _ => None,
-        });
-        posts
+        })
     };
     if posts().any(|cancelled| cancelled) {
         posts().count()

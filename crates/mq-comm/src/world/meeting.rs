@@ -1,9 +1,10 @@
 //! Processes that no launcher has handed a segment meet at a name in `/dev/shm`.
 
+use std::io::ErrorKind;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mq_shm::{Endpoint, Mapped, Process};
+use mq_shm::{Endpoint, Mapped, Process, ShmError};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
@@ -86,12 +87,20 @@ pub(super) fn meet(
     core().transport.unwant(None);
     come?;
     if world.rank() == 0 {
-        Mapped::forget(name)?;
+        remove(name)?;
     }
     drop(held);
     // Nobody goes on before the name is gone: the launcher may start another program next, whose
     // processes meet at the same.
     world.barrier()
+}
+
+/// One who fails from here on may be the first to remove it.
+fn remove(name: &str) -> Result<(), Error> {
+    match Mapped::forget(name) {
+        Err(ShmError::System { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        removed => Ok(removed?),
+    }
 }
 
 fn wait_for_all(
