@@ -9,11 +9,16 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 const HELD: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// What comes so soon after a signal says the same: `timeout` sends it to the process and to its
+/// group, and the command may end in between.
+const THE_SAME: Duration = Duration::from_secs(1);
 
 /// While this lives, Ctrl-C, SIGTERM and SIGHUP end the command alone, and its traces are still
 /// collected: batch systems and `timeout` send SIGTERM when the time is over. Afterwards they end
@@ -21,6 +26,8 @@ const HELD: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 pub(super) struct Interrupts {
     deadly: Arc<AtomicBool>,
     signals: Option<Signals>,
+    /// One has come.
+    interrupted: bool,
 }
 
 impl Interrupts {
@@ -35,7 +42,11 @@ impl Interrupts {
             let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&deadly));
         }
         let signals = Signals::new(held).ok();
-        Self { deadly, signals }
+        Self {
+            deadly,
+            signals,
+            interrupted: false,
+        }
     }
 
     /// Waits for the end of the command, and passes on to it what comes.
@@ -46,14 +57,18 @@ impl Interrupts {
         let handle = signals.handle();
         std::thread::scope(|scope| {
             let number = command.id();
-            scope.spawn(move || {
+            let passing = scope.spawn(move || {
+                let mut any = false;
                 for signal in &mut signals {
+                    any = true;
                     pass_on(signal, number);
                 }
+                any
             });
             // Its number is its own until it has been waited for.
             let ended = until_ended(number);
             handle.close();
+            self.interrupted = passing.join().unwrap_or(true);
             ended
         })?;
         command.wait()
@@ -62,7 +77,14 @@ impl Interrupts {
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        self.deadly.store(true, Ordering::SeqCst);
+        let deadly = Arc::clone(&self.deadly);
+        if !self.interrupted {
+            return deadly.store(true, Ordering::SeqCst);
+        }
+        std::thread::spawn(move || {
+            std::thread::sleep(THE_SAME);
+            deadly.store(true, Ordering::SeqCst);
+        });
     }
 }
 
