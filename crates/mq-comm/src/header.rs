@@ -152,7 +152,8 @@ pub(crate) struct RingWanted {
     pub(crate) first: u64,
 }
 
-/// The sender is to give a ring.
+/// In a [`RingWanted`]: the sender is to give a ring. In a [`RingGiven`]: it has no memory for one,
+/// and the message is withdrawn.
 pub(crate) const NO_RING: u64 = u64::MAX;
 
 /// A ring, and the number with which its buffers begin.

@@ -68,7 +68,7 @@ pub use communicator::{Communicator, Matched, Refused};
 pub use error::Error;
 pub use mq_core::Source;
 pub use mq_core::mpi::TagSelector;
-pub use options::Options;
+pub use options::{Options, parse_bytes};
 pub use plain::Plain;
 pub use profile::Profile;
 pub use request::{Completion, Request, RequestId, RequestSet};

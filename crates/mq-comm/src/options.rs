@@ -195,19 +195,29 @@ fn patience(value: &OsStr) -> Result<Patience, String> {
         .ok_or_else(|| "it may be two numbers with a comma between them".into())
 }
 
-/// A number, with K, M or G for powers of 1,024.
 fn bytes(value: &OsStr) -> Result<usize, String> {
-    let text = value.to_str().unwrap_or_default();
+    value
+        .to_str()
+        .and_then(parse_bytes)
+        .ok_or_else(|| "it may be a number, with K, M or G behind it".into())
+}
+
+/// A number of bytes as the environment's variables have it: with K, M or G behind it for powers of
+/// 1,024. For programs whose options are to take the same.
+///
+/// ```
+/// assert_eq!(mq_comm::parse_bytes("64K"), Some(65_536));
+/// assert_eq!(mq_comm::parse_bytes("much"), None);
+/// ```
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<usize> {
     let (digits, unit) = match text.chars().last() {
         Some('K' | 'k') => (&text[..text.len() - 1], 1 << 10),
         Some('M' | 'm') => (&text[..text.len() - 1], 1 << 20),
         Some('G' | 'g') => (&text[..text.len() - 1], 1 << 30),
         _ => (text, 1_usize),
     };
-    let number = digits.parse::<usize>().ok();
-    number
-        .and_then(|number| number.checked_mul(unit))
-        .ok_or_else(|| "it may be a number, with K, M or G behind it".into())
+    digits.parse::<usize>().ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]

@@ -73,11 +73,15 @@ static NUMBERS: AtomicU64 = AtomicU64::new(NUMBERS_OF_A_BLOCK);
 
 /// Numbers that no engine has had; none after 2^23 blocks, which are as many engines at a time.
 fn new_numbers() -> Option<Range<u64>> {
-    // As high as an engine may begin.
-    let next = |first: u64| (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK);
-    let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end_of_numbers);
     let first = first.ok()?;
-    Some(first..first + NUMBERS_OF_A_BLOCK)
+    Some(first..end_of_numbers(first)?)
+}
+
+/// The end of the numbers of a block that begin so; none where an engine can not begin
+/// ([`first_sequence`](mq_core::EngineOptions::first_sequence)).
+fn end_of_numbers(first: u64) -> Option<u64> {
+    (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
 }
 
 // SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
@@ -379,6 +383,14 @@ pub(crate) unsafe fn write<T>(output: *mut T, value: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_end_where_engines_can_not_begin() {
+        let last = (1 << 63) - NUMBERS_OF_A_BLOCK;
+        assert_eq!(end_of_numbers(NUMBERS_OF_A_BLOCK), Some(2 << 40));
+        assert_eq!(end_of_numbers(last), Some(1 << 63));
+        assert_eq!(end_of_numbers(1 << 63), None);
+    }
 
     #[test]
     fn an_engine_is_as_small_as_the_documentation_says() {

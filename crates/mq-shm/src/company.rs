@@ -11,7 +11,8 @@ use crate::sync::Ordering;
 /// Whether there is a core for this process and each of the others that may run where it may, by
 /// what the kernel lets them run on. Launchers bind processes: one that may use a single core, of
 /// many processes, has it for itself as a rule. Nothing while one of the others has not joined, or
-/// if the kernel does not say.
+/// if the kernel does not say. Of one in another namespace of numbers it can not be asked: there may
+/// be too few.
 pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
     let own = sched_getaffinity(None).ok()?;
     let namespace = liveness::namespace();
@@ -22,7 +23,7 @@ pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option
             State::Joined => {
                 let pid = liveness::pid(other.pid.load(Ordering::Relaxed))?;
                 if other.namespace.load(Ordering::Relaxed) != namespace {
-                    return None;
+                    return Some(false);
                 }
                 // One that has ended in the meantime.
                 let Ok(cores) = sched_getaffinity(Some(pid)) else {
@@ -97,11 +98,14 @@ mod tests {
             .store(liveness::namespace(), Ordering::Relaxed);
         liveness::joined(&place);
         let (both, alone) = (ask(), a_core_each([].into_iter()));
+        place.namespace.fetch_add(1, Ordering::Relaxed);
+        let elsewhere = ask();
         liveness::left(&place, Gone::Left);
         let after = ask();
         sched_setaffinity(None, &before).unwrap();
         other.kill().unwrap();
         other.wait().unwrap();
         assert_eq!((both, alone, after), (Some(false), Some(true), Some(true)));
+        assert_eq!(elsewhere, Some(false), "it is not asked again and again");
     }
 }

@@ -275,6 +275,8 @@ impl Start {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Child, Command};
+
     use super::*;
 
     #[test]
@@ -283,6 +285,15 @@ mod tests {
         assert!(matches!(Start::of(me), Start::At(ticks) if ticks > 0));
         assert_eq!(Start::of(0), Start::Unknown);
         assert_ne!(namespace(), 0);
+    }
+
+    /// A process that runs until it is killed, and its entry.
+    fn joined_by_a_child() -> (Child, Place) {
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
+        let place = Place::default();
+        join(&place, Process(1), child.id()).unwrap();
+        joined(&place);
+        (child, place)
     }
 
     /// Joins for this process, with another start and in another namespace of numbers.
@@ -312,13 +323,7 @@ mod tests {
 
     #[test]
     fn deaths_are_found_without_descriptors() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("600")
-            .spawn()
-            .unwrap();
-        let place = Place::default();
-        join(&place, Process(1), child.id()).unwrap();
-        joined(&place);
+        let (mut child, place) = joined_by_a_child();
         let mut watch = Watch::new(2);
         watch.descriptors[1] = Descriptor::Refused;
         assert_eq!(watch.gone(Process(1), &place), None);
@@ -334,7 +339,7 @@ mod tests {
 
     #[test]
     fn one_that_dies_while_it_joins_is_found() {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let mut child = Command::new("true").spawn().unwrap();
         let place = Place::default();
         join(&place, Process(1), child.id()).unwrap();
         child.wait().unwrap();
@@ -343,13 +348,7 @@ mod tests {
 
     #[test]
     fn a_process_is_gone_when_it_is_dead_and_nobody_waited_for_it() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("600")
-            .spawn()
-            .unwrap();
-        let place = Place::default();
-        join(&place, Process(1), child.id()).unwrap();
-        joined(&place);
+        let (mut child, place) = joined_by_a_child();
         let mut watch = Watch::new(2);
         assert_eq!(watch.gone(Process(1), &place), None);
         child.kill().unwrap();

@@ -147,15 +147,7 @@ pub(crate) struct HaloOptions {
 }
 
 fn bytes(text: &str) -> Result<usize, String> {
-    let (digits, unit) = match text.chars().last() {
-        Some('K' | 'k') => (&text[..text.len() - 1], 1 << 10),
-        Some('M' | 'm') => (&text[..text.len() - 1], 1 << 20),
-        Some('G' | 'g') => (&text[..text.len() - 1], 1 << 30),
-        _ => (text, 1_usize),
-    };
-    let number = digits.parse::<usize>().ok();
-    number
-        .and_then(|number| number.checked_mul(unit))
+    mq_comm::parse_bytes(text)
         .filter(|&bytes| bytes <= LONGEST)
         .ok_or_else(|| "give a number of bytes, as 64 or 4K, 1G at most".into())
 }

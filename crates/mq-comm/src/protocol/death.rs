@@ -66,9 +66,8 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Ends these requests if they are all receives from any source that only this process could
-    /// send to any more, which waits for them; whether that was so. What it has sent itself has
-    /// been taken in.
+    /// Ends these requests, which are waited for, if they are all receives from any source that
+    /// only this process could send to any more; whether that was so.
     #[cold]
     pub(crate) fn end_hopeless(&mut self, waited_for: &[u32]) -> bool {
         let hopeless = |index: &u32| {
@@ -76,11 +75,10 @@ impl<T: Transport> Core<T> {
             if !matches!(slot.stage, Stage::Posted | Stage::Hand) || slot.peer != ANYONE {
                 return None;
             }
-            let (process, how) = self.state.nobody_left(ANYONE, slot.context, true)?;
+            let (process, how) = self.state.waits_in_vain(ANYONE, slot.context)?;
             Some((*index, Outcome::Gone(process, how)))
         };
         let ends: Option<Vec<(u32, Outcome)>> = waited_for.iter().map(hopeless).collect();
-        let ends = ends.filter(|_| self.state.clogged.is_empty());
         for (index, outcome) in ends.iter().flatten() {
             self.take_back(*index);
             self.state.requests.complete(*index, *outcome);

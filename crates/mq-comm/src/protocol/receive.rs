@@ -243,14 +243,13 @@ impl<T: Transport> Core<T> {
         if self.progress()? {
             return Ok(());
         }
-        // What this process has sent itself has been taken in.
-        if self.state.has_lost_any()
-            && let Some((process, how)) = self.state.nobody_left(from, pattern.context().0, true)
-        {
-            let process = process.0;
-            return Err(Error::Gone { process, how });
+        match self.state.waits_in_vain(from, pattern.context().0) {
+            Some((process, how)) => Err(Error::Gone {
+                process: process.0,
+                how,
+            }),
+            None => self.rest(),
         }
-        self.rest()
     }
 
     /// Takes an unexpected message out for the user.
@@ -333,11 +332,21 @@ impl State {
         })
     }
 
+    /// For who waits, after a round in which nothing came: whether only this process itself could
+    /// end that, which sends nothing meanwhile, and how another has ended. What it had sent itself
+    /// has been taken in, unless it waits in an outbox.
+    pub(crate) fn waits_in_vain(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
+        if !self.has_lost_any() || !self.clogged.is_empty() {
+            return None;
+        }
+        self.nobody_left(from, context, true)
+    }
+
     /// If a receive for which nothing has come is not to wait: a process that it could have come
     /// from, and how that ended. One that names its sender waits as long as that lives; one from
     /// any source, as long as any member does, but not after a death that the user has not
-    /// acknowledged, since it may be waiting for the dead. A blocking receive can not get a message
-    /// from this process either, once the transport is empty.
+    /// acknowledged, since it may be waiting for the dead. Who waits can not get a message from this
+    /// process either ([`waits_in_vain`](Self::waits_in_vain)).
     pub(crate) fn nobody_left(
         &self,
         from: Process,
