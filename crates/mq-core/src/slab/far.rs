@@ -1,68 +1,48 @@
-//! The slots of a long queue: chunks that come one at a time and go as soon as they are empty.
+//! The slots of a long queue: chunks that come one at a time and go when few entries are left.
 
 use core::mem::size_of;
 
+use super::release::list_free;
 use super::{Entry, NEAR, NIL, RUN};
 use crate::memory::vec_bytes;
 
-/// Slots of a chunk: few enough that freeing one is no pause, enough that it is rare.
+/// Slots of a chunk: few enough that making or freeing one is no pause, enough that it is rare.
 const CHUNK: usize = 256;
+
+/// Chunks that a removal frees at most, and those it looks at for them.
+const FREED: u32 = 2;
+const LOOKS: u32 = 32;
 
 /// Slots from [`NEAR`] on.
 ///
-/// A chunk is allocated when a slot in it is first needed, its slots are made a few at a time, and
-/// it is freed when its last entry leaves; so neither growing nor shrinking ever moves or visits
-/// more than one chunk's entries. One empty chunk is kept, for a queue whose length swings about a
-/// chunk's end.
-///
-/// Entries go to the free slots of one chunk, the open one, until there are none left; then the
-/// first chunk with room is opened, so that entries that stay after a burst gather in the first
-/// chunks. A removal sees to it that there is an open slot again: in a queue that stays as long as
-/// it is each entry then finds one.
+/// Their entries never move, and what says where a slot is is one table of chunks. Free slots are on
+/// the slab's one list, whatever their chunk, so that storing and removing entries asks nothing about
+/// chunks but how many of their slots are used. The list is only what is at hand, though: a slot is
+/// free if it has no payload. So when few entries are left the whole list is forgotten, all chunks are
+/// [unlisted](Self::unlisted), and those that are empty, or become so, are freed. When slots are
+/// needed again they are listed from the first chunk on, so that what stays after a burst and what
+/// comes then gather there.
 pub(super) struct Far<K, T> {
-    /// Of each chunk the slots that have been made; all, unless it is open or has no memory.
-    chunks: Vec<Vec<Entry<K, T>>>,
-    rooms: Vec<Room>,
-    /// A bit for each chunk that is not open and has free slots, allocated or not.
-    with_room: Vec<u64>,
-    /// No word before this one has a bit set.
-    first_word: usize,
-    /// Bits set.
-    roomy: u32,
-    /// The free slots of the open chunk, linked by `next`.
-    free: u32,
-    /// The open chunk, or [`NIL`].
-    open: u32,
-    /// Whether all slots of the open chunk have been made, or none is open.
-    is_complete: bool,
-    /// An allocated chunk without entries, or [`NIL`].
-    spare: u32,
-    len: u32,
+    chunks: Vec<Chunk<K, T>>,
+    /// The free slots from this one on are on no list.
+    unlisted: u32,
+    /// Chunks that a sweep has yet to look at, from the first on; 0 if there is none.
+    sweep: u32,
+    /// A chunk that the last entry has left while it was not listed, or [`NIL`].
+    vacant: u32,
     /// Chunks that have memory.
     allocated: u32,
 }
 
-/// The free slots of a chunk that is not open.
-#[derive(Clone, Copy)]
-struct Room {
-    /// Linked by `next`.
-    free: u32,
-    /// Slots that are not among them.
+struct Chunk<K, T> {
+    slots: Option<Box<[Entry<K, T>; CHUNK]>>,
     used: u32,
-}
-
-impl Room {
-    const NONE: Self = Self {
-        free: NIL,
-        used: CHUNK as u32,
-    };
-    const ALL: Self = Self { free: NIL, used: 0 };
 }
 
 /// Chunk and place in it.
 #[inline(always)]
 const fn split(slot: u32) -> (usize, usize) {
-    let i = slot as usize - NEAR;
+    let i = (slot as usize).wrapping_sub(NEAR);
     (i / CHUNK, i % CHUNK)
 }
 
@@ -71,239 +51,192 @@ const fn join(chunk: usize, i: usize) -> u32 {
     (NEAR + chunk * CHUNK + i) as u32
 }
 
-impl<K: Copy, T> Far<K, T> {
-    /// Stores an entry.
-    ///
-    /// # Panics
-    /// With 2^31 - 256 entries stored.
-    #[inline(always)]
-    pub(super) fn insert(&mut self, entry: Entry<K, T>) -> u32 {
-        self.make_room(entry.key);
-        let (slot, place) = self.take_free();
-        *place = entry;
-        slot
-    }
-
-    /// Whether the open chunk has no free slot.
-    #[inline(always)]
-    pub(super) const fn is_full(&self) -> bool {
-        self.free == NIL
-    }
-
-    /// Makes sure that the open chunk has a free slot; `key` may be any.
-    #[inline(always)]
-    pub(super) fn make_room(&mut self, key: K) {
-        if self.free == NIL {
-            self.open_next(key);
-        }
-    }
-
-    /// Makes more slots of the open chunk, or opens the first with a free slot; `key` may be any.
-    #[inline(never)]
-    fn open_next(&mut self, key: K) {
-        if !self.is_complete {
-            return self.extend(key);
-        }
-        let chunk = if self.roomy > 0 {
-            self.take_roomy()
-        } else {
-            self.add_chunk()
-        };
-        self.open(chunk);
-        if self.free == NIL {
-            self.extend(key);
-        }
-    }
-
-    /// Makes the next slots of the open chunk, which has no free one.
-    fn extend(&mut self, key: K) {
-        let chunk = self.open as usize;
-        let slots = &mut self.chunks[chunk];
-        if slots.capacity() == 0 {
-            self.allocated += 1;
-        }
-        slots.reserve_exact(CHUNK - slots.len());
-        let (first, end) = (slots.len(), slots.len() + RUN);
-        slots.extend((first..end).map(|i| {
-            let next = if i + 1 < end { join(chunk, i + 1) } else { NIL };
-            Entry::free(key, next)
-        }));
-        self.free = join(chunk, first);
-        self.is_complete = end == CHUNK;
-    }
-}
-
 impl<K, T> Far<K, T> {
     pub(super) const fn new() -> Self {
         Self {
             chunks: Vec::new(),
-            rooms: Vec::new(),
-            with_room: Vec::new(),
-            first_word: 0,
-            roomy: 0,
-            free: NIL,
-            open: NIL,
-            is_complete: true,
-            spare: NIL,
-            len: 0,
+            unlisted: NEAR as u32,
+            sweep: 0,
+            vacant: NIL,
             allocated: 0,
         }
     }
 
+    /// Whether no chunk has memory.
+    #[inline(always)]
     pub(super) const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.allocated == 0
     }
 
     #[inline(always)]
-    pub(super) fn entry(&self, slot: u32) -> &Entry<K, T> {
-        let (chunk, i) = split(slot);
-        &self.chunks[chunk][i]
-    }
-
-    #[inline(always)]
-    pub(super) fn entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
-        let (chunk, i) = split(slot);
-        &mut self.chunks[chunk][i]
-    }
-
     pub(super) fn get(&self, slot: u32) -> Option<&Entry<K, T>> {
         let (chunk, i) = split(slot);
-        self.chunks.get(chunk)?.get(i)
+        Some(&self.chunks.get(chunk)?.slots.as_deref()?[i])
     }
 
-    /// Takes a slot of the open chunk, which must have a free one.
     #[inline(always)]
-    pub(super) fn take_free(&mut self) -> (u32, &mut Entry<K, T>) {
-        let slot = self.free;
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut Entry<K, T>> {
         let (chunk, i) = split(slot);
-        let entry = &mut self.chunks[chunk][i];
-        self.free = entry.next;
-        self.len += 1;
-        (slot, entry)
+        Some(&mut self.chunks.get_mut(chunk)?.slots.as_deref_mut()?[i])
     }
 
-    /// Opens a chunk.
+    /// The entry in a slot that is taken off the list of free ones, which may have ended.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
-    fn open(&mut self, chunk: usize) {
-        if self.spare == chunk as u32 {
-            self.spare = NIL;
-        }
-        self.open = chunk as u32;
-        self.free = core::mem::replace(&mut self.rooms[chunk], Room::NONE).free;
-        self.is_complete = self.chunks[chunk].len() == CHUNK;
-    }
-
-    /// The first chunk with room, which is to be opened.
-    fn take_roomy(&mut self) -> usize {
-        let words = self.with_room.iter().skip(self.first_word);
-        self.first_word += words.take_while(|&&word| word == 0).count();
-        let word = &mut self.with_room[self.first_word];
-        let bit = word.trailing_zeros() as usize;
-        *word &= *word - 1;
-        self.roomy -= 1;
-        self.first_word * 64 + bit
-    }
-
-    /// Opens the first chunk with room, if there is a slot to be had in it and none that could
-    /// still be made in the open one.
-    #[inline(never)]
-    fn open_again(&mut self) {
-        if !self.is_complete {
-            return;
-        }
-        let chunk = self.take_roomy();
-        self.open(chunk);
-    }
-
-    /// The number of a chunk that was none yet.
-    #[cold]
-    fn add_chunk(&mut self) -> usize {
-        let chunk = self.chunks.len();
-        assert!(
-            join(chunk + 1, 0) < super::SLOTS,
-            "a match queue holds at most 2^31 - 256 entries"
-        );
-        self.chunks.push(Vec::new());
-        self.rooms.push(Room::ALL);
-        chunk
-    }
-
-    /// Takes what `take` takes of an entry in use, and frees its slot.
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
-    pub(super) fn release<O>(&mut self, slot: u32, take: impl FnOnce(&mut Entry<K, T>) -> O) -> O {
+    pub(super) fn use_slot(&mut self, slot: u32) -> Option<&mut Entry<K, T>> {
         let (chunk, i) = split(slot);
-        let entry = &mut self.chunks[chunk][i];
-        let taken = take(entry);
-        self.len -= 1;
-        if self.open == chunk as u32 {
-            entry.next = self.free;
-            self.free = slot;
-            return taken;
-        }
-        if self.free == NIL && self.roomy == 0 && self.is_complete {
-            // All are full.
-            entry.next = NIL;
-            self.open = chunk as u32;
-            self.free = slot;
-            return taken;
-        }
-        let Room { free, used } = self.rooms[chunk];
-        entry.next = free;
-        self.rooms[chunk] = Room {
-            free: slot,
-            used: used - 1,
-        };
-        if free == NIL {
-            self.gained_room(chunk);
-        }
-        if used == 1 {
-            self.emptied(chunk);
-        }
-        if self.free == NIL {
-            self.open_again();
-        }
-        taken
+        let chunk = self.chunks.get_mut(chunk)?;
+        chunk.used += 1;
+        Some(&mut chunk.slots.as_deref_mut()?[i])
     }
 
-    /// A full chunk has a free slot.
-    #[inline(never)]
-    fn gained_room(&mut self, chunk: usize) {
-        let word = chunk / 64;
-        if word >= self.with_room.len() {
-            self.with_room.resize(word + 1, 0);
-        }
-        self.with_room[word] |= 1 << (chunk % 64);
-        self.roomy += 1;
-        self.first_word = self.first_word.min(word);
-    }
-
-    #[cold]
-    #[inline(never)]
+    /// Frees the slot of an entry, which is to be taken from it. The slot becomes the first of the
+    /// list of free ones, if it is to be listed. False if [`free_vacant`](Self::free_vacant) is to
+    /// follow, when it was taken.
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
-    fn emptied(&mut self, chunk: usize) {
-        // The one that has just emptied is the one that is needed again if the length swings.
-        let before = core::mem::replace(&mut self.spare, chunk as u32);
-        if before != NIL {
-            self.chunks[before as usize] = Vec::new();
+    pub(super) fn release(&mut self, slot: u32, free: &mut u32) -> (&mut Entry<K, T>, bool) {
+        let (at, i) = split(slot);
+        let chunk = &mut self.chunks[at];
+        let entry = &mut chunk.slots.as_deref_mut().expect("the slot is in use")[i];
+        chunk.used -= 1;
+        if slot < self.unlisted {
+            entry.next = *free;
+            *free = slot;
+        } else if chunk.used == 0 {
+            self.vacant = at as u32;
+            return (entry, false);
+        }
+        (entry, true)
+    }
+
+    /// Frees the chunk that the last entry has left, unless some of its slots are listed.
+    pub(super) fn free_vacant(&mut self) {
+        let chunk = core::mem::replace(&mut self.vacant, NIL);
+        if chunk != NIL {
+            self.free_chunk(chunk as usize);
+        }
+    }
+
+    fn free_chunk(&mut self, chunk: usize) {
+        if join(chunk, 0) >= self.unlisted && self.chunks[chunk].slots.take().is_some() {
             self.allocated -= 1;
-            self.rooms[before as usize].free = NIL;
         }
     }
 
-    /// All slots, in use and free.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
+    /// With so many entries in the slab, or fewer, memory is to be given back, by
+    /// [`sweep`](Self::sweep).
+    pub(super) const fn low(&self) -> u32 {
+        if self.sweep > 0 {
+            return u32::MAX;
+        }
+        if self.unlisted as usize == NEAR {
+            return 0;
+        }
+        self.unlisted / 4
+    }
+
+    /// Few entries are left: forgets which far slots are listed, and begins to give back the chunks
+    /// that are empty. False if that has begun before; otherwise the slab lists the near slots anew.
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
+    pub(super) fn begin_sweep(&mut self) -> bool {
+        if self.sweep > 0 {
+            return false;
+        }
+        self.unlisted = NEAR as u32;
+        self.sweep = self.chunks.len() as u32;
+        true
+    }
+
+    /// Frees some of the empty chunks that are not listed.
+    pub(super) fn sweep(&mut self) {
+        let (mut looks, mut freed) = (LOOKS, FREED);
+        while self.sweep > 0 && looks > 0 && freed > 0 {
+            let at = self.sweep as usize - 1;
+            if join(at, 0) < self.unlisted {
+                self.sweep = 0;
+                return;
+            }
+            let chunk = &mut self.chunks[at];
+            if chunk.used == 0 && chunk.slots.is_some() {
+                self.free_chunk(at);
+                freed -= 1;
+            }
+            if self.chunks[at].slots.is_none() && at + 1 == self.chunks.len() {
+                self.chunks.pop();
+            }
+            looks -= 1;
+            self.sweep -= 1;
+        }
+    }
+
+    /// The slots in use.
+    pub(super) fn used(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
         let chunks = self.chunks.iter().enumerate();
-        chunks.flat_map(|(chunk, slots)| {
-            let entries = slots.iter().enumerate();
-            entries.map(move |(i, entry)| (join(chunk, i), entry))
-        })
+        chunks
+            .filter(|(_, chunk)| chunk.used > 0)
+            .flat_map(|(at, chunk)| {
+                let slots = chunk.slots.iter().flat_map(|slots| slots.iter());
+                slots
+                    .enumerate()
+                    .map(move |(i, entry)| (join(at, i), entry))
+            })
+    }
+
+    /// [`bytes`](Self::bytes), by a look at each chunk.
+    #[cfg(test)]
+    pub(super) fn recount(&self) -> usize {
+        let chunks = self.chunks.iter().filter(|chunk| chunk.slots.is_some());
+        let slots = chunks.count() * CHUNK;
+        size_of::<Self>() + vec_bytes(&self.chunks) + slots * size_of::<Entry<K, T>>()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let tables = vec_bytes(&self.chunks) + vec_bytes(&self.rooms) + vec_bytes(&self.with_room);
         let chunks = self.allocated as usize * CHUNK * size_of::<Entry<K, T>>();
-        size_of::<Self>() + tables + chunks
+        size_of::<Self>() + vec_bytes(&self.chunks) + chunks
+    }
+}
+
+impl<K: Copy, T> Far<K, T> {
+    /// Lists some more free slots, and returns the first; `key` may be any.
+    ///
+    /// # Panics
+    /// With 2^31 - 256 entries stored.
+    pub(super) fn list_more(&mut self, key: K) -> u32 {
+        loop {
+            let (at, i) = split(self.unlisted);
+            if at == self.chunks.len() {
+                assert!(
+                    join(at + 1, 0) < super::SLOTS,
+                    "a match queue holds at most 2^31 - 256 entries"
+                );
+                self.chunks.push(Chunk {
+                    slots: None,
+                    used: 0,
+                });
+            }
+            let chunk = &mut self.chunks[at];
+            if i == 0 && chunk.used as usize == CHUNK {
+                self.unlisted += CHUNK as u32;
+                continue;
+            }
+            let slots = chunk.slots.get_or_insert_with(|| {
+                self.allocated += 1;
+                new_chunk(key)
+            });
+            let free = list_free(&mut slots[i..i + RUN], self.unlisted);
+            self.unlisted += RUN as u32;
+            if free != NIL {
+                return free;
+            }
+        }
+    }
+}
+
+/// A chunk of free slots.
+fn new_chunk<K: Copy, T>(key: K) -> Box<[Entry<K, T>; CHUNK]> {
+    let slots: Vec<Entry<K, T>> = (0..CHUNK).map(|_| Entry::free(key, NIL)).collect();
+    match slots.into_boxed_slice().try_into() {
+        Ok(slots) => slots,
+        Err(_) => unreachable!("a chunk has {CHUNK} slots"),
     }
 }

@@ -2,6 +2,7 @@
 
 mod far;
 mod links;
+mod release;
 mod reserve;
 mod slabs;
 mod window;
@@ -80,15 +81,18 @@ const fn aside() {}
 /// # Cost
 /// Insertion and removal are constant, amortised. A queue of up to 4,096 entries lies in one piece
 /// of memory, which grows by doubling: at most 2,048 entries are moved at once. A longer one adds
-/// chunks of 256 entries, each freed when its last entry leaves. When all those have left, and the
-/// rest drains, 128 slots are kept.
+/// chunks of 256 entries. They are given back when no more than a quarter of the slots are in use,
+/// two with each removal and the others when they empty. When all have left, and the rest drains,
+/// 128 slots are kept.
 pub struct Slab<K, T> {
     near: Vec<Entry<K, T>>,
     /// There since there were far entries, until the slab is empty.
     far: Option<Box<Far<K, T>>>,
-    /// The first free near slot.
+    /// The first free slot at hand.
     free: u32,
     len: u32,
+    /// With so many entries left, or fewer, memory is given back.
+    low: u32,
     next_sequence: u64,
 }
 
@@ -100,6 +104,7 @@ impl<K: Copy, T> Slab<K, T> {
             far: None,
             free: NIL,
             len: 0,
+            low: 0,
             next_sequence: first_sequence,
         }
     }
@@ -138,89 +143,23 @@ impl<K: Copy, T> Slab<K, T> {
         self.insert_elsewhere(entry)
     }
 
-    /// No near slot is free.
+    /// No near slot is at hand.
     #[inline(never)]
     fn insert_elsewhere(&mut self, entry: Entry<K, T>) -> u32 {
-        if self.near.len() < NEAR {
+        if self.is_full() {
             self.make_room(entry.key);
-            let slot = self.free;
-            let place = &mut self.near[slot as usize];
-            self.free = place.next;
-            *place = entry;
-            return slot;
         }
-        self.far
-            .get_or_insert_with(|| Box::new(Far::new()))
-            .insert(entry)
-    }
-
-    /// Removes the entry in `slot`, which must be stored and on no list.
-    ///
-    /// # Panics
-    /// If the slot is free: a fault of the structure that calls.
-    #[inline(always)]
-    pub fn remove(&mut self, slot: u32) -> (K, T) {
-        let Some(entry) = self.near.get_mut(slot as usize) else {
-            aside();
-            return self.remove_far(slot);
+        let slot = self.free;
+        let place = match self.near.get_mut(slot as usize) {
+            Some(place) => place,
+            None => {
+                let place = self.far.as_mut().and_then(|far| far.use_slot(slot));
+                place.expect("room was made")
+            }
         };
-        let taken = entry.take();
-        entry.next = self.free;
-        self.free = slot;
-        self.left();
-        taken
-    }
-
-    /// Takes the entry in `slot` out, which must be near and stored, and leaves the slot to a
-    /// [`Window`].
-    ///
-    /// # Panics
-    /// If the slot is free or none: a fault of the structure that calls.
-    #[inline(always)]
-    pub(crate) fn take_near(&mut self, slot: u32) -> (K, T) {
-        self.near[slot as usize].take()
-    }
-
-    #[inline(never)]
-    fn remove_far(&mut self, slot: u32) -> (K, T) {
-        let taken = self.far_mut().release(slot, Entry::take);
-        self.left();
-        taken
-    }
-
-    /// An entry has left.
-    #[inline(always)]
-    fn left(&mut self) {
-        self.len -= 1;
-        if self.len == 0 {
-            self.drained();
-        }
-    }
-
-    /// The last entry has left. A call, and the question in it: asked where entries are removed, it
-    /// would be asked of each.
-    #[inline(never)]
-    fn drained(&mut self) {
-        if self.far.is_some() {
-            self.after_burst();
-        }
-    }
-
-    /// Gives the near slots back too when the last entry of a burst has left; what comes next
-    /// starts again at slot 0 and is laid out in order.
-    #[cold]
-    #[inline(never)]
-    fn after_burst(&mut self) {
-        self.far = None;
-        self.near.clear();
-        self.near.shrink_to(KEEP_SLOTS);
-        self.free = NIL;
-    }
-
-    /// Drops all entries. Handles of before stay stale.
-    pub fn clear(&mut self) {
-        self.len = 0;
-        self.after_burst();
+        self.free = place.next;
+        *place = entry;
+        slot
     }
 
     /// Makes the next entry's number at least `sequence`.
@@ -333,7 +272,7 @@ impl<K, T> Slab<K, T> {
             Some(entry) => entry,
             None => {
                 aside();
-                self.far().entry(slot)
+                self.far_entry_inline(slot)
             }
         }
     }
@@ -345,27 +284,29 @@ impl<K, T> Slab<K, T> {
             return &mut self.near[slot as usize];
         }
         aside();
-        self.far_mut().entry_mut(slot)
+        self.far_entry_inline_mut(slot)
     }
 
     #[inline(always)]
-    fn far(&self) -> &Far<K, T> {
-        self.far.as_ref().expect("far slots exist")
+    fn far_entry_inline(&self, slot: u32) -> &Entry<K, T> {
+        let entry = self.far.as_ref().and_then(|far| far.get(slot));
+        entry.expect("the slot exists")
     }
 
     #[inline(always)]
-    fn far_mut(&mut self) -> &mut Far<K, T> {
-        self.far.as_mut().expect("far slots exist")
+    fn far_entry_inline_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
+        let entry = self.far.as_mut().and_then(|far| far.get_mut(slot));
+        entry.expect("the slot exists")
     }
 
     #[inline(never)]
     fn far_entry(&self, slot: u32) -> &Entry<K, T> {
-        self.far().entry(slot)
+        self.far_entry_inline(slot)
     }
 
     #[inline(never)]
     fn far_entry_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
-        self.far_mut().entry_mut(slot)
+        self.far_entry_inline_mut(slot)
     }
 
     fn get(&self, slot: u32) -> Option<&Entry<K, T>> {
@@ -379,7 +320,7 @@ impl<K, T> Slab<K, T> {
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
     fn used(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
         let near = self.near.iter().enumerate();
-        let far = self.far.iter().flat_map(|far| far.entries());
+        let far = self.far.iter().flat_map(|far| far.used());
         near.map(|(slot, entry)| (slot as u32, entry))
             .chain(far)
             .filter(|(_, entry)| entry.payload.is_some())

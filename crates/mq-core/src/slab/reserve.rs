@@ -19,8 +19,8 @@ impl<K: Copy, T> Slab<K, T> {
     /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next
     /// [`reserve`](Self::reserve).
     #[inline]
-    pub(crate) fn is_full(&self) -> bool {
-        self.free == NIL && self.far.as_ref().is_none_or(|far| far.is_full())
+    pub(crate) const fn is_full(&self) -> bool {
+        self.free == NIL
     }
 
     /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that
@@ -44,7 +44,8 @@ impl<K: Copy, T> Slab<K, T> {
             return;
         }
         let far = self.far.get_or_insert_with(|| Box::new(Far::new()));
-        far.make_room(key);
+        self.free = far.list_more(key);
+        self.low = far.low();
     }
 
     /// Takes a free slot for the newest entry, of which only the links and the mark are written;
@@ -52,12 +53,19 @@ impl<K: Copy, T> Slab<K, T> {
     /// [is full](Self::is_full).
     #[inline(always)]
     pub(crate) fn reserve(&mut self, home: u32) -> Option<u32> {
-        let near = self.reserve_near(home);
-        if near.is_none() {
-            aside();
-            return self.reserve_far(home);
-        }
-        near
+        let slot = self.free;
+        let entry = match self.near.get_mut(slot as usize) {
+            Some(entry) => entry,
+            None => {
+                aside();
+                self.far.as_mut()?.use_slot(slot)?
+            }
+        };
+        self.free = entry.next;
+        entry.begin(self.next_sequence, home);
+        self.next_sequence += 1;
+        self.len += 1;
+        Some(slot)
     }
 
     /// [`reserve`](Self::reserve), if a near slot is free.
@@ -66,20 +74,6 @@ impl<K: Copy, T> Slab<K, T> {
         let slot = self.free;
         let entry = self.near.get_mut(slot as usize)?;
         self.free = entry.next;
-        entry.begin(self.next_sequence, home);
-        self.next_sequence += 1;
-        self.len += 1;
-        Some(slot)
-    }
-
-    // Without a call, so that the quick steps of the deep form have none.
-    #[inline(always)]
-    fn reserve_far(&mut self, home: u32) -> Option<u32> {
-        let far = self.far.as_mut()?;
-        if far.is_full() {
-            return None;
-        }
-        let (slot, entry) = far.take_free();
         entry.begin(self.next_sequence, home);
         self.next_sequence += 1;
         self.len += 1;

@@ -141,3 +141,102 @@ fn a_removal_in_a_full_slab_leaves_a_slot_to_the_next_entry() {
     slots.dedup();
     assert_eq!(slots.len(), ENTRIES as usize - 40);
 }
+
+#[test]
+fn what_stays_after_a_burst_is_found_again_by_the_next() {
+    // Of three bursts some entries stay, of the first few in its last chunks. They leave while the
+    // next burst fills the slots around them.
+    let mut slab = Slab::new(0);
+    let mut model = std::collections::BTreeMap::new();
+    let mut state = 7_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    for burst in 0..6 {
+        while model.len() < 20_000 {
+            let key = slab.next_sequence();
+            let slot = slab.insert(key, key, 0);
+            assert_eq!(model.insert(slot, key), None, "slot {slot} is given once");
+            if random(8) == 0 {
+                let slots = model.len();
+                let nth = if burst % 2 == 0 {
+                    random(slots)
+                } else {
+                    slots - 1
+                };
+                let (&slot, &key) = model.iter().nth(nth.min(300)).expect("it is stored");
+                assert_eq!(slab.remove(slot), (key, key));
+                model.remove(&slot);
+            }
+        }
+        let full = slab.bytes();
+        let mut slots: Vec<u32> = model.keys().copied().collect();
+        while slots.len() > 40 {
+            // Those in the last slots stay, or those anywhere.
+            let limit = if burst % 2 == 0 {
+                slots.len()
+            } else {
+                slots.len() - 20
+            };
+            let slot = slots.remove(random(limit));
+            let key = model.remove(&slot).expect("it is stored");
+            assert_eq!(slab.remove(slot), (key, key));
+        }
+        assert!(slab.bytes() < full * 2 / 3, "{} of {full}", slab.bytes());
+        assert_eq!(slab.len() as usize, model.len());
+        let mut stored = slab.slots_in_order();
+        stored.sort_unstable();
+        assert_eq!(stored, model.keys().copied().collect::<Vec<u32>>());
+    }
+    for (slot, key) in model {
+        assert_eq!(slab.remove(slot), (key, key));
+    }
+    assert!(slab.bytes() <= 16 << 10, "{} bytes", slab.bytes());
+}
+
+#[test]
+fn no_removal_gives_back_more_than_a_few_chunks() {
+    let mut slab = Slab::new(0);
+    let slots: Vec<u32> = (0..200_000_u32).map(|i| slab.insert(i, i, 0)).collect();
+    let chunk = 256 * size_of::<Entry<u32, u32>>();
+    let mut most = 0;
+    for &slot in &slots[..slots.len() - 1] {
+        let before = slab.bytes();
+        slab.remove(slot);
+        most = most.max(before - slab.bytes());
+    }
+    assert!(most > chunk && most < 4 * chunk, "{most} bytes at once");
+}
+
+#[test]
+fn bytes_are_those_of_the_chunks_that_have_memory() {
+    let mut slab = Slab::new(0);
+    let slots: Vec<u32> = (0..30_000_u32).map(|i| slab.insert(i, i, 0)).collect();
+    for (i, &slot) in slots.iter().enumerate() {
+        if i % 1000 != 0 {
+            slab.remove(slot);
+        }
+        if i % 997 == 0 {
+            let far = slab.far.as_ref().map_or(0, |far| far.recount());
+            assert_eq!(slab.bytes(), vec_bytes(&slab.near) + far);
+        }
+    }
+}
+
+#[test]
+fn a_chunk_whose_slots_are_listed_is_not_freed() {
+    const FAR: u32 = NEAR as u32;
+    let mut slab = Slab::new(0);
+    let slots: Vec<u32> = (0..FAR + 1024).map(|i| slab.insert(i, i, 0)).collect();
+    // One entry stays, behind the slots of its chunk that will be listed first.
+    let stays = FAR + 200;
+    for &slot in slots.iter().filter(|&&slot| slot != stays) {
+        slab.remove(slot);
+    }
+    let again: Vec<u32> = (0..FAR + 1).map(|i| slab.insert(i, i, 0)).collect();
+    assert_eq!(again.last(), Some(&FAR));
+    slab.remove(FAR);
+    slab.remove(stays);
+    assert_eq!(slab.insert(0, 0, 0), FAR);
+}

@@ -6,7 +6,7 @@
 
 mod size;
 
-use super::heads::Heads;
+use super::heads::{Heads, NEAR};
 use crate::slab::NIL;
 
 /// Where the nodes' links and keys are. Each node has three links: `chain` to the next key of its
@@ -137,6 +137,17 @@ impl Chains {
     #[inline(always)]
     pub(super) fn set_near_first(&mut self, bucket: u32, node: u32) {
         self.heads.set_near(bucket, node);
+    }
+
+    /// The first node of a bucket, to be changed; `None` where no bucket of its page was ever used.
+    #[inline(always)]
+    pub(super) fn first_mut(&mut self, bucket: u32) -> Option<&mut u32> {
+        self.heads.get_mut(bucket)
+    }
+
+    /// Whether there are more buckets than those that are near.
+    pub(super) const fn is_wide(&self) -> bool {
+        self.buckets > NEAR
     }
 
     /// Removes a node that is alone with its key from its bucket, in which it is between `before`,

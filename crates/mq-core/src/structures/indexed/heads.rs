@@ -56,7 +56,17 @@ impl Heads {
         self.far[page].as_ref().map_or(NIL, |page| page[i])
     }
 
-    /// The same of a bucket in the first piece; `None` of others, and no node of one that is not in
+    /// The same, to be changed; `None` if its page is not made yet.
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, bucket: u32) -> Option<&mut u32> {
+        if (bucket as usize) < self.near.len() {
+            return self.near.get_mut(bucket as usize);
+        }
+        let (page, i) = split(bucket);
+        Some(&mut self.far.get_mut(page)?.as_mut()?[i])
+    }
+
+    /// The first node of a bucket in the first piece; `None` of others, and no node of one that is not in
     /// use.
     #[inline(always)]
     pub(super) fn get_near(&self, bucket: u32) -> Option<u32> {

@@ -3,6 +3,7 @@
 mod moving;
 mod quick;
 mod search;
+mod wide;
 mod wild;
 
 use self::moving::Newer;
@@ -31,6 +32,9 @@ const MOVING: u32 = 4;
 /// Receives are posted that have no class.
 const UNCLASSED: u32 = 8;
 
+/// Buckets are far, and slots may be.
+const WIDE: u32 = 16;
+
 /// All entries by key, and the classes of wildcards in use.
 ///
 /// The first node of a key stands for a queue: a receive that is posted and a message that is
@@ -53,8 +57,8 @@ pub(super) struct Index<B> {
     few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// What steps have to look at beside the table: [`WILDCARDS`], [`VIEWS`], [`MOVING`],
-    /// [`UNCLASSED`].
+    /// What is not as the common steps expect it: [`WILDCARDS`], [`VIEWS`], [`MOVING`],
+    /// [`UNCLASSED`], [`WIDE`].
     special: u32,
 }
 
@@ -74,7 +78,8 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// After a change to the classes, the unindexed receives or what is not indexed yet.
+    /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
+    /// of buckets.
     #[inline(always)]
     fn count_special(&mut self) {
         let wildcards = self.classes.posted() > 0;
@@ -84,7 +89,8 @@ impl<B: MatchBits> Index<B> {
         self.special = (u32::from(wildcards) * WILDCARDS)
             | (u32::from(views) * VIEWS)
             | (u32::from(unclassed) * UNCLASSED)
-            | (u32::from(moving) * MOVING);
+            | (u32::from(moving) * MOVING)
+            | (u32::from(self.chains.is_wide()) * WIDE);
     }
 
     #[inline(always)]
@@ -108,8 +114,8 @@ impl<B: MatchBits> Index<B> {
 
     /// Whether messages have to look at nothing but the table: not at other masks, nor at views.
     #[inline(always)]
-    pub(super) fn is_plain(&self) -> bool {
-        self.special == 0
+    pub(super) const fn is_plain(&self) -> bool {
+        self.special & !WIDE == 0
     }
 
     /// Whether fully specified receives have to look at nothing but the table: not at views, nor at
@@ -117,6 +123,24 @@ impl<B: MatchBits> Index<B> {
     #[inline(always)]
     pub(super) const fn is_plain_for_receives(&self) -> bool {
         self.special & (MOVING | VIEWS) == 0
+    }
+
+    /// Whether that is so and all buckets are near.
+    #[inline(always)]
+    pub(super) const fn is_near_for_receives(&self) -> bool {
+        self.special & (MOVING | VIEWS | WIDE) == 0
+    }
+
+    /// Whether the index [is plain](Self::is_plain) and all buckets are near.
+    #[inline(always)]
+    pub(super) const fn is_near(&self) -> bool {
+        self.special == 0
+    }
+
+    /// Whether buckets are far.
+    #[inline(always)]
+    pub(super) const fn is_wide(&self) -> bool {
+        self.special & WIDE != 0
     }
 
     /// With so many entries, the one included that is about to leave, the queues may become short,
@@ -130,12 +154,20 @@ impl<B: MatchBits> Index<B> {
     #[inline(always)]
     fn set_low(&mut self) {
         self.low = SHORT.max(self.chains.few()) + 1;
+        let wide = u32::from(self.chains.is_wide()) * WIDE;
+        self.special = (self.special & !WIDE) | wide;
     }
 
     /// Where the bucket of a key is looked for first: see [`Chains::place`].
     #[inline(always)]
     pub(super) fn place(&self, key: Key<B>) -> u32 {
         self.chains.place(self.seed.hash(key))
+    }
+
+    /// The bucket of a [place](Self::place), near or far.
+    #[inline(always)]
+    pub(super) const fn bucket_of(&self, place: u32) -> u32 {
+        self.chains.bucket_of(place)
     }
 
     /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a

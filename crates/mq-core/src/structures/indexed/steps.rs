@@ -110,7 +110,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
         match index.wildcards_for(&self.slabs, context, bits) {
             Wildcards::None if !index.has_views() => {
-                return self.arrive_exact(context, bits, meter);
+                return match index.is_wide() {
+                    true => self.arrive_wide(context, bits, meter),
+                    false => self.arrive_exact(context, bits, meter),
+                };
             }
             Wildcards::One { class, place, slot } => {
                 let key = Key::exact(context, bits);
@@ -165,7 +168,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = &mut self.index else {
             return NIL;
         };
-        if !index.is_plain_for_receives() {
+        if !index.is_near_for_receives() {
+            if index.is_plain_for_receives() {
+                return self.post_wide(context, bits, meter);
+            }
             return self.post_special(context, bits, meter);
         }
         let place = index.place(key);
@@ -190,13 +196,36 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// and nothing has changed, if not all entries are indexed.
     #[inline(never)]
     fn post_special(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
-        let key = Key::exact(context, bits);
         let index = deep(&mut self.index);
         if index.is_moving() {
             return NIL;
         }
-        let place = index.place(key);
+        let place = index.place(Key::exact(context, bits));
         self.post_beside(context, bits, place, meter)
+    }
+
+    /// [`post_exact_deep`](Self::post_exact_deep) where buckets are far. Without calls, likewise.
+    #[inline(never)]
+    fn post_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+        let key = Key::exact(context, bits);
+        let Some(index) = &mut self.index else {
+            return NIL;
+        };
+        let place = index.place(key);
+        match index.post_wide(&mut self.slabs, key, index.bucket_of(place)) {
+            Quick::Queued(node) => {
+                meter.visited(Queue::Unexpected, 0);
+                node
+            }
+            Quick::Found(node) => {
+                meter.visited(Queue::Unexpected, 1);
+                if self.slabs.unexpected.len() <= index.low() {
+                    return self.before_removal(node);
+                }
+                node
+            }
+            Quick::Several | Quick::Beside => self.post_beside(context, bits, place, meter),
+        }
     }
 
     #[inline(never)]
@@ -285,10 +314,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         match &self.index {
-            Some(index) if index.is_plain() => {}
-            _ => return self.arrive_special(context, bits, meter),
+            Some(index) if index.is_near() => self.arrive_exact(context, bits, meter),
+            Some(index) if index.is_plain() => self.arrive_wide(context, bits, meter),
+            _ => self.arrive_special(context, bits, meter),
         }
-        self.arrive_exact(context, bits, meter)
     }
 
     /// The step of a message that has nothing to look at but the table.
@@ -313,6 +342,30 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             Quick::Several => self.arrive_several(context, bits, place, meter),
             Quick::Beside => self.arrive_beside(context, bits, place, meter),
+        }
+    }
+
+    /// [`arrive_exact`](Self::arrive_exact) where buckets are far. Without calls.
+    #[inline(never)]
+    fn arrive_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+        let key = Key::exact(context, bits);
+        let Some(index) = &mut self.index else {
+            return NIL;
+        };
+        let place = index.place(key);
+        match index.arrive_wide(&mut self.slabs, key, index.bucket_of(place)) {
+            Quick::Queued(node) => {
+                meter.visited(Queue::Posted, 0);
+                node
+            }
+            Quick::Found(node) => {
+                meter.visited(Queue::Posted, 1);
+                if self.slabs.posted.len() <= index.low() {
+                    return self.before_removal(node);
+                }
+                node
+            }
+            Quick::Several | Quick::Beside => self.arrive_beside(context, bits, place, meter),
         }
     }
 
