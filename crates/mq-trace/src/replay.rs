@@ -197,3 +197,24 @@ impl Replay for Floor<'_> {
         start.elapsed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mq_core::structures::Indexed;
+
+    use super::*;
+    use crate::TraceReader;
+
+    #[test]
+    fn what_a_trace_cancels_is_not_left_in_the_queues() {
+        let text = "# mqtrace 1\nc 0 2 0\np 0 1 3\np 0 1 4\nx 0\n";
+        let trace = Trace::read(TraceReader::new("cancels", text.as_bytes()).expect("a header"));
+        let trace = trace.expect("valid");
+        let mut timed =
+            Timed::<Indexed<MpiPattern, Payload, Payload>>::new(&trace, EngineOptions::new());
+        for _ in 0..2 {
+            timed.repetition();
+            assert_eq!(timed.engine.posted_len(), 1, "of two one was cancelled");
+        }
+    }
+}

@@ -12,6 +12,7 @@
 //! | | or | |
 //! | takes a ring | ← | `RingWanted`: from byte n on |
 //! | `RingGiven`, fills buffers | → | empties them |
+//! | or has no memory for one: `RingGiven` without a ring; its send fails | → | its receive fails |
 //! | | or | |
 //! | fills buffers | ← | `RingWanted`: from byte n on, through a ring that the receiver lends; empties its buffers |
 //!

@@ -261,3 +261,34 @@ fn contexts_that_come_and_go_with_new_numbers_share_few_objects() {
             .expect("it is there");
     }
 }
+
+#[test]
+fn numbers_that_begin_too_high_leave_room_for_all_that_follow() {
+    for wanted in [0, 1 << 40, u64::MAX] {
+        let options = EngineOptions::new().first_sequence(wanted);
+        let mut engine: Engine<Queues> = Engine::with_options(options);
+        for context in 0..3 {
+            let options = ContextOptions::new();
+            engine.create_context(context, options).expect("a new one");
+        }
+        let mut handles = Vec::new();
+        for round in 0..100 {
+            let context = round % 3;
+            let post = engine.post(MpiPattern::new(context, 1, 1), round);
+            let Ok(Post::Queued(handle)) = post else {
+                panic!("nothing waits");
+            };
+            handles.push((handle, round));
+            if round == 50 {
+                // Its numbers are not given again.
+                let options = ContextOptions::new();
+                engine.free_context(2, &mut |_| {}).expect("it exists");
+                engine.create_context(2, options).expect("it was freed");
+            }
+        }
+        for (handle, round) in handles {
+            let stale = round % 3 == 2 && round <= 50;
+            assert_eq!(engine.cancel(handle), (!stale).then_some(round));
+        }
+    }
+}

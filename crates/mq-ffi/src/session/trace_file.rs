@@ -140,3 +140,24 @@ impl TraceFile {
         &self.path
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_session_keeps_the_traces_of_those_before() {
+        let folder = std::env::temp_dir().join(format!("mq-sessions-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let names = ["first", "second", "third"].map(|session| {
+            let (path, mut file) = new_file(&folder, "mq-7").unwrap();
+            file.write_all(session.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), session);
+            path.file_name().unwrap().to_owned()
+        });
+        assert_eq!(names, ["mq-7.mqt", "mq-7-2.mqt", "mq-7-3.mqt"]);
+        let first = std::fs::read_to_string(folder.join("mq-7.mqt")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(first, "first");
+    }
+}

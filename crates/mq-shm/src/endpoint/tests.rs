@@ -41,6 +41,47 @@ fn who_waits_looks_where_nothing_is_wanted_now_and_then() {
 }
 
 #[test]
+fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
+    let segment = Heap::new(Geometry::new(3).unwrap());
+    let join = |number| Endpoint::join(segment.clone(), Process(number), Options::default());
+    let mut bob = join(1).unwrap();
+    let mut others = [0, 2].map(|number| join(number).unwrap());
+    let send = |endpoint: &mut Endpoint<std::sync::Arc<Heap>>| {
+        let sent = endpoint.try_send(Process(1), [0; 2], b"by the box", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    };
+    bob.want(None).unwrap();
+    while bob.open.len() < 2 {
+        others.iter_mut().for_each(send);
+        for _ in 0..2 {
+            assert!(bob.poll().unwrap().is_some());
+        }
+    }
+    // One has died and has left a message behind; the box of the other is full at each look.
+    others.iter_mut().for_each(send);
+    let (process, how) = (Process(0), Gone::Died);
+    bob.peers[0].gone = Some(how);
+    let takes = bob.takes;
+    bob.ending.push(Ending {
+        process,
+        how,
+        takes,
+    });
+    let mut seen = Vec::new();
+    while seen.len() < 8 && !matches!(seen.last(), Some((_, true))) {
+        seen.push(match bob.poll().unwrap() {
+            Some(Arrival::Message(message)) => (message.source(), false),
+            Some(Arrival::Gone(process, _)) => (process, true),
+            None => panic!("there is always something"),
+        });
+        if seen.last() == Some(&(Process(2), false)) {
+            send(&mut others[1]);
+        }
+    }
+    assert_eq!(seen, [(process, false), (process, true)]);
+}
+
+#[test]
 fn one_whose_cells_have_come_back_sleeps() {
     let patience = Patience {
         spins: 0,
