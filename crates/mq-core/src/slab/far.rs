@@ -3,11 +3,14 @@
 use core::mem::size_of;
 
 use super::release::list_free;
-use super::{Entry, NEAR, NIL, RUN};
+use super::{Entry, NEAR, NIL};
 use crate::memory::vec_bytes;
 
 /// Slots of a chunk: few enough that making or freeing one is no pause, enough that it is rare.
 const CHUNK: usize = 256;
+
+/// Slots that are listed together: a fraction of a chunk.
+const RUN: usize = super::MORE as usize;
 
 /// Chunks that a removal frees at most, and those it looks at for them.
 const FREED: u32 = 2;
@@ -26,6 +29,8 @@ pub(super) struct Far<K, T> {
     chunks: Vec<Chunk<K, T>>,
     /// The free slots from this one on are on no list.
     unlisted: u32,
+    /// The chunk of those, if nothing has been in them yet, or [`NIL`].
+    untouched: u32,
     /// Chunks that a sweep has yet to look at, from the first on; 0 if there is none.
     sweep: u32,
     /// A chunk that the last entry has left while it was not listed, or [`NIL`].
@@ -56,6 +61,7 @@ impl<K, T> Far<K, T> {
         Self {
             chunks: Vec::new(),
             unlisted: NEAR as u32,
+            untouched: NIL,
             sweep: 0,
             vacant: NIL,
             allocated: 0,
@@ -143,6 +149,7 @@ impl<K, T> Far<K, T> {
             return false;
         }
         self.unlisted = NEAR as u32;
+        self.untouched = NIL;
         self.sweep = self.chunks.len() as u32;
         true
     }
@@ -221,9 +228,13 @@ impl<K: Copy, T> Far<K, T> {
             }
             let slots = chunk.slots.get_or_insert_with(|| {
                 self.allocated += 1;
-                new_chunk(key)
+                self.untouched = at as u32;
+                new_chunk(key, self.unlisted)
             });
-            let free = list_free(&mut slots[i..i + RUN], self.unlisted);
+            let free = match self.untouched == at as u32 {
+                true => self.unlisted,
+                false => list_free(&mut slots[i..i + RUN], self.unlisted),
+            };
             self.unlisted += RUN as u32;
             if free != NIL {
                 return free;
@@ -232,9 +243,14 @@ impl<K: Copy, T> Far<K, T> {
     }
 }
 
-/// A chunk of free slots.
-fn new_chunk<K: Copy, T>(key: K) -> Box<[Entry<K, T>; CHUNK]> {
-    let slots: Vec<Entry<K, T>> = (0..CHUNK).map(|_| Entry::free(key, NIL)).collect();
+/// A chunk of free slots, of which `first` is the number of the first, listed in runs.
+#[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
+fn new_chunk<K: Copy, T>(key: K, first: u32) -> Box<[Entry<K, T>; CHUNK]> {
+    let slots = (1..=CHUNK).map(|i| {
+        let ends = i.is_multiple_of(RUN);
+        Entry::free(key, if ends { NIL } else { first + i as u32 })
+    });
+    let slots: Vec<Entry<K, T>> = slots.collect();
     match slots.into_boxed_slice().try_into() {
         Ok(slots) => slots,
         Err(_) => unreachable!("a chunk has {CHUNK} slots"),

@@ -30,6 +30,10 @@ pub(crate) const NEAR: usize = 4096;
 /// Slots that are made together, so that growing asks for more once in a while, and never for many.
 const RUN: usize = 16;
 
+/// Far slots that are made ready together: what a structure that is asked to make room for one entry
+/// has to make room for.
+pub(crate) const MORE: u32 = 64;
+
 /// Near slots that are kept when a slab that had far entries is empty: a program that fills and
 /// drains short queues in every step does not allocate each time, and a burst leaves little behind.
 const KEEP_SLOTS: usize = 128;

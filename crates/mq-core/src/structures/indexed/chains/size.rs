@@ -10,7 +10,7 @@
 
 use super::super::heads::{Heads, NEAR, PAGE};
 use super::{Chains, Nodes};
-use crate::slab::NIL;
+use crate::slab::{MORE, NIL};
 
 /// Buckets there are at least.
 const FEWEST: u32 = PAGE;
@@ -20,7 +20,7 @@ const MOST_AT_ONCE: u32 = 1 << 17;
 
 /// Keys for which room is made beyond those asked for: those that storage may take in before it
 /// asks again.
-const AHEAD: u32 = 16;
+const AHEAD: u32 = MORE;
 
 /// Buckets added in one go at most, a few microseconds: more than are asked for at a time, so that
 /// the table catches up.
