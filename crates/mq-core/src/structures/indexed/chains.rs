@@ -145,6 +145,12 @@ impl Chains {
         self.heads.get_mut(bucket)
     }
 
+    /// How many buckets there are.
+    #[inline(always)]
+    pub(super) const fn buckets(&self) -> u32 {
+        self.buckets
+    }
+
     /// Whether there are more buckets than those that are near.
     pub(super) const fn is_wide(&self) -> bool {
         self.buckets > NEAR

@@ -13,6 +13,7 @@ use super::SHORT;
 use super::chains::{Chains, Probe};
 use super::classes::Classes;
 use super::hash::{Key, Seed};
+use super::marked::Marked;
 use super::nodes::{Both, key_of_message, key_of_receive, posted, unexpected};
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -44,7 +45,7 @@ const WIDE: u32 = 16;
 pub(super) struct Index<B> {
     chains: Chains,
     /// Of the posted receives with wildcards. Made for the first; a small one is kept.
-    wild: Option<Chains>,
+    wild: Option<Marked>,
     seed: Seed,
     classes: Classes<B>,
     /// Receives whose mask found no class, by slot.
@@ -341,7 +342,7 @@ impl<B: MatchBits> Index<B> {
         self.special = 0;
         self.few = 0;
         self.chains.rest();
-        if !self.wild.as_ref().is_some_and(Chains::is_small) {
+        if !self.wild.as_ref().is_some_and(Marked::is_small) {
             self.wild = None;
         }
         self.set_low();
@@ -355,7 +356,7 @@ impl<B: MatchBits> Index<B> {
 
     /// Heap bytes, those of this object included.
     pub(super) fn bytes(&self) -> usize {
-        let wild = self.wild.as_ref().map_or(0, Chains::bytes);
+        let wild = self.wild.as_ref().map_or(0, Marked::bytes);
         size_of::<Self>() + self.chains.bytes() + wild + self.classes.bytes()
     }
 }

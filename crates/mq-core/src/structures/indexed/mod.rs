@@ -37,6 +37,7 @@ mod classes;
 mod hash;
 mod heads;
 mod index;
+mod marked;
 mod nodes;
 mod operations;
 mod paged;

@@ -108,16 +108,38 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if !index.has_only_wildcards() {
             return NIL;
         }
+        if index.has_views() || index.may_have_wildcards_for(context, bits) {
+            return self.arrive_among_wildcards(context, bits, meter);
+        }
+        match index.is_wide() {
+            true => self.arrive_wide(context, bits, meter),
+            false => self.arrive_exact(context, bits, meter),
+        }
+    }
+
+    /// The same where there may be receives with wildcards for the message, or views.
+    #[inline(never)]
+    fn arrive_among_wildcards(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let index = deep(&mut self.index);
         match index.wildcards_for(&self.slabs, context, bits) {
             Wildcards::None if !index.has_views() => {
                 return match index.is_wide() {
                     true => self.arrive_wide(context, bits, meter),
-                    false => self.arrive_exact(context, bits, meter),
+                    false => self.arrive_plain(context, bits, meter),
                 };
             }
-            Wildcards::One { class, place, slot } => {
+            Wildcards::One {
+                class,
+                bucket,
+                slot,
+            } => {
                 let key = Key::exact(context, bits);
-                let found = (class, place, slot);
+                let found = (class, bucket, slot);
                 let (node, visited) = index.take_wildcard_quick(&mut self.slabs, key, found);
                 if node != NIL {
                     meter.visited(Queue::Posted, visited);
@@ -318,6 +340,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             Some(index) if index.is_plain() => self.arrive_wide(context, bits, meter),
             _ => self.arrive_special(context, bits, meter),
         }
+    }
+
+    /// [`arrive_exact`](Self::arrive_exact), for those who rarely take it.
+    #[inline(never)]
+    fn arrive_plain(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+        self.arrive_exact(context, bits, meter)
     }
 
     /// The step of a message that has nothing to look at but the table.

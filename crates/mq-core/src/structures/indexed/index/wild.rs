@@ -29,11 +29,11 @@ pub(super) struct Earliest {
 #[derive(Clone, Copy)]
 pub(in super::super) enum Wildcards {
     None,
-    /// Those of this class, under a key that is the first in its bucket, at this place, and of which
-    /// the earliest is in this slot.
+    /// Those of this class, under a key that is the first in its bucket, and of which the earliest is
+    /// in this slot.
     One {
         class: usize,
-        place: u32,
+        bucket: u32,
         slot: u32,
     },
     /// Others, or several.
@@ -68,17 +68,9 @@ impl<B: MatchBits> Index<B> {
         }
         let hash = self.seed.hash(key);
         let mut nodes = self.nodes(slabs);
+        let keys = self.classes.posted();
         let wild = self.wild.get_or_insert_default();
-        wild.serve(&mut nodes, self.classes.posted());
-        let place = wild.place(hash);
-        if wild.near_first(place) == Some(NIL) {
-            let entry = nodes.slabs.posted.entry_anywhere_mut(slot);
-            (entry.next, entry.prev, entry.home) = (NIL, NIL, NIL);
-            return wild.set_near_first(place, posted(slot));
-        }
-        let bucket = wild.bucket_of(place);
-        let probe = wild.probe_bucket(&nodes, key, bucket);
-        wild.link(&mut nodes, probe, posted(slot));
+        wild.put(&mut nodes, posted(slot), key, hash, keys);
     }
 
     /// Looks for the receives of a class with a key.
@@ -188,8 +180,20 @@ impl<B: MatchBits> Index<B> {
         self.special & VIEWS != 0
     }
 
-    /// Which receives with wildcards a message may take, in an index that
-    /// [has only wildcards](Self::has_only_wildcards).
+    /// Whether there may be a receive with wildcards for a message, in an index that
+    /// [has only wildcards](Self::has_only_wildcards): nearly always right, without a look at one.
+    #[inline(always)]
+    pub(in super::super) fn may_have_wildcards_for(&self, context: ContextId, bits: B) -> bool {
+        let Some(wild) = &self.wild else {
+            return false;
+        };
+        self.classes.masks_in_use().any(|(_, care)| {
+            let hash = self.seed.hash(masked(context, bits, care));
+            wild.marked_bucket(hash).is_some()
+        })
+    }
+
+    /// Which receives with wildcards a message may take, in such an index.
     #[inline(always)]
     pub(in super::super) fn wildcards_for<P, R, M>(
         &self,
@@ -207,18 +211,21 @@ impl<B: MatchBits> Index<B> {
         };
         for (class, care) in self.classes.masks_in_use() {
             let key = masked(context, bits, care);
-            let place = wild.place(self.seed.hash(key));
-            let first = wild.near_first(place);
-            if first == Some(NIL) {
+            let Some(bucket) = wild.marked_bucket(self.seed.hash(key)) else {
                 continue;
-            }
-            let mut node = wild.first(wild.bucket_of(place));
+            };
+            let first = wild.first(bucket);
+            let mut node = first;
             while let Slot::Posted(slot) = slot_of(node) {
                 let entry = slabs.posted.entry_anywhere(slot);
                 if is_receive(entry, key) {
                     match found {
-                        Wildcards::None if first == Some(node) => {
-                            found = Wildcards::One { class, place, slot };
+                        Wildcards::None if first == node => {
+                            found = Wildcards::One {
+                                class,
+                                bucket,
+                                slot,
+                            };
                         }
                         _ => return Wildcards::Some,
                     }
@@ -230,32 +237,28 @@ impl<B: MatchBits> Index<B> {
         found
     }
 
-    /// The step of a message that takes the first receive of one class, if little is to be done:
-    /// that and the next are near, and the bucket of the message's own key is, which is empty or has
-    /// one receive's key. Its node, unlinked, and how many were compared; [`NIL`], and nothing has
-    /// changed, otherwise, or if the message takes another.
+    /// The step of a message that takes the first receive of one class, if little is to be done: that
+    /// is alone with its key, or it and the next are near, and the bucket of the message's own key
+    /// is empty or has one receive's key. Its node, unlinked, and how many were compared; [`NIL`],
+    /// and nothing has changed, otherwise, or if the message takes another.
     #[inline(always)]
     pub(in super::super) fn take_wildcard_quick<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        (class, place, slot): (usize, u32, u32),
+        (class, bucket, slot): (usize, u32, u32),
     ) -> (u32, u32)
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         const NOTHING: (u32, u32) = (NIL, 0);
-        let Some(entry) = slabs.posted.near_entry(slot) else {
-            return NOTHING;
-        };
+        let entry = slabs.posted.entry_anywhere(slot);
         let mut visited = 1;
-        match self.chains.near_first(self.place(key)).map(slot_of) {
-            Some(Slot::None) => {}
-            Some(Slot::Posted(other)) => {
-                let Some(other) = slabs.posted.near_entry(other) else {
-                    return NOTHING;
-                };
+        match slot_of(self.chains.first(self.bucket_of(self.place(key)))) {
+            Slot::None => {}
+            Slot::Posted(other) => {
+                let other = slabs.posted.entry_anywhere(other);
                 if other.key.bits() == key.bits && other.key.context() == key.context {
                     if other.sequence < entry.sequence {
                         return NOTHING;
@@ -265,7 +268,7 @@ impl<B: MatchBits> Index<B> {
                     return NOTHING;
                 }
             }
-            Some(Slot::Unexpected(_)) | None => return NOTHING,
+            Slot::Unexpected(_) => return NOTHING,
         }
         let after = match entry.next {
             NIL => Some(entry.home),
@@ -274,7 +277,7 @@ impl<B: MatchBits> Index<B> {
         let (Some(after), Some(wild)) = (after, &mut self.wild) else {
             return NOTHING;
         };
-        wild.set_near_first(place, after);
+        wild.set_first(bucket, after);
         self.classes.remove_posted_of(class);
         let left = self.classes.posted();
         let seed = self.seed;
