@@ -244,13 +244,14 @@ impl<K: Copy, T> Far<K, T> {
 }
 
 /// A chunk of free slots, of which `first` is the number of the first, listed in runs.
-#[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
 fn new_chunk<K: Copy, T>(key: K, first: u32) -> Box<[Entry<K, T>; CHUNK]> {
-    let slots = (1..=CHUNK).map(|i| {
-        let ends = i.is_multiple_of(RUN);
-        Entry::free(key, if ends { NIL } else { first + i as u32 })
-    });
-    let slots: Vec<Entry<K, T>> = slots.collect();
+    let mut slots = Vec::with_capacity(CHUNK);
+    slots.resize_with(CHUNK, || Entry::free(key, NIL));
+    for (run, slot) in slots.chunks_mut(RUN).zip((first..).step_by(RUN)) {
+        for (entry, next) in run.iter_mut().zip(slot + 1..slot + RUN as u32) {
+            entry.next = next;
+        }
+    }
     match slots.into_boxed_slice().try_into() {
         Ok(slots) => slots,
         Err(_) => unreachable!("a chunk has {CHUNK} slots"),
