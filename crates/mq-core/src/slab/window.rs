@@ -82,6 +82,12 @@ impl Window {
         self.head
     }
 
+    /// Whether the entry in a slot is the last.
+    #[inline(always)]
+    pub(crate) const fn ends_with(&self, slot: u32) -> bool {
+        slot + 1 == self.tail
+    }
+
     /// The first entry has left.
     #[inline(always)]
     pub(crate) fn drop_first<K, T>(&mut self, slab: &Slab<K, T>) {

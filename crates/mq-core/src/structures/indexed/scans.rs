@@ -58,6 +58,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             self.unexpected.drop_first(&self.slabs.unexpected);
             return Short::Found(found);
         }
+        if self.unexpected.ends_with(first) {
+            meter.visited(Queue::Unexpected, 1);
+            return Short::Nothing;
+        }
         // In words: a reference would have the whole pattern written to memory.
         let key = key_of_receive(pattern);
         let sought = self.find_message_behind(key.context, key.bits, key.care);
@@ -149,6 +153,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             let found = entry.take();
             self.posted.drop_first(&self.slabs.posted);
             return Short::Found(found);
+        }
+        if self.posted.ends_with(first) {
+            meter.visited(Queue::Posted, 1);
+            return Short::Nothing;
         }
         let sought = self.find_receive_behind(*envelope);
         meter.visited(Queue::Posted, sought.visited);
