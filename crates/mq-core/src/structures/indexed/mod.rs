@@ -28,9 +28,10 @@
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32
-//! while a long queue drains), and for each class of wildcards that is searched a table of its own
-//! and 12 bytes for each slot. After two long fillings a shorter one may use 512 KiB more. A context
-//! that was never deep has no index; one that was keeps at most 56 KiB of it.
+//! while a long queue drains), 8 for one with wildcards, and for each class of wildcards that is
+//! searched a table of its own and 12 bytes for each slot. After two long fillings a shorter one may
+//! use 512 KiB more. A context that was never deep has no index; one that was keeps at most 56 KiB
+//! of it.
 
 mod chains;
 mod classes;

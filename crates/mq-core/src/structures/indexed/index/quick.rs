@@ -14,6 +14,7 @@ use crate::pattern::Pattern;
 use crate::slab::{NIL, Slab};
 
 /// How a quick step has ended.
+#[derive(Clone, Copy)]
 pub(in super::super) enum Quick {
     /// At the node of the entry that was looked for, unlinked.
     Found(u32),

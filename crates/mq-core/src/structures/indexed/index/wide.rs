@@ -12,20 +12,21 @@ use crate::pattern::Pattern;
 use crate::slab::NIL;
 
 impl<B: MatchBits> Index<B> {
-    /// [`post_exact`](Self::post_exact) if the chain has no entry with the key, or begins with the
-    /// only message of the key. For an index without views.
+    /// [`post_exact`](Self::post_exact) if little is to be done: where the chain of the bucket is
+    /// empty, or is one receive with another key, or begins with the only message of the key. For an
+    /// index without views.
     #[inline(always)]
     pub(in super::super) fn post_wide<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        bucket: u32,
     ) -> Quick
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(head) = self.chains.first_mut(place) else {
+        let Some(head) = self.chains.first_mut(bucket) else {
             return Quick::Beside;
         };
         let first = *head;
@@ -60,13 +61,13 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        bucket: u32,
     ) -> Quick
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(head) = self.chains.first_mut(place) else {
+        let Some(head) = self.chains.first_mut(bucket) else {
             return Quick::Beside;
         };
         let first = *head;
