@@ -12,6 +12,9 @@ const CHUNK: usize = 256;
 /// Slots that are listed together: a fraction of a chunk.
 const RUN: usize = super::MORE as usize;
 
+/// Near slots that are looked at for free ones at most, when more slots are needed.
+const NEAR_LOOKS: usize = 8 * RUN;
+
 /// Chunks that a removal frees at most, and those it looks at for them.
 const FREED: u32 = 2;
 const LOOKS: u32 = 32;
@@ -31,6 +34,8 @@ pub(super) struct Far<K, T> {
     unlisted: u32,
     /// The chunk of those, if nothing has been in them yet, or [`NIL`].
     untouched: u32,
+    /// No near slot below this one is free and on no list.
+    near_unlisted: u32,
     /// Chunks that a sweep has yet to look at, from the first on; 0 if there is none.
     sweep: u32,
     /// A chunk that the last entry has left while it was not listed, or [`NIL`].
@@ -62,6 +67,7 @@ impl<K, T> Far<K, T> {
             chunks: Vec::new(),
             unlisted: NEAR as u32,
             untouched: NIL,
+            near_unlisted: NEAR as u32,
             sweep: 0,
             vacant: NIL,
             allocated: 0,
@@ -141,8 +147,8 @@ impl<K, T> Far<K, T> {
         self.unlisted / 4
     }
 
-    /// Few entries are left: forgets which far slots are listed, and begins to give back the chunks
-    /// that are empty. False if that has begun before; otherwise the slab lists the near slots anew.
+    /// Few entries are left: forgets which slots are listed, and begins to give back the chunks that
+    /// are empty. False if that has begun before; otherwise the slab forgets its list.
     #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
     pub(super) fn begin_sweep(&mut self) -> bool {
         if self.sweep > 0 {
@@ -150,8 +156,24 @@ impl<K, T> Far<K, T> {
         }
         self.unlisted = NEAR as u32;
         self.untouched = NIL;
+        self.near_unlisted = 0;
         self.sweep = self.chunks.len() as u32;
         true
+    }
+
+    /// Lists some near slots that are free, after the list was forgotten, and returns the first;
+    /// [`NIL`] if none was found. For an empty list: only then is every free slot on no list.
+    pub(super) fn list_near(&mut self, near: &mut [Entry<K, T>]) -> u32 {
+        let begin = self.near_unlisted as usize;
+        for at in (begin..near.len().min(begin + NEAR_LOOKS)).step_by(RUN) {
+            let end = near.len().min(at + RUN);
+            let free = list_free(&mut near[at..end], self.near_unlisted);
+            self.near_unlisted += RUN as u32;
+            if free != NIL {
+                return free;
+            }
+        }
+        NIL
     }
 
     /// Frees some of the empty chunks that are not listed.

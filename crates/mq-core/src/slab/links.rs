@@ -44,7 +44,7 @@ pub(crate) struct Near<'a, K, T>(&'a mut [Entry<K, T>]);
 pub(crate) struct NearKeys<'a, K, T>(&'a [Entry<K, T>]);
 
 impl<K: Copy, T> Slab<K, T> {
-    /// Whether entries are far.
+    /// Whether entries may be far: chunks have memory.
     #[inline(always)]
     pub(crate) fn has_far(&self) -> bool {
         self.far.as_ref().is_some_and(|far| !far.is_empty())

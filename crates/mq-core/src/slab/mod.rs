@@ -30,8 +30,8 @@ pub(crate) const NEAR: usize = 4096;
 /// Slots that are made together, so that growing asks for more once in a while, and never for many.
 const RUN: usize = 16;
 
-/// Far slots that are made ready together: what a structure that is asked to make room for one entry
-/// has to make room for.
+/// Far slots that are made ready together, when none is free: how many entries more there may be
+/// before a structure is asked to make room again. Those that leave make room without asking.
 pub(crate) const MORE: u32 = 64;
 
 /// Near slots that are kept when a slab that had far entries is empty: a program that fills and
@@ -90,7 +90,8 @@ const fn aside() {}
 /// 128 slots are kept.
 pub struct Slab<K, T> {
     near: Vec<Entry<K, T>>,
-    /// There since there were far entries, until the slab is empty.
+    /// There since there were far entries, until the slab is empty, or short queues take its entries
+    /// back.
     far: Option<Box<Far<K, T>>>,
     /// The first free slot at hand.
     free: u32,

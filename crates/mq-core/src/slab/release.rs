@@ -88,7 +88,7 @@ impl<K: Copy, T> Slab<K, T> {
         far.free_vacant();
         if self.len <= far.low() {
             if far.begin_sweep() {
-                self.free = list_free(&mut self.near, 0);
+                self.free = NIL;
             }
             far.sweep();
         }

@@ -44,7 +44,10 @@ impl<K: Copy, T> Slab<K, T> {
             return;
         }
         let far = self.far.get_or_insert_with(|| Box::new(Far::new()));
-        self.free = far.list_more(key);
+        self.free = far.list_near(&mut self.near);
+        if self.free == NIL {
+            self.free = far.list_more(key);
+        }
         self.low = far.low();
     }
 

@@ -266,6 +266,7 @@ impl<K, T> Slab<K, T> {
     /// ones, all in the first slots.
     fn drop_far(&mut self) {
         if self.far.take().is_some() {
+            self.low = 0;
             self.near.truncate(KEEP_SLOTS);
             self.near.shrink_to(KEEP_SLOTS);
         }

@@ -145,6 +145,12 @@ impl Chains {
         self.heads.get_mut(bucket)
     }
 
+    /// Keys that may be stored before more buckets are needed.
+    #[inline(always)]
+    pub(super) const fn served(&self) -> u32 {
+        self.served
+    }
+
     /// How many buckets there are.
     #[inline(always)]
     pub(super) const fn buckets(&self) -> u32 {

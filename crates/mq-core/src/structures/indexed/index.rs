@@ -185,6 +185,15 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
     }
 
+    /// Whether there are more keys than the table has buckets for: others have left while entries
+    /// that need no bucket were queued, so that there were slots without asking for
+    /// [room](Self::serve).
+    #[inline(always)]
+    fn is_crowded<P: Pattern, R, M>(&self, slabs: &Slabs<P, R, M>) -> bool {
+        let keys = slabs.posted.len() + slabs.unexpected.len() - self.classes.posted();
+        keys >= self.chains.served()
+    }
+
     /// A removal has left few entries for the size of the table: removes buckets, if they are too
     /// many.
     pub(super) fn shrink<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
@@ -346,6 +355,12 @@ impl<B: MatchBits> Index<B> {
             self.wild = None;
         }
         self.set_low();
+    }
+
+    /// Buckets of the table of fully specified entries.
+    #[cfg(test)]
+    pub(super) const fn buckets(&self) -> u32 {
+        self.chains.buckets()
     }
 
     /// Wildcard classes for which messages are indexed.

@@ -4,8 +4,10 @@
 //! that of a slot of the other queue, reserved for the newcomer and linked, which the caller writes
 //! there. So nothing but words passes between them.
 //!
-//! Where storage is asked for more slots, and nowhere else, the table is asked for more buckets: so
-//! steps count nothing. A step that finds no slot free comes back, and is taken again.
+//! Where storage is asked for more slots the table is asked for more buckets, so that common steps
+//! count nothing; those that find other keys in their bucket ask whether there are too many, since
+//! slots may have been those of receives with wildcards, which need no bucket. A step that finds no
+//! slot free comes back, and is taken again.
 
 mod arrive;
 mod post;

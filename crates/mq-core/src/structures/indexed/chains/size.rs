@@ -18,7 +18,7 @@ const FEWEST: u32 = PAGE;
 /// Buckets that an emptied table begins with at most: 512 KiB, if all are used.
 const MOST_AT_ONCE: u32 = 1 << 17;
 
-/// Keys for which room is made beyond those asked for: those that storage may take in before it
+/// Keys for which room is made beyond those asked for: those that storage makes slots for before it
 /// asks again.
 const AHEAD: u32 = MORE;
 

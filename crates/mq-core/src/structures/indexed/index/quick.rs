@@ -127,8 +127,8 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let bucket = self.chains.bucket_of(place);
-        let first = self.chains.first(bucket);
+        let mut bucket = self.chains.bucket_of(place);
+        let mut first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
             let after = match slot_of(node) {
@@ -161,6 +161,9 @@ impl<B: MatchBits> Index<B> {
             };
             before = node;
             node = after;
+        }
+        if self.is_crowded(slabs) {
+            (bucket, first) = self.serve_for(slabs, key);
         }
         let Some(slot) = slabs.posted.reserve(first) else {
             return NIL;
@@ -241,8 +244,8 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let bucket = self.chains.bucket_of(place);
-        let first = self.chains.first(bucket);
+        let mut bucket = self.chains.bucket_of(place);
+        let mut first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
             let after = match slot_of(node) {
@@ -273,11 +276,28 @@ impl<B: MatchBits> Index<B> {
             before = node;
             node = after;
         }
+        if self.is_crowded(slabs) {
+            (bucket, first) = self.serve_for(slabs, key);
+        }
         let Some(slot) = slabs.unexpected.reserve(first) else {
             return NIL;
         };
         self.chains.set_first(bucket, unexpected(slot));
         unexpected(slot)
+    }
+
+    /// Adds buckets to a table that [is crowded](Self::is_crowded): the bucket of a key that is not in
+    /// it, and the first node there.
+    #[cold]
+    #[inline(never)]
+    fn serve_for<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> (u32, u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        self.serve(slabs);
+        let bucket = self.bucket_of(self.place(key));
+        (bucket, self.chains.first(bucket))
     }
 
     /// Reserves a slot for a receive behind the others with its key, of which `first` is the first;

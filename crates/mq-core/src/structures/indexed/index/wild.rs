@@ -181,7 +181,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// Whether there may be a receive with wildcards for a message, in an index that
-    /// [has only wildcards](Self::has_only_wildcards): nearly always right, without a look at one.
+    /// [has only wildcards](Self::has_only_wildcards), without a look at one: if not, there is none.
     #[inline(always)]
     pub(in super::super) fn may_have_wildcards_for(&self, context: ContextId, bits: B) -> bool {
         let Some(wild) = &self.wild else {
@@ -304,6 +304,9 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        if self.is_crowded(slabs) {
+            self.serve(slabs);
+        }
         let exact = self.probe(slabs, masked(context, bits, B::ALL));
         if let Slot::Unexpected(_) = slot_of(exact.node) {
             return NIL;

@@ -220,6 +220,30 @@ fn cancelled_wildcards_make_their_table_smaller() {
 }
 
 #[test]
+fn receives_in_the_slots_of_wildcards_get_buckets_of_their_own() {
+    const MANY: i32 = 30_000;
+    let mut queues = deep(100);
+    for tag in 0..MANY {
+        let _ = queues.post(MpiPattern::new(0, Source::Any, tag + 10), 1);
+    }
+    let gone = MANY / 10 * 7;
+    for tag in 0..gone {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 1, tag + 10), 0);
+        assert!(matches!(arrival, Arrive::Matched { .. }));
+    }
+    // No slot is missing, so storage is not asked for any.
+    for rank in 0..gone as u32 {
+        let _ = queues.post(MpiPattern::new(0, rank, MANY + 10), rank);
+    }
+    let buckets = queues.index.as_ref().map_or(0, |index| index.buckets());
+    assert!(buckets > gone as u32, "{buckets} for {gone} keys");
+    for rank in (0..gone as u32).rev() {
+        let arrival = queues.arrive(MpiEnvelope::new(0, rank, MANY + 10), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+    }
+}
+
+#[test]
 fn a_wildcard_and_a_receive_of_the_same_bits_are_told_apart() {
     // Source 0 is what a receive from any source says of its source.
     for any_first in [true, false] {
