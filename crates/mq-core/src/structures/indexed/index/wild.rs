@@ -180,26 +180,31 @@ impl<B: MatchBits> Index<B> {
         self.special & VIEWS != 0
     }
 
-    /// Whether there may be a receive with wildcards for a message, in an index that
-    /// [has only wildcards](Self::has_only_wildcards), without a look at one: if not, there is none.
+    /// The first class, and the bucket there, in which there may be a receive for a message, in an
+    /// index that [has only wildcards](Self::has_only_wildcards), without a look at one: `None` if
+    /// there is none for it.
     #[inline(always)]
-    pub(in super::super) fn may_have_wildcards_for(&self, context: ContextId, bits: B) -> bool {
-        let Some(wild) = &self.wild else {
-            return false;
-        };
-        self.classes.masks_in_use().any(|(_, care)| {
+    pub(in super::super) fn marked_class(
+        &self,
+        context: ContextId,
+        bits: B,
+    ) -> Option<(usize, u32)> {
+        let wild = self.wild.as_ref()?;
+        self.classes.masks_in_use().find_map(|(class, care)| {
             let hash = self.seed.hash(masked(context, bits, care));
-            wild.marked_bucket(hash).is_some()
+            Some((class, wild.marked_bucket(hash)?))
         })
     }
 
-    /// Which receives with wildcards a message may take, in such an index.
+    /// Which receives with wildcards a message may take, in such an index; the first may be those
+    /// that [`marked_class`](Self::marked_class) has found.
     #[inline(always)]
     pub(in super::super) fn wildcards_for<P, R, M>(
         &self,
         slabs: &Slabs<P, R, M>,
         context: ContextId,
         bits: B,
+        (first_class, first_bucket): (usize, u32),
     ) -> Wildcards
     where
         P: Pattern,
@@ -210,9 +215,17 @@ impl<B: MatchBits> Index<B> {
             return found;
         };
         for (class, care) in self.classes.masks_in_use() {
-            let key = masked(context, bits, care);
-            let Some(bucket) = wild.marked_bucket(self.seed.hash(key)) else {
+            if class < first_class {
                 continue;
+            }
+            let key = masked(context, bits, care);
+            let bucket = if class == first_class {
+                first_bucket
+            } else {
+                match wild.marked_bucket(self.seed.hash(key)) {
+                    Some(bucket) => bucket,
+                    None => continue,
+                }
             };
             let first = wild.first(bucket);
             let mut node = first;

@@ -138,25 +138,28 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if !index.has_only_wildcards() {
             return NIL;
         }
-        if index.has_views() || index.may_have_wildcards_for(context, bits) {
-            return self.arrive_among_wildcards(context, bits, meter);
+        if let Some(first) = index.marked_class(context, bits) {
+            return self.arrive_marked(context, bits, first, meter);
         }
-        match index.is_wide() {
-            true => self.arrive_wide(context, bits, meter),
-            false => self.arrive_exact(context, bits, meter),
+        match (index.has_views(), index.is_wide()) {
+            (true, _) => self.arrive_among_wildcards(context, bits, meter),
+            (false, true) => self.arrive_wide(context, bits, meter),
+            (false, false) => self.arrive_exact(context, bits, meter),
         }
     }
 
-    /// The same where there may be receives with wildcards for the message, or views.
+    /// The same where there may be receives with wildcards for the message, the first of this class,
+    /// in this bucket.
     #[inline(never)]
-    fn arrive_among_wildcards(
+    fn arrive_marked(
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
+        first: (usize, u32),
         meter: &mut impl Meter,
     ) -> u32 {
         let index = deep(&mut self.index);
-        match index.wildcards_for(&self.slabs, context, bits) {
+        match index.wildcards_for(&self.slabs, context, bits, first) {
             Wildcards::None if !index.has_views() => {
                 return match index.is_wide() {
                     true => self.arrive_wide(context, bits, meter),
@@ -178,6 +181,18 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             _ => {}
         }
+        self.arrive_among_wildcards(context, bits, meter)
+    }
+
+    /// The same whatever receives there are for the message, or views.
+    #[inline(never)]
+    fn arrive_among_wildcards(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let index = deep(&mut self.index);
         let node = index.arrive_among_wildcards(&mut self.slabs, context, bits, meter);
         if let Slot::Posted(_) = slot_of(node) {
             return self.before_removal(node);
