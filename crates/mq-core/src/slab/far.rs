@@ -26,8 +26,8 @@ const LOOKS: u32 = 32;
 /// chunks but how many of their slots are used. The list is only what is at hand, though: a slot is
 /// free if it has no payload. So when few entries are left the whole list is forgotten, all chunks are
 /// [unlisted](Self::unlisted), and those that are empty, or become so, are freed. When slots are
-/// needed again they are listed from the first chunk on, so that what stays after a burst and what
-/// comes then gather there.
+/// needed again they are listed from the first on, near ones before, so that what stays after a burst
+/// and what comes then gather there.
 pub(super) struct Far<K, T> {
     chunks: Vec<Chunk<K, T>>,
     /// The free slots from this one on are on no list.

@@ -27,6 +27,7 @@ impl<K: Copy, T> Slab<K, T> {
     /// [is full](Self::is_full); `key` may be any.
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
     pub(crate) fn make_room(&mut self, key: K) {
+        debug_assert!(self.is_full(), "slots that are listed would be lost");
         let slot = self.near.len();
         if slot < NEAR {
             if slot == 0 {
