@@ -215,6 +215,41 @@ fn the_message_whose_removal_makes_the_queues_short_is_the_one_that_is_taken() {
     }
 }
 
+/// Fills and drains a queue; with `steady` buckets its table does not grow or shrink meanwhile.
+fn round(queues: &mut Queues, entries: u32, steady: bool) {
+    let mut before = None;
+    let mut look = |queues: &Queues| {
+        let buckets = queues.index.as_ref().map(|index| index.buckets());
+        let changed = before
+            .replace(buckets)
+            .is_some_and(|before| before != buckets);
+        assert!(!(steady && changed), "{buckets:?} for {entries} entries");
+    };
+    for rank in 0..entries {
+        let _ = queues.post(MpiPattern::new(0, rank, 7), rank);
+        if rank >= 5000 {
+            look(queues);
+        }
+    }
+    for rank in (0..entries).rev() {
+        let _ = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+        if rank >= 500 {
+            look(queues);
+        }
+    }
+}
+
+#[test]
+fn rounds_of_one_length_leave_the_table_as_large_as_it_is() {
+    // Some of as many entries as storage makes ready at a time, and others.
+    for entries in [12_288, 20_011, 30_000] {
+        let mut queues = Queues::with_config(&Config::default());
+        for past in 0..5 {
+            round(&mut queues, entries, past >= 2);
+        }
+    }
+}
+
 #[test]
 fn an_idle_context_is_small() {
     assert!(size_of::<Queues>() <= 152, "{} bytes", size_of::<Queues>());

@@ -213,11 +213,12 @@ impl Chains {
     }
 
     /// No key is left: gives back the memory of all but the near buckets, and begins the next
-    /// filling with as many as the last two have needed.
+    /// filling with as many as the last two have needed, for those keys too that came after the last
+    /// were asked for: a table that grows once takes itself for one that is being emptied, later.
     pub(in super::super) fn rest(&mut self) {
         let again = self.most.min(self.most_before);
         self.most_before = core::mem::take(&mut self.most);
-        let wanted = buckets_for(again).min(MOST_AT_ONCE);
+        let wanted = buckets_for(again.saturating_add(AHEAD)).min(MOST_AT_ONCE);
         if self.buckets > NEAR || wanted > NEAR {
             self.heads.clear_pages();
             let before = self.buckets.min(NEAR);
