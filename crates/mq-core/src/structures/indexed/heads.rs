@@ -66,8 +66,8 @@ impl Heads {
         Some(&mut self.far.get_mut(page)?.as_mut()?[i])
     }
 
-    /// The first node of a bucket in the first piece; `None` of others, and no node of one that is not in
-    /// use.
+    /// The first node of a bucket in the first piece; `None` of others, and no node of one that is
+    /// not in use.
     #[inline(always)]
     pub(super) fn get_near(&self, bucket: u32) -> Option<u32> {
         self.near.get(bucket as usize).copied()

@@ -37,9 +37,10 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         Scope::Context
     }
 
-    // Searches of the short form take out what they find, those of the deep form only say where it
-    // is. One place for each answer, whatever the form: only then are answers in registers. A step of the deep form ends at a node, whose sign says which
-    // queue it is of: as a value of an enumeration that would be made and taken apart.
+    // Searches of the short form take out what they find, those of the deep form only say where
+    // it is. One place for each answer, whatever the form: only then are answers in registers. A
+    // step of the deep form ends at a node, whose sign says which queue it is of: as a value of
+    // an enumeration that would be made and taken apart.
 
     #[inline(always)]
     fn post_metered(
