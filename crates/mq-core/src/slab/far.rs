@@ -141,7 +141,8 @@ impl<K, T> Far<K, T> {
         if self.sweep > 0 {
             return u32::MAX;
         }
-        if self.unlisted as usize == NEAR {
+        // While near slots are not listed again, far ones may be for want of those that are listed.
+        if self.unlisted as usize == NEAR || (self.near_unlisted as usize) < NEAR {
             return 0;
         }
         self.unlisted / 4
