@@ -8,7 +8,8 @@ usage: benches/tail.sh [--depth N] [STRUCTURE...]
 
 Instructions of single operations in a queue that grows to N entries (65536 if not said) and drains, for each structure
 (list and indexed if none is named): median, 99 and 99.99 of a hundred, and the most. Every entry has a source of its
-own; lists drain from the front, the others in scattered order. Some ten instructions of the loop are in each count.
+own; lists drain from the front, the others in scattered order. `any-source`: unexpected messages, each with a tag of
+its own, received from any source; the same has been done once before. Some ten instructions of the loop are in each count.
 Counted from a trace of every instruction: minutes for each structure, and the same on a busy machine as on an idle one.
 
 Needs valgrind. Builds benches/examples/operations.rs in release mode; CARGO_TARGET_DIR is heeded.
@@ -66,7 +67,7 @@ echo "| --- | --- | --- | ---: | ---: | ---: | ---: |"
 for structure; do
     order=scattered
     [ "$structure" = list ] && order=forward
-    for queue in posted unexpected; do
+    for queue in posted unexpected any-source; do
         # A line `I  ADDRESS,SIZE` for each instruction; the program's own line says which address to cut at.
         valgrind --tool=lackey --trace-mem=yes --basic-counts=no "$program" "$structure" "$queue" "$depth" $order 2>&1 |
             awk '

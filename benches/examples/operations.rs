@@ -3,9 +3,10 @@
 //!
 //! `operations STRUCTURE QUEUE DEPTH ORDER` fills a queue (`posted` or `unexpected`) of a new
 //! engine with DEPTH entries, each with a source of its own, and drains it `forward` or in
-//! `scattered` order. It calls one function before each operation and after the last, and prints
-//! that function's address first, so that a trace can be cut there. `benches/tail.sh` makes the
-//! table.
+//! `scattered` order. As `any-source` the queue is of messages, each with a tag of its own and
+//! received from any source, and has been filled and drained once before. It calls one function
+//! before each operation and after the last, and prints that function's address first, so that a
+//! trace can be cut there. `benches/tail.sh` makes the table.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -14,18 +15,29 @@ use std::process::ExitCode;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{Kind, KindVisitor};
 use mq_core::{
-    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Tuning,
+    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Source, Tuning,
 };
 
-const USAGE: &str = "usage: operations STRUCTURE posted|unexpected DEPTH forward|scattered";
+const USAGE: &str =
+    "usage: operations STRUCTURE posted|unexpected|any-source DEPTH forward|scattered";
 
 /// A prime: `i * SCATTER % depth` visits every rank of a depth that it does not divide.
 const SCATTER: u64 = 40_507;
 
 const TAG: i32 = 7;
 
+/// Sources of what is received from any.
+const SENDERS: u32 = 64;
+
+#[derive(Clone, Copy)]
+enum Queue {
+    Posted,
+    Unexpected,
+    AnySource,
+}
+
 struct Job {
-    posted: bool,
+    queue: Queue,
     depth: u32,
     scattered: bool,
 }
@@ -49,19 +61,25 @@ fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
     let [structure, queue, depth, order] = arguments else {
         return Err("four arguments are needed".into());
     };
-    let one_of = |word: &str, [yes, no]: [&str; 2]| match word {
-        _ if word == yes => Ok(true),
-        _ if word == no => Ok(false),
-        _ => Err(format!("`{word}` is neither {yes} nor {no}")),
+    let queue = match queue.as_str() {
+        "posted" => Queue::Posted,
+        "unexpected" => Queue::Unexpected,
+        "any-source" => Queue::AnySource,
+        other => return Err(format!("`{other}` is no queue").into()),
+    };
+    let scattered = match order.as_str() {
+        "scattered" => true,
+        "forward" => false,
+        other => return Err(format!("`{other}` is neither scattered nor forward").into()),
     };
     let depth: u32 = (depth.parse()).map_err(|_| format!("`{depth}` is no number of entries"))?;
     if u64::from(depth) % SCATTER == 0 {
         return Err(format!("{depth} entries can not be scattered; take one more").into());
     }
     let job = Job {
-        posted: one_of(queue, ["posted", "unexpected"])?,
+        queue,
         depth,
-        scattered: one_of(order, ["scattered", "forward"])?,
+        scattered,
     };
     Ok((structure.parse()?, job))
 }
@@ -95,17 +113,35 @@ impl KindVisitor<MpiPattern, u64, u64> for Job {
         let drained: Vec<u32> = (0..self.depth)
             .map(|i| u32::try_from(drained(i)).unwrap_or(0))
             .collect();
-        if self.posted {
-            (0..self.depth).for_each(|rank| assert!(!post(&mut engine, rank)));
-            drained
-                .iter()
-                .for_each(|&rank| assert!(arrive(&mut engine, rank)));
-        } else {
-            (0..self.depth).for_each(|rank| assert!(!arrive(&mut engine, rank)));
-            drained
-                .iter()
-                .for_each(|&rank| assert!(post(&mut engine, rank)));
+        let exact = |rank: u32| MpiPattern::new(0, rank, TAG);
+        let from = |rank: u32| MpiEnvelope::new(0, rank, TAG);
+        match self.queue {
+            Queue::Posted => {
+                (0..self.depth).for_each(|rank| assert!(!post(&mut engine, exact(rank), mark)));
+                let mut drained = drained.iter();
+                drained.all(|&rank| arrive(&mut engine, from(rank), mark))
+            }
+            Queue::Unexpected => {
+                (0..self.depth).for_each(|rank| assert!(!arrive(&mut engine, from(rank), mark)));
+                let mut drained = drained.iter();
+                drained.all(|&rank| post(&mut engine, exact(rank), mark))
+            }
+            Queue::AnySource => {
+                let mut round = |mark: fn()| {
+                    for i in 0..self.depth {
+                        let message = MpiEnvelope::new(0, i % SENDERS, i.cast_signed());
+                        assert!(!arrive(&mut engine, message, mark));
+                    }
+                    drained.iter().all(|&i| {
+                        let receive = MpiPattern::new(0, Source::Any, i.cast_signed());
+                        post(&mut engine, receive, mark)
+                    })
+                };
+                round(|| ()) && round(mark)
+            }
         }
+        .then_some(())
+        .expect("each finds its own");
         mark();
         black_box(&mut engine);
     }
@@ -113,22 +149,20 @@ impl KindVisitor<MpiPattern, u64, u64> for Job {
 
 /// Whether a receive found its message.
 #[inline(always)]
-fn post<Q>(engine: &mut Engine<Q>, rank: u32) -> bool
+fn post<Q>(engine: &mut Engine<Q>, receive: MpiPattern, mark: impl Fn()) -> bool
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64>,
 {
     mark();
-    let post = engine.post(MpiPattern::new(0, rank, TAG), 1);
-    matches!(post, Ok(Post::Matched { .. }))
+    matches!(engine.post(receive, 1), Ok(Post::Matched { .. }))
 }
 
 /// Whether a message found its receive.
 #[inline(always)]
-fn arrive<Q>(engine: &mut Engine<Q>, rank: u32) -> bool
+fn arrive<Q>(engine: &mut Engine<Q>, message: MpiEnvelope, mark: impl Fn()) -> bool
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64>,
 {
     mark();
-    let arrival = engine.arrive(MpiEnvelope::new(0, rank, TAG), 1);
-    matches!(arrival, Ok(Arrive::Matched { .. }))
+    matches!(engine.arrive(message, 1), Ok(Arrive::Matched { .. }))
 }

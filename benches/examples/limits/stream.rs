@@ -164,6 +164,16 @@ pub(crate) fn fill_and_drain(queue: Queue, keys: &[Key], order: Order) -> Stream
     Stream::repeated(Vec::new(), &steps)
 }
 
+/// The same with receives from any source.
+pub(crate) fn from_any_source(mut stream: Stream) -> Stream {
+    for step in stream.fill.iter_mut().chain(&mut stream.steps) {
+        if let Step::Post((_, tag)) = *step {
+            *step = Step::PostAnySource(tag);
+        }
+    }
+    stream
+}
+
 /// What a receive of a mix does not say.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wild {

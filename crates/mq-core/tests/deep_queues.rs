@@ -196,3 +196,16 @@ fn deep_queues_agree_with_arrays_of_ranks() {
         assert!(idle <= 64 << 10, "{idle} bytes idle");
     }
 }
+
+#[test]
+fn messages_that_wildcards_take_in_rounds_agree_with_arrays_of_ranks() {
+    let mut random = Random(2);
+    let mut pair = Pair::new();
+    // Of lengths that are indexed at once, in parts, and as they come.
+    for messages in [300, 300, 900, 900, 3000, 3000, 6000, 12_000, 3000, 500] {
+        run(Phase::Unexpected, messages, 3, &mut pair, &mut random);
+        run(Phase::Mixed, messages / 4, 2, &mut pair, &mut random);
+        run(Phase::Drain, 0, 2, &mut pair, &mut random);
+        assert_eq!(pair.len(), 0);
+    }
+}

@@ -124,26 +124,41 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// The messages as a class sees them, indexed now if the class has searched often enough;
-    /// `None` if there is no such view, nor to be one.
-    pub(super) fn view<E: Envelope<Bits = B>, M>(
+    /// Whether messages are indexed for a class that searches them: now, if it has searched often
+    /// enough and they `may_be`.
+    pub(super) fn is_viewed<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
         unexpected: &Slab<E, M>,
         seed: Seed,
-    ) -> Option<&mut View<B>> {
-        let class = self.class(care)?;
-        if class.view.is_none() {
-            if class.scans < SCANS {
-                class.scans += 1;
-                return None;
-            }
-            let mut view = self.spare.take().unwrap_or_default();
-            view.take_up(care, seed, unexpected);
-            self.class(care)?.view = Some(view);
-            self.views += 1;
+        may_be: bool,
+    ) -> bool {
+        let Some(class) = self.class(care) else {
+            return false;
+        };
+        if class.view.is_some() {
+            return true;
         }
-        self.class(care)?.view.as_mut()
+        if class.scans < SCANS {
+            class.scans += 1;
+            return false;
+        }
+        if !may_be {
+            return false;
+        }
+        let mut view = self.spare.take().unwrap_or_default();
+        view.take_up(care, seed, unexpected);
+        self.views += 1;
+        self.class(care).is_some_and(|class| {
+            class.view = Some(view);
+            true
+        })
+    }
+
+    /// The messages as a class sees them, if they are indexed for it.
+    pub(super) fn view(&mut self, care: B) -> Option<&mut View<B>> {
+        let class = self.classes.iter_mut().find(|class| class.care == care);
+        class?.view.as_mut()
     }
 
     /// Links the newest message in all views, and drops those that are only kept up. Its key may
@@ -191,12 +206,53 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// All entries have left: forgets the classes, and keeps the memory of a small view.
+    /// Unlinks a message from all views but that of a class, which has shown it.
+    pub(super) fn unlink_from_others<E: Envelope<Bits = B>, M>(
+        &mut self,
+        care: B,
+        unexpected: &Slab<E, M>,
+        slot: u32,
+        seed: Seed,
+    ) {
+        if self.views > 1 {
+            let others = self.classes.iter_mut().filter(|class| class.care != care);
+            for view in others.filter_map(|class| class.view.as_mut()) {
+                view.unlink(unexpected, slot, seed);
+            }
+        }
+    }
+
+    /// All entries have left: forgets the classes but those whose views were asked, and keeps the
+    /// memory of a small view.
     pub(super) fn rest(&mut self) {
-        let views = self.classes.drain(..).filter_map(|class| class.view);
-        self.spare = views.chain(self.spare.take()).find(View::is_small);
+        let Self { classes, spare, .. } = self;
+        classes.retain_mut(|class| {
+            let Some(view) = class.view.take() else {
+                return false;
+            };
+            let was_asked = view.was_asked();
+            if view.is_small() {
+                *spare = Some(view);
+            }
+            class.posted = 0;
+            was_asked
+        });
         self.posted = 0;
         self.views = 0;
+    }
+
+    /// Entries are to be indexed, `messages` of them messages: begins a view for each class whose
+    /// view was asked before the last [`rest`](Self::rest). A program that receives from any source
+    /// in one step will do so in the next, and then nothing has to be looked at twice.
+    /// Returns how many.
+    pub(super) fn begin(&mut self, messages: u32) -> u32 {
+        for class in &mut self.classes {
+            let mut view = self.spare.take().unwrap_or_default();
+            view.begin(class.care, messages);
+            class.view = Some(view);
+            self.views += 1;
+        }
+        self.views
     }
 
     pub(super) fn bytes(&self) -> usize {

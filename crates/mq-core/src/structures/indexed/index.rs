@@ -194,6 +194,11 @@ impl<B: MatchBits> Index<B> {
         keys >= self.chains.served()
     }
 
+    /// With so many entries left the table is to [`shrink`](Self::shrink).
+    pub(super) const fn few(&self) -> u32 {
+        self.chains.few()
+    }
+
     /// A removal has left few entries for the size of the table: removes buckets, if they are too
     /// many.
     pub(super) fn shrink<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
@@ -230,11 +235,12 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if !self.queue_newer_message(slabs, slot) {
-            let place = self.place;
-            let nodes = &mut self.nodes(slabs);
-            self.chains.link_new(nodes, place, unexpected(slot));
+        if self.queue_newer_message(slabs, slot) {
+            return;
         }
+        let place = self.place;
+        let nodes = &mut self.nodes(slabs);
+        self.chains.link_new(nodes, place, unexpected(slot));
         if self.classes.views() > 0 {
             let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
             self.link_in_views(slabs, slot, key);
@@ -282,15 +288,15 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if !self.queue_newer_message(slabs, slot) {
-            self.serve(slabs);
-            let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
-            let probe = self.probe(slabs, key);
-            let nodes = &mut self.nodes(slabs);
-            self.chains.link(nodes, probe, unexpected(slot));
+        if self.queue_newer_message(slabs, slot) {
+            return;
         }
+        self.serve(slabs);
+        let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+        let probe = self.probe(slabs, key);
+        let nodes = &mut self.nodes(slabs);
+        self.chains.link(nodes, probe, unexpected(slot));
         if self.classes.views() > 0 {
-            let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
             self.link_in_views(slabs, slot, key);
         }
     }
@@ -324,16 +330,31 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if self.classes.views() > 0 {
-            self.classes.unlink(&slabs.unexpected, slot, self.seed);
-        }
         if self.unlink_newer_message(slabs, slot) {
             return;
         }
-        let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+        if self.classes.views() > 0 {
+            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+        }
+        self.unlink_from_table(slabs, slot);
+    }
+
+    /// Unlinks a message that is indexed from the table of all keys.
+    #[inline(always)]
+    fn unlink_from_table<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let entry = slabs.unexpected.entry_anywhere(slot);
+        let key = key_of_message(&entry.key, B::ALL);
+        let hash = self.seed.hash(key);
+        let place = self.chains.place(hash);
+        if entry.next == NIL && self.chains.near_first(place) == Some(unexpected(slot)) {
+            return self.chains.set_near_first(place, entry.home);
+        }
         let nodes = &mut self.nodes(slabs);
-        self.chains
-            .unlink(nodes, unexpected(slot), key, self.seed.hash(key));
+        self.chains.unlink(nodes, unexpected(slot), key, hash);
     }
 
     /// One more removal has left few entries: whether there have been so many since the queues

@@ -24,7 +24,8 @@
 //! When the slots behind a short queue are used up, at most 2,048 entries move. A cancelled receive
 //! is found by its slot, or, if it has moved since, by a look at up to 4,096. What takes as long as
 //! the queue are the first searches by a class of wildcards while many messages wait: four look at
-//! all of them, the fifth indexes them.
+//! all of them, the fifth indexes them. After that messages are indexed for the class as they come,
+//! also in later fillings, until there was one in which it did not search.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32
@@ -119,6 +120,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             let Slabs { posted, unexpected } = &self.slabs;
             let far = self.slabs.has_far();
             if far || !index.has_paid_for(posted.near_slots() + unexpected.near_slots()) {
+                if left <= index.few() {
+                    index.shrink(&mut self.slabs);
+                }
                 return leaving;
             }
         }

@@ -22,10 +22,17 @@ pub(super) const fn unexpected(slot: u32) -> u32 {
     slot | UNEXPECTED
 }
 
-/// The slot of a node of an unexpected message.
+/// The slot of a node that is one, in its queue.
 #[inline(always)]
-pub(super) const fn slot_of_message(node: u32) -> u32 {
+pub(super) const fn slot_in(node: u32) -> u32 {
     node & !UNEXPECTED
+}
+
+/// Whether two nodes are of entries of the same queue. None is of the queue of messages: its slot is
+/// none either.
+#[inline(always)]
+pub(super) const fn are_of_one_queue(one: u32, other: u32) -> bool {
+    (one ^ other) & UNEXPECTED == 0
 }
 
 /// The slot of a node, by queue.

@@ -1,6 +1,6 @@
 //! The operations, each in the form that the queues have at the moment.
 
-use super::nodes::{key_of_receive, slot_of_message};
+use super::nodes::{key_of_receive, slot_in};
 use super::scans::Short;
 use super::steps::is_slot;
 use super::{Indexed, short_limit};
@@ -67,7 +67,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                             break 'queued node;
                         }
                         if node != NIL {
-                            break self.slabs.unexpected.remove(slot_of_message(node));
+                            break self.slabs.unexpected.remove(slot_in(node));
                         }
                         node = self.post_rarely(pattern, meter);
                     }
@@ -108,7 +108,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                         break self.slabs.posted.remove(node);
                     }
                     if node != NIL {
-                        let slot = slot_of_message(node);
+                        let slot = slot_in(node);
                         self.slabs.unexpected.fill(slot, envelope, message);
                         return Arrive::Unexpected;
                     }
@@ -285,5 +285,6 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         self.posted.restart();
         self.unexpected.restart();
         self.index = None;
+        self.foreseen = 0;
     }
 }

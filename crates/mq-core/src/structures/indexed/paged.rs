@@ -1,50 +1,138 @@
-//! Arrays that grow a page at a time, so that no single step moves what is there.
+//! Arrays of which only those pages are in memory that have elements in use.
 
 use crate::memory::vec_bytes;
 
 /// Elements of a page.
 const PAGE: usize = 1024;
 
-/// A growable array in pages of 1,024 elements.
+type Elements<T> = Box<[T; PAGE]>;
+
+#[derive(Debug)]
+struct Page<T> {
+    elements: Elements<T>,
+    /// Elements in use.
+    used: u32,
+}
+
+/// An array in pages of 1,024 elements. A page is made when one of its elements is first used, and
+/// goes with the last: so no operation makes or frees more than one.
 #[derive(Debug)]
 pub(super) struct Paged<T> {
-    pages: Vec<Box<[T; PAGE]>>,
+    pages: Vec<Option<Page<T>>>,
+    /// The elements of a page that went, for the next: one element may come and go again and again.
+    spare: Option<Elements<T>>,
+}
+
+/// Page and place of an element.
+const fn split(i: u32) -> (usize, usize) {
+    (i as usize / PAGE, i as usize % PAGE)
 }
 
 impl<T: Copy> Paged<T> {
     pub(super) const fn new() -> Self {
-        Self { pages: Vec::new() }
+        Self {
+            pages: Vec::new(),
+            spare: None,
+        }
     }
 
+    /// An element in use.
     #[inline(always)]
     pub(super) fn get(&self, i: u32) -> &T {
-        &self.pages[i as usize / PAGE][i as usize % PAGE]
+        let (page, i) = split(i);
+        match &self.pages[page] {
+            Some(page) => &page.elements[i],
+            None => unreachable!("a page with elements in use is there"),
+        }
     }
 
+    /// An element in use, to be changed.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, i: u32) -> &mut T {
-        &mut self.pages[i as usize / PAGE][i as usize % PAGE]
+        let (page, i) = split(i);
+        match &mut self.pages[page] {
+            Some(page) => &mut page.elements[i],
+            None => unreachable!("a page with elements in use is there"),
+        }
     }
 
-    /// Elements there are room for.
-    pub(super) const fn capacity(&self) -> usize {
-        self.pages.len() * PAGE
-    }
-
-    /// Makes element `i` exist; those that come with it have the value `fill`.
-    #[inline]
-    pub(super) fn reach(&mut self, i: u32, fill: T) {
-        while i as usize >= self.capacity() {
-            self.add_page(fill);
+    /// Takes an element into use.
+    #[inline(always)]
+    pub(super) fn put(&mut self, i: u32, element: T) {
+        let (page, i) = split(i);
+        match self.pages.get_mut(page) {
+            Some(Some(page)) => {
+                page.used += 1;
+                page.elements[i] = element;
+            }
+            _ => self.put_in_new_page(page, i, element),
         }
     }
 
     #[cold]
-    fn add_page(&mut self, fill: T) {
-        self.pages.push(Box::new([fill; PAGE]));
+    #[inline(never)]
+    fn put_in_new_page(&mut self, page: usize, i: usize, element: T) {
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let spare = self.spare.take();
+        let mut elements = spare.unwrap_or_else(|| Box::new([element; PAGE]));
+        elements[i] = element;
+        self.pages[page] = Some(Page { elements, used: 1 });
     }
 
-    pub(super) const fn bytes(&self) -> usize {
-        self.pages.len() * size_of::<[T; PAGE]>() + vec_bytes(&self.pages)
+    /// An element is no longer in use.
+    #[inline(always)]
+    pub(super) fn let_go(&mut self, i: u32) {
+        let (page, _) = split(i);
+        if let Some(page) = &mut self.pages[page]
+            && page.used > 1
+        {
+            page.used -= 1;
+            return;
+        }
+        self.drop_page(page);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_page(&mut self, page: usize) {
+        let gone = self.pages[page].take();
+        self.spare = gone.map(|page| page.elements);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let made = self.pages.iter().flatten().count() + usize::from(self.spare.is_some());
+        made * size_of::<[T; PAGE]>() + vec_bytes(&self.pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_come_with_their_first_element_and_go_with_their_last() {
+        let mut array = Paged::new();
+        let page = size_of::<[u32; PAGE]>();
+        let pages = |array: &Paged<u32>| array.bytes() / page;
+        for i in 0..5000 {
+            array.put(i, 0);
+            *array.get_mut(i) = i;
+        }
+        assert_eq!(pages(&array), 5);
+        for i in (0..5000).filter(|i| i % 1024 != 7) {
+            array.let_go(i);
+        }
+        assert_eq!(pages(&array), 5);
+        assert!((0..5).all(|n| *array.get(n * 1024 + 7) == n * 1024 + 7));
+        (0..5).for_each(|n| array.let_go(n * 1024 + 7));
+        assert_eq!(pages(&array), 1, "one is kept");
+        // The same memory, wherever it is needed.
+        for i in [9000, 1, 9000] {
+            array.put(i, i);
+            assert_eq!(pages(&array), 1);
+            array.let_go(i);
+        }
     }
 }

@@ -5,9 +5,9 @@
 //! there. So nothing but words passes between them.
 //!
 //! Where storage is asked for more slots the table is asked for more buckets, so that common steps
-//! count nothing; those that find other keys in their bucket ask whether there are too many, since
-//! slots may have been those of receives with wildcards, which need no bucket. A step that finds no
-//! slot free comes back, and is taken again.
+//! count nothing; those that find other keys in their bucket, or two where buckets are far, ask
+//! whether there are too many, since slots may have been those of receives with wildcards, which
+//! need no bucket. A step that finds no slot free comes back, and is taken again.
 
 mod arrive;
 mod post;
@@ -15,7 +15,7 @@ mod post;
 use super::Indexed;
 use super::hash::Key;
 use super::index::Index;
-use super::nodes::{posted, slot_of_message, unexpected};
+use super::nodes::{posted, slot_in, unexpected};
 use crate::envelope::ContextId;
 use crate::meter::Meter;
 use crate::pattern::{BitsOf, Pattern};
@@ -103,7 +103,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// [`before_removal`](Self::before_removal) of the message in a slot: returns its slot.
     pub(super) fn before_removal_of_message(&mut self, slot: u32) -> u32 {
-        slot_of_message(self.before_removal(unexpected(slot)))
+        slot_in(self.before_removal(unexpected(slot)))
     }
 }
 

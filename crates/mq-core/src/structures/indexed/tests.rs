@@ -326,3 +326,30 @@ fn a_short_queue_after_long_ones_gives_their_buckets_back() {
     // That is less than it had before: it did begin with the buckets of the long queues.
     assert!(left + (64 << 10) < most, "{left} of {most} bytes");
 }
+
+#[test]
+fn a_receive_that_is_queued_without_a_search_harms_no_other() {
+    // The contract of the halves is broken: a message is there that the receive would have taken.
+    let mut queues = deep(2000);
+    let key = |rank| (MpiEnvelope::new(0, rank, 7), MpiPattern::new(0, rank, 7));
+    for rank in 0..2000 {
+        let (_, pattern) = key(rank);
+        let _ = queues.queue_receive(pattern, rank);
+    }
+    for rank in (0..2000).rev() {
+        let (envelope, pattern) = key(rank);
+        let post = queues.post(pattern, rank);
+        assert!(matches!(post, Post::Matched { message, .. } if message == rank));
+        let arrival = queues.arrive(envelope, 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+    }
+    assert_eq!((queues.posted_len(), queues.unexpected_len()), (0, 0));
+}
+
+#[test]
+fn a_structure_that_is_cleared_has_learned_nothing() {
+    let mut queues = unexpected(0);
+    assert_eq!(foreseen(&mut queues, false), None);
+    queues.clear();
+    assert_eq!(foreseen(&mut queues, true), None);
+}

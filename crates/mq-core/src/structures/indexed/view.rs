@@ -15,8 +15,8 @@ struct Link {
     prev: u32,
 }
 
-/// Messages that a view is kept up for without being asked, beside four for each slot.
-const PATIENCE: usize = 256;
+/// Messages that a view is kept up for without being asked, beside four for each that it has held.
+const PATIENCE: u32 = 256;
 
 /// The messages by what is left of their bits under one mask, in a table of their own: 12 bytes for
 /// each slot and some 6 for each key.
@@ -25,14 +25,13 @@ pub(super) struct View<B> {
     care: B,
     chains: Chains,
     links: Paged<Link>,
-    /// Slots that have been linked at some time.
-    slots: usize,
+    /// The most messages that there were since the view was begun.
+    most: u32,
     /// Messages linked since a receive last asked.
-    unused: usize,
+    unused: u32,
+    /// Whether a receive has asked since the view was begun.
+    was_asked: bool,
 }
-
-/// Links that even a small view has room for.
-const LEAST_LINKS: usize = 1024;
 
 impl<B: MatchBits> Default for View<B> {
     fn default() -> Self {
@@ -40,8 +39,9 @@ impl<B: MatchBits> Default for View<B> {
             care: B::ZERO,
             chains: Chains::default(),
             links: Paged::new(),
-            slots: 0,
+            most: 0,
             unused: 0,
+            was_asked: false,
         }
     }
 }
@@ -94,26 +94,38 @@ impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
 }
 
 impl<B: MatchBits> View<B> {
-    /// Makes an empty view, whose messages have all left, one of all messages there are, under a
-    /// mask.
+    /// Makes an empty view, whose messages have all left, one under a mask, in which there will be
+    /// so many.
+    pub(super) fn begin(&mut self, care: B, messages: u32) {
+        self.care = care;
+        self.most = 0;
+        self.unused = 0;
+        self.was_asked = false;
+        self.chains.prepare(messages);
+    }
+
+    /// [Begins](Self::begin) with all messages there are.
     pub(super) fn take_up<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) {
-        self.care = care;
-        self.slots = 0;
+        self.begin(care, unexpected.len());
         for slot in unexpected.slots_in_order() {
             let key = key_of_message(unexpected.key(slot), B::ALL);
             self.link(unexpected, slot, key, seed);
         }
-        self.unused = 0;
     }
 
-    /// Whether it has no more memory than any view.
-    pub(super) fn is_small(&self) -> bool {
-        self.chains.is_small() && self.links.capacity() <= LEAST_LINKS
+    /// Whether a receive has asked since the view was begun.
+    pub(super) const fn was_asked(&self) -> bool {
+        self.was_asked
+    }
+
+    /// Whether an empty one has no more memory than any view.
+    pub(super) const fn is_small(&self) -> bool {
+        self.chains.is_small()
     }
 
     /// The earliest message that a receive of the class with this key takes.
@@ -124,9 +136,29 @@ impl<B: MatchBits> View<B> {
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
         self.unused = 0;
+        self.was_asked = true;
         let (chains, seen) = self.parts(unexpected, seed);
         let found = chains.probe(&seen, key, seed.hash(key)).node;
         (found != NIL).then_some(found)
+    }
+
+    /// The earliest message that a receive of the class with this key takes, unlinked.
+    pub(super) fn take<E: Envelope<Bits = B>, M>(
+        &mut self,
+        key: Key<B>,
+        seed: Seed,
+        unexpected: &Slab<E, M>,
+    ) -> Option<u32> {
+        self.unused = 0;
+        self.was_asked = true;
+        let (chains, mut seen) = self.parts(unexpected, seed);
+        let probe = chains.probe(&seen, key, seed.hash(key));
+        if probe.node == NIL {
+            return None;
+        }
+        chains.unlink_first(&mut seen, probe);
+        self.after_unlinking(unexpected, probe.node, seed);
+        Some(probe.node)
     }
 
     /// Links the newest message, whose key may not be in its slot yet.
@@ -142,9 +174,9 @@ impl<B: MatchBits> View<B> {
             next: NIL,
             prev: NIL,
         };
-        self.unused += 1;
-        self.slots = self.slots.max(slot as usize + 1);
-        self.links.reach(slot, UNLINKED);
+        self.unused = self.unused.saturating_add(1);
+        self.most = self.most.max(unexpected.len());
+        self.links.put(slot, UNLINKED);
         let key = Key {
             bits: key.bits & self.care,
             care: self.care,
@@ -153,7 +185,11 @@ impl<B: MatchBits> View<B> {
         let keys = unexpected.len();
         let (chains, mut seen) = self.parts(unexpected, seed);
         chains.serve(&mut seen, keys);
-        let probe = chains.probe(&seen, key, seed.hash(key));
+        let bucket = chains.bucket(seed.hash(key));
+        if chains.first(bucket) == NIL {
+            return chains.set_first(bucket, slot);
+        }
+        let probe = chains.probe_bucket(&seen, key, bucket);
         chains.link(&mut seen, probe, slot);
     }
 
@@ -165,10 +201,28 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
     ) {
         let key = key_of_message(unexpected.key(slot), self.care);
+        let hash = seed.hash(key);
+        let bucket = self.chains.bucket(hash);
+        let link = self.links.get(slot);
+        if link.next == NIL && self.chains.first(bucket) == slot {
+            self.chains.set_first(bucket, link.chain);
+        } else {
+            let (chains, mut seen) = self.parts(unexpected, seed);
+            chains.unlink(&mut seen, slot, key, hash);
+        }
+        self.after_unlinking(unexpected, slot, seed);
+    }
+
+    fn after_unlinking<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        slot: u32,
+        seed: Seed,
+    ) {
         let left = unexpected.len() - 1;
         let (chains, mut seen) = self.parts(unexpected, seed);
-        chains.unlink(&mut seen, slot, key, seed.hash(key));
         chains.shrink_to(&mut seen, left);
+        self.links.let_go(slot);
     }
 
     fn parts<'a, E: Envelope<Bits = B>, M>(
@@ -187,7 +241,7 @@ impl<B: MatchBits> View<B> {
 
     /// Whether it has been kept up for longer than it would take to make it again.
     pub(super) const fn is_stale(&self) -> bool {
-        self.unused > 4 * self.slots + PATIENCE
+        self.unused > self.most.saturating_mul(4).saturating_add(PATIENCE)
     }
 
     pub(super) fn bytes(&self) -> usize {

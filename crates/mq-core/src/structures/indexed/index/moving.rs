@@ -19,6 +19,9 @@ use crate::slab::{Entry, Leaving, NIL, Slab};
 /// of two, in which programs repeat themselves.
 const SAMPLE: u32 = 13;
 
+/// A message is indexed for a class of wildcards in the time of so many that are just indexed.
+const VIEW_COST: u32 = 2;
+
 /// What is not indexed yet.
 #[derive(Debug)]
 pub(super) struct Newer {
@@ -59,7 +62,8 @@ impl<B: MatchBits> Index<B> {
     /// none; the queues of the short form hold `most` at most.
     ///
     /// Of 4,096 an operation moves 819, and may have to look at all the others: as many
-    /// instructions as for moving 2,048, some 150,000 if all are fully specified.
+    /// instructions as for moving 2,048, some 150,000 if all are fully specified. Fewer where
+    /// messages are indexed for wildcards too.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
@@ -77,7 +81,9 @@ impl<B: MatchBits> Index<B> {
             self.wild.get_or_insert_default().prepare(wildcards);
         }
         self.set_low();
-        if entries <= most / 2 {
+        let views = self.classes.begin(slabs.unexpected.len());
+        let in_views = VIEW_COST * views * slabs.unexpected.len();
+        if entries + in_views <= most / 2 {
             while let Some(slot) = receives.next(&mut slabs.posted) {
                 self.move_receive(slabs, slot);
             }
@@ -88,7 +94,7 @@ impl<B: MatchBits> Index<B> {
             self.newer = Newer {
                 receives: receives.into_list(&mut slabs.posted),
                 messages: messages.into_list(&mut slabs.unexpected),
-                pace: (most / 5).max(1),
+                pace: (most / 5 / (1 + views)).max(1),
             };
         }
         self.after_moving(slabs);
@@ -181,6 +187,9 @@ impl<B: MatchBits> Index<B> {
         let key = Key::exact(entry.key.context(), entry.key.bits());
         if let Err(place) = self.put_alone(entry, key, unexpected(slot)) {
             self.put_beside(slabs, key, place, unexpected(slot));
+        }
+        if self.classes.views() > 0 {
+            self.classes.link(&slabs.unexpected, slot, key, self.seed);
         }
     }
 

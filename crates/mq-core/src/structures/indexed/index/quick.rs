@@ -5,7 +5,7 @@
 
 use super::super::chains::{Probe, append};
 use super::super::hash::Key;
-use super::super::nodes::{Slot, posted, slot_of, unexpected};
+use super::super::nodes::{Slot, are_of_one_queue, posted, slot_in, slot_of, unexpected};
 use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -36,15 +36,17 @@ const fn probe(bucket: u32, before: u32, node: u32) -> Probe {
     }
 }
 
-/// Makes the second of several entries with a key the first, in place of the one in `slot`, but for
-/// the bucket; returns its node. `None`, and nothing has changed, if one of the two is not near.
+/// Makes the second of several entries with a key the first, in place of node `first`, but for the
+/// bucket; returns its node. `None`, and nothing has changed, if one of the two is not near, or the
+/// second is of the other queue, since somebody has queued it without a search.
 #[inline(always)]
-pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, slot: u32) -> Option<u32> {
-    let first = slab.near_entry(slot)?;
-    let (second, last, home) = (first.next, first.prev, first.home);
-    let (Slot::Posted(slot) | Slot::Unexpected(slot)) = slot_of(second) else {
+pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, first: u32) -> Option<u32> {
+    let entry = slab.near_entry(slot_in(first))?;
+    let (second, last, home) = (entry.next, entry.prev, entry.home);
+    if !are_of_one_queue(first, second) {
         return None;
-    };
+    }
+    let slot = slot_in(second);
     let entry = slab.near_entry_mut(slot)?;
     entry.prev = if last == second { NIL } else { last };
     entry.home = home;
@@ -106,7 +108,7 @@ impl<B: MatchBits> Index<B> {
     {
         let first = self.chains.near_first(place).unwrap_or(NIL);
         let next = match slot_of(first) {
-            Slot::Unexpected(slot) => promote_second(&mut slabs.unexpected, slot),
+            Slot::Unexpected(_) => promote_second(&mut slabs.unexpected, first),
             _ => None,
         };
         let Some(next) = next else { return NIL };
@@ -224,7 +226,7 @@ impl<B: MatchBits> Index<B> {
     {
         let first = self.chains.near_first(place).unwrap_or(NIL);
         let next = match slot_of(first) {
-            Slot::Posted(slot) => promote_second(&mut slabs.posted, slot),
+            Slot::Posted(_) => promote_second(&mut slabs.posted, first),
             _ => None,
         };
         let Some(next) = next else { return NIL };

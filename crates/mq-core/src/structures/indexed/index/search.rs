@@ -4,13 +4,14 @@ use super::super::super::best::Best;
 use super::super::chains::Probe;
 use super::super::hash::Key;
 use super::super::nodes::{Slot, key_of_message, slot_of};
+use super::super::view::View;
 use super::Index;
 use super::wild::Earliest;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{Pattern, matches};
-use crate::slab::NIL;
+use crate::slab::{NIL, Slab};
 
 impl<B: MatchBits> Index<B> {
     /// The message that a receive takes, unlinked; or [`NIL`], and
@@ -57,10 +58,67 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let found = self.find_unexpected(slabs, key, meter);
-        let Some(slot) = found else { return NIL };
+        self.move_on(slabs);
+        if slabs.unexpected.is_empty() {
+            meter.visited(Queue::Unexpected, 0);
+            return NIL;
+        }
+        let (seed, care) = (self.seed, key.care);
+        let Some(view) = self.view(&slabs.unexpected, care) else {
+            let found = self.find_without_view(slabs, key, meter);
+            let Some(slot) = found else { return NIL };
+            self.unlink_unexpected(slabs, slot);
+            return slot;
+        };
+        if let Some(slot) = view.take(key, seed, &slabs.unexpected) {
+            meter.visited(Queue::Unexpected, 1);
+            let messages = &slabs.unexpected;
+            self.classes.unlink_from_others(care, messages, slot, seed);
+            self.unlink_from_table(slabs, slot);
+            return slot;
+        }
+        let Some(slot) = self.find_newer_message(slabs, key, meter) else {
+            return NIL;
+        };
         self.unlink_unexpected(slabs, slot);
         slot
+    }
+
+    /// The indexed messages as a class of wildcards sees them, if there is such a view, or it is time
+    /// to make one.
+    fn view<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        care: B,
+    ) -> Option<&mut View<B>> {
+        let may_be_made = !self.is_moving();
+        let views = self.classes.views();
+        if self
+            .classes
+            .is_viewed(care, unexpected, self.seed, may_be_made)
+        {
+            if self.classes.views() != views {
+                self.count_special();
+            }
+            return self.classes.view(care);
+        }
+        None
+    }
+
+    /// The earliest message that a receive with this key matches, by a look at all.
+    fn find_without_view<P, R, M>(
+        &self,
+        slabs: &Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let messages = &slabs.unexpected;
+        meter.visited(Queue::Unexpected, messages.len());
+        messages.earliest(|envelope| key.admits(envelope))
     }
 
     /// The receive that takes a message, unlinked; or [`NIL`], and
@@ -225,24 +283,27 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         self.move_on(slabs);
-        let found = if key.care == B::ALL {
-            match slot_of(self.probe(slabs, key).node) {
-                Slot::Unexpected(slot) => Some(slot),
-                _ => return self.find_newer_message(slabs, key, meter),
-            }
-        } else if slabs.unexpected.is_empty() {
-            None
-        } else if let Some(view) = self.classes.view(key.care, &slabs.unexpected, self.seed) {
-            let found = view.find(key, self.seed, &slabs.unexpected);
-            self.count_special();
-            found
-        } else {
-            // A mask without a view asks every message.
-            let messages = &slabs.unexpected;
-            meter.visited(Queue::Unexpected, messages.len());
-            return messages.earliest(|envelope| key.admits(envelope));
+        if key.care == B::ALL {
+            let Slot::Unexpected(slot) = slot_of(self.probe(slabs, key).node) else {
+                return self.find_newer_message(slabs, key, meter);
+            };
+            meter.visited(Queue::Unexpected, 1);
+            return Some(slot);
+        }
+        if slabs.unexpected.is_empty() {
+            meter.visited(Queue::Unexpected, 0);
+            return None;
+        }
+        let seed = self.seed;
+        let Some(view) = self.view(&slabs.unexpected, key.care) else {
+            return self.find_without_view(slabs, key, meter);
         };
-        meter.visited(Queue::Unexpected, u32::from(found.is_some()));
-        found
+        match view.find(key, seed, &slabs.unexpected) {
+            Some(slot) => {
+                meter.visited(Queue::Unexpected, 1);
+                Some(slot)
+            }
+            None => self.find_newer_message(slabs, key, meter),
+        }
     }
 }

@@ -285,7 +285,7 @@ impl<B: MatchBits> Index<B> {
         }
         let after = match entry.next {
             NIL => Some(entry.home),
-            _ => promote_second(&mut slabs.posted, slot),
+            _ => promote_second(&mut slabs.posted, posted(slot)),
         };
         let (Some(after), Some(wild)) = (after, &mut self.wild) else {
             return NOTHING;

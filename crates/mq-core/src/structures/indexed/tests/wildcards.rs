@@ -66,6 +66,48 @@ fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
     );
 }
 
+/// Fills the queue with messages of a tag each and takes them, the newest first, by receives of some
+/// source. Returns how many entries the first of these was compared with.
+fn round(queues: &mut Queues, messages: i32, source: Source) -> u64 {
+    for tag in 0..messages {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 3, tag), 0);
+        assert_eq!(arrival, Arrive::Unexpected);
+    }
+    let mut first = Visits::default();
+    for tag in (0..messages).rev() {
+        let mut visits = Visits::default();
+        let pattern = MpiPattern::new(0, source, tag);
+        let post = queues.post_metered(pattern, 0, &mut visits);
+        assert!(matches!(post, Post::Matched { envelope, .. } if envelope.tag().0 == tag));
+        if tag + 1 == messages {
+            first = visits;
+        }
+    }
+    assert!(!queues.is_deep());
+    first.unexpected
+}
+
+#[test]
+fn what_was_received_from_any_source_is_indexed_for_that_while_it_is_asked_for() {
+    const SCAN: u64 = 12;
+    let (any, exact) = (Source::Any, Source::from(3));
+    let mut queues = unexpected(0);
+    assert!(round(&mut queues, 500, any) > 500, "nobody could know");
+    for _ in 0..3 {
+        assert_eq!(round(&mut queues, 500, any), SCAN + 1);
+    }
+    assert_eq!(round(&mut queues, 500, exact), SCAN + 1);
+    assert!(round(&mut queues, 500, any) > 500, "a round without");
+    // More than are indexed in one operation.
+    for _ in 0..3 {
+        assert!(round(&mut queues, 3000, any) < 3000 + SCAN);
+    }
+    // More than are ever queued short.
+    for _ in 0..3 {
+        assert_eq!(round(&mut queues, 10_000, any), 1);
+    }
+}
+
 #[test]
 fn arrivals_pay_for_wildcards_only_while_some_are_posted() {
     let mut queues = deep(100);
