@@ -87,11 +87,11 @@ impl FromStr for Policy {
 pub struct Tuning {
     /// Messages to a peer before it gets a fastbox, under an adaptive policy.
     pub box_after: u32,
-    /// Cells of a pair, under a policy that divides them.
+    /// Cells of a pair, under a policy that divides them; 0 is taken for 1.
     pub credits: u32,
-    /// Cells by which a pool grows.
+    /// Cells by which a pool grows; 0 is taken for 1.
     pub grow: u32,
-    /// A shared pool with fewer free cells than this grows.
+    /// A shared pool with so few free cells, or fewer, grows.
     pub low_water: u32,
 }
 

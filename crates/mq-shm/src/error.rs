@@ -74,7 +74,7 @@ pub enum ShmError {
         /// What was opened.
         what: String,
         /// Its version.
-        found: u32,
+        found: u64,
         /// This program's.
         wanted: u32,
     },

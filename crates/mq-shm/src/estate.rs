@@ -104,9 +104,11 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
 fn is_free<M: Memory>(memory: &M, heir: u32) -> bool {
     match heir {
         NO_HEIR => true,
-        name if name > memory.geometry().processes() => false,
-        // One that gives it back while it leaves may be joined by another: nobody wants the memory
-        // any more, and giving back nothing does no harm.
+        DONE => false,
+        // One that gives it back while it leaves may be joined by another, as a launcher always may,
+        // of which nobody can say whether it lives: nobody wants the memory any more, and giving
+        // back nothing does no harm.
+        name if name > memory.geometry().processes() => true,
         name => liveness::has_ended(memory.place(Process(name - 1))),
     }
 }

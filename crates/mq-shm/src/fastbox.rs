@@ -72,7 +72,7 @@ impl Stamp {
     const LEN_BITS: u32 = 16;
 
     /// Message `sequence` of a pair, with so many bytes. The sequence starts over after 2^48
-    /// messages: ten years of the fastest sender.
+    /// messages: months of the fastest sender.
     #[inline]
     pub(crate) const fn new(sequence: u64, len: usize) -> Self {
         Self(sequence << Self::LEN_BITS | len as u64)

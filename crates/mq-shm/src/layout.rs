@@ -78,7 +78,8 @@ impl Geometry {
     /// # Errors
     /// [`ShmError::Buffers`] if all of them together are more than 16 TiB.
     pub const fn with_buffers(self, bytes: u64) -> Result<Self, ShmError> {
-        let most = MOST_BUFFERS / self.processes as u64;
+        let each = MOST_BUFFERS / self.processes as u64;
+        let most = each - each % PAGE as u64;
         if bytes > most {
             return Err(ShmError::Buffers { bytes, most });
         }

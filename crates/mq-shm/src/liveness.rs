@@ -9,18 +9,22 @@
 //! Only an answer counts as a death. That a descriptor or `/proc` is refused, because this process
 //! has as many open files as it may or the machine hides other processes, says nothing; nor does a
 //! number in another namespace of numbers, as containers have, which is not that of the process
-//! here. What dies there is known to its launcher only.
+//! here, nor a `/proc` of another namespace. What dies there is known to its launcher only. And a
+//! launcher's word counts only where the kernel can not be asked: what it has started may be a shell
+//! that has started the process.
 //!
 //! A death is noticed by those that wait: while nothing arrives, and before they sleep.
 
 use core::fmt;
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, Resource, getrlimit, pidfd_open, test_kill_process};
 
 use crate::error::ShmError;
 use crate::index::Process;
@@ -124,8 +128,14 @@ pub(crate) fn has_ended(place: &Place) -> bool {
     matches!(State::of(place), State::Left | State::Died)
 }
 
-/// Says that a process has died, unless it has left.
+/// Says that a process has died, as its launcher does, unless it has left, or is another than the
+/// one that the launcher has waited for, and lives.
 pub(crate) fn ended(place: &Place) {
+    let mut watch = Watch::new(1);
+    let is_here = matches!(State::of(place), State::Joining | State::Joined);
+    if is_here && watch.can_ask_about(place) && watch.gone(Process(0), place).is_none() {
+        return;
+    }
     if State::of(place) != State::Left {
         left(place, Gone::Died);
     }
@@ -135,8 +145,13 @@ pub(crate) fn ended(place: &Place) {
 #[derive(Debug)]
 pub(crate) struct Watch {
     descriptors: Vec<Descriptor>,
+    /// How many more may be kept open: the others of a program's open files are its own.
+    room: u64,
     namespace: u64,
 }
+
+/// Of so many files that a process may open, one is a descriptor kept here.
+const SHARE: u64 = 4;
 
 #[derive(Debug)]
 enum Descriptor {
@@ -151,8 +166,18 @@ impl Watch {
     pub(crate) fn new(processes: u32) -> Self {
         Self {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
+            room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
             namespace: namespace(),
         }
+    }
+
+    /// Whether the kernel knows a process by the number in its entry. Threads of one process have no
+    /// number of their own, and die together; nor has one that is just joining.
+    fn can_ask_about(&self, place: &Place) -> bool {
+        // JOIN (acquire): what was written before it.
+        let number = place.pid.load(Ordering::Acquire);
+        let namespace = place.namespace.load(Ordering::Relaxed);
+        pid(number).is_some() && self.namespace != 0 && namespace == self.namespace
     }
 
     /// Whether and how a process has ended.
@@ -182,50 +207,72 @@ impl Watch {
 
     /// Whether it is known that a process does not run any more.
     fn dead(&mut self, process: Process, place: &Place) -> bool {
-        // JOIN (acquire): what was written before it.
-        let number = place.pid.load(Ordering::Acquire);
-        // Threads of one process have no number of their own, and die together; nor has one that
-        // is just joining.
+        if !self.can_ask_about(place) {
+            return false;
+        }
+        let number = place.pid.load(Ordering::Relaxed);
         let Some(pid) = pid(number) else {
             return false;
         };
-        if self.namespace == 0 || place.namespace.load(Ordering::Relaxed) != self.namespace {
-            return false;
-        }
         let started = place.started.load(Ordering::Relaxed);
         let descriptor = &mut self.descriptors[process.index()];
-        if matches!(descriptor, Descriptor::Unknown) {
+        if let Descriptor::Open(open) = descriptor
+            && has_died(open) == Some(false)
+        {
+            return false;
+        }
+        // A program may have closed what it did not know, and the number be another file's: what is
+        // to count is asked again.
+        let kept = core::mem::replace(descriptor, Descriptor::Unknown);
+        if !matches!(kept, Descriptor::Refused) {
             match pidfd_open(pid, PidfdFlags::empty()) {
                 Ok(open) => {
-                    *descriptor = Descriptor::Open(open);
                     // The number may have passed to another process before it was opened.
-                    if Start::of(number).is_another_than(started) {
-                        return true;
+                    let dead =
+                        Start::of(number).is_another_than(started) || has_died(&open) == Some(true);
+                    if let Descriptor::Open(kept) = kept {
+                        self.room += 1;
+                        if !dead {
+                            let _ = kept.into_raw_fd();
+                        }
                     }
+                    if !dead && self.room > 0 {
+                        self.room -= 1;
+                        *descriptor = Descriptor::Open(open);
+                    }
+                    return dead;
                 }
-                Err(Errno::SRCH) => return true,
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {}
+                Err(Errno::SRCH) => {
+                    self.room += u64::from(matches!(kept, Descriptor::Open(_)));
+                    return true;
+                }
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => *descriptor = kept,
                 Err(_) => *descriptor = Descriptor::Refused,
             }
+        } else {
+            *descriptor = kept;
         }
-        match descriptor {
-            Descriptor::Open(open) => {
-                let mut ready = [PollFd::new(open, PollFlags::IN)];
-                let now = rustix::event::Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                };
-                matches!(poll(&mut ready, Some(&now)), Ok(1))
+        test_kill_process(pid) == Err(Errno::SRCH)
+            || match Start::of(number) {
+                Start::Over => true,
+                start => start.is_another_than(started),
             }
-            Descriptor::Unknown | Descriptor::Refused => {
-                test_kill_process(pid) == Err(Errno::SRCH)
-                    || match Start::of(number) {
-                        Start::Over => true,
-                        start => start.is_another_than(started),
-                    }
-            }
-        }
     }
+}
+
+/// Whether the process of a descriptor has died; `None` if the descriptor is no more.
+fn has_died(descriptor: &OwnedFd) -> Option<bool> {
+    let mut ready = [PollFd::new(descriptor, PollFlags::IN)];
+    let now = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let answer = poll(&mut ready, Some(&now));
+    let found = ready[0].revents();
+    if found.contains(PollFlags::NVAL) {
+        return None;
+    }
+    Some(answer == Ok(1) && found.contains(PollFlags::IN))
 }
 
 /// A process number as the kernel takes it; none of what can not be one.
@@ -249,8 +296,21 @@ enum Start {
     Unknown,
 }
 
+/// Whether the numbers in `/proc` are those of this process's namespace: a new one may have been
+/// entered without mounting another.
+fn proc_is_ours() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| {
+        let number = std::process::id().to_string();
+        fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&number))
+    })
+}
+
 impl Start {
     fn of(pid: u32) -> Self {
+        if !proc_is_ours() {
+            return Self::Unknown;
+        }
         let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The second field is the program's name in brackets, which may hold anything.
         let name = stat.iter().rposition(|&byte| byte == b')');
@@ -366,6 +426,60 @@ mod tests {
         place.started.fetch_add(1, Ordering::Relaxed);
         joined(&place);
         assert_eq!(Watch::new(1).gone(Process(0), &place), Some(Gone::Died));
+    }
+
+    #[test]
+    fn a_descriptor_that_is_another_file_s_now_is_no_death() {
+        let (mut child, place) = joined_by_a_child();
+        let mut watch = Watch::new(2);
+        assert_eq!(watch.gone(Process(1), &place), None);
+        let Descriptor::Open(open) = &mut watch.descriptors[1] else {
+            panic!("{:?}", watch.descriptors[1]);
+        };
+        // As a program may make of what it did not know. There is always something to read here.
+        let file = fs::File::open("/dev/zero").unwrap();
+        rustix::io::dup2(&file, open).unwrap();
+        assert_eq!(has_died(open), Some(true));
+        assert_eq!(watch.gone(Process(1), &place), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    }
+
+    #[test]
+    fn a_few_open_files_are_enough() {
+        let (mut child, place) = joined_by_a_child();
+        let mut watch = Watch::new(2);
+        watch.room = 0;
+        assert_eq!(watch.gone(Process(1), &place), None);
+        assert!(matches!(watch.descriptors[1], Descriptor::Unknown));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+        assert_eq!(watch.room, 0);
+    }
+
+    #[test]
+    fn a_launcher_s_word_counts_where_the_kernel_has_none() {
+        // It has waited for a shell; the process that the shell has started is there.
+        let (mut child, place) = joined_by_a_child();
+        ended(&place);
+        assert_eq!(State::of(&place), State::Joined);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        ended(&place);
+        assert_eq!(State::of(&place), State::Died);
+        let place = Place::default();
+        ended(&place);
+        assert_eq!(State::of(&place), State::Died, "before it joined");
+        let place = Place::default();
+        another(&place, Process(0));
+        ended(&place);
+        assert_eq!(State::of(&place), State::Died, "in a container");
+        let place = Place::default();
+        left(&place, Gone::Left);
+        ended(&place);
+        assert_eq!(State::of(&place), State::Left);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use crate::chain::Chain;
 use crate::sync::{AtomicU32, AtomicU64};
 
-/// A process's entry: read by all, written by itself, but for the two chains.
+/// A process's entry: read by all, written by itself, but for the two chains, and for what others
+/// find out or do for it: that it has died, that it is to wake, who gives its memory back.
 ///
 /// Three lines, kept apart: the first is read by every sender and hardly ever written, so that it
 /// stays in their caches; each of the others is written by many.

@@ -1,5 +1,6 @@
 //! Messages in shared buffers: read where they are, refused where they can not be, given back.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mq_shm::liveness::Gone;
@@ -175,6 +176,18 @@ fn a_segment_may_have_none() {
 }
 
 #[test]
+fn the_most_that_a_process_may_have_it_can_have() {
+    for processes in [1, 2, 3, 7, 4095] {
+        let geometry = Geometry::new(processes).unwrap();
+        let Err(ShmError::Buffers { most, .. }) = geometry.with_buffers(u64::MAX) else {
+            panic!("{processes} processes with everything");
+        };
+        let most_of_all = geometry.with_buffers(most).unwrap();
+        assert_eq!(most_of_all.with_buffers(most - 1).unwrap(), most_of_all);
+    }
+}
+
+#[test]
 fn it_can_be_switched_off() {
     let options = Options {
         shared_copy: false,
@@ -207,8 +220,11 @@ fn a_message_outlives_its_owner_as_long_as_it_is_read() {
     let there = alice.expose(bytes_of(&mut block));
     let sent = alice.try_send(BOB, [0, 0], b"there", 0).unwrap();
     assert_eq!(sent, Sent::Whole);
-    // As if it had been killed: nothing is given back by itself.
-    bob.memory().ended(ALICE).unwrap();
+    let dies = AssertUnwindSafe(|| {
+        let _alice = alice;
+        panic!("with a message announced");
+    });
+    assert!(catch_unwind(dies).is_err());
     assert!(matches!(bob.poll().unwrap(), Some(Arrival::Message(_))));
     assert_eq!(bob.check_peers().unwrap(), 1);
     is_copied(&mut bob, there, &content(2, 300_000));
@@ -224,7 +240,7 @@ fn a_message_outlives_its_owner_as_long_as_it_is_read() {
         Err(ShmError::Gone { process: 0, .. })
     ));
     assert_eq!(bob.memory().committed().unwrap(), fresh);
-    drop((block, alice));
+    drop(block);
 }
 
 proptest! {

@@ -255,6 +255,27 @@ fn a_ring_that_there_is_not_is_refused() {
     for bad in [of(ALICE, RingId(4)), of(Process(2), RingId(0))] {
         assert!(bob.push(bad, &into, 0).is_err(), "{bad:?}");
     }
+    let pushed = alice.push(of(ALICE, RingId(4)), &into, 0);
+    assert!(matches!(pushed, Err(ShmError::Corrupt { process: 0, .. })));
     let pulled = alice.pull(BOB, of(Process(2), RingId(0)), &mut into, 0);
     assert!(matches!(pulled, Err(ShmError::Corrupt { process: 1, .. })));
+}
+
+#[test]
+fn a_ring_whose_other_end_is_no_more_says_who_that_was() {
+    let (mut alice, mut bob) = pair(Options::default());
+    let there = stretch(&mut alice, BYTES);
+    push(&mut alice, there, &message(0, BYTES));
+    pull(&mut bob, ALICE, there, &message(0, BYTES));
+    let more = stretch(&mut alice, BYTES);
+    drop(bob);
+    alice.want(None).unwrap();
+    assert_eq!(alice.check_peers().unwrap(), 1);
+    assert!(matches!(
+        alice.poll().unwrap(),
+        Some(Arrival::Gone(BOB, Gone::Left))
+    ));
+    alice.check_peers().unwrap();
+    let error = alice.push(more, &message(1, BYTES), 0).unwrap_err();
+    assert_eq!(error.to_string(), "process 1 has left");
 }

@@ -8,7 +8,6 @@ use crate::index::Process;
 use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Share, Stretch};
 use crate::large::single_copy::{Copied, Known, Remote};
 use crate::layout::RINGS;
-use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
@@ -199,7 +198,7 @@ impl<M: Memory> Endpoint<M> {
     /// be told at once: all of the bytes are to be pushed and [pulled](Self::pull). The ring is
     /// [taken back](Self::free_ring) when they are, or when the sender has ended.
     ///
-    /// Of two processes that have both sent large messages, the one with the lower number lends.
+    /// Of two processes only the one with the lower number lends, so that not both do.
     pub fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
         if from <= self.me || self.gone(from).is_some() {
             return None;
@@ -282,13 +281,22 @@ impl<M: Memory> Endpoint<M> {
         let (owner, ring) = (stretch.owner, stretch.ring);
         if owner == self.me {
             let Some(state) = self.rings.rings.get(ring.0 as usize) else {
+                return Err(no_ring(owner));
+            };
+            if state.with.is_some() {
+                return Ok(state.with);
+            }
+            // It was taken back from who has ended.
+            let Some(before) = state.before else {
                 return Ok(None);
             };
-            let over = ShmError::Gone {
-                process: self.me.0,
-                how: Gone::Died,
+            return match self.gone(before) {
+                Some(how) => Err(ShmError::Gone {
+                    process: before.0,
+                    how,
+                }),
+                None => Ok(None),
             };
-            return state.with.map(Some).ok_or(over);
         }
         self.geometry().check(owner)?;
         if ring.0 >= RINGS {

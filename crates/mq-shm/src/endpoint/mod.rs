@@ -34,6 +34,8 @@ pub use receive::{Arrival, Incoming};
 pub use send::Sent;
 pub use short::Short;
 
+use core::time::Duration;
+
 use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
 #[cfg(not(loom))]
@@ -52,6 +54,9 @@ use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait::{self, Fences, Idle, Patience, Rest};
 use peer::Peer;
+
+/// Longest sleep at a time while a ring of this process's is in use.
+const NAP: Duration = Duration::from_millis(1);
 
 /// How an endpoint goes about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +154,7 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if
     /// somebody has or had it.
-    pub fn join(memory: M, me: Process, options: Options) -> Result<Self, ShmError> {
+    pub fn join(memory: M, me: Process, mut options: Options) -> Result<Self, ShmError> {
         let geometry = *memory.geometry();
         geometry.check(me)?;
         let processes = geometry.processes();
@@ -163,6 +168,9 @@ impl<M: Memory> Endpoint<M> {
             .store(core::ptr::from_ref(&*token) as u64, Ordering::Relaxed);
         liveness::joined(place);
         step(Step::Joined);
+        // Without any, nothing that needs a cell would ever be sent.
+        options.tuning.credits = options.tuning.credits.max(1);
+        options.tuning.grow = options.tuning.grow.max(1);
         let patience = options
             .patience
             .unwrap_or_else(|| Patience::for_processes(processes));
@@ -292,9 +300,9 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, which wakes
-    /// nobody. A core is given up only as late as there: whoever gets it may keep it for a whole
-    /// slice of time, a thousand times as long as a buffer takes.
+    /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, the other end of
+    /// which is at it. A core is given up only as late as there: whoever gets it may keep it for a
+    /// whole slice of time, a thousand times as long as a buffer takes.
     ///
     /// # Errors
     /// As [`check_peers`](Self::check_peers), which it calls now and then.
@@ -334,11 +342,17 @@ impl<M: Memory> Endpoint<M> {
         }
         wait::lie_down(&self.place, self.fences);
         step(Step::Sleeping);
-        if self.anything_new() || self.rings.busy() {
+        if self.anything_new() {
             wait::stay_awake(&self.place);
-        } else {
-            wait::sleep(&self.place, self.fences, self.patience.sleep);
+            return Ok(());
         }
+        // Who fills or empties a ring wakes the other end. What was done to one since the last look
+        // at it is not asked for here.
+        let longest = match self.rings.busy() {
+            true => self.patience.sleep.min(NAP),
+            false => self.patience.sleep,
+        };
+        wait::sleep(&self.place, self.fences, longest);
         Ok(())
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn read(bytes: &[u8; BYTES], length: u64, what: &str) -> Result<Geome
     if word(1) != u64::from(VERSION) {
         return Err(ShmError::Version {
             what: what.into(),
-            found: word(1) as u32,
+            found: word(1),
             wanted: VERSION,
         });
     }
@@ -127,5 +127,10 @@ mod tests {
             }
         }
         assert!(read(&whole(&geometry), length - 1, "it").is_err());
+        let mut bytes = whole(&geometry);
+        bytes[12] = 1;
+        let error = read(&bytes, length, "it").unwrap_err().to_string();
+        let version = (1 << 32) + u64::from(VERSION);
+        assert!(error.contains(&version.to_string()), "{error}");
     }
 }

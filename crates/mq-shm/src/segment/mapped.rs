@@ -81,7 +81,15 @@ impl Mapped {
             let (first, _) = head.split_at(8);
             let found = first.try_into().map_or(0, u64::from_le_bytes);
             let what = what.into();
-            return Err(ShmError::Foreign { what, found });
+            return Err(match found {
+                header::MAGIC => ShmError::Damaged {
+                    what,
+                    field: "length",
+                    found: read as u64,
+                    wanted: format!("at least {} expected", header::BYTES),
+                },
+                _ => ShmError::Foreign { what, found },
+            });
         }
         // Afterwards: who is still making it gives it its length before its header.
         let status = fstat(&file).map_err(system(&format!("looking at {what}")))?;
