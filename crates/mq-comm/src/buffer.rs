@@ -77,10 +77,11 @@ impl Buffer {
             capacity: elements.capacity(),
             free: free::<T>,
         };
-        let elements = elements.as_mut_slice();
+        // Not the slice's: it is freed by this address, with all that the vector has room for.
+        let at = NonNull::new(elements.as_mut_ptr());
         Self {
-            bytes: size_of_val(elements),
-            at: NonNull::from(elements).cast(),
+            bytes: size_of_val(elements.as_slice()),
+            at: at.map_or(NonNull::dangling(), NonNull::cast),
             kind: Kind::Owned(owned),
         }
     }

@@ -9,6 +9,12 @@ use crate::status::Status;
 /// Bytes that a slot keeps for the next message in it.
 const KEPT: usize = 64 * 1024;
 
+/// Bytes that all free slots keep.
+const KEPT_BY_ALL: usize = 1 << 20;
+
+/// Slots that are kept when all are free.
+const KEPT_SLOTS: usize = 256;
+
 /// Who has a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Keeper {
@@ -55,11 +61,14 @@ impl Message {
     }
 }
 
-/// All messages that have not been received. Slots and their memory are used again.
+/// All messages that have not been received. Slots and their memory are used again, some of it: what
+/// a burst has taken is given back when it is received.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     slots: Vec<Message>,
     free: Vec<u32>,
+    /// Bytes that free slots have room for.
+    kept: usize,
 }
 
 impl Messages {
@@ -85,6 +94,7 @@ impl Messages {
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
+        self.kept -= slot.bytes.capacity();
         slot.keeper = Keeper::Queue;
         slot.from = from;
         slot.bits = bits;
@@ -117,6 +127,53 @@ impl Messages {
         slot.keeper = Keeper::Nobody;
         slot.bytes.clear();
         slot.bytes.shrink_to(KEPT);
+        if self.kept + slot.bytes.capacity() > KEPT_BY_ALL {
+            slot.bytes = Vec::new();
+        }
+        self.kept += slot.bytes.capacity();
         self.free.push(index);
+        if self.free.len() == self.slots.len() && self.slots.len() > KEPT_SLOTS {
+            *self = Self::default();
+        }
+    }
+
+    /// Bytes of memory for messages.
+    #[cfg(test)]
+    fn memory(&self) -> usize {
+        let slots = self.slots.capacity() * size_of::<Message>();
+        let bytes = self.slots.iter().map(|slot| slot.bytes.capacity());
+        slots + bytes.sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_burst_is_given_back_when_it_is_received() {
+        let mut messages = Messages::default();
+        for round in 0..3 {
+            // The last round leaves one behind until the end.
+            let burst = [10_000, 100, 2000][round];
+            let indices: Vec<u32> = (0..burst)
+                .map(|number| {
+                    let word = Word(0);
+                    let index = messages.add(Process(0), number, word, 16_000, Body::Here);
+                    messages.at_mut(index).bytes.extend([7; 16_000]);
+                    index
+                })
+                .collect();
+            assert!(messages.memory() >= burst as usize * 16_000);
+            indices[1..]
+                .iter()
+                .for_each(|&index| messages.release(index));
+            let slots = messages.slots.capacity() * size_of::<Message>();
+            assert!(messages.memory() - slots <= KEPT_BY_ALL + 2 * 16_000);
+            assert_eq!(messages.all().count(), 1);
+            messages.release(indices[0]);
+            assert!(messages.memory() <= KEPT_BY_ALL + KEPT_SLOTS * size_of::<Message>());
+            assert_eq!(messages.all().count(), 0);
+        }
     }
 }

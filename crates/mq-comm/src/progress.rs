@@ -66,9 +66,9 @@ impl Default for RollCall {
     }
 }
 
-/// Ends the program when it is dropped. A panic in the library while a blocking operation has lent
-/// its buffer would leave the loan in the pool; there is none that is known of.
-struct NoPanic;
+/// Ends the program when it is dropped. A panic in the library while an operation that is to end has
+/// lent its buffer would leave the loan in the pool; there is none that is known of.
+pub(crate) struct NoPanic;
 
 impl Drop for NoPanic {
     fn drop(&mut self) {

@@ -24,6 +24,7 @@ use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
 use crate::plain::Plain;
+use crate::progress::NoPanic;
 use crate::request::{Completion, Request};
 use crate::transport::Transport;
 
@@ -43,7 +44,9 @@ struct Ending<T: Transport> {
 
 impl<T: Transport> Drop for Ending<T> {
     fn drop(&mut self) {
+        let no_panic = NoPanic;
         self.inner.core().end_set(self.set);
+        core::mem::forget(no_panic);
     }
 }
 

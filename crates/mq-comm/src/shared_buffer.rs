@@ -115,6 +115,7 @@ impl<T: Transport + 'static> Communicator<T> {
             return Ok(SharedBuffer::without_bytes(0));
         };
         let block = self.inner.core().transport.allocate(bytes)?;
+        debug_assert!(block.len() >= bytes, "the transport's promise");
         Ok(SharedBuffer {
             elements: block.address().cast(),
             len,

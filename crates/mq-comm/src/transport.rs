@@ -49,7 +49,14 @@ pub enum Event<A> {
 /// # Contract
 /// What one process sends to another arrives in order, a message's parts without others between
 /// them. After [`Event::Gone`] nothing comes from that process any more.
-pub trait Transport {
+///
+/// # Safety
+/// The library lends users' memory to the transport while a call lasts, and users the memory that it
+/// [allocates](Self::allocate). So a block is of at least so many bytes, nobody else's, and there as
+/// long as the transport or the block is, whichever ends last; and no operation touches memory that
+/// an earlier one was lent, but that what is [exposed](Self::expose) may be read by others.
+#[allow(unsafe_code, reason = "shared buffers are made of its blocks")]
+pub unsafe trait Transport {
     /// A message in its memory.
     type Arrived<'a>: Arrived
     where

@@ -474,3 +474,18 @@ fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
         );
     }
 }
+
+#[test]
+fn a_seat_that_nobody_takes_is_dead_to_the_others() {
+    let _dog = watchdog("a_seat_that_nobody_takes_is_dead_to_the_others");
+    let mut seats = World::seats(2, &Options::default()).unwrap();
+    let empty = seats.pop().unwrap();
+    let world = seats.pop().unwrap().take().unwrap();
+    let waiting = std::thread::spawn(move || drop(empty));
+    let heard = world.recv(&mut [0_u8], 1, 1);
+    assert!(
+        matches!(heard, Err(Error::Gone { process: 1, .. })),
+        "{heard:?}"
+    );
+    waiting.join().unwrap();
+}

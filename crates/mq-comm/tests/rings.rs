@@ -126,6 +126,32 @@ fn an_answer_that_is_too_long_is_cut() {
     });
 }
 
+#[test]
+fn a_message_that_is_cut_was_sent_whole() {
+    let _dog = watchdog("a_message_that_is_cut_was_sent_whole");
+    by_rings(|world| match world.rank() {
+        0 => {
+            let sending = world.isend(vec![7_u8; 400_000], 1, 1).unwrap();
+            let (_, status) = sending.wait().unwrap();
+            assert_eq!(status.bytes(), 400_000);
+        }
+        1 => {
+            let heard = world.recv(&mut [0_u8; 100_000], 0, 1);
+            assert!(
+                matches!(
+                    heard,
+                    Err(Error::Truncated {
+                        sent: 400_000,
+                        room: 100_000
+                    })
+                ),
+                "{heard:?}"
+            );
+        }
+        _ => {}
+    });
+}
+
 /// Rank 0 leaves a message from rank 1 alone that it has lent a ring for, and goes on with rank 2.
 #[test]
 fn a_ring_that_is_lent_keeps_nobody_else_waiting() {

@@ -4,11 +4,15 @@
 use crate::channel::{Counters, Tuning};
 use crate::error::ShmError;
 use crate::index::{CellId, Link, Process};
+use crate::layout::Geometry;
 use crate::segment::{Memory, Part};
 
 /// Cells that there have to be for each that is lent: a few pairs may have one, and most cells go
 /// round.
 const MADE_FOR_LENT: usize = if cfg!(loom) { 2 } else { 4 };
+
+/// With fewer cells none is kept back for processes that have none yet.
+const ENOUGH: usize = 8;
 
 /// Where a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +53,13 @@ impl Pool {
     #[inline]
     pub(crate) fn is_low(&self, tuning: &Tuning) -> bool {
         self.free.len() <= tuning.low_water as usize
+    }
+
+    /// Whether there are all the cells that a process may have, and not just a few: then the last of
+    /// those [at hand](Self::is_low) are for processes that have none of the others.
+    pub(crate) fn is_whole(&self, geometry: &Geometry) -> bool {
+        let all = geometry.cells() as usize;
+        self.cells.len() == all && all >= ENOUGH
     }
 
     /// A cell of those at hand, for a message to a process.

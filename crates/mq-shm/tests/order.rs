@@ -395,3 +395,45 @@ fn an_answer_is_in_the_cell_of_the_message() {
         pass(&mut members, 1, 0, number);
     }
 }
+
+/// One that does not receive has most cells of a sender, and not the last ones.
+#[test]
+fn who_does_not_receive_holds_up_nobody_else() {
+    for policy in [Policy::Shared, Policy::AdaptiveShared] {
+        let segment = Heap::new(Geometry::new(4).unwrap());
+        let options = Options {
+            policy,
+            ..Options::default()
+        };
+        let mut members: Vec<_> = (0..4)
+            .map(|me| Endpoint::join(segment.clone(), Process(me), options).unwrap())
+            .collect();
+        let [alice, bob, carol, dave] = &mut members[..] else {
+            unreachable!("four");
+        };
+        let message = [7; BOX_PAYLOAD + 1];
+        let mut sent = 0;
+        while alice.try_send(Process(1), [0, 0], &message, 0).unwrap() == Sent::Whole {
+            sent += 1;
+        }
+        assert!(sent >= alice.geometry().cells() / 4 * 3, "{sent} to one");
+        for other in [2, 3] {
+            let to_other = alice.try_send(Process(other), [0, 0], &message, 0).unwrap();
+            assert_eq!(to_other, Sent::Whole, "{policy}");
+        }
+        for member in [bob, carol, dave] {
+            member.want(None).unwrap();
+            let mut idle = Idle::default();
+            let mut left = if member.me() == Process(1) { sent } else { 1 };
+            while left > 0 {
+                let came = matches!(member.poll().unwrap(), Some(Arrival::Message(_)));
+                left -= u32::from(came);
+                if !came {
+                    member.rest(&mut idle).unwrap();
+                }
+            }
+        }
+        let again = alice.try_send(Process(1), [0, 0], &message, 0).unwrap();
+        assert_eq!(again, Sent::Whole);
+    }
+}

@@ -111,7 +111,9 @@ impl<T: Transport> Communicator<T> {
     /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended.
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended;
+    /// [`Error::Transport`] if the system has no memory for the message's way, or the shared memory
+    /// is damaged.
     ///
     /// # Cost
     /// Short messages: one copy, and the stores of the transport.
@@ -127,7 +129,9 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than
     /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
-    /// and the program has not [said](Self::acknowledge_deaths) that it knows.
+    /// and the program has not [said](Self::acknowledge_deaths) that it knows;
+    /// [`Error::Withdrawn`] if the sender has taken the message back, or had no memory for its way;
+    /// [`Error::Transport`] as [`send`](Self::send).
     ///
     /// # Cost
     /// Short messages: one copy; the engine is entered only if other receives or messages wait.

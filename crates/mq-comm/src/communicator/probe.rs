@@ -169,7 +169,8 @@ impl<T: Transport> Matched<T> {
     /// Receives it into a vector of its length.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements.
+    /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements: the message
+    /// is gone then.
     pub fn recv_vec<E: Plain + Default>(self) -> Result<Vec<E>, Error> {
         let mut elements = vec![E::default(); self.status.count::<E>()?];
         self.recv(&mut elements)?;

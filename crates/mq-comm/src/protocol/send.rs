@@ -109,7 +109,9 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Sends an answer.
+    /// Sends an answer. One that can not be sent, since there is no memory for a cell, is tried again
+    /// with every step from now on: the other side waits for it, whatever becomes of the call that
+    /// fails here.
     pub(super) fn answer(
         &mut self,
         to: Process,
@@ -118,7 +120,11 @@ impl<T: Transport> Core<T> {
         payload: Payload,
     ) -> Result<(), Error> {
         let header = [request, Word::answer(kind).0];
-        self.transmit(to, header, What::Words(payload), 0)
+        let sent = self.transmit(to, header, What::Words(payload), 0);
+        if sent.is_err() {
+            self.put_off(to, header, What::Words(payload), 0);
+        }
+        sent
     }
 
     /// Sends what can be sent now, and puts the rest into the outbox. To one who has ended nothing
@@ -134,17 +140,23 @@ impl<T: Transport> Core<T> {
         if self.state.peers[to.index()].gone.is_some() {
             return Ok(());
         }
-        if self.state.peers[to.index()].outbox.is_empty() {
-            if self.attempt(to, &mut outgoing)? {
-                return Ok(());
-            }
+        if self.state.peers[to.index()].outbox.is_empty() && self.attempt(to, &mut outgoing)? {
+            return Ok(());
+        }
+        self.put_off(to, header, outgoing.what, outgoing.done);
+        Ok(())
+    }
+
+    /// Puts what is left to send into the outbox.
+    fn put_off(&mut self, to: Process, header: [u64; 2], what: What, done: usize) {
+        let outbox = &mut self.state.peers[to.index()].outbox;
+        if outbox.is_empty() {
             self.state.clogged.push(to);
             self.state.attention = true;
         }
+        outbox.push_back(Outgoing { header, what, done });
         self.state.profile.deferred += 1;
         step(Step::Deferred);
-        self.state.peers[to.index()].outbox.push_back(outgoing);
-        Ok(())
     }
 
     /// Sends as much of a message as can be sent now; whether that was all.

@@ -73,7 +73,10 @@ impl Arrived for Short<'_> {
     }
 }
 
-impl<M: Memory> Transport for Endpoint<M> {
+// SAFETY: a block is cut out of the process's own part of the segment, and holds the mapping; an
+// endpoint keeps no address of what it is lent.
+#[allow(unsafe_code, reason = "the contract of blocks")]
+unsafe impl<M: Memory> Transport for Endpoint<M> {
     type Arrived<'a>
         = Incoming<'a, M>
     where

@@ -25,7 +25,9 @@ pub use threads::Seat;
 /// This process's place among those that were started together. `MPI_COMM_WORLD`, MPI 4.1 §7.2.4.
 ///
 /// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what
-/// has been sent is seen through, and the process has left.
+/// has been sent is seen through, and the process has left. One that forgets any of them
+/// ([`core::mem::forget`], a cycle of counted references) does not leave but dies when it ends, as far
+/// as the others can see; a thread of a world of threads never ends, and they wait for it.
 #[derive(Debug)]
 pub struct World<T: Transport = Endpoint> {
     all: Communicator<T>,

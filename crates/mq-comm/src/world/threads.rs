@@ -9,12 +9,23 @@ use super::World;
 use crate::error::Error;
 use crate::options::Options;
 
-/// A place in a world of threads that nobody has taken yet.
+/// A place in a world of threads that nobody has taken yet. One that is dropped before it is taken
+/// has died, as far as the others can see.
 #[derive(Debug)]
 pub struct Seat {
-    memory: Mapped,
+    /// Nothing once it is taken.
+    memory: Option<Mapped>,
     rank: u32,
     options: Options,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            // The rank is one of the segment's.
+            let _ = memory.ended(Process(self.rank));
+        }
+    }
 }
 
 impl Seat {
@@ -22,9 +33,11 @@ impl Seat {
     ///
     /// # Errors
     /// [`Error::Transport`] if the place can not be taken.
-    pub fn take(self) -> Result<World, Error> {
-        let options = self.options.of_transport();
-        let endpoint = Endpoint::join(self.memory, Process(self.rank), options)?;
+    pub fn take(mut self) -> Result<World, Error> {
+        let Some(memory) = self.memory.take() else {
+            unreachable!("a seat is taken once");
+        };
+        let endpoint = Endpoint::join(memory, Process(self.rank), self.options.of_transport())?;
         Ok(World::over(endpoint, &self.options))
     }
 }
@@ -46,7 +59,7 @@ impl World {
                     source,
                 })?;
             Ok(Seat {
-                memory: Mapped::open(file, "the segment of a world of threads")?,
+                memory: Some(Mapped::open(file, "the segment of a world of threads")?),
                 rank,
                 options: *options,
             })
