@@ -4,6 +4,8 @@ pub(crate) mod costs;
 pub(crate) mod lengths;
 #[cfg(target_os = "linux")]
 pub(crate) mod series;
+#[cfg(target_os = "linux")]
+mod ticks;
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::{GRID, HEAD, INK, MARGIN, TEXT, failed, image};
+use super::{GRID, HEAD, INK, MARGIN, TEXT, failed, image, ticks};
 use crate::error::Error;
 use crate::report::count;
 
@@ -41,9 +41,15 @@ pub(crate) fn draw(axes: &Axes, points: &[(&'static str, f64, f64)]) -> Result<S
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MIN, f64::max);
     let xs = || points.iter().map(|&(_, x, _)| place(x));
     let ys = || points.iter().map(|&(.., y)| y.max(1e-3));
-    let x_range = (least(&mut xs())..greatest(&mut xs()) * 1.1).log_scale();
-    let y_range = (least(&mut ys()) * 0.8..greatest(&mut ys()) * 1.25).log_scale();
-    image(SIZE, axes.title, &legend, |root| {
+    let (y_least, y_most) = (least(&mut ys()) * 0.8, greatest(&mut ys()) * 1.25);
+    let x_range = (least(&mut xs()) * 0.9..greatest(&mut xs()) * 1.1)
+        .log_scale()
+        .with_key_points(ticks::of_values(xs()));
+    let y_range = (y_least..y_most)
+        .log_scale()
+        .with_key_points(ticks::of_range(y_least, y_most));
+    let title = format!("{} (both axes logarithmic)", axes.title);
+    image(SIZE, &title, &legend, |root| {
         let panel = root
             .clone()
             .shrink((0, HEAD as i32), (SIZE.0, SIZE.1 - HEAD));
@@ -63,7 +69,9 @@ pub(crate) fn draw(axes: &Axes, points: &[(&'static str, f64, f64)]) -> Result<S
             .y_desc(axes.y)
             .x_label_formatter(&|&x| if x < 1.0 { "0".into() } else { count(x as u64) })
             .y_label_formatter(&|&y| {
-                if y < 10.0 {
+                if y < 1.0 {
+                    format!("{y:.2}")
+                } else if y < 10.0 {
                     format!("{y:.1}")
                 } else {
                     count(y as u64)

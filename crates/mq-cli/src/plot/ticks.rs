@@ -1,0 +1,72 @@
+//! Where the numbers of a logarithmic axis stand.
+
+/// Numbers that an axis has at most.
+const MOST: usize = 12;
+
+/// Those of the values that were measured, each once; if they are many, some of them and the last.
+pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut ticks: Vec<f64> = values.collect();
+    ticks.sort_by(f64::total_cmp);
+    ticks.dedup();
+    let step = ticks.len().div_ceil(MOST).max(1);
+    let mut some: Vec<f64> = ticks.into_iter().rev().step_by(step).collect();
+    some.reverse();
+    some
+}
+
+/// Round numbers in a range: powers of ten, with twos and fives between them if there are few, or at
+/// equal distances if there is less than one power of ten.
+pub(crate) fn of_range(least: f64, most: f64) -> Vec<f64> {
+    if most / least < 8.0 {
+        return evenly(least, most);
+    }
+    let decades = (most / least).log10();
+    let leading: &[f64] = if decades > 5.0 {
+        &[1.0]
+    } else {
+        &[1.0, 2.0, 5.0]
+    };
+    let powers = least.log10().floor() as i32..=most.log10().ceil() as i32;
+    powers
+        .flat_map(|power| leading.iter().map(move |digit| digit * 10_f64.powi(power)))
+        .filter(|tick| (least..=most).contains(tick))
+        .collect()
+}
+
+fn evenly(least: f64, most: f64) -> Vec<f64> {
+    let rough = (most - least) / 5.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .map(|digit| digit * power)
+        .into_iter()
+        .find(|&step| step >= rough)
+        .unwrap_or(10.0 * power);
+    let (first, last) = ((least / step).ceil() as i64, (most / step).floor() as i64);
+    (first..=last).map(|at| at as f64 * step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_axis_has_some_numbers_and_not_too_many() {
+        for least in [0.03, 0.9, 7.0, 44.0, 3_900_000.0] {
+            for factor in [1.6, 2.5, 7.9, 8.1, 30.0, 1e3, 1e6, 1e9] {
+                let (most, ticks) = (least * factor, of_range(least, least * factor));
+                assert!((2..=16).contains(&ticks.len()), "{least}..{most}: {ticks:?}");
+                assert!(ticks.is_sorted_by(|a, b| a < b));
+                assert!(ticks.iter().all(|tick| (least..=most).contains(tick)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_measured_has_its_number() {
+        assert_eq!(of_values([8.0, 1.0, 8.0, 2.0].into_iter()), [1.0, 2.0, 8.0]);
+        let many = of_values((0..30).map(f64::from));
+        assert_eq!(many.len(), 10);
+        assert_eq!(many.last(), Some(&29.0));
+        assert!(of_values(core::iter::empty()).is_empty());
+    }
+}
