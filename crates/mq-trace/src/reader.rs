@@ -217,10 +217,14 @@ impl<R: BufRead> TraceReader<R> {
 
     /// The line in the buffer, without its line feed.
     fn text(&self) -> Result<&str, String> {
-        let bytes = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-        if bytes.len() > MAX_LINE_BYTES {
-            return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
-        }
+        let Some(bytes) = self.buffer.strip_suffix(b"\n") else {
+            // What is left of it may well be another valid line.
+            return Err(if self.buffer.len() > MAX_LINE_BYTES {
+                format!("the line is longer than {MAX_LINE_BYTES} bytes")
+            } else {
+                "the trace ends within this line; copy or record it again".to_owned()
+            });
+        };
         str::from_utf8(bytes).map_err(|error| {
             format!(
                 "the line is not UTF-8 from its byte {} on",

@@ -54,7 +54,10 @@ mod tests {
         for least in [0.03, 0.9, 7.0, 44.0, 3_900_000.0] {
             for factor in [1.6, 2.5, 7.9, 8.1, 30.0, 1e3, 1e6, 1e9] {
                 let (most, ticks) = (least * factor, of_range(least, least * factor));
-                assert!((2..=16).contains(&ticks.len()), "{least}..{most}: {ticks:?}");
+                assert!(
+                    (2..=16).contains(&ticks.len()),
+                    "{least}..{most}: {ticks:?}"
+                );
                 assert!(ticks.is_sorted_by(|a, b| a < b));
                 assert!(ticks.iter().all(|tick| (least..=most).contains(tick)));
             }

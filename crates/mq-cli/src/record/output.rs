@@ -7,15 +7,19 @@ use crate::error::Error;
 use crate::{input, report};
 
 /// Where the processes of one run write: a new directory in the output directory, which vanishes
-/// with this unless something is left in it.
+/// with this unless something is left in it; and so does the output directory, if it was made for
+/// it.
 pub(super) struct Scratch {
     path: PathBuf,
+    /// The output directory, if it was not there.
+    made: Option<PathBuf>,
 }
 
 /// Makes the output directory and one for this run in it; refuses one that has traces, unless
 /// `force` is given.
 pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
     let failed = |error| Error::write(output, error);
+    let made = (!output.exists()).then(|| output.to_owned());
     std::fs::create_dir_all(output).map_err(failed)?;
     let present = input::traces_in(output).map_err(|error| Error::list(output, error))?;
     if let Some(first) = present.first()
@@ -31,11 +35,12 @@ pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
             first.display()
         )));
     }
-    create(output).map_err(failed)
+    let path = create(output).map_err(failed)?;
+    Ok(Scratch { path, made })
 }
 
 /// Process numbers come again, so that what an earlier run left behind may have this one's.
-fn create(output: &Path) -> io::Result<Scratch> {
+fn create(output: &Path) -> io::Result<PathBuf> {
     let process = std::process::id();
     let mut path = output.join(format!("recording-{process}"));
     let mut attempt = 1;
@@ -45,7 +50,7 @@ fn create(output: &Path) -> io::Result<Scratch> {
                 attempt += 1;
                 path = output.join(format!("recording-{process}-{attempt}"));
             }
-            made => return made.map(|()| Scratch { path }),
+            made => return made.map(|()| path),
         }
     }
 }
@@ -66,5 +71,8 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Fails if something is left in it, as it should.
         let _ = std::fs::remove_dir(&self.path);
+        if let Some(made) = &self.made {
+            let _ = std::fs::remove_dir(made);
+        }
     }
 }

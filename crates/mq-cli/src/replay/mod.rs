@@ -25,6 +25,8 @@ pub(crate) struct Row {
     pub(crate) mismatches: usize,
     /// Less the loop floor, and never below 0.
     pub(crate) ns_per_op: f64,
+    /// Its time divided by that of `list`, as in the table.
+    x_list: Option<f64>,
     floor_ns_per_op: f64,
     mean_posted_visited: f64,
     mean_unexpected_visited: f64,
@@ -141,9 +143,11 @@ impl Replayed {
         let net = |timing: &Timing| (timing.ns_per_op(operations) - floor).max(0.0);
         let mut timed = timings.structures.iter();
         let list = timed.find(|(kind, _)| *kind == Kind::List);
+        let list = list.map_or(0.0, |(_, timing)| net(timing));
         let rows = reports.iter().zip(&timings.structures);
         let rows = rows.map(|((kind, report), (_, timing))| Row {
             ns_per_op: net(timing),
+            x_list: (list > 0.0).then(|| net(timing) / list),
             floor_ns_per_op: floor,
             repetitions: timing.repetitions,
             spread_ns_per_op: timing.spread_ns_per_op(operations),
@@ -155,7 +159,7 @@ impl Replayed {
             operations,
             communicators: trace.communicators().len(),
             floor_ns_per_op: floor,
-            list_ns_per_op: list.map_or(0.0, |(_, timing)| net(timing)),
+            list_ns_per_op: list,
         }
     }
 }
@@ -169,6 +173,7 @@ impl Row {
             operations: report.operations,
             mismatches: report.mismatches,
             ns_per_op: 0.0,
+            x_list: None,
             floor_ns_per_op: 0.0,
             mean_posted_visited: report.mean_posted_visited(),
             mean_unexpected_visited: report.mean_unexpected_visited(),

@@ -6,12 +6,13 @@ use mq_core::structures::Kind;
 
 use crate::support::{file, fresh, mq, real, svg, text};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "trace",
     "structure",
     "operations",
     "mismatches",
     "ns_per_op",
+    "x_list",
     "floor_ns_per_op",
     "mean_posted_visited",
     "mean_unexpected_visited",

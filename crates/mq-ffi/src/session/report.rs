@@ -27,11 +27,13 @@ pub(super) fn recorded(recorded: &Recorded, of: Duration) -> String {
         lines,
         time,
     } = recorded;
+    // The folder is MQ_TRACE's, or one that `mq record` collects from.
+    let name = path.file_name().unwrap_or(path.as_os_str());
     let each = time.as_nanos() as f64 / (*lines).max(1) as f64;
     let share = 100.0 * time.as_secs_f64() / of.as_secs_f64().max(1e-9);
     format!(
-        "recorded {lines} operations in {} ({bytes} bytes); about {each:.0} ns each, {share:.2} % of the run",
-        path.display()
+        "recorded {lines} lines in {} ({bytes} bytes); about {each:.0} ns each, {share:.2} % of the run",
+        name.display()
     )
 }
 

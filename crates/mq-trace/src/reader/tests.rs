@@ -53,14 +53,26 @@ fn lines_come_with_their_numbers() {
         }
     );
     assert_eq!(
-        read(TRACE.trim_end().as_bytes()).expect("no last line feed"),
-        lines
-    );
-    assert_eq!(
         read(TRACE.replace('\n', "\r\n").as_bytes()).expect("carriage returns"),
         lines
     );
-    assert_eq!(read(b"# mqtrace 1").expect("only a header"), []);
+    assert_eq!(read(b"# mqtrace 1\n").expect("only a header"), []);
+}
+
+#[test]
+fn a_trace_that_was_cut_anywhere_but_behind_a_line_is_refused() {
+    for end in 1..TRACE.len() {
+        let (cut, rest) = TRACE.as_bytes().split_at(end);
+        let line = cut.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        match read(cut) {
+            Ok(_) => assert_eq!(cut.last(), Some(&b'\n'), "{end}"),
+            Err(error) => {
+                assert_eq!(error.line(), Some(line as u64));
+                assert!(error.to_string().contains("ends within"), "{error}");
+                assert_ne!(rest, b"");
+            }
+        }
+    }
 }
 
 #[test]

@@ -69,6 +69,11 @@ impl Workplace {
         names(&self.path("out"))
     }
 
+    /// Whether there is no output directory.
+    pub(super) fn has_no_output(&self) -> bool {
+        !self.path("out").exists()
+    }
+
     /// `mq record --output OUT options... -- app`.
     pub(super) fn record(&self, options: &[&str], app: &[&str]) -> Run {
         let output = self.output();
