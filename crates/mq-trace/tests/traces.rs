@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use mq_core::Tuning;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, Leads, List};
-use mq_trace::{Report, Trace, check, check_queues};
+use mq_trace::{Report, Trace, TraceReader, check, check_queues};
 
 fn traces_in(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory)
@@ -93,5 +93,19 @@ fn a_list_shows_the_cost_of_deep_queues_and_the_default_does_not() {
             posted + unexpected < 10.0,
             "{posted} and {unexpected} entries a search"
         );
+    }
+}
+
+#[test]
+fn the_example_of_the_format_is_a_trace_that_every_structure_reproduces() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trace-format.md");
+    let document = std::fs::read_to_string(document).expect("the document");
+    let (_, behind) = document.split_once("```text\n").expect("an example");
+    let (example, _) = behind.split_once("```").expect("its end");
+    let reader = TraceReader::new("the example", example.as_bytes()).expect("a header");
+    let trace = Trace::read(reader).expect("a trace");
+    assert_eq!(trace.operations().len() + 2, example.lines().count());
+    for kind in Kind::ALL {
+        assert_eq!(check(&trace, *kind).mismatches, 0, "{kind}");
     }
 }
