@@ -1,5 +1,6 @@
 //! `mq stats`: what an application asked of its queues.
 
+mod all;
 mod lengths;
 mod searches;
 mod tables;
@@ -55,7 +56,10 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     match options.format {
         Format::Json => report::print_json(&summaries),
         Format::Table => {
-            let texts: Vec<String> = summaries.iter().map(tables::render).collect();
+            let mut texts: Vec<String> = summaries.iter().map(tables::render).collect();
+            if summaries.len() > 1 {
+                texts.push(all::render(&summaries));
+            }
             report::print(&texts.join("\n"))
         }
     }?;

@@ -142,3 +142,33 @@ fn an_empty_trace_has_no_numbers_to_divide_by() {
     let run = mq(&["stats", &trace, "--format", "json"]);
     assert_eq!(run.objects()[0]["posted_searches"]["mean"], 0.0);
 }
+
+#[test]
+fn several_traces_are_compared_at_the_end() {
+    let traces = [real("lmp-melt16-r0"), real("hotspot128-preposted-r0")];
+    let one = mq(&["stats", &traces[0]]);
+    assert!(!one.stdout.contains("All "), "{}", one.stdout);
+    let run = mq(&["stats", &traces[0], &traces[1]]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let (_, table) = run.stdout.rsplit_once("\nAll 2 traces").expect("the table");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(4)
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let names: Vec<&str> = rows.iter().map(|row| row[0]).collect();
+    let expected = [
+        "hotspot128-preposted-r0.mqt.gz",
+        "lmp-melt16-r0.mqt.gz",
+        "all",
+    ];
+    assert_eq!(names, expected, "{table}");
+    let number = |text: &str| text.replace(',', "").parse::<f64>().expect("a number");
+    let column = |at: usize| [0, 1, 2].map(|row: usize| number(rows[row][at]));
+    let [hotspot, melt, all] = column(1);
+    assert!((hotspot + melt - all).abs() < 0.5, "{table}");
+    let [hotspot, melt, all] = column(4);
+    assert!(hotspot > all && all > melt, "{table}");
+    let [hotspot, _, all] = column(8);
+    assert!((hotspot - all).abs() < 0.5, "{table}");
+}
