@@ -5,9 +5,9 @@
 //! there. So nothing but words passes between them.
 //!
 //! Where storage is asked for more slots the table is asked for more buckets, so that common steps
-//! count nothing; those that find other keys in their bucket, or two where buckets are far, ask
-//! whether there are too many, since slots may have been those of receives with wildcards, which
-//! need no bucket. A step that finds no slot free comes back, and is taken again.
+//! count nothing; those that find two other keys in their bucket ask whether there are too many,
+//! since slots may have been those of receives with wildcards, which need no bucket. A step that
+//! finds no slot free comes back, and is taken again.
 
 mod arrive;
 mod post;

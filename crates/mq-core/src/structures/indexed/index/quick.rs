@@ -54,9 +54,9 @@ pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, first: u32) -> O
 }
 
 impl<B: MatchBits> Index<B> {
-    /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slot are
-    /// near, and the chain is empty or begins with the only message of the key. For an index
-    /// without views.
+    /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slots are
+    /// near, and the chain is empty, or is one receive with another key, or begins with the only
+    /// message of the key. For an index without views.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,
@@ -79,7 +79,16 @@ impl<B: MatchBits> Index<B> {
             return Quick::Queued(posted(slot));
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
-            return Quick::Beside;
+            // It comes to stand before the one receive there, if that has another key.
+            match slabs.posted.near_entry(first) {
+                Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {}
+                _ => return Quick::Beside,
+            }
+            let Some(slot) = slabs.posted.reserve_near(first) else {
+                return Quick::Beside;
+            };
+            self.chains.set_near_first(place, posted(slot));
+            return Quick::Queued(posted(slot));
         };
         let Some(entry) = slabs.unexpected.near_entry(slot) else {
             return Quick::Beside;
@@ -197,7 +206,15 @@ impl<B: MatchBits> Index<B> {
             return Quick::Queued(unexpected(slot));
         }
         let Slot::Posted(slot) = slot_of(first) else {
-            return Quick::Beside;
+            match slabs.unexpected.near_entry(slot_in(first)) {
+                Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {}
+                _ => return Quick::Beside,
+            }
+            let Some(slot) = slabs.unexpected.reserve_near(first) else {
+                return Quick::Beside;
+            };
+            self.chains.set_near_first(place, unexpected(slot));
+            return Quick::Queued(unexpected(slot));
         };
         // Receives with wildcards are in another table.
         let Some(entry) = slabs.posted.near_entry(slot) else {
