@@ -6,7 +6,7 @@
 //! a queue is does not matter, if it is taken in order.
 //!
 //! **Deep form.** When a search would visit more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), or storage has to grow for queues of more
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, or storage has to grow for queues of more
 //! than [`Tuning::short_limit`](crate::Tuning::short_limit) entries, both are indexed by key: one
 //! table in which an entry of either kind is found by what it must match exactly. A receive that is
 //! posted and a message that is unexpected never have the same key, or they would have matched; so
