@@ -178,7 +178,9 @@ tail_instructions() {
         echo
         benches/tail.sh indexed
         printf '\n1,024 entries:\n\n'
-        benches/tail.sh --depth 1024 $(words "$counted_structures")
+        benches/tail.sh --depth 1024 --queues posted,unexpected $(words "$counted_structures")
+        printf '\n4,096 entries:\n\n'
+        benches/tail.sh --depth 4096 list indexed
     fi
 }
 

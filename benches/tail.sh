@@ -4,22 +4,25 @@ set -eu
 
 usage() {
     cat <<'TEXT'
-usage: benches/tail.sh [--depth N] [STRUCTURE...]
+usage: benches/tail.sh [--depth N] [--queues QUEUE,...] [STRUCTURE...]
 
 Instructions of single operations in a queue that grows to N entries (65536 if not said) and drains, for each structure
 (list and indexed if none is named): median, 99 and 99.99 of a hundred, and the most. Every entry has a source of its
 own; lists drain from the front, the others in scattered order. `any-source`: unexpected messages, each with a tag of
-its own, received from any source; the same has been done once before. Some ten instructions of the loop are in each count.
+its own, received from any source; the same has been done once before. --queues names those that are wanted. Some ten
+instructions of the loop are in each count.
 Counted from a trace of every instruction: minutes for each structure, and the same on a busy machine as on an idle one.
 
 Needs valgrind. Builds benches/examples/operations.rs in release mode; CARGO_TARGET_DIR is heeded.
 
     benches/tail.sh
     benches/tail.sh --depth 4096 indexed bins
+    benches/tail.sh --queues any-source indexed
 TEXT
 }
 
 depth=65536
+queues=posted,unexpected,any-source
 while [ $# -gt 0 ]; do
     case "$1" in
     -h | --help)
@@ -29,6 +32,11 @@ while [ $# -gt 0 ]; do
     --depth)
         [ $# -ge 2 ] || { usage >&2; exit 2; }
         depth=$2
+        shift 2
+        ;;
+    --queues)
+        [ $# -ge 2 ] || { usage >&2; exit 2; }
+        queues=$2
         shift 2
         ;;
     -*)
@@ -49,6 +57,9 @@ cargo build --quiet --release --package mq-benches --example operations
 program="${CARGO_TARGET_DIR:-target}/release/examples/operations"
 for structure; do
     # What is wrong with the arguments it says itself; in the trace below nobody would see it.
+    for queue in $(echo "$queues" | tr , ' '); do
+        "$program" "$structure" "$queue" 1 forward >/dev/null || exit 2
+    done
     "$program" "$structure" posted "$depth" forward >/dev/null || exit 2
 done
 counts=$(mktemp)
@@ -67,7 +78,7 @@ echo "| --- | --- | --- | ---: | ---: | ---: | ---: |"
 for structure; do
     order=scattered
     [ "$structure" = list ] && order=forward
-    for queue in posted unexpected any-source; do
+    for queue in $(echo "$queues" | tr , ' '); do
         # A line `I  ADDRESS,SIZE` for each instruction; the program's own line says which address to cut at.
         valgrind --tool=lackey --trace-mem=yes --basic-counts=no "$program" "$structure" "$queue" "$depth" $order 2>&1 |
             awk '
