@@ -18,7 +18,7 @@ instructions() {
     exchange) set -- "$1" "$examples/exchange_instructions" "$2" ;;
     *) set -- "$1" "$examples/message_instructions" "$2" "$3" ;;
     esac
-    env "$1" valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$2" "$3" ${4:+"$4"} 2>&1 |
+    env "$1" timeout 300 valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$2" "$3" ${4:+"$4"} 2>&1 |
         sed -n 's/^.*I *refs: *//p' | tr -d ,
 }
 
@@ -26,6 +26,10 @@ instructions() {
 message() {
     fewer=$(instructions "$1" "$3" "$2")
     more=$(instructions "$1" $((2 * $3)) "$2")
+    [ -n "$fewer" ] && [ -n "$more" ] || {
+        echo "ci/comm-instructions.sh: $1, $2: it did not end within five minutes, or not well." >&2
+        exit 1
+    }
     echo $(((more - fewer + $3 * $4 / 2) / ($3 * $4)))
 }
 

@@ -55,11 +55,12 @@ impl Pool {
         self.free.len() <= tuning.low_water as usize
     }
 
-    /// Whether there are all the cells that a process may have, and not just a few: then the last of
-    /// those [at hand](Self::is_low) are for processes that have none of the others.
+    /// Whether there are all the cells that a process may have, and not just a few, and others that
+    /// may want some: then the last of those [at hand](Self::is_low) are for processes that have none
+    /// of the others. Of two processes each has all: what one sends at a time, and how much, is known.
     pub(crate) fn is_whole(&self, geometry: &Geometry) -> bool {
         let all = geometry.cells() as usize;
-        self.cells.len() == all && all >= ENOUGH
+        self.cells.len() == all && all >= ENOUGH && geometry.processes() > 2
     }
 
     /// A cell of those at hand, for a message to a process.

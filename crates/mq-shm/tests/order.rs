@@ -437,3 +437,21 @@ fn who_does_not_receive_holds_up_nobody_else() {
         assert_eq!(again, Sent::Whole);
     }
 }
+
+/// Of two processes one may have all cells of the other.
+#[test]
+fn a_window_of_as_many_messages_as_cells_is_sent_at_once() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let options = Options {
+        fastbox: false,
+        ..Options::default()
+    };
+    let join = |me| Endpoint::join(segment.clone(), Process(me), options).unwrap();
+    let (mut alice, _bob) = (join(0), join(1));
+    for number in 0..alice.geometry().cells() {
+        let sent = alice.try_send(Process(1), [0, 0], &[7; 8], 0).unwrap();
+        assert_eq!(sent, Sent::Whole, "{number}");
+    }
+    let more = alice.try_send(Process(1), [0, 0], &[7; 8], 0).unwrap();
+    assert_eq!(more, Sent::Upto(0));
+}
