@@ -32,8 +32,8 @@
 //!
 //! # Memory in flight
 //! A request either owns its memory or borrows it for a scope that can not end before the request
-//! does. No user of this crate needs `unsafe`; why that is sound is written in `buffer.rs`,
-//! `scope.rs` and `shared_buffer.rs`.
+//! does. No user of this crate needs `unsafe`, but for who writes a [`transport`] for it; why that
+//! is sound is written in `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
 //!
 //! # Deaths
 //! When a process ends, everything it had sent whole is received. Then receives that name it, and

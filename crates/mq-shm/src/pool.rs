@@ -55,12 +55,13 @@ impl Pool {
         self.free.len() <= tuning.low_water as usize
     }
 
-    /// Whether there are all the cells that a process may have, and not just a few, and others that
-    /// may want some: then the last of those [at hand](Self::is_low) are for processes that have none
-    /// of the others. Of two processes each has all: what one sends at a time, and how much, is known.
-    pub(crate) fn is_whole(&self, geometry: &Geometry) -> bool {
+    /// Whether the few cells at hand are kept for processes that have none, which `to` is not: there
+    /// are all that this process may have, and not just a few, and others who may want some. Of two
+    /// processes each has all: what one sends at a time, and how much, is known.
+    pub(crate) fn keeps_back(&self, to: Process, tuning: &Tuning, geometry: &Geometry) -> bool {
         let all = geometry.cells() as usize;
-        self.cells.len() == all && all >= ENOUGH && geometry.processes() > 2
+        let has_all = self.cells.len() == all && all >= ENOUGH;
+        self.is_low(tuning) && has_all && geometry.processes() > 2 && self.out_to(to) > 0
     }
 
     /// A cell of those at hand, for a message to a process.

@@ -141,7 +141,8 @@ impl<K, T> Far<K, T> {
         if self.sweep > 0 {
             return u32::MAX;
         }
-        // While near slots are not listed again, far ones may be for want of those that are listed.
+        // After a sweep a far slot may be listed before all near ones have been looked at: that it
+        // is says nothing yet of how many entries there are.
         if self.unlisted as usize == NEAR || (self.near_unlisted as usize) < NEAR {
             return 0;
         }

@@ -75,7 +75,7 @@ macro_rules! for_each_structure {
             Clusters, ClusteredLists, "clusters", "Ghazimirsaeed & Afsahi 2017",
                 "to compare with; a program profiled once and run often";
             Indexed, Indexed, "indexed", "this project",
-                "all of it: short queues are scanned, long ones hashed, wildcards included";
+                "anything: short queues are scanned, long ones hashed, wildcards included";
         }
     };
 }

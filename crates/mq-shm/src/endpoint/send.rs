@@ -227,8 +227,7 @@ impl<M: Memory> Endpoint<M> {
         if self.pool.is_low(&tuning) {
             self.refill(to)?;
             // One that does not receive shall not hold up those that do.
-            let is_low = self.pool.is_low(&tuning) && self.pool.is_whole(self.geometry());
-            if is_low && self.pool.out_to(to) > 0 {
+            if self.pool.keeps_back(to, &tuning, self.geometry()) {
                 return Ok(None);
             }
         }

@@ -203,7 +203,8 @@ impl Mapped {
     }
 
     /// Says that a process has ended, for the one that has started it and waited for it. The others
-    /// find out by themselves unless it ended before it joined.
+    /// find out by themselves unless it ended before it joined. Nothing changes if the kernel says
+    /// that what has joined lives: it was started by what has ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].

@@ -62,14 +62,13 @@ fn lines_come_with_their_numbers() {
 #[test]
 fn a_trace_that_was_cut_anywhere_but_behind_a_line_is_refused() {
     for end in 1..TRACE.len() {
-        let (cut, rest) = TRACE.as_bytes().split_at(end);
+        let cut = &TRACE.as_bytes()[..end];
         let line = cut.iter().filter(|&&byte| byte == b'\n').count() + 1;
         match read(cut) {
             Ok(_) => assert_eq!(cut.last(), Some(&b'\n'), "{end}"),
             Err(error) => {
                 assert_eq!(error.line(), Some(line as u64));
                 assert!(error.to_string().contains("ends within"), "{error}");
-                assert_ne!(rest, b"");
             }
         }
     }

@@ -124,9 +124,9 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// Whether messages are indexed for a class that searches them: now, if it has searched often
-    /// enough and they `may_be`.
-    pub(super) fn is_viewed<E: Envelope<Bits = B>, M>(
+    /// Has messages indexed for a class that searches them, if it has searched often enough and they
+    /// `may_be`; whether they are.
+    pub(super) fn ensure_view<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
         unexpected: &Slab<E, M>,

@@ -118,6 +118,11 @@ impl<B: MatchBits> View<B> {
         }
     }
 
+    const fn asked(&mut self) {
+        self.unused = 0;
+        self.was_asked = true;
+    }
+
     /// Whether a receive has asked since the view was begun.
     pub(super) const fn was_asked(&self) -> bool {
         self.was_asked
@@ -135,8 +140,7 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
-        self.unused = 0;
-        self.was_asked = true;
+        self.asked();
         let (chains, seen) = self.parts(unexpected, seed);
         let found = chains.probe(&seen, key, seed.hash(key)).node;
         (found != NIL).then_some(found)
@@ -149,8 +153,7 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
-        self.unused = 0;
-        self.was_asked = true;
+        self.asked();
         let (chains, mut seen) = self.parts(unexpected, seed);
         let probe = chains.probe(&seen, key, seed.hash(key));
         if probe.node == NIL {

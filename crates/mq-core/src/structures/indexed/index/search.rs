@@ -33,10 +33,7 @@ impl<B: MatchBits> Index<B> {
         self.move_on(slabs);
         let probe = self.probe(slabs, key);
         let Slot::Unexpected(slot) = slot_of(probe.node) else {
-            let found = self.find_newer_message(slabs, key, meter);
-            let Some(slot) = found else { return NIL };
-            self.unlink_unexpected(slabs, slot);
-            return slot;
+            return self.unlink_from_newer(slabs, key, meter);
         };
         meter.visited(Queue::Unexpected, 1);
         if self.classes.views() > 0 {
@@ -77,9 +74,22 @@ impl<B: MatchBits> Index<B> {
             self.unlink_from_table(slabs, slot);
             return slot;
         }
-        let Some(slot) = self.find_newer_message(slabs, key, meter) else {
-            return NIL;
-        };
+        self.unlink_from_newer(slabs, key, meter)
+    }
+
+    /// No message that is indexed has the key.
+    fn unlink_from_newer<P, R, M>(
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
+        key: Key<B>,
+        meter: &mut impl Meter,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let found = self.find_newer_message(slabs, key, meter);
+        let Some(slot) = found else { return NIL };
         self.unlink_unexpected(slabs, slot);
         slot
     }
@@ -95,7 +105,7 @@ impl<B: MatchBits> Index<B> {
         let views = self.classes.views();
         if self
             .classes
-            .is_viewed(care, unexpected, self.seed, may_be_made)
+            .ensure_view(care, unexpected, self.seed, may_be_made)
         {
             if self.classes.views() != views {
                 self.count_special();
