@@ -8,6 +8,7 @@
 use std::fmt;
 use std::hint::black_box;
 use std::sync::Barrier;
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
@@ -17,6 +18,7 @@ use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::Indexed;
 use mq_core::{Arrive, ContextOptions, Engine, EngineOptions, Post, Source};
 use parking_lot::Mutex;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 
 type Queues = Indexed<MpiPattern, u32, u32>;
@@ -172,25 +174,48 @@ fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32) {
     }
 }
 
-/// Seconds from the moment when all threads are ready to the one when all are done.
+/// Binds the calling thread to one of the processors that it may use, all in turn, as libraries do:
+/// a round is over before the system has given two threads that began on one processor one each.
+fn bind(thread: u32) {
+    let allowed = sched_getaffinity(None).expect("the system tells the processors");
+    let processors: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| allowed.is_set(cpu))
+        .collect();
+    let mut own = CpuSet::new();
+    own.set(processors[thread as usize % processors.len()]);
+    sched_setaffinity(None, &own).expect("it is one of those allowed");
+}
+
+/// Seconds from the moment when the first thread begins to the one when the last has done.
+///
+/// They look at the clock themselves: with as many threads as processors, one that only waits for
+/// them would see the beginning late.
 fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32) -> f64 {
-    let ready = Barrier::new(matchers.len() + 1);
-    let done = Barrier::new(matchers.len() + 1);
-    std::thread::scope(|scope| {
-        for (thread, matcher) in (0..).zip(matchers) {
-            let (ready, done) = (&ready, &done);
-            scope.spawn(move || {
-                pairs(matcher, work, thread, count / 4);
-                ready.wait();
-                pairs(matcher, work, thread, count);
-                done.wait();
-            });
-        }
-        ready.wait();
-        let start = Instant::now();
-        done.wait();
-        start.elapsed().as_secs_f64()
-    })
+    let ready = Barrier::new(matchers.len());
+    let spans: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..)
+            .zip(matchers)
+            .map(|(thread, matcher)| {
+                let ready = &ready;
+                scope.spawn(move || {
+                    bind(thread);
+                    pairs(matcher, work, thread, count / 4);
+                    ready.wait();
+                    let begin = Instant::now();
+                    pairs(matcher, work, thread, count);
+                    (begin, Instant::now())
+                })
+            })
+            .collect();
+        let spans = threads.into_iter().map(ScopedJoinHandle::join);
+        spans.map(|span| span.expect("all pairs match")).collect()
+    });
+    let begin = spans.iter().map(|span| span.0).min();
+    let end = spans.iter().map(|span| span.1).max();
+    match (begin, end) {
+        (Some(begin), Some(end)) => (end - begin).as_secs_f64(),
+        _ => f64::NAN,
+    }
 }
 
 impl<T: Matcher> Matcher for &T {

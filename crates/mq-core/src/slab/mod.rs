@@ -66,8 +66,12 @@ impl<K, T> Entry<K, T> {
 impl<K: Copy, T> Entry<K, T> {
     /// The key, and the payload, which is taken out.
     #[inline(always)]
+    #[expect(
+        clippy::clone_on_copy,
+        reason = "how a key is copied, it may say itself"
+    )]
     pub(crate) fn take(&mut self) -> (K, T) {
-        let key = self.key;
+        let key = self.key.clone();
         let payload = self.payload.take().expect("the slot is in use");
         (key, payload)
     }
