@@ -18,15 +18,20 @@ const DENSE: u32 = 64 * SEGMENT;
 
 /// Few cells, since the model makes all of them in every interleaving.
 #[cfg(loom)]
-const SEGMENT: u32 = 2;
+const SEGMENT: u32 = 1;
 #[cfg(loom)]
 const DENSE: u32 = 2;
 
-type Segment<Q> = Box<[Once<Arc<Context<Q>>>]>;
+type Cell<Q> = Once<Arc<Context<Q>>>;
+type Segment<Q> = Once<Box<[Cell<Q>]>>;
 
 /// The contexts that there are or were.
 pub(super) struct Directory<Q: MatchQueues> {
-    dense: Box<[Once<Segment<Q>>]>,
+    /// Those of the lowest numbers, of which most programs have no others, are two loads nearer than
+    /// a segment's: the lock of the operation before has to be free before the first can begin.
+    first: [Cell<Q>; SEGMENT as usize],
+    /// Segments of those behind them.
+    dense: Box<[Segment<Q>]>,
     sparse: RwLock<MixMap<ContextId, Arc<Context<Q>>>>,
 }
 
@@ -55,7 +60,8 @@ fn cells<T>(count: u32) -> Box<[Once<T>]> {
 impl<Q: MatchQueues> Directory<Q> {
     pub(super) fn new() -> Self {
         Self {
-            dense: cells(DENSE / SEGMENT),
+            first: core::array::from_fn(|_| Once::new()),
+            dense: cells(DENSE / SEGMENT - 1),
             sparse: RwLock::new(MixMap::default()),
         }
     }
@@ -63,27 +69,40 @@ impl<Q: MatchQueues> Directory<Q> {
     /// The context, which may have been freed: it says so itself.
     ///
     /// # Cost
-    /// Below 4,096, two loads that nobody stores to once the context has been made; otherwise a
-    /// lock that readers share, and a reference count.
-    #[inline]
+    /// Below 64, a load that nobody stores to once the context has been made, below 4,096 two more;
+    /// otherwise a lock that readers share, and a reference count.
+    #[inline(always)]
     pub(super) fn get(&self, id: ContextId) -> Option<Found<'_, Q>> {
-        match self.dense.get((id.0 / SEGMENT) as usize) {
+        match self.first.get(id.0 as usize) {
+            Some(cell) => cell.get().map(Found::Dense),
+            None => self.get_farther(id),
+        }
+    }
+
+    #[inline(never)]
+    fn get_farther(&self, id: ContextId) -> Option<Found<'_, Q>> {
+        match self.segment(id) {
             Some(segment) => {
                 let cell = &segment.get()?[(id.0 % SEGMENT) as usize];
                 cell.get().map(Found::Dense)
             }
-            None => self.get_sparse(id),
+            None => self.sparse.read().get(&id).cloned().map(Found::Sparse),
         }
     }
 
-    #[cold]
-    fn get_sparse(&self, id: ContextId) -> Option<Found<'_, Q>> {
-        self.sparse.read().get(&id).cloned().map(Found::Sparse)
+    /// The segment of a context behind the first; `None` if it has none.
+    #[inline]
+    fn segment(&self, id: ContextId) -> Option<&Segment<Q>> {
+        self.dense.get((id.0 / SEGMENT - 1) as usize)
     }
 
     /// Adds a context that is not there. One thread at a time.
     pub(super) fn insert(&self, id: ContextId, context: Arc<Context<Q>>) {
-        let Some(segment) = self.dense.get((id.0 / SEGMENT) as usize) else {
+        if let Some(cell) = self.first.get(id.0 as usize) {
+            let _ = cell.set(context);
+            return;
+        }
+        let Some(segment) = self.segment(id) else {
             self.sparse.write().insert(id, context);
             return;
         };
@@ -105,8 +124,8 @@ impl<Q: MatchQueues> Directory<Q> {
     /// Every context, in no order.
     pub(super) fn contexts(&self) -> Vec<Arc<Context<Q>>> {
         let segments = self.dense.iter().filter_map(Once::get);
-        let dense = segments.flat_map(|cells| cells.iter().filter_map(Once::get));
-        let mut contexts: Vec<_> = dense.cloned().collect();
+        let cells = self.first.iter().chain(segments.flatten());
+        let mut contexts: Vec<_> = cells.filter_map(Once::get).cloned().collect();
         contexts.extend(self.sparse.read().values().cloned());
         contexts
     }

@@ -192,7 +192,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         standing.life_now().map(|_| standing.terms.limits())
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, id: ContextId) -> Result<Found<'_, Q>, Error> {
         self.directory.get(id).ok_or(Error::UnknownContext(id))
     }
@@ -211,7 +211,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// # Errors
     /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
     /// of range, or it is a wildcard that the context promised not to use.
-    #[inline]
+    #[inline(always)]
     pub fn post(
         &self,
         pattern: Q::Pattern,
@@ -231,7 +231,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// # Errors
     /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
     /// of range, or no receive is posted for it and the budget is used up.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(
         &self,
         envelope: EnvelopeOf<Q>,

@@ -19,7 +19,7 @@ pub(super) type Life = Option<u64>;
 /// The operations. Each locks what it reaches, asks the place whether the context is there and
 /// admits it, and does its work; the module's documentation proves that this is enough.
 impl<Q: MatchQueues> Context<Q> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn post(
         &self,
         life: Life,
@@ -111,7 +111,7 @@ impl<Q: MatchQueues> Context<Q> {
         Ok(seen.map(|(envelope, message)| see(envelope, message)))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(
         &self,
         life: Life,

@@ -68,7 +68,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     ///
     /// # Errors
     /// As there, and [`Error::OtherContext`].
-    #[inline]
+    #[inline(always)]
     pub fn post(
         &self,
         pattern: Q::Pattern,
@@ -81,7 +81,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     ///
     /// # Errors
     /// As there, and [`Error::OtherContext`].
-    #[inline]
+    #[inline(always)]
     pub fn arrive(
         &self,
         envelope: EnvelopeOf<Q>,
