@@ -171,8 +171,8 @@ impl<T: Transport> Core<T> {
     pub(crate) fn rest(&mut self) -> Result<(), Error> {
         let idle = &mut self.idle;
         if self.state.rings.is_moving() {
-            // The other end of a ring may be filling or emptying it, which wakes nobody.
-            Ok(self.transport.rest_awake(idle)?)
+            // The other end of a ring may be filling or emptying it, which does not always wake.
+            Ok(self.transport.rest_briefly(idle)?)
         } else if self.transport.watch_wanted(idle) {
             Ok(())
         } else {

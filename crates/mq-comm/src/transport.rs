@@ -107,11 +107,11 @@ pub unsafe trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
-    /// The same without sleep, while bytes may come that wake nobody.
+    /// The same while bytes may come that do not always wake: sleeps late, and for a short time.
     ///
     /// # Errors
     /// If the transport is damaged.
-    fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
+    fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
     /// Messages from this process, or from anyone, are waited for.
     ///
     /// # Errors

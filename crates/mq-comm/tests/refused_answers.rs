@@ -54,8 +54,8 @@ unsafe impl Transport for Refusing {
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         self.endpoint.rest(idle)
     }
-    fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
-        self.endpoint.rest_awake(idle)
+    fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        self.endpoint.rest_briefly(idle)
     }
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
         self.endpoint.want(process)

@@ -58,10 +58,16 @@ impl Patience {
 /// Looks at what is most likely to come, for one at everything.
 const GLANCES: u32 = 16;
 
+/// So many times the processor was kept and given up in vain before one who is in the middle of a
+/// message sleeps.
+const TURNS: u32 = 8;
+
 /// For how long nothing has arrived.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Idle {
     looks: u32,
+    /// How often it was time to sleep.
+    turns: u32,
 }
 
 /// What to do next.
@@ -84,7 +90,12 @@ impl Idle {
     /// Something has arrived.
     #[inline]
     pub fn reset(&mut self) {
-        self.looks = 0;
+        *self = Self::default();
+    }
+
+    /// Whether it was time to sleep so often that whoever is waited for does something else.
+    pub(crate) fn is_long(&self) -> bool {
+        self.turns >= TURNS
     }
 
     /// Looks for something a few times, while the processor is kept; whether it has been seen.
@@ -121,6 +132,7 @@ impl Idle {
             return Rest::Yielded;
         }
         self.looks = patience.spins;
+        self.turns = self.turns.saturating_add(1);
         Rest::Sleep
     }
 }
@@ -270,5 +282,17 @@ mod tests {
         let rests = (0..100).take_while(|_| idle.rest(&patience) != Rest::Sleep);
         let left = patience.spins - GLANCES + patience.yields;
         assert_eq!(rests.count(), left as usize);
+    }
+
+    #[test]
+    fn a_wait_is_long_when_it_was_time_to_sleep_a_few_times() {
+        let mut idle = Idle::default();
+        for _ in 0..TURNS {
+            assert!(!idle.is_long());
+            while idle.rest(&Patience::YIELDING) != Rest::Sleep {}
+        }
+        assert!(idle.is_long());
+        idle.reset();
+        assert!(!idle.is_long());
     }
 }

@@ -140,8 +140,8 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline]
-    fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
-        Endpoint::rest_awake(self, idle)
+    fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        Endpoint::rest_briefly(self, idle)
     }
 
     #[inline(always)]

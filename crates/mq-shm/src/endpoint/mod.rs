@@ -55,7 +55,7 @@ use crate::sync::Ordering;
 use crate::wait::{self, Fences, Idle, Patience, Rest};
 use peer::Peer;
 
-/// Longest sleep at a time while a ring of this process's is in use.
+/// Longest sleep at a time while a ring is in use.
 const NAP: Duration = Duration::from_millis(1);
 
 /// How an endpoint goes about it.
@@ -296,22 +296,29 @@ impl<M: Memory> Endpoint<M> {
                 }
                 Ok(())
             }
-            Rest::Sleep => self.sleep(),
+            // Who fills or empties a ring wakes the other end. What was done to one since the last
+            // look at it is not asked for before it sleeps.
+            Rest::Sleep => self.sleep(match self.rings.busy() {
+                true => NAP,
+                false => self.patience.sleep,
+            }),
         }
     }
 
-    /// As [`rest`](Self::rest), but never sleeps: while a ring is filled or emptied, the other end of
-    /// which is at it. A core is given up only as late as there: whoever gets it may keep it for a
-    /// whole slice of time, a thousand times as long as a buffer takes.
+    /// As [`rest`](Self::rest), while a ring is filled or emptied, the other end of which is at it,
+    /// and wakes this one unless that lies down at the same moment: it sleeps late, and not for long.
+    /// A core is given up only as late as there: whoever gets it may keep it for a whole slice of
+    /// time, a thousand times as long as a buffer takes.
     ///
     /// # Errors
     /// As [`check_peers`](Self::check_peers), which it calls now and then.
     #[inline]
-    pub fn rest_awake(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
-        if idle.rest(&self.patience) == Rest::Sleep {
-            self.check_peers()?;
+    pub fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        match idle.rest(&self.patience) {
+            Rest::Sleep if idle.is_long() => self.sleep(NAP),
+            Rest::Sleep => self.check_peers().map(|_| ()),
+            Rest::Again | Rest::Yielded => Ok(()),
         }
-        Ok(())
     }
 
     /// A process that may use fewer cores than there are processes gives them up at once, until it
@@ -330,8 +337,9 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
+    /// Sleeps until woken, for a time at most and as long as patience has it.
     #[cold]
-    fn sleep(&mut self) -> Result<(), ShmError> {
+    fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
         if self.check_peers()? > 0 {
             return Ok(());
         }
@@ -346,13 +354,7 @@ impl<M: Memory> Endpoint<M> {
             wait::stay_awake(&self.place);
             return Ok(());
         }
-        // Who fills or empties a ring wakes the other end. What was done to one since the last look
-        // at it is not asked for here.
-        let longest = match self.rings.busy() {
-            true => self.patience.sleep.min(NAP),
-            false => self.patience.sleep,
-        };
-        wait::sleep(&self.place, self.fences, longest);
+        wait::sleep(&self.place, self.fences, longest.min(self.patience.sleep));
         Ok(())
     }
 

@@ -62,7 +62,7 @@ impl<B: MatchBits> Index<B> {
     /// none; the queues of the short form hold `most` at most.
     ///
     /// Of 4,096 an operation moves 819, and may have to look at all the others: as many
-    /// instructions as for moving 2,048, some 150,000 if all are fully specified. Fewer where
+    /// instructions as for moving 2,048, some 166,000 if all are fully specified. Fewer where
     /// messages are indexed for wildcards too.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,
