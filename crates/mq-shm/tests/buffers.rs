@@ -182,6 +182,8 @@ fn the_most_that_a_process_may_have_it_can_have() {
         let Err(ShmError::Buffers { most, .. }) = geometry.with_buffers(u64::MAX) else {
             panic!("{processes} processes with everything");
         };
+        // In whole pages, as the segment has them.
+        assert_eq!(most % 4096, 0, "{processes} processes");
         let most_of_all = geometry.with_buffers(most).unwrap();
         assert_eq!(most_of_all.with_buffers(most - 1).unwrap(), most_of_all);
     }
