@@ -1,24 +1,89 @@
 //! A core for each process, or for neighbours together where there are more processes than cores.
 
+use std::fmt;
 use std::io;
+use std::str::FromStr;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The core for each of so many processes, of those that this one may use: its own where there are
-/// enough; otherwise processes whose ranks follow each other, which often talk most, have one
-/// together.
+/// Numbers of cores in the order in which ranks are to have them, written as `0,2` or `4-7`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CoreList(Vec<usize>);
+
+impl FromStr for CoreList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut cores = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            match (first.parse::<usize>(), last.parse::<usize>()) {
+                (Ok(first), Ok(last)) if first <= last && last < CpuSet::MAX_CPU => {
+                    cores.extend(first..=last);
+                }
+                _ => {
+                    let last = CpuSet::MAX_CPU - 1;
+                    return Err(format!("give numbers of cores up to {last}, as 0,2 or 4-7"));
+                }
+            }
+        }
+        Ok(Self(cores))
+    }
+}
+
+impl fmt::Display for CoreList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = &self.0[..];
+        while let [first, ..] = rest {
+            let run = rest
+                .iter()
+                .zip(*first..)
+                .take_while(|(core, next)| **core == *next);
+            let run = run.count();
+            match run {
+                1 => write!(f, "{first}")?,
+                _ => write!(f, "{first}-{}", first + run - 1)?,
+            }
+            rest = &rest[run..];
+            if !rest.is_empty() {
+                f.write_str(",")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The core for each of so many processes, of those `wanted`, or else of all that this process may
+/// use: its own where there are enough; otherwise processes whose ranks follow each other, which
+/// often talk most, have one together.
 ///
 /// # Errors
-/// If the system does not say which cores there are.
-pub(crate) fn cores(processes: u32) -> io::Result<Vec<usize>> {
-    let allowed = sched_getaffinity(None)?;
-    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
-        .filter(|&core| allowed.is_set(core))
-        .collect();
+/// If the system does not say which cores there are, or a wanted one is not among them.
+pub(crate) fn cores(processes: u32, wanted: Option<&CoreList>) -> io::Result<Vec<usize>> {
+    let allowed = CoreList(allowed()?);
+    let CoreList(cores) = wanted.unwrap_or(&allowed);
+    if let Some(core) = missing(cores, &allowed) {
+        return Err(io::Error::other(format!(
+            "core {core} is none of those that this process may use, which are {allowed}"
+        )));
+    }
     let processes = processes as usize;
     Ok((0..processes)
-        .map(|rank| allowed[place(rank, processes, allowed.len())])
+        .map(|rank| cores[place(rank, processes, cores.len())])
         .collect())
+}
+
+/// The first of the cores that is not allowed.
+fn missing(cores: &[usize], allowed: &CoreList) -> Option<usize> {
+    let missing = |core: &&usize| !allowed.0.contains(core);
+    cores.iter().find(missing).copied()
+}
+
+/// The cores that this process may use.
+fn allowed() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    let cores = 0..CpuSet::MAX_CPU;
+    Ok(cores.filter(|&core| allowed.is_set(core)).collect())
 }
 
 /// Which of the cores that there are is for a process.
@@ -40,6 +105,14 @@ pub(crate) fn bind(core: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &own)?)
 }
 
+/// The core that this process is bound to, whoever has bound it.
+pub(crate) fn bound_to() -> Option<usize> {
+    match allowed().ok()?[..] {
+        [core] => Some(core),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +129,29 @@ mod tests {
         assert_eq!(places(5, 2), [0, 0, 0, 1, 1]);
         assert_eq!(places(7, 3), [0, 0, 0, 1, 1, 2, 2]);
         assert_eq!(places(3, 1), [0, 0, 0]);
+    }
+
+    #[test]
+    fn core_lists_are_read_and_written() {
+        for (text, cores, written) in [
+            ("0", &[0][..], "0"),
+            ("3,1", &[3, 1], "3,1"),
+            ("0-3,8,9", &[0, 1, 2, 3, 8, 9], "0-3,8-9"),
+            ("5-5,5", &[5, 5], "5,5"),
+        ] {
+            let list: CoreList = text.parse().expect(text);
+            assert_eq!(list.0, cores);
+            assert_eq!(list.to_string(), written);
+        }
+        for text in ["", ",", "1,", "-1", "2-", "3-2", "a", "0-1024", "1 2"] {
+            assert!(text.parse::<CoreList>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_core_that_is_not_allowed_is_found() {
+        let allowed = CoreList(vec![0, 2, 3]);
+        assert_eq!(missing(&[3, 0, 0], &allowed), None);
+        assert_eq!(missing(&[2, 1, 4], &allowed), Some(1));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{Format, svg_file};
+use crate::binding::CoreList;
 
 /// The longest message: beyond this it is a slip of the keyboard, and memory may not suffice.
 const LONGEST: usize = 1 << 30;
@@ -33,6 +34,10 @@ pub(crate) struct NodeOptions {
     /// neighbours to one together where there are more processes than cores
     #[arg(long)]
     pub(crate) unbound: bool,
+    /// Cores to bind the processes to, in the order of their ranks, as 0,2 or 4-7; otherwise the
+    /// first that mq may use
+    #[arg(long, value_name = "LIST", conflicts_with = "unbound")]
+    pub(crate) cores: Option<CoreList>,
 }
 
 impl NodeOptions {
@@ -42,6 +47,9 @@ impl NodeOptions {
 }
 
 const SWITCHES: &str = "\
+How far apart two cores are decides what a message takes: the first line of a table, and \"cores\" in
+json, say which were used (null: not bound).
+
 Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0,
 MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared,
 shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM and MQ_STRUCTURE choose others. The processes are
@@ -54,6 +62,7 @@ started by the command itself, or by `mq run`, mpirun or srun.
 Examples:
   mq pingpong
   mq pingpong --sizes 0,8,128 --format json
+  mq pingpong --sizes 8 --cores 0,1
   MQ_FASTBOX=0 mq pingpong --sizes 8 --plot latency.svg"))]
 pub(crate) struct PingpongOptions {
     /// Bytes of the messages, with K, M or G behind them for powers of 1,024

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::binding::CoreList;
+
 /// The most processes of one run: beyond this it is a slip of the keyboard.
 const MOST: u32 = 4096;
 
@@ -27,6 +29,7 @@ Examples:
   mq run -n 2 --label always -- sh -c 'echo rank $MQ_RANK of $MQ_SIZE'
   mq run -n 8 --timeout 60 --grace 5 -- ./test
   mq run -n 4 --bind core -- ./exchanges-small-messages
+  mq run -n 2 --cores 0,8 -- ./ping-pong
   mq run -n 64 --keep-going -- ./independent < input
 
 Exit codes: that of the rank which failed first (128 and the signal's number if it was killed), 0 if
@@ -52,6 +55,10 @@ pub(crate) struct RunOptions {
     /// Bind processes to the cores that mq itself may use
     #[arg(long, value_enum, default_value = "none", value_name = "HOW")]
     pub(crate) bind: Bind,
+    /// Bind processes to these cores, in the order of their ranks, as 0,2 or 4-7; where there are
+    /// more processes, neighbouring ranks share one
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cores: Option<CoreList>,
     /// What to run, with its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,

@@ -4,6 +4,7 @@
 //! same.
 
 mod bandwidth;
+mod cores;
 mod halo;
 mod outgoing;
 mod pingpong;
@@ -16,8 +17,8 @@ use std::process::ExitCode;
 
 use mq_comm::World;
 
+use self::cores::Cores;
 use self::rows::Rows;
-use crate::binding;
 use crate::cli::{Bind, Label, NodeOptions, RunOptions};
 use crate::error::Error;
 
@@ -35,6 +36,9 @@ fn measured(
     if let Some(path) = &options.plot {
         crate::plot::prepare(path)?;
     }
+    if options.cores.is_some() {
+        cores::check(processes, options)?;
+    }
     if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
         // Its ranks say what is wrong with the environment.
         return start(processes);
@@ -45,12 +49,8 @@ fn measured(
         let message = format!("{processes} processes are needed, {size} were started");
         return Err(Error::Usage(message));
     }
-    if !options.unbound {
-        // Where the system does not permit it, the scheduler decides.
-        let _ =
-            binding::cores(processes).and_then(|cores| binding::bind(cores[world.rank() as usize]));
-    }
-    let mut rows = Rows::new(options, world.rank() == 0);
+    let cores = Cores::bound(&world, options)?;
+    let mut rows = Rows::new(options, cores, world.rank() == 0);
     measure(&world, &mut rows).map_err(failed)?;
     rows.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -71,6 +71,7 @@ fn start(processes: u32) -> Result<ExitCode, Error> {
         grace: std::time::Duration::from_secs(2),
         timeout: None,
         bind: Bind::None,
+        cores: None,
         program,
     })
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::cores::Cores;
 use crate::cli::{Format, NodeOptions};
 use crate::error::Error;
 use crate::plot::{self, series};
@@ -99,18 +100,28 @@ impl Row {
     }
 }
 
+/// A row, and where it was measured.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    cores: &'a Cores,
+}
+
 /// What rank 0 has measured; the others print nothing.
 pub(super) struct Rows<'a> {
     options: &'a NodeOptions,
+    cores: Cores,
     first: bool,
     rows: Vec<Row>,
     failed: Option<Error>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(options: &'a NodeOptions, first: bool) -> Self {
+    pub(super) const fn new(options: &'a NodeOptions, cores: Cores, first: bool) -> Self {
         Self {
             options,
+            cores,
             first,
             rows: Vec::new(),
             failed: None,
@@ -123,7 +134,8 @@ impl<'a> Rows<'a> {
             return;
         }
         if self.options.format == Format::Json && self.failed.is_none() {
-            let line = serde_json::to_string(&row).unwrap_or_default();
+            let cores = &self.cores;
+            let line = serde_json::to_string(&Line { row: &row, cores }).unwrap_or_default();
             self.failed = report::print(&format!("{line}\n")).err();
         }
         self.rows.push(row);
@@ -139,7 +151,8 @@ impl<'a> Rows<'a> {
         };
         if self.options.format != Format::Json {
             let cells: Vec<_> = self.rows.iter().map(Row::cells).collect();
-            report::print(&report::table(&first.header(), &cells, Cells::Numbers))?;
+            let table = report::table(&first.header(), &cells, Cells::Numbers);
+            report::print(&format!("{}\n\n{table}", self.cores.line()))?;
         }
         if let Some(path) = &self.options.plot {
             let points: Vec<_> = self.rows.iter().map(Row::point).collect();

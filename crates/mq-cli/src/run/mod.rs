@@ -30,11 +30,16 @@ pub(crate) use self::start::start_rank;
 use self::terminal::Terminal;
 use self::verdict::Verdict;
 use self::watch::{Asked, Watch};
+use crate::binding;
 use crate::cli::RunOptions;
 use crate::error::Error;
 
 /// Runs the processes to their end.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Error> {
+    if options.cores.is_some() {
+        let cores = binding::cores(options.processes, options.cores.as_ref());
+        cores.map_err(|error| Error::Usage(format!("--cores: {error}")))?;
+    }
     launch(options).map(ExitCode::from).map_err(|source| {
         let name = options.program[0].to_string_lossy().into_owned();
         Error::Start { name, source }

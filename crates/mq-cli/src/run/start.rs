@@ -48,9 +48,9 @@ pub(super) fn all(
     refusals: &Refusals,
 ) -> io::Result<Started> {
     let open_files = raise_open_files(options.processes)?;
-    let cores = match options.bind {
-        Bind::None => None,
-        Bind::Core => Some(binding::cores(options.processes)?),
+    let cores = match (&options.cores, options.bind) {
+        (None, Bind::None) => None,
+        (wanted, _) => Some(binding::cores(options.processes, wanted.as_ref())?),
     };
     let mut input = Some(input);
     let mut started = Started {

@@ -99,13 +99,40 @@ fn halo_has_a_row_for_each_tile() {
 }
 
 #[test]
+fn where_the_processes_run_is_chosen_and_said() {
+    let size = &["pingpong", "--sizes", "0"][..];
+    let chosen = rows(&[size, &["--cores", "0,0"]].concat(), &[]);
+    assert_eq!(chosen[0]["cores"], serde_json::json!([0, 0]));
+    let unbound = rows(&[size, &["--unbound"]].concat(), &[]);
+    let nobody = serde_json::json!([null, null]);
+    let one_core = std::thread::available_parallelism().is_ok_and(|cores| cores.get() == 1);
+    assert!(unbound[0]["cores"] == nobody || one_core, "{unbound:?}");
+    let shared = rows(&["halo", "--tiles", "1", "--cores", "0"], &[]);
+    assert_eq!(shared[0]["cores"], serde_json::json!([0, 0, 0, 0]));
+}
+
+#[test]
+fn cores_that_are_not_there_are_refused() {
+    for (list, said) in [
+        ("0,1000", "--cores: core 1000 is none of those"),
+        ("1-", "give numbers of cores up to 1023, as 0,2 or 4-7"),
+    ] {
+        let output = mq(&["pingpong", "--sizes", "0", "--cores", list], &[]);
+        assert_eq!(output.status.code(), Some(2));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(said), "{errors}");
+    }
+}
+
+#[test]
 fn a_table_and_a_plot_are_for_people() {
     let folder = tempfile::tempdir().expect("a folder");
     let plot = folder.path().join("latency.svg");
     let name = plot.to_str().expect("it is text");
     let output = mq(&["pingpong", "--sizes", "0,1024", "--plot", name], &[]);
     let text = String::from_utf8(output.stdout).expect("it is text");
-    assert!(text.starts_with(" bytes | ns one way | "), "{text}");
+    assert!(text.contains("\n bytes | ns one way | "), "{text}");
+    assert!(text.contains(" core"), "{text}");
     let svg = std::fs::read_to_string(plot).expect("it was drawn");
     assert!(svg.starts_with("<svg") && svg.contains("ns one way"));
 }

@@ -18,9 +18,10 @@ fn every_rank_finds_its_number_and_how_many_there_are() {
 }
 
 /// The cores that each of three ranks may use, as the kernel lists them, by rank.
-fn cores_of_ranks(bind: &str) -> Vec<String> {
+fn cores_of_ranks(option: &[&str]) -> Vec<String> {
     let script = "echo $MQ_RANK $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)";
-    let run = shell(&["-n", "3", "--label", "never", "--bind", bind], script).finish();
+    let options = [&["-n", "3", "--label", "never"], option].concat();
+    let run = shell(&options, script).finish();
     assert_eq!((run.code(), run.stderr.as_str()), (0, ""));
     let lines = run.sorted().into_iter().zip(0..);
     let cores = lines.map(|(line, rank)| line.strip_prefix(&format!("{rank} ")).unwrap().into());
@@ -29,15 +30,24 @@ fn cores_of_ranks(bind: &str) -> Vec<String> {
 
 #[test]
 fn ranks_are_bound_to_cores_if_that_is_asked_for() {
-    let [all, same, again] = cores_of_ranks("none").try_into().unwrap();
+    let [all, same, again] = cores_of_ranks(&["--bind", "none"]).try_into().unwrap();
     assert_eq!((&all, &all), (&same, &again));
-    let bound: Vec<usize> = cores_of_ranks("core")
+    let bound: Vec<usize> = cores_of_ranks(&["--bind", "core"])
         .iter()
         .map(|core| core.parse().expect("one core"))
         .collect();
     assert!(bound.is_sorted(), "{bound:?}");
     let several = all.contains([',', '-']);
     assert_eq!(bound[0] != bound[2], several, "{bound:?} of {all}");
+    let last = bound[2].to_string();
+    assert_eq!(cores_of_ranks(&["--cores", &last]), [&last[..]; 3]);
+}
+
+#[test]
+fn a_core_that_may_not_be_used_is_refused() {
+    let run = shell(&["-n", "2", "--cores", "1000"], "echo started").finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (2, ""), "{run:?}");
+    assert!(run.stderr.contains("core 1000 is none of those"), "{run:?}");
 }
 
 #[test]
