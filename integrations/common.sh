@@ -76,11 +76,12 @@ fetch() {
     [ -f "$orig" ] || die "the source of $name $release came without $(basename "$orig")"
 }
 
-# unpack ARCHIVE FOLDER
+# unpack ARCHIVE FOLDER: the folder is there when all of it is, so that one who is interrupted begins anew.
 unpack() {
-    rm -rf "$2"
-    mkdir -p "$2"
-    tar -xf "$1" -C "$2" --strip-components=1
+    rm -rf "$2" "$2.part"
+    mkdir -p "$2.part"
+    tar -xf "$1" -C "$2.part" --strip-components=1
+    mv "$2.part" "$2"
 }
 
 # prepare WHICH: the source, unpacked as source-WHICH, if it is not there or --again was given.

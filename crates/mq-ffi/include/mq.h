@@ -294,7 +294,8 @@ typedef struct mq_envelope {
   uint32_t context;
   // The sender's rank, from 0.
   int32_t source;
-  // The tag; negative ones are the library's own.
+  // The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
+  // it.
   int32_t tag;
   // The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number.
   uint32_t traffic_class;

@@ -22,7 +22,8 @@ pub struct mq_envelope {
     pub context: u32,
     /// The sender's rank, from 0.
     pub source: i32,
-    /// The tag; negative ones are the library's own.
+    /// The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
+    /// it.
     pub tag: i32,
     /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number.
     pub traffic_class: u32,
@@ -153,6 +154,9 @@ impl mq_envelope {
     pub(crate) fn read(&self) -> Result<MpiEnvelope, c_int> {
         let source = u32::try_from(self.source).map_err(|_| MQ_ERR_RANK)?;
         let class = read_class(self.traffic_class)?;
+        if self.tag == MQ_ANY_TAG {
+            return Err(MQ_ERR_ARGUMENT);
+        }
         Ok(MpiEnvelope::new(self.context, source, self.tag).with_class(class))
     }
 

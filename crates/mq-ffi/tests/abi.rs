@@ -204,6 +204,7 @@ fn wrong_arguments_are_named_and_change_nothing() {
     assert_eq!(queues.post(MQ_ANY_SOURCE, 0, 1).0, MQ_ERR_ANY_SOURCE);
     assert_eq!(queues.post(0, MQ_ANY_TAG, 1).0, MQ_ERR_ANY_TAG);
     assert_eq!(queues.arrive(-1, 0, 0, 1).0, MQ_ERR_RANK);
+    assert_eq!(queues.arrive(0, MQ_ANY_TAG, 0, 1).0, MQ_ERR_ARGUMENT);
     // SAFETY: the pointers are valid or null.
     unsafe {
         let mut wanted = pattern(0, MQ_ANY_TAG);

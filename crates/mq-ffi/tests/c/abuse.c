@@ -225,6 +225,10 @@ static void wrong_arguments(void)
         CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_RANK);
     }
     pattern.source = envelope.source = 2;
+    envelope.tag = MQ_ANY_TAG;
+    CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
+    CHECK(mq_queue_message(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
+    envelope = CARRIED;
     pattern.traffic_class = envelope.traffic_class = 99;
     CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
