@@ -43,6 +43,17 @@ impl Patience {
         sleep: Duration::from_millis(20),
     };
 
+    /// After how many waits that gave the core up it is asked again who shares it. To ask takes some
+    /// tens of microseconds. A patient wait takes 400, and each costs as much if whoever is waited
+    /// for waits for this core; an impatient one takes one at least.
+    pub(crate) const fn asks_after(&self) -> u32 {
+        if self.spins >= Self::SPINNING.spins {
+            16
+        } else {
+            16_384
+        }
+    }
+
     /// What suits so many processes, by the cores that this one may use.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
@@ -91,6 +102,11 @@ impl Idle {
     #[inline]
     pub fn reset(&mut self) {
         *self = Self::default();
+    }
+
+    /// Whether others have had their first turn in this wait, or since it last was time to sleep.
+    pub(crate) fn has_begun_to_yield(&self, patience: &Patience) -> bool {
+        self.looks == patience.spins.saturating_add(1)
     }
 
     /// Whether it was time to sleep so often that whoever is waited for does something else.

@@ -103,8 +103,9 @@ pub struct Endpoint<M: Memory = Mapped> {
     options: Options,
     fences: Fences,
     patience: Patience,
-    /// That may turn out to be for fewer cores than there are.
-    patience_is_guessed: bool,
+    /// So many waits more that need a core given up, and it is asked whether there is one for each
+    /// process; nothing where nobody asks.
+    ask_in: Option<u32>,
     /// The own entry.
     place: Found<Place>,
     peers: Vec<Peer>,
@@ -181,9 +182,11 @@ impl<M: Memory> Endpoint<M> {
             options,
             fences: Fences::agree(),
             patience,
-            patience_is_guessed: options.patience.is_none()
-                && is_process
-                && patience == Patience::YIELDING,
+            // One that may use fewer cores than there are processes may have its own all the same.
+            ask_in: (options.patience.is_none() && is_process).then(|| match patience {
+                Patience::YIELDING => 0,
+                _ => patience.asks_after(),
+            }),
             peers: (0..processes)
                 .map(|number| Peer::new(place_of(&memory, Process(number))))
                 .collect(),
@@ -291,9 +294,7 @@ impl<M: Memory> Endpoint<M> {
         match idle.rest(&self.patience) {
             Rest::Again => Ok(()),
             Rest::Yielded => {
-                if self.patience_is_guessed {
-                    self.look_for_company();
-                }
+                self.note_a_turn(idle);
                 Ok(())
             }
             // Who fills or empties a ring wakes the other end. What was done to one since the last
@@ -317,23 +318,41 @@ impl<M: Memory> Endpoint<M> {
         match idle.rest(&self.patience) {
             Rest::Sleep if idle.is_long() => self.sleep(NAP),
             Rest::Sleep => self.check_peers().map(|_| ()),
-            Rest::Again | Rest::Yielded => Ok(()),
+            Rest::Yielded => {
+                self.note_a_turn(idle);
+                Ok(())
+            }
+            Rest::Again => Ok(()),
         }
     }
 
-    /// A process that may use fewer cores than there are processes gives them up at once, until it
-    /// finds that each of those that it may meet there has one.
+    /// Others have had their turn on this core. In some of the waits that come to this it is asked
+    /// whether there is a core for each process, or one that is waited for may wait for this very
+    /// core: at first it is guessed, and processes are bound to other cores while they run.
     #[cold]
+    fn note_a_turn(&mut self, idle: &Idle) {
+        match &mut self.ask_in {
+            Some(0) if idle.has_begun_to_yield(&self.patience) => self.look_for_company(),
+            Some(waits) if idle.has_begun_to_yield(&self.patience) => *waits -= 1,
+            _ => {}
+        }
+    }
+
     fn look_for_company(&mut self) {
         #[cfg(not(loom))]
         {
             let places = self.peers.iter().enumerate();
             let others = places.filter(|&(number, _)| number != self.me.index());
             let found = company::a_core_each(others.map(|(_, peer)| &*peer.place));
-            self.patience_is_guessed = found.is_none();
-            if found == Some(true) {
-                self.patience = Patience::SPINNING;
-            }
+            self.patience = match found {
+                Some(true) => Patience::SPINNING,
+                Some(false) => Patience::YIELDING,
+                None => self.patience,
+            };
+            self.ask_in = Some(match found {
+                Some(_) => self.patience.asks_after(),
+                None => 0,
+            });
         }
     }
 

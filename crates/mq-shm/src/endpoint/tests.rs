@@ -125,11 +125,16 @@ fn one_whose_cells_have_come_back_sleeps() {
 
 /// Rests until somebody has been looked for, and says what has come of it.
 fn patience_after_a_rest(endpoint: &mut Endpoint) -> Option<Patience> {
+    give_up_the_core(endpoint);
+    (endpoint.ask_in != Some(0)).then_some(endpoint.patience)
+}
+
+/// Waits in vain until the core has been given up.
+fn give_up_the_core(endpoint: &mut Endpoint) {
     let mut idle = Idle::default();
-    for _ in 0..4 {
+    for _ in 0..=endpoint.patience.spins {
         endpoint.rest(&mut idle).unwrap();
     }
-    (!endpoint.patience_is_guessed).then_some(endpoint.patience)
 }
 
 #[test]
@@ -157,4 +162,31 @@ fn one_that_is_bound_finds_out_whether_it_has_its_core_for_itself() {
     // The other is of this very process, which may run on that core too.
     let expected = [Patience::SPINNING, Patience::YIELDING].map(|patience| (None, Some(patience)));
     assert_eq!(found, expected);
+}
+
+#[test]
+fn one_that_is_bound_later_finds_out_that_it_shares_its_core() {
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = segment.file().try_clone_to_owned().unwrap();
+    let copy = Mapped::open(file, "a copy").unwrap();
+    let mut alice = Endpoint::join(segment, Process(0), Options::default()).unwrap();
+    // It has cores enough as yet, wherever this test runs.
+    alice.patience = Patience::SPINNING;
+    alice.ask_in = Some(1);
+    let bob = Endpoint::join(copy, Process(1), Options::default()).unwrap();
+    let before = sched_getaffinity(None).unwrap();
+    let mut one = CpuSet::new();
+    one.set((0..).find(|&core| before.is_set(core)).unwrap());
+    sched_setaffinity(None, &one).unwrap();
+    give_up_the_core(&mut alice);
+    let not_yet = alice.patience;
+    give_up_the_core(&mut alice);
+    sched_setaffinity(None, &before).unwrap();
+    // The other is of this very process, which may run on that core too.
+    assert_eq!(
+        (not_yet, alice.patience),
+        (Patience::SPINNING, Patience::YIELDING)
+    );
+    assert!(alice.ask_in > Some(1), "it asks again, later");
+    drop(bob);
 }
