@@ -252,6 +252,8 @@ pub trait MatchQueues: Sized {
 
     /// Removes from both queues what `select` chooses and hands each to `back`: posted receives in
     /// posting order, then messages in order of arrival (communicator free, revoke, peer failure).
+    /// `select` is asked about every entry, in the order of [`visit`](Self::visit), before one is
+    /// removed.
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.

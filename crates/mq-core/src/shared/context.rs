@@ -204,7 +204,7 @@ impl<Q: MatchQueues> Context<Q> {
         let terms = terms()?;
         let life = whole.standing.life + 1;
         whole.queues = Q::with_config(&config);
-        whole.pressure = Pressure::default();
+        whole.pressure = Pressure::from(config.first_sequence);
         *self.config.lock() = config;
         self.all_stand(
             &mut all,
@@ -332,12 +332,18 @@ impl<Q: MatchQueues> All<'_, Q> {
 
 /// All entries.
 impl<Q: MatchQueues> Context<Q> {
-    /// Takes out what `select` chooses: all receives, then all messages.
+    /// Takes out what `select` chooses: all receives, then all messages. It is asked about all
+    /// entries before one is taken, so that one that panics leaves all where they are.
     pub(super) fn purge(
         &self,
         all: &mut All<'_, Q>,
         select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
     ) -> Vec<RemovedOf<Q>> {
+        let mut chosen = Vec::new();
+        all.visit(&mut |entry| chosen.push(select(entry)));
+        // Queues are purged in the order in which they are shown.
+        let mut chosen = chosen.into_iter();
+        let select = &mut |_: EntryOf<'_, Q>| chosen.next() == Some(true);
         let mut receives = Vec::new();
         let mut messages = Vec::new();
         let mut back = |removed: RemovedOf<Q>| match removed {

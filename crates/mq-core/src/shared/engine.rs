@@ -159,7 +159,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Cost
     /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock
-    /// held.
+    /// held; what it has not been given when it panics is dropped.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
@@ -301,6 +301,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// # Cost
     /// Takes all locks of a context while `select` looks at it, so `select` must not come back to
     /// the engine; `back` is called with no lock held.
+    ///
+    /// # Panics
+    /// If a callback does: nothing has left the context that `select` panics about, and what `back`
+    /// has not been given of a context when it panics is dropped.
     pub fn purge(
         &self,
         select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,

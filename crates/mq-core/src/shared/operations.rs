@@ -221,7 +221,12 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     fn hold_for_pattern(&self, life: Life, pattern: &Q::Pattern) -> Result<Held<'_, Q>, Error> {
-        let held = self.hold(|mode| mode.reach_of_pattern(pattern));
+        let mut held = self.hold(|mode| mode.reach_of_pattern(pattern));
+        if let Held::One(PlaceId::WHOLE, place) = &mut held
+            && pattern.source() == Source::Any
+        {
+            place.pressure.wildcard();
+        }
         self.admit_pattern(held.standing(), life, pattern)?;
         Ok(held)
     }
@@ -321,5 +326,35 @@ fn matched<E, R, M>((envelope, message): (E, M), receive: R) -> Post<E, R, M> {
         envelope,
         message,
         receive,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::{CommonBudget, Terms};
+    use crate::mpi::MpiPattern;
+    use crate::shared::Sharding;
+    use crate::structures::Indexed;
+    use crate::{Budget, Config, ContextOptions};
+
+    #[test]
+    fn every_operation_for_any_source_counts_against_dividing() {
+        let id = ContextId(0);
+        for budget in [Budget::UNLIMITED, Budget::UNLIMITED.entries(9)] {
+            let budget = CommonBudget::new(budget, None).map(Arc::new);
+            let context: Context<Indexed<MpiPattern, u32, u32>> =
+                Context::new(id, Sharding::new(), budget);
+            let terms = || Terms::new(id, &ContextOptions::new());
+            context.begin(terms, Config::default()).unwrap();
+            let any = MpiPattern::new(0, Source::Any, 7);
+            let _ = context.post(None, any, 0).unwrap();
+            context.probe_with(None, &any, |_, _| ()).unwrap();
+            context.extract(None, &any).unwrap();
+            let _ = context.post(None, MpiPattern::new(0, 1, 7), 0).unwrap();
+            assert_eq!(context.whole().pressure.wildcards(), 3);
+        }
     }
 }

@@ -22,10 +22,23 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
+    /// None yet, of queues whose first entry will get this number.
+    pub(super) fn from(number: u64) -> Self {
+        Self {
+            since: number,
+            ..Self::default()
+        }
+    }
+
     /// An operation for any source.
     #[inline]
     pub(super) fn wildcard(&mut self) {
         self.wildcards = self.wildcards.saturating_add(1);
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) const fn wildcards(&self) -> u32 {
+        self.wildcards
     }
 
     /// An operation had to wait, when entries had come to number `number`; whether it is time to
@@ -37,10 +50,7 @@ impl Pressure {
         }
         let entries = number.saturating_sub(self.since);
         let divide = entries <= ENTRIES && u64::from(self.wildcards) * WILDCARDS <= entries;
-        *self = Self {
-            since: number,
-            ..Self::default()
-        };
+        *self = Self::from(number);
         divide
     }
 }

@@ -350,7 +350,7 @@ impl<K, T> Slab<K, T> {
 impl<K, T> fmt::Debug for Slab<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slab")
-            .field("len", &self.len)
+            .field("len", &self.used().count())
             .field("next_sequence", &self.next_sequence)
             .finish_non_exhaustive()
     }

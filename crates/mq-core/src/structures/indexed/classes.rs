@@ -227,11 +227,12 @@ impl<B: MatchBits> Classes<B> {
     pub(super) fn rest(&mut self) {
         let Self { classes, spare, .. } = self;
         classes.retain_mut(|class| {
-            let Some(view) = class.view.take() else {
+            let Some(mut view) = class.view.take() else {
                 return false;
             };
             let was_asked = view.was_asked();
             if view.is_small() {
+                view.rest();
                 *spare = Some(view);
             }
             class.posted = 0;

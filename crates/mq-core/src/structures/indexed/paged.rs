@@ -5,6 +5,9 @@ use crate::memory::vec_bytes;
 /// Elements of a page.
 const PAGE: usize = 1024;
 
+/// Pages of which the places are kept in an array without elements.
+const FEW_PAGES: usize = 64;
+
 type Elements<T> = Box<[T; PAGE]>;
 
 #[derive(Debug)]
@@ -101,6 +104,13 @@ impl<T: Copy> Paged<T> {
         self.spare = gone.map(|page| page.elements);
     }
 
+    /// No element is in use: gives back what tells where the pages were, as long as the greatest
+    /// element that ever was in use.
+    pub(super) fn rest(&mut self) {
+        self.pages.clear();
+        self.pages.shrink_to(FEW_PAGES);
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let made = self.pages.iter().flatten().count() + usize::from(self.spare.is_some());
         made * size_of::<[T; PAGE]>() + vec_bytes(&self.pages)
@@ -134,5 +144,16 @@ mod tests {
             assert_eq!(pages(&array), 1);
             array.let_go(i);
         }
+    }
+
+    #[test]
+    fn one_that_rests_does_not_remember_how_long_it_was() {
+        let mut array = Paged::new();
+        array.put(1 << 24, 0_u32);
+        array.let_go(1 << 24);
+        array.rest();
+        assert!(array.bytes() <= size_of::<[u32; PAGE]>() + FEW_PAGES * 16);
+        array.put(1 << 12, 7);
+        assert_eq!(*array.get(1 << 12), 7);
     }
 }

@@ -353,3 +353,31 @@ fn a_structure_that_is_cleared_has_learned_nothing() {
     queues.clear();
     assert_eq!(foreseen(&mut queues, true), None);
 }
+
+#[test]
+fn a_low_limit_of_short_queues_does_not_make_searches_long() {
+    const RECEIVES: u32 = 4000;
+    let mut config = Config::default();
+    config.tuning.short_limit = 5;
+    let mut queues = Queues::with_config(&config);
+    let mut visits = Visits::default();
+    for _ in 0..2 {
+        // The second time there are slots for all, and nobody asks how many there are.
+        for rank in 0..RECEIVES {
+            let post = queues.post(MpiPattern::new(0, rank, 7), rank);
+            assert!(matches!(post, Post::Queued(_)));
+        }
+        for rank in (0..RECEIVES).rev() {
+            let arrival = queues.arrive_metered(MpiEnvelope::new(0, rank, 7), 0, &mut visits);
+            assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
+        }
+    }
+    let visited = visits.posted;
+    assert!(visited < 10 * u64::from(RECEIVES), "{visited} compared");
+}
+
+#[test]
+fn short_queues_show_how_long_they_are() {
+    let text = format!("{:?}", unexpected(3));
+    assert!(text.contains("len: 3"), "{text}");
+}

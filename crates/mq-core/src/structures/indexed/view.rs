@@ -118,6 +118,11 @@ impl<B: MatchBits> View<B> {
         }
     }
 
+    /// All messages have left, and the view is kept for its memory.
+    pub(super) fn rest(&mut self) {
+        self.links.rest();
+    }
+
     const fn asked(&mut self) {
         self.unused = 0;
         self.was_asked = true;

@@ -59,7 +59,7 @@ fn likely_wildcards<P: Pattern, R>(receives: &Leaving, posted: &Slab<P, R>) -> u
 
 impl<B: MatchBits> Index<B> {
     /// Indexes the entries that two windows have let go of, or begins to, in an index that has
-    /// none; the queues of the short form hold `most` at most.
+    /// none. Queues of up to `most` entries are short; longer ones where they had slots already.
     ///
     /// Of 4,096 an operation moves 819, and may have to look at all the others: as many
     /// instructions as for moving 2,048, some 166,000 if all are fully specified. Fewer where
@@ -94,7 +94,8 @@ impl<B: MatchBits> Index<B> {
             self.newer = Newer {
                 receives: receives.into_list(&mut slabs.posted),
                 messages: messages.into_list(&mut slabs.unexpected),
-                pace: (most / 5 / (1 + views)).max(1),
+                // A search looks at the lists too, so that fewer at a time would cost it more.
+                pace: (most.max(entries) / 5 / (1 + views)).max(1),
             };
         }
         self.after_moving(slabs);
