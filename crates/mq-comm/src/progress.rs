@@ -246,6 +246,7 @@ impl<T: Transport> Core<T> {
         hand: Option<&Wanted>,
         begun: Result<(), Error>,
     ) -> Result<Status, Error> {
+        let has_begun = begun.is_ok();
         let mut went_well = begun;
         self.idle.reset();
         while went_well.is_ok() && !self.is_done(request) {
@@ -254,6 +255,11 @@ impl<T: Transport> Core<T> {
         if let Err(error) = went_well
             && !self.is_done(request)
         {
+            if !has_begun && self.state.requests.at(request).stage == Stage::Waiting {
+                // A message that nobody has heard of is in no outbox.
+                self.state.requests.release(request);
+                return Err(error);
+            }
             self.abandon(request);
             self.see_off(request);
             return Err(error);

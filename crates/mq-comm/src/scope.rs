@@ -149,7 +149,11 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::shared(elements) };
         let (name, begun) = core.start_send(to, bits, word, buffer, 0, self.set);
-        begun.inspect_err(|_| drop(core.give_up(name.slot())))?;
+        if let Err(error) = begun
+            && core.give_up(name.slot()).is_some()
+        {
+            return Err(error);
+        }
         drop(core);
         // SAFETY: it was made of just that.
         Ok(unsafe { Request::named(inner.clone(), name) })
@@ -173,7 +177,11 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         // SAFETY: as in `isend`.
         let buffer = unsafe { Buffer::exclusive(elements) };
         let (name, begun) = core.start_receive(pattern, process, buffer, self.set);
-        begun.inspect_err(|_| drop(core.give_up(name.slot())))?;
+        if let Err(error) = begun
+            && core.give_up(name.slot()).is_some()
+        {
+            return Err(error);
+        }
         drop(core);
         // SAFETY: it was made of just that.
         Ok(unsafe { Request::named(inner.clone(), name) })

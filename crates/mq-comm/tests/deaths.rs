@@ -69,6 +69,25 @@ fn what_was_sent_before_leaving_arrives_and_then_nothing() {
     .unwrap();
 }
 
+/// A receive that has found its message is seen through though nobody waits for it.
+#[test]
+fn who_leaves_with_a_large_message_on_its_way_fetches_it() {
+    const BYTES: usize = 3 << 20;
+    let _dog = watchdog("leaving with a message on its way");
+    for _ in 0..20 {
+        World::threads(2, |world| {
+            if world.rank() == 0 {
+                world.send(&vec![7_u8; BYTES], 1, 0)
+            } else {
+                while world.iprobe(0, 0)?.is_none() {}
+                drop(world.irecv(vec![0_u8; BYTES], 0, 0)?);
+                Ok(())
+            }
+        })
+        .unwrap();
+    }
+}
+
 /// Large messages that nobody asks for are not waited for when nobody can any more: not those to
 /// oneself, nor those of two who leave at once.
 #[test]

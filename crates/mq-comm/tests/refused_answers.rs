@@ -102,9 +102,17 @@ fn join(memory: Mapped, rank: u32, options: &Options) -> (World<Refusing>, Rc<Ce
     (World::over(transport, options), refuses)
 }
 
+/// How a message is received.
+#[derive(Clone, Copy)]
+enum Way {
+    Blocking,
+    Request,
+    Scope,
+}
+
 /// A large message is announced; the answer, that it was read or that it is to come another way, is
 /// refused when it should be sent.
-fn answers_are_sent_later(options: Options) {
+fn answers_are_sent_later(way: Way, options: Options) {
     const BYTES: usize = 700_000;
     let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let file = memory.file().try_clone_to_owned().unwrap();
@@ -121,10 +129,28 @@ fn answers_are_sent_later(options: Options) {
     world.recv(&mut [0_u8], 0, 2).unwrap();
     let mut into = vec![0_u8; BYTES];
     refuses.set(true);
-    // Of messages that are read at once it is through, and the answer is all that fails.
-    match world.recv(&mut into, 0, 1) {
-        Ok(status) => assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5)),
-        Err(error) => assert!(matches!(error, Error::Transport(_)), "{error}"),
+    match way {
+        // Of messages that are read at once it is through, and the answer is all that fails.
+        Way::Blocking => match world.recv(&mut into, 0, 1) {
+            Ok(status) => assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5)),
+            Err(error) => assert!(matches!(error, Error::Transport(_)), "{error}"),
+        },
+        // It has its message, whatever becomes of the answer.
+        Way::Request => {
+            let receiving = world.irecv(into, 0, 1).unwrap();
+            refuses.set(false);
+            let (into, status) = receiving.wait().unwrap();
+            assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5));
+        }
+        Way::Scope => {
+            let status = world.scope(|scope| {
+                let receiving = scope.irecv(&mut into, 0, 1).unwrap();
+                refuses.set(false);
+                receiving.wait().map(|(_, status)| status)
+            });
+            let bytes = status.unwrap().bytes();
+            assert_eq!((bytes, into[BYTES - 1]), (BYTES as u64, 5));
+        }
     }
     refuses.set(false);
     world.send(&[1_u8], 0, 3).unwrap();
@@ -134,17 +160,27 @@ fn answers_are_sent_later(options: Options) {
 #[test]
 fn that_a_message_was_read_is_said_later() {
     let _dog = watchdog("that_a_message_was_read_is_said_later");
-    answers_are_sent_later(Options {
-        single_copy_from: 1,
-        ..Options::default()
-    });
+    for way in [Way::Blocking, Way::Request, Way::Scope] {
+        answers_are_sent_later(
+            way,
+            Options {
+                single_copy_from: 1,
+                ..Options::default()
+            },
+        );
+    }
 }
 
 #[test]
 fn the_way_of_a_message_is_asked_for_later() {
     let _dog = watchdog("the_way_of_a_message_is_asked_for_later");
-    answers_are_sent_later(Options {
-        single_copy: false,
-        ..Options::default()
-    });
+    for way in [Way::Blocking, Way::Request, Way::Scope] {
+        answers_are_sent_later(
+            way,
+            Options {
+                single_copy: false,
+                ..Options::default()
+            },
+        );
+    }
 }

@@ -133,14 +133,13 @@ impl<T: Transport> Communicator<T> {
         name: Name,
         begun: Result<(), Error>,
     ) -> Result<Request<B, T>, Refused<B>> {
-        match begun {
-            Ok(()) => Ok(Request::owned(self.inner.clone(), name)),
-            Err(error) => {
-                let buffer = self.inner.core().give_up(name.slot());
-                let buffer = B::take_back(buffer);
-                Err(Refused { error, buffer })
-            }
+        if let Err(error) = begun
+            && let Some(buffer) = self.inner.core().give_up(name.slot())
+        {
+            let buffer = B::take_back(buffer);
+            return Err(Refused { error, buffer });
         }
+        Ok(Request::owned(self.inner.clone(), name))
     }
 
     /// A set to wait for requests in.

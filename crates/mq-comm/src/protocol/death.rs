@@ -139,10 +139,20 @@ impl<T: Transport> Core<T> {
         true
     }
 
-    /// Ends a request that could not begin, and gives its buffer back.
-    pub(crate) fn give_up(&mut self, request: u32) -> Buffer {
+    /// Ends a request that could not begin, and gives its buffer back. A receive that has found its
+    /// message has begun all the same, and goes on: only the answer was refused, and is sent later.
+    pub(crate) fn give_up(&mut self, request: u32) -> Option<Buffer> {
+        let slot = self.state.requests.at(request);
+        let has_message = match slot.stage {
+            Stage::Filling | Stage::Fetching | Stage::AwaitsRing | Stage::Pulling => true,
+            Stage::Done => matches!(slot.outcome, Outcome::Fine | Outcome::Truncated),
+            _ => false,
+        };
+        if has_message {
+            return None;
+        }
         self.take_back(request);
-        self.state.requests.release(request)
+        Some(self.state.requests.release(request))
     }
 
     /// Ends the user's part in a request, at once: a receive that nothing has matched is taken
@@ -259,12 +269,12 @@ impl State {
 
     /// Whether another process waits for something that this one has to do.
     fn is_awaited(&self) -> bool {
-        let sends = || {
-            [Stage::Announced, Stage::WantsRing]
+        let large = || {
+            [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing]
                 .into_iter()
                 .any(|stage| !self.requests.in_stage(stage).is_empty())
         };
-        !self.clogged.is_empty() || self.rings.is_moving() || sends()
+        !self.clogged.is_empty() || self.rings.is_moving() || large()
     }
 
     /// The rest of a message will not come: nobody finds it any more. Who has it already is told

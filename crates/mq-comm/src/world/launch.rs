@@ -93,13 +93,19 @@ impl Start {
         if text("MQ_RANK").is_some() || text("MQ_SIZE").is_some() || text("MQ_SEGMENT").is_some() {
             return Self::of_mq(&text);
         }
-        for launcher in [OPEN_MPI, MPICH, SLURM] {
-            // A batch script of SLURM's has a rank, but is no step with others.
-            if text(launcher.rank).is_some() && text(launcher.size).is_some() {
-                return Self::of(&launcher, &text);
-            }
+        // A batch script of SLURM's has a rank, but is no step with others.
+        let is_of =
+            |launcher: &Launcher| text(launcher.rank).is_some() && text(launcher.size).is_some();
+        // SLURM's own PMI sets the variables of MPICH's too.
+        let is_slurm = is_of(&SLURM) && above(MPICH.programs).is_none();
+        let launchers = match is_slurm {
+            true => [OPEN_MPI, SLURM, MPICH],
+            false => [OPEN_MPI, MPICH, SLURM],
+        };
+        match launchers.iter().find(|launcher| is_of(launcher)) {
+            Some(launcher) => Self::of(launcher, &text),
+            None => Ok(Self::ALONE),
         }
-        Ok(Self::ALONE)
     }
 
     fn of_mq(text: &Variables<'_>) -> Result<Self, Error> {
@@ -182,8 +188,16 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
 /// The nearest process above this one that runs a program of one of these names, or else its
 /// parent.
 pub(super) fn starter(programs: &[&str]) -> Option<Above> {
-    let parent = process(&process("self")?.parent.to_string())?;
-    let mut above = parent.clone();
+    above(programs).or_else(parent)
+}
+
+fn parent() -> Option<Above> {
+    process(&process("self")?.parent.to_string())
+}
+
+/// The nearest process above this one that runs a program of one of these names.
+fn above(programs: &[&str]) -> Option<Above> {
+    let mut above = parent()?;
     // A chain of parents ends at 1 or 0.
     while above.number > 1 {
         // The kernel keeps 15 bytes of a program's name.
@@ -191,12 +205,9 @@ pub(super) fn starter(programs: &[&str]) -> Option<Above> {
         if programs.iter().any(is_it) {
             return Some(above);
         }
-        let Some(next) = process(&above.parent.to_string()) else {
-            break;
-        };
-        above = next;
+        above = process(&above.parent.to_string())?;
     }
-    Some(parent)
+    None
 }
 
 /// A process above this one.
@@ -253,6 +264,21 @@ mod tests {
             meeting,
             launcher,
         })
+    }
+
+    #[test]
+    fn slurm_is_known_by_its_step_though_it_sets_what_mpich_does() {
+        let pmi2 = [
+            ("PMI_RANK", "1"),
+            ("PMI_SIZE", "4"),
+            ("SLURM_PROCID", "1"),
+            ("SLURM_STEP_NUM_TASKS", "4"),
+            ("SLURM_STEP_NUM_NODES", "1"),
+            ("SLURM_JOB_ID", "88"),
+            ("SLURM_STEP_ID", "0"),
+        ];
+        let meeting = Meeting::Name("/mq-slurm-88-0".into());
+        assert_eq!(find(&pmi2), start(SLURM.programs, 1, 4, meeting));
     }
 
     #[test]
