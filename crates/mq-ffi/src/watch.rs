@@ -394,8 +394,9 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.settle_search();
-        for &number in self.contexts.values() {
-            if let Some(session) = &self.session {
+        if let Some(session) = &self.session {
+            session.tally.forget_queued(&self.tally);
+            for &number in self.contexts.values() {
                 session.context_freed(number);
             }
         }

@@ -37,7 +37,7 @@ pub struct Numbered {
 ///
 /// Every line is checked by a [`Validator`] before it is handed out. A gzip trace is known to be
 /// whole only when the iterator has ended without an error: the checksum is at the end. A last line
-/// without a line feed is accepted.
+/// without a line feed is refused, as cut.
 ///
 /// ```
 /// use mq_trace::TraceReader;

@@ -5,6 +5,9 @@ use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
 /// Words of an entry.
 const WORDS: usize = size_of::<mq_parked>() / size_of::<u64>();
 
+// It is moved word by word: nothing may be left over, as where a pointer has half a word.
+const _: () = assert!(size_of::<mq_parked>() == WORDS * size_of::<u64>());
+
 /// What an entry must have for a search to end at it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {

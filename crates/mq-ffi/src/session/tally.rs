@@ -61,6 +61,15 @@ impl Tally {
         of.bytes.fetch_sub(bytes, Relaxed);
     }
 
+    /// The engine that counted in `gone` is no more, nor what was queued there.
+    pub(crate) fn forget_queued(&self, gone: &Self) {
+        for queue in [Queue::Posted, Queue::Unexpected] {
+            let (of, gone) = (self.of(queue), gone.of(queue));
+            of.length.fetch_sub(gone.length.load(Relaxed), Relaxed);
+            of.bytes.fetch_sub(gone.bytes.load(Relaxed), Relaxed);
+        }
+    }
+
     /// A receive was posted, and took a message or was queued.
     pub(crate) fn received(&self, matched: bool) {
         self.receives.fetch_add(1, Relaxed);
@@ -158,5 +167,25 @@ impl OfQueue {
             bytes: self.bytes.load(Relaxed),
             most_bytes: self.most_bytes.load(Relaxed),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_queued_in_an_engine_goes_with_it() {
+        let (session, engine) = (Tally::default(), Tally::default());
+        for tally in [&session, &engine] {
+            tally.queued(Queue::Unexpected, 100);
+            tally.queued(Queue::Unexpected, 20);
+            tally.left(Queue::Unexpected, 100);
+        }
+        session.queued(Queue::Unexpected, 3);
+        session.forget_queued(&engine);
+        let unexpected = session.read().unexpected;
+        assert_eq!((unexpected.length, unexpected.bytes), (1, 3));
+        assert_eq!((unexpected.longest, unexpected.most_bytes), (2, 120));
     }
 }
