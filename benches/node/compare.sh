@@ -24,7 +24,7 @@ libraries, the bare hardware (line.c) and whatever --ours and --also name.
   --only NAME,...         pingpong, bandwidth, rate, halo (all)
   --sizes BYTES,...       of pingpong (0, and powers of two to 4194304; with --quick 0,8,128)
   --bandwidth-sizes B,... (16384 to 4194304, powers of two; with --quick 16384,262144)
-  --by NAME,...           of bandwidth: window, pingpong (both)
+  --by NAME,...           of bandwidth: window, pingpong, rewritten (all)
   --window N              of bandwidth and rate (64)
   --rate-sizes BYTES,...  (8)
   --senders N,...         (1,2,3; with --quick 1)
@@ -120,7 +120,7 @@ settle() {
     fi
     : "${nemesis:=${MQ_INTEGRATIONS_DIR:-$repository/target/integrations}/mpich/stock}"
     known --only "$only" pingpong,bandwidth,rate,halo
-    known --by "$by" window,pingpong
+    known --by "$by" window,pingpong,rewritten
     known --format "$format" table,json
     known --algorithm "$algorithm" nonblocking,sendrecv,persistent,best
     list --sizes "$sizes"
@@ -343,7 +343,7 @@ measure() {
     done
 }
 
-libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo sizes='' bandwidth_sizes='' by=window,pingpong
+libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo sizes='' bandwidth_sizes='' by=window,pingpong,rewritten
 window=64 rate_sizes=8 senders='' tiles='' algorithm=nonblocking cores='' samples='' block='' rounds='' quick=''
 timeout=120 format=table raw='' also=() kind=''
 declare -A ours_in=()

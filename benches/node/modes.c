@@ -27,6 +27,7 @@ typedef struct work {
     MPI_Request *requests;
     int neighbour[4]; /* north, south, west, east */
     enum algorithm algorithm;
+    int rewrite; /* a message is written before it is sent, as programs do that have something to say */
     int check; /* receive buffers are cleared before, and compared after */
     unsigned seed;
 } work;
@@ -55,6 +56,12 @@ static void compare(const work *on, const char *where, const char *buffer, int s
     for (size_t i = 0; i < (size_t)size; i++)
         if ((unsigned char)buffer[i] != expected(seed, i))
             wrong_data(on->session, where, i);
+}
+
+/* Writes to every cache line, so that none of them is in another core's cache any more. */
+static void rewrite(char *buffer, int size) {
+    for (size_t i = 0; i < (size_t)size; i += 64)
+        buffer[i]++;
 }
 
 /* Of a finished receive: its length as well. */
@@ -141,6 +148,8 @@ static void ping(work *on, unsigned seed) {
     if (on->check) {
         fill(on->out, on->size, seed);
         spoil(on->in, on->size, seed + 1);
+    } else if (on->rewrite) {
+        rewrite(on->out, on->size);
     }
     MPI_Send(on->out, on->size, MPI_BYTE, 1, MESSAGE_TAG, on->comm);
     MPI_Recv(on->in, on->size, MPI_BYTE, 1, MESSAGE_TAG, on->comm, &status);
@@ -160,6 +169,8 @@ static void pong(work *on, unsigned seed) {
     if (on->check) {
         check_length(on, "ping-pong", &status, on->size);
         compare(on, "ping-pong", on->in, on->size, seed);
+    } else if (on->rewrite) {
+        rewrite(on->out, on->size);
     }
     MPI_Send(on->out, on->size, MPI_BYTE, 0, MESSAGE_TAG, on->comm);
 }
@@ -177,8 +188,9 @@ static double pingpong_block(work *on, int rounds) {
     return now() - begin;
 }
 
-static void pingpong_of(const session *of, int size, samples *into) {
-    work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size};
+static void pingpong_of(const session *of, int size, int rewrite, samples *into) {
+    work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size,
+               .rewrite = rewrite};
     on.out = allocate((size_t)size);
     on.in = allocate((size_t)size);
     sample(&on, pingpong_block, 2, into);
@@ -189,7 +201,7 @@ static void pingpong_of(const session *of, int size, samples *into) {
 void measure_pingpong(const session *of) {
     samples samples = room(of);
     for (int i = 0; i < of->options->sizes.count; i++) {
-        pingpong_of(of, of->options->sizes.at[i], &samples);
+        pingpong_of(of, of->options->sizes.at[i], 0, &samples);
         if (of->rank == 0)
             report_pingpong(of, of->options->sizes.at[i], &samples);
     }
@@ -287,9 +299,14 @@ void measure_bandwidth(const session *of) {
                 report_bandwidth(of, "window", size, &samples);
         }
         if (options->by & BY_PINGPONG) {
-            pingpong_of(of, size, &samples);
+            pingpong_of(of, size, 0, &samples);
             if (of->rank == 0)
                 report_bandwidth(of, "pingpong", size, &samples);
+        }
+        if (options->by & BY_REWRITTEN) {
+            pingpong_of(of, size, 1, &samples);
+            if (of->rank == 0)
+                report_bandwidth(of, "rewritten", size, &samples);
         }
     }
     free(samples.ns);

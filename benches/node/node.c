@@ -35,7 +35,7 @@ static void help(void) {
           "Of bandwidth and rate:\n"
           "  --window N        messages between two acknowledgements, or go-aheads (64)\n"
           "Of bandwidth:\n"
-          "  --by NAME,...     window, pingpong (both)\n"
+          "  --by NAME,...     window, pingpong, rewritten: a ping-pong whose message the sender writes before (all)\n"
           "  --in-flight BYTES receives that stand at once, together, but two at least (4194304)\n"
           "Of rate:\n"
           "  --senders N,...   (1 to one less than ranks)\n"
@@ -93,11 +93,22 @@ static int among(const char *const *names, const char *text) {
 }
 
 static int parse_by(options *into, const char *value) {
-    static const char *const BOTH[] = {"window", "pingpong", "window,pingpong", "pingpong,window", NULL};
-    static const unsigned BITS[] = {BY_WINDOW, BY_PINGPONG, BY_WINDOW | BY_PINGPONG, BY_WINDOW | BY_PINGPONG};
-    int found = among(BOTH, value);
-    into->by = found < 0 ? 0 : BITS[found];
-    return found < 0 ? -1 : 0;
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } KNOWN[] = {{"window", BY_WINDOW}, {"pingpong", BY_PINGPONG}, {"rewritten", BY_REWRITTEN}};
+    into->by = 0;
+    for (;;) {
+        size_t length = strcspn(value, ","), i = 0, count = sizeof KNOWN / sizeof *KNOWN;
+        while (i < count && (strlen(KNOWN[i].name) != length || strncmp(KNOWN[i].name, value, length)))
+            i++;
+        if (i == count)
+            return -1;
+        into->by |= KNOWN[i].bit;
+        if (!value[length])
+            return 0;
+        value += length + 1;
+    }
 }
 
 static int parse_algorithm(options *into, const char *value) {
@@ -139,7 +150,7 @@ static void powers(number_list *into, int from, int to) {
 
 static void defaults(options *into, enum mode mode) {
     *into = (options){.mode = mode, .samples = 21, .block = 5000, .window = 64, .in_flight = 4 << 20, .width = 1,
-                      .by = BY_WINDOW | BY_PINGPONG, .tiles = {10, {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}}};
+                      .by = BY_WINDOW | BY_PINGPONG | BY_REWRITTEN, .tiles = {10, {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}}};
     if (mode == PINGPONG) {
         into->sizes.at[into->sizes.count++] = 0;
         powers(&into->sizes, 1, 4 << 20);

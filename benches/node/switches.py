@@ -30,6 +30,9 @@ JOBS = {
     "shared": ["bandwidth", "--shared-buffers", "--sizes", "65536,262144,1048576,4194304"],
 }
 
+# What `mq bandwidth` measures, in words.
+BY = {"window": "window", "pingpong": "ping-pong", "rewritten": "rewritten"}
+
 # A switch: its name, the variables with it and without it, the jobs that show it, and what the paper says.
 SWITCHES = [
     ("bypass", {}, {"MQ_BYPASS": "0"}, ["one way", "rate"], "0 bytes: 341 ns, 403 without (1.18)"),
@@ -95,7 +98,7 @@ def figures(options, job, variables):
         elif row["mode"] == "rate":
             found["8 bytes, million a second"] = row["per_s"] / 1e6
         elif row["mode"] == "bandwidth":
-            found[f"{row['size'] >> 10:,} KiB, {'window' if row['by'] == 'window' else 'ping-pong'}, GB/s"] = row["gb_s"]
+            found[f"{row['size'] >> 10:,} KiB, {BY[row['by']]}, GB/s"] = row["gb_s"]
     if not found:
         sys.exit(f"switches.py: {' '.join(command)} printed no row")
     return found
@@ -184,7 +187,7 @@ def large(options):
     print("| GB/s | by | memcpy | in turns | the kernel alone | ring | process_vm_readv | shared buffer | process_vm_readv / the kernel "
           "alone | shared buffer / memcpy | shared buffer / in turns |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for by in ("window", "ping-pong"):
+    for by in BY.values():
         for size in LARGE_SIZES:
             row = f"{size >> 10:,} KiB, {by}, GB/s"
             of = [results[way, row] for way in range(len(LARGE_WAYS))]
@@ -193,7 +196,11 @@ def large(options):
             kernel = bare.get(("kernel", size))
             cells = [f"{size >> 10:,} KiB", f"window of {LARGE_WINDOW}" if by == "window" else by]
             cells += [shown(statistics.median(each)) if each else "" for each in (bare["own", size], turns, kernel, *of)]
-            cells += [f"{ratio(of[1], kernel):.2f}" if kernel else "", f"{ratio(of[2], bare['own', size]):.2f}"]
+            # The bare copies are of what was written once.
+            if by == "rewritten":
+                kernel = None
+            cells += [f"{ratio(of[1], kernel):.2f}" if kernel else ""]
+            cells += ["" if by == "rewritten" else f"{ratio(of[2], bare['own', size]):.2f}"]
             cells += [f"{ratio(of[2], turns):.2f}" if turns else ""]
             print(f"| {' | '.join(cells)} |")
 

@@ -102,7 +102,7 @@ def bare_columns(mode, key):
                    ("in turns", "memcpy_turns", ("memcpy", "turns", key[-1])),
                    ("from other", "memcpy_other", ("memcpy", "other", key[-1]))]
         # A ping-pong has one place to receive into.
-        return [column for column in columns if key[0] != "pingpong" or column[0] != "in turns"]
+        return [column for column in columns if key[0] not in ("pingpong", "rewritten") or column[0] != "in turns"]
     return []
 
 

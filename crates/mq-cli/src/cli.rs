@@ -17,7 +17,7 @@ use mq_trace::generate::{Filled, KeyedBy, Order};
 pub(crate) use self::advise::AdviseOptions;
 #[cfg(target_os = "linux")]
 pub(crate) use self::node::{
-    BandwidthOptions, HaloOptions, NodeOptions, PingpongOptions, RateOptions,
+    BandwidthOptions, By, HaloOptions, NodeOptions, PingpongOptions, RateOptions,
 };
 pub(crate) use self::record::RecordOptions;
 #[cfg(target_os = "linux")]

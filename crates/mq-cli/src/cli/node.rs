@@ -81,12 +81,35 @@ pub(crate) struct PingpongOptions {
     pub(crate) node: NodeOptions,
 }
 
+/// How the messages of `mq bandwidth` follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum By {
+    /// Many at once, acknowledged together
+    Window,
+    /// One at a time, there and back
+    Pingpong,
+    /// As pingpong, and who sends writes to every cache line of the message before, which counts
+    Rewritten,
+}
+
+impl By {
+    /// As rows name it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Window => "window",
+            Self::Pingpong => "pingpong",
+            Self::Rewritten => "rewritten",
+        }
+    }
+}
+
 /// Options of `mq bandwidth`.
 #[derive(Args, Debug)]
 #[command(after_help = format!("{SWITCHES}
 Examples:
   mq bandwidth
   mq bandwidth --shared-buffers
+  mq bandwidth --by pingpong,rewritten --sizes 1M
   MQ_SINGLE_COPY=0 mq bandwidth --sizes 65536,4194304 --format json"))]
 pub(crate) struct BandwidthOptions {
     /// Bytes of the messages, with K, M or G behind them for powers of 1,024
@@ -101,7 +124,16 @@ pub(crate) struct BandwidthOptions {
     /// Send from shared buffers, out of which messages longer than the eager limit are copied once
     #[arg(long)]
     pub(crate) shared_buffers: bool,
-    /// Messages between two acknowledgements
+    /// How messages follow each other
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "NAME,...",
+        default_value = "window,pingpong,rewritten"
+    )]
+    pub(crate) by: Vec<By>,
+    /// Messages of a window, between two acknowledgements
     #[arg(long, default_value = "64", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) window: u32,

@@ -8,8 +8,8 @@ use mq_comm::{Error as CommError, Request, World};
 use super::outgoing::Outgoing;
 use super::pingpong::one_way;
 use super::rows::Row;
-use super::sampling::{Clock, check, sample};
-use crate::cli::{BandwidthOptions, NodeOptions};
+use super::sampling::{Clock, Samples, check, sample};
+use crate::cli::{BandwidthOptions, By, NodeOptions};
 use crate::error::Error;
 
 /// The tag of the first size's window. Each size has its own, which is not that of a ping-pong
@@ -22,32 +22,42 @@ const IN_FLIGHT: usize = 4 << 20;
 
 pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
     super::measured(2, &options.node, |world, rows| {
-        for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
-            let window = options.window as usize;
-            let (median, best) = if world.rank() == 0 {
-                send(world, options, size, tag)?
-            } else {
-                receive(world, &options.node, size, window, tag)?
-            };
-            let bytes = (size * window) as f64;
-            rows.add(Row::Bandwidth {
-                by: "window",
-                size,
-                gb_s: bytes / median,
-                best: bytes / best,
-            });
-        }
-        for &size in &options.sizes {
-            let way = one_way(world, &options.node, options.shared_buffers, size)?;
-            let bytes = size as f64;
-            rows.add(Row::Bandwidth {
-                by: "pingpong",
-                size,
-                gb_s: bytes / way.median,
-                best: bytes / way.best,
-            });
+        for &by in &options.by {
+            for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
+                let took = message(world, options, by, size, tag)?;
+                let bytes = size as f64;
+                rows.add(Row::Bandwidth {
+                    by: by.name(),
+                    size,
+                    gb_s: bytes / took.median,
+                    best: bytes / took.best,
+                });
+            }
         }
         Ok(())
+    })
+}
+
+/// Nanoseconds of a message.
+fn message(
+    world: &World,
+    options: &BandwidthOptions,
+    by: By,
+    size: usize,
+    tag: i32,
+) -> Result<Samples, CommError> {
+    if by != By::Window {
+        return one_way(world, &options.node, options.shared_buffers, by, size);
+    }
+    let window = options.window as usize;
+    let took = if world.rank() == 0 {
+        send(world, options, size, tag)?
+    } else {
+        receive(world, &options.node, size, window, tag)?
+    };
+    Ok(Samples {
+        median: took.median / window as f64,
+        best: took.best / window as f64,
     })
 }
 
@@ -56,9 +66,9 @@ fn send(
     options: &BandwidthOptions,
     size: usize,
     tag: i32,
-) -> Result<(f64, f64), CommError> {
+) -> Result<Samples, CommError> {
     let out = Outgoing::new(world, options.shared_buffers, size, 0)?;
-    let samples = sample(world, &options.node, Clock::First, || {
+    sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
             for _ in 0..options.window {
                 scope.isend(&out, 1, tag)?;
@@ -67,8 +77,7 @@ fn send(
         })?;
         world.recv(&mut [0_u8; 0], 1, ACKNOWLEDGED)?;
         Ok(())
-    })?;
-    Ok((samples.median, samples.best))
+    })
 }
 
 fn receive(
@@ -77,7 +86,7 @@ fn receive(
     size: usize,
     window: usize,
     tag: i32,
-) -> Result<(f64, f64), CommError> {
+) -> Result<Samples, CommError> {
     let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
     let post = |buffer: Vec<u8>| -> Result<Request<Vec<u8>>, CommError> {
         world.irecv(buffer, 0, tag).map_err(|refused| refused.error)
@@ -104,5 +113,5 @@ fn receive(
         // Nothing more is sent; what is dropped is cancelled.
         drop(request.cancel());
     }
-    Ok((samples.median, samples.best))
+    Ok(samples)
 }

@@ -1,4 +1,4 @@
-//! What is sent: from memory of the process's own, or from a shared buffer.
+//! Memory that messages go out of and into: the process's own, or a shared buffer.
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,7 +8,7 @@ use super::sampling::pattern;
 
 /// The bytes of a message.
 pub(super) enum Outgoing {
-    Own(Vec<u8>),
+    Own(Aligned),
     Shared(SharedBuffer<u8>),
 }
 
@@ -22,7 +22,9 @@ impl Outgoing {
     ) -> Result<Self, Error> {
         let bytes = pattern(size, message);
         if !shared {
-            return Ok(Self::Own(bytes));
+            let mut own = Aligned::filled(0, size);
+            own.copy_from_slice(&bytes);
+            return Ok(Self::Own(own));
         }
         let mut buffer = world.shared_buffer(size)?;
         buffer.copy_from_slice(&bytes);
@@ -47,5 +49,37 @@ impl DerefMut for Outgoing {
             Self::Own(bytes) => bytes,
             Self::Shared(bytes) => bytes,
         }
+    }
+}
+
+/// The process's own memory, at the beginning of a page as in `benches/node/node.c`: how quickly it is
+/// copied depends on where it begins.
+pub(super) struct Aligned {
+    memory: Vec<u8>,
+    from: usize,
+    size: usize,
+}
+
+impl Aligned {
+    const PAGE: usize = 4096;
+
+    pub(super) fn filled(with: u8, size: usize) -> Self {
+        let memory = vec![with; size + Self::PAGE];
+        let from = memory.as_ptr().align_offset(Self::PAGE).min(Self::PAGE);
+        Self { memory, from, size }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.from..][..self.size]
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.from..][..self.size]
     }
 }

@@ -4,16 +4,20 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
-use super::outgoing::Outgoing;
+use super::outgoing::{Aligned, Outgoing};
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
-use crate::cli::{NodeOptions, PingpongOptions};
+use crate::cli::{By, NodeOptions, PingpongOptions};
 use crate::error::Error;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
     super::measured(2, &options.node, |world, rows| {
         for &size in &options.sizes {
-            let way = one_way(world, &options.node, options.shared_buffers, size)?;
+            let (node, shared) = (&options.node, options.shared_buffers);
+            let way = one_way(world, node, shared, By::Pingpong, size)?;
             rows.add(Row::Pingpong {
                 size,
                 ns: way.median,
@@ -24,21 +28,22 @@ pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
     })
 }
 
-/// Nanoseconds that a message of `size` bytes takes one way.
+/// Nanoseconds that a message of `size` bytes takes one way, written before or not.
 pub(super) fn one_way(
     world: &World,
     options: &NodeOptions,
     shared: bool,
+    by: By,
     size: usize,
 ) -> Result<Samples, CommError> {
     let other = 1 - world.rank();
     let mut out = Outgoing::new(world, shared, size, world.rank() as usize)?;
-    let mut into = vec![0xa5; size];
-    exchange(world, &out, &mut into)?;
+    let mut into = Aligned::filled(0xa5, size);
+    exchange(world, &mut out, &mut into, false)?;
     check(&into, size, other as usize)?;
     out.fill(1);
     let round = sample(world, options, Clock::First, || {
-        exchange(world, &out, &mut into)
+        exchange(world, &mut out, &mut into, by == By::Rewritten)
     })?;
     Ok(Samples {
         median: round.median / 2.0,
@@ -46,14 +51,29 @@ pub(super) fn one_way(
     })
 }
 
-fn exchange(world: &World, out: &[u8], into: &mut [u8]) -> Result<(), CommError> {
+fn exchange(
+    world: &World,
+    out: &mut [u8],
+    into: &mut [u8],
+    written: bool,
+) -> Result<(), CommError> {
     let other = 1 - world.rank();
+    if world.rank() > 0 {
+        world.recv(into, other, 1)?;
+    }
+    if written {
+        rewrite(out);
+    }
+    world.send(out, other, 1)?;
     if world.rank() == 0 {
-        world.send(out, other, 1)?;
         world.recv(into, other, 1)?;
-    } else {
-        world.recv(into, other, 1)?;
-        world.send(out, other, 1)?;
     }
     Ok(())
+}
+
+/// Writes to every cache line, so that none of them is in another core's cache any more.
+fn rewrite(message: &mut [u8]) {
+    for byte in message.iter_mut().step_by(LINE) {
+        *byte = byte.wrapping_add(1);
+    }
 }

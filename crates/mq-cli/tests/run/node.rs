@@ -61,7 +61,7 @@ fn pingpong_has_a_row_for_each_size_whichever_way_messages_take() {
 }
 
 #[test]
-fn bandwidth_is_measured_by_window_and_by_pingpong() {
+fn bandwidth_is_measured_by_window_and_one_at_a_time() {
     let rows = rows(
         &["bandwidth", "--sizes", "16384,3000000", "--window", "5"],
         &[],
@@ -73,13 +73,18 @@ fn bandwidth_is_measured_by_window_and_by_pingpong() {
             Some("window"),
             Some("window"),
             Some("pingpong"),
-            Some("pingpong")
+            Some("pingpong"),
+            Some("rewritten"),
+            Some("rewritten")
         ]
     );
-    assert_eq!(
-        numbers(&rows, "size"),
-        [16_384, 3_000_000, 16_384, 3_000_000]
-    );
+    let sizes = [16_384, 3_000_000];
+    assert_eq!(numbers(&rows, "size"), [sizes; 3].concat());
+    let chosen = ["bandwidth", "--sizes", "100", "--by", "rewritten,window"];
+    let by = self::rows(&chosen, &[]);
+    assert_eq!(by[0]["by"], "rewritten");
+    assert_eq!(by[1]["by"], "window");
+    assert_eq!(by.len(), 2);
 }
 
 #[test]
