@@ -34,6 +34,49 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// `docs/design.md`.
 const LINE_BY_LINE: usize = 4096;
 
+/// How a long message is written for another process; [`Pace`](crate::large::pace::Pace) finds out
+/// which is the quickest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Way {
+    /// Line by line, into the caches.
+    #[default]
+    Lines,
+    /// By the processor's instruction for long copies, which need not fetch the lines first.
+    Instruction,
+    /// Past the caches.
+    PastCaches,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 3] = [Self::Lines, Self::Instruction, Self::PastCaches];
+
+    /// Past the caches from so many bytes on.
+    #[inline]
+    pub(crate) const fn by_length(message: usize, from: usize) -> Self {
+        if message >= from {
+            Self::PastCaches
+        } else {
+            Self::Lines
+        }
+    }
+
+    /// Copies `len` bytes in this way. What is stored afterwards is seen afterwards.
+    ///
+    /// # Safety
+    /// As for [`copy`].
+    #[inline]
+    pub(crate) unsafe fn copy(self, from: *const u8, to: *mut u8, len: usize) {
+        match self {
+            // SAFETY: the caller's.
+            Self::Lines => unsafe { copy(from, to, len) },
+            // SAFETY: as above.
+            Self::Instruction => unsafe { copy_by_instruction(from, to, len) },
+            // SAFETY: as above.
+            Self::PastCaches => unsafe { copy_past_caches(from, to, len) },
+        }
+    }
+}
+
 /// Copies a first and a last word, and for bytes the one in the middle.
 #[inline]
 unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
@@ -64,12 +107,47 @@ unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
 /// # Safety
 /// As for [`copy`].
 #[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
+unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's.
     unsafe { copy_lines::<true>(from, to, len) };
     // Such stores are not ordered by a release.
     // SAFETY: it is in every processor of this architecture.
     unsafe { core::arch::x86_64::_mm_sfence() };
+}
+
+/// Copies by the instruction for that, if the processor is quick at it. It writes whole lines, and
+/// knows that it does.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_by_instruction(from: *const u8, to: *mut u8, len: usize) {
+    if !std::is_x86_feature_detected!("ermsb") {
+        // SAFETY: the caller's.
+        return unsafe { copy(from, to, len) };
+    }
+    // SAFETY: it reads and writes `len` bytes, for which the caller vouches, upwards, as the flag of
+    // the direction is clear between instructions of Rust. Its stores may be seen in any order, but
+    // before those that come after it.
+    unsafe {
+        core::arch::asm!(
+            "rep movsb",
+            inout("rcx") len => _,
+            inout("rsi") from => _,
+            inout("rdi") to => _,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// [`copy`]: there is no other way on this architecture.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_by_instruction(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { copy(from, to, len) }
 }
 
 /// Copies from [`LINE_BY_LINE`] bytes on, into the caches of the writer.
@@ -196,30 +274,28 @@ unsafe fn copy_lines<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len:
 /// # Safety
 /// As for [`copy`].
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
+unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's.
     unsafe { copy(from, to, len) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{copy, copy_past_caches};
+    use super::{Way, copy};
 
     #[test]
-    fn every_length_is_copied_past_the_caches_to_every_place() {
+    fn every_length_is_copied_in_every_way_to_every_place() {
         let from: Vec<u8> = (0..600).map(|at| (at * 13 + 1) as u8).collect();
-        for at in 0..66 {
-            for len in (0..400).step_by(if at < 2 { 1 } else { 37 }) {
-                let mut to = [0_u8; 600];
-                // SAFETY: both are longer.
-                unsafe { copy_past_caches(from.as_ptr(), to.as_mut_ptr().add(at), len) };
-                assert_eq!(&to[at..at + len], &from[..len]);
-                assert!(
-                    to[..at]
-                        .iter()
-                        .chain(&to[at + len..])
-                        .all(|&byte| byte == 0)
-                );
+        for way in Way::ALL {
+            for at in 0..66 {
+                for len in (0..400).step_by(if at < 2 { 1 } else { 37 }) {
+                    let mut to = [0_u8; 600];
+                    // SAFETY: both are longer.
+                    unsafe { way.copy(from.as_ptr(), to.as_mut_ptr().add(at), len) };
+                    assert_eq!(&to[at..at + len], &from[..len], "{way:?}");
+                    let mut others = to[..at].iter().chain(&to[at + len..]);
+                    assert!(others.all(|&byte| byte == 0), "{way:?}");
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Large messages: reading them from the sender, or having them sent through a ring.
 #![allow(unsafe_code, reason = "copies to and from shared memory")]
 
-use crate::copy::{copy, copy_past_caches};
+use crate::copy::{Way, copy};
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::index::Process;
@@ -247,16 +247,15 @@ impl<M: Memory> Endpoint<M> {
             };
             let part = &message[done..];
             let len = left.min(share.bytes());
-            let write = |past_caches| {
-                let copy = if past_caches { copy_past_caches } else { copy };
+            let write = |way: Way| {
                 shared.with_mut(share, len, |to, at, len| {
                     // SAFETY: the buffers are empty, so that only the sender touches them until
                     // they are counted; `len` is no more than the part and they have behind `at`.
-                    unsafe { copy(part[at..].as_ptr(), to, len) };
+                    unsafe { way.copy(part[at..].as_ptr(), to, len) };
                 });
             };
             match self.options.nontemporal_from {
-                Some(from) => write(message.len() >= from),
+                Some(from) => write(Way::by_length(message.len(), from)),
                 None => pace.write(len, write),
             }
             step(Step::BufferFilled);

@@ -8,7 +8,7 @@
 
 use crate::cell::{CELL_PAYLOAD, OPENS_BOX};
 use crate::channel::Policy;
-use crate::copy::{copy, copy_past_caches};
+use crate::copy::{Way, copy};
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::estate;
@@ -159,17 +159,16 @@ impl<M: Memory> Endpoint<M> {
     fn write(&mut self, cell: CellId, to: Process, message: &[u8]) {
         let count = message.len().min(CELL_PAYLOAD);
         let body = &self.memory.cell(cell).body;
-        let write = |past_caches| {
-            let copy = if past_caches { copy_past_caches } else { copy };
+        let write = |way: Way| {
             // SAFETY: the cell is out of the pool and nobody knows of it yet, or its owner has lent
             // it and waits for what is in it, so that only this process touches it; `count` is no
             // more than a cell's payload.
             body.with_mut(|body| unsafe {
-                copy(message.as_ptr(), (&raw mut (*body).payload).cast(), count);
+                way.copy(message.as_ptr(), (&raw mut (*body).payload).cast(), count);
             });
         };
         match self.options.nontemporal_from {
-            Some(from) => write(count >= from),
+            Some(from) => write(Way::by_length(count, from)),
             None => self.peers[to.index()].pace.write(count, write),
         }
     }
