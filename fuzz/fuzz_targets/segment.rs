@@ -101,7 +101,7 @@ fn take_step(
             let _ = members[at].try_send(to, [1, 2], &buffer[..len], 0);
         }
         1 => {
-            if let Ok(Some(Arrival::Message(message))) = members[at].poll() {
+            if let Ok(Some(Arrival::Message(mut message))) = members[at].poll() {
                 message.copy_to(buffer);
             }
         }

@@ -426,7 +426,7 @@ impl State {
     #[inline(always)]
     fn offer(
         &mut self,
-        message: impl Arrived,
+        mut message: impl Arrived,
         pattern: &MpiPattern,
         word: Word,
         from: Process,
@@ -443,14 +443,14 @@ impl State {
             self.profile.bypassed += 1;
             return Ok(Status::new(bits, bytes as u64));
         }
-        Err(self.take_other(&message, pattern, from, into))
+        Err(self.take_other(&mut message, pattern, from, into))
     }
 
     #[cold]
     #[inline(never)]
     fn take_other(
         &mut self,
-        message: &impl Arrived,
+        message: &mut impl Arrived,
         pattern: &MpiPattern,
         from: Process,
         into: &mut [u8],

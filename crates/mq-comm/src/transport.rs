@@ -24,7 +24,7 @@ pub trait Arrived {
     /// Bytes here.
     fn bytes(&self) -> usize;
     /// Copies the bytes here into a buffer, as many as it has room for; how many.
-    fn copy_to(&self, into: &mut [u8]) -> usize;
+    fn copy_to(&mut self, into: &mut [u8]) -> usize;
     /// Does not take it: the next poll finds it again.
     #[inline(always)]
     fn leave(self)

@@ -34,7 +34,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// `docs/design.md`.
 const LINE_BY_LINE: usize = 4096;
 
-/// How a long message is written for another process; [`Pace`](crate::large::pace::Pace) finds out
+/// How a long message is copied into shared memory, and out of it; [`pace`](crate::large::pace) finds out
 /// which is the quickest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Way {

@@ -143,7 +143,7 @@ fn bytes_that_nobody_should_have_written_do_no_harm() {
             let _ = members[from].try_send(to, [1, 2], &into[..len], 0);
             let receiver = &mut members[1 - from];
             for _ in 0..random.random_range(0..4) {
-                if let Ok(Some(Arrival::Message(message))) = receiver.poll() {
+                if let Ok(Some(Arrival::Message(mut message))) = receiver.poll() {
                     message.copy_to(&mut into);
                 }
             }

@@ -38,7 +38,7 @@ struct Stream {
 impl Stream {
     fn take<M: Memory>(
         &mut self,
-        message: &mq_shm::Incoming<'_, M>,
+        message: &mut mq_shm::Incoming<'_, M>,
         sizes: &mut StdRng,
         wide: usize,
     ) {
@@ -104,9 +104,9 @@ fn all_to_all<M: Memory>(endpoint: &mut Endpoint<M>, each: u64, wide: usize) {
             }
         }
         for _ in 0..random.random_range(0..4) {
-            if let Some(Arrival::Message(message)) = endpoint.poll().unwrap() {
+            if let Some(Arrival::Message(mut message)) = endpoint.poll().unwrap() {
                 let (sizes, stream) = &mut incoming[message.source().index()];
-                stream.take(&message, sizes, wide);
+                stream.take(&mut message, sizes, wide);
                 moved = true;
             }
         }
@@ -213,7 +213,7 @@ fn messages_of_every_length_go_round_a_box() {
         for len in (0..=BOX_PAYLOAD).chain(named) {
             let text: Vec<u8> = (0..len).map(|at| (at * 7 + len + round) as u8).collect();
             send(&mut alice, Process(1), len as u64, &text);
-            let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+            let Some(Arrival::Message(mut message)) = bob.poll().unwrap() else {
                 panic!("{len}")
             };
             assert_eq!((message.header()[0], message.len()), (len as u64, len));
@@ -248,7 +248,7 @@ fn cells_named_in_a_box_come_back_in_the_order_in_which_they_are_read() {
         // Short ones need no cell.
         send(&mut alice, Process(1), 0, b"short");
         for left in (0..3).rev() {
-            let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+            let Some(Arrival::Message(mut message)) = bob.poll().unwrap() else {
                 panic!("{left} are left after it")
             };
             assert_eq!(message.header()[0], round * 3 + 2 - u64::from(left));
@@ -348,7 +348,7 @@ fn an_answer_is_in_the_cell_of_the_message() {
     let pass = |members: &mut [Endpoint<_>], from: usize, to: usize, number: u64| {
         let text: Vec<u8> = (0..5000).map(|at| (at * 7 + number) as u8).collect();
         send(&mut members[from], Process(to as u32), number, &text);
-        let Some(Arrival::Message(message)) = members[to].poll().unwrap() else {
+        let Some(Arrival::Message(mut message)) = members[to].poll().unwrap() else {
             panic!("{number} from {from} to {to}")
         };
         assert_eq!(message.header()[0], number);
@@ -367,7 +367,7 @@ fn an_answer_is_in_the_cell_of_the_message() {
             send(&mut members[0], Process(1), number, &[number as u8; 2000]);
         }
         for _ in 0..3 {
-            let Some(Arrival::Message(message)) = members[1].poll().unwrap() else {
+            let Some(Arrival::Message(mut message)) = members[1].poll().unwrap() else {
                 panic!("{number}")
             };
             let mut received = [0; 2000];

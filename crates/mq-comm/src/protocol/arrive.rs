@@ -24,7 +24,7 @@ impl State {
     /// Takes a message, or a part of one, in. `hand` is a receive that comes after all posted ones.
     pub(crate) fn accept(
         &mut self,
-        message: &impl Arrived,
+        message: &mut impl Arrived,
         hand: Option<&Wanted>,
     ) -> Result<Follow, Error> {
         let from = message.source();
@@ -43,7 +43,7 @@ impl State {
     /// Finds the receive of a message, or queues it.
     fn matched(
         &mut self,
-        message: &impl Arrived,
+        message: &mut impl Arrived,
         bits: u64,
         word: Word,
         hand: Option<&Wanted>,
@@ -127,7 +127,7 @@ impl State {
     fn begin(
         &mut self,
         receive: u32,
-        message: &impl Arrived,
+        message: &mut impl Arrived,
         bits: u64,
         announced: Option<Announcement>,
     ) {
@@ -169,7 +169,7 @@ impl State {
     }
 
     /// A message whose communicator is no more.
-    fn discard(&mut self, message: &impl Arrived, announced: Option<Announcement>) -> Follow {
+    fn discard(&mut self, message: &mut impl Arrived, announced: Option<Announcement>) -> Follow {
         if let Some(Announcement { send, .. }) = announced {
             return Follow::Discarded { send };
         }
@@ -182,7 +182,7 @@ impl State {
     }
 
     /// A later part of a message.
-    fn next_part(&mut self, message: &impl Arrived) -> Result<Follow, Error> {
+    fn next_part(&mut self, message: &mut impl Arrived) -> Result<Follow, Error> {
         let from = message.source();
         let part = message.bytes() as u64;
         let (target, done) = match self.peers[from.index()].assembly.take() {
@@ -215,7 +215,7 @@ impl State {
     /// here is late, and nothing.
     fn answered(
         &mut self,
-        message: &impl Arrived,
+        message: &mut impl Arrived,
         kind: Kind,
         name: Name,
     ) -> Result<Follow, Error> {
@@ -280,13 +280,13 @@ impl State {
     }
 }
 
-fn announcement(message: &impl Arrived) -> Option<Announcement> {
+fn announcement(message: &mut impl Arrived) -> Option<Announcement> {
     let mut payload = [0; Payload::MOST];
     let count = message.copy_to(&mut payload);
     Announcement::from_bytes(payload.get(..count)?)
 }
 
-fn append(bytes: &mut Vec<u8>, message: &impl Arrived) {
+fn append(bytes: &mut Vec<u8>, message: &mut impl Arrived) {
     let before = bytes.len();
     bytes.resize(before + message.bytes(), 0);
     message.copy_to(&mut bytes[before..]);

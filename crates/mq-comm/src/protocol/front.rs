@@ -247,7 +247,7 @@ impl State {
     /// Gives a message to a receive in front, if there is one that takes it, and no receive is
     /// older. The message has come whole.
     #[inline(always)]
-    fn accept_in_front(&mut self, message: &impl Arrived) -> Option<Taken> {
+    fn accept_in_front(&mut self, message: &mut impl Arrived) -> Option<Taken> {
         let [bits, word] = message.header();
         let word = Word(word);
         if word.kind() != Some(Kind::Eager) {
@@ -282,7 +282,7 @@ impl<T: Transport> Core<T> {
         // A window comes from one sender.
         let mut sender = None;
         while taken < most && !self.state.front.is_empty() {
-            let Some(message) = (match sender {
+            let Some(mut message) = (match sender {
                 None => self.transport.poll_wanted(),
                 Some(sender) => self.transport.poll_again(sender),
             }) else {
@@ -293,7 +293,7 @@ impl<T: Transport> Core<T> {
                 break;
             };
             sender = Some(message.source());
-            let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&message) else {
+            let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&mut message) else {
                 message.leave();
                 break;
             };

@@ -196,9 +196,9 @@ impl<T: Transport> Core<T> {
     ) -> Result<bool, Error> {
         let polled = match self.transport.poll(waiting)? {
             None => return Ok(false),
-            Some(Event::Message(message)) => {
+            Some(Event::Message(mut message)) => {
                 let from = message.source();
-                let follow = self.state.accept(&message, hand);
+                let follow = self.state.accept(&mut message, hand);
                 drop(message);
                 Ok((from, follow?))
             }

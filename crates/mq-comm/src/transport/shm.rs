@@ -36,7 +36,7 @@ impl<M: Memory> Arrived for Incoming<'_, M> {
     }
 
     #[inline(always)]
-    fn copy_to(&self, into: &mut [u8]) -> usize {
+    fn copy_to(&mut self, into: &mut [u8]) -> usize {
         Incoming::copy_to(self, into)
     }
 }
@@ -68,7 +68,7 @@ impl Arrived for Short<'_> {
     }
 
     #[inline(always)]
-    fn copy_to(&self, into: &mut [u8]) -> usize {
+    fn copy_to(&mut self, into: &mut [u8]) -> usize {
         Short::copy_to(self, into)
     }
 }

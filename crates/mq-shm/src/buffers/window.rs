@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::copy::copy;
+use crate::copy::Way;
 use crate::error::ShmError;
 use crate::layout::PAGE;
 use crate::segment::{punch, reserve};
@@ -141,7 +141,7 @@ impl Window {
 
     /// Copies bytes of the region, from `at` on, to where the caller has room for as many. Whether
     /// they lie in the region; nothing is copied if not.
-    pub(crate) fn read(&self, at: u64, into: &mut [u8]) -> bool {
+    pub(crate) fn read(&self, at: u64, into: &mut [u8], way: Way) -> bool {
         let Some(from) = self.range(at, into.len() as u64) else {
             return false;
         };
@@ -150,7 +150,7 @@ impl Window {
         // this crate does, they are wrong and nothing else. `into` is borrowed from a caller who
         // has it for itself: the addresses are not the window's, which is not lent to anybody for
         // writing.
-        let mut read = || unsafe { copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
+        let mut read = || unsafe { way.copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
         match &self.backing {
             Backing::Mapped(_) => read(),
             Backing::Heap(chunk) => chunk.read(read),
@@ -249,12 +249,12 @@ mod tests {
         let all = window.bytes();
         let mut into = [7_u8; 16];
         for at in [all - 15, all, all + 1, u64::MAX, u64::MAX - 15, 1 << 63] {
-            assert!(!window.read(at, &mut into), "{at}");
+            assert!(!window.read(at, &mut into, Way::Lines), "{at}");
         }
         assert_eq!(into, [7; 16]);
-        assert!(window.read(all - 16, &mut into));
+        assert!(window.read(all - 16, &mut into, Way::Lines));
         assert_eq!(into, [0; 16]);
-        assert!(window.read(all, &mut []));
+        assert!(window.read(all, &mut [], Way::Lines));
     }
 
     #[test]

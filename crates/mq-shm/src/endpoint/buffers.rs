@@ -122,8 +122,11 @@ impl<M: Memory> Endpoint<M> {
             return Ok(Copied::Refused(0));
         };
         step(Step::SharedCopying);
-        let all = window.read(at, into);
-        debug_assert!(all, "its length is the geometry's");
+        let pace = &mut self.peers[from.index()].reading;
+        pace.read(into.len(), |way| {
+            let all = window.read(at, into, way);
+            debug_assert!(all, "its length is the geometry's");
+        });
         step(Step::SharedCopied);
         Ok(Copied::All)
     }

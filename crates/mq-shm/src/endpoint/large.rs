@@ -1,7 +1,7 @@
 //! Large messages: reading them from the sender, or having them sent through a ring.
 #![allow(unsafe_code, reason = "copies to and from shared memory")]
 
-use crate::copy::{Way, copy};
+use crate::copy::Way;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::index::Process;
@@ -232,7 +232,7 @@ impl<M: Memory> Endpoint<M> {
         };
         let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
         let before = done;
-        let pace = &mut self.peers[to.index()].pace;
+        let pace = &mut self.peers[to.index()].writing;
         let mut number = stretch.number(done);
         let mut free = 0;
         while done < message.len() {
@@ -240,9 +240,8 @@ impl<M: Memory> Endpoint<M> {
                 free = shared.free(number);
             }
             let left = message.len() - done;
-            let Some(share) =
-                Share::to_fill(number, free, done.saturating_sub(stretch.skipped), left)
-            else {
+            let through = done.saturating_sub(stretch.skipped);
+            let Some(share) = Share::to_fill(number, free, through, left, pace.is_far()) else {
                 break;
             };
             let part = &message[done..];
@@ -350,6 +349,7 @@ impl<M: Memory> Endpoint<M> {
             });
         }
         let shared: &Ring = self.memory.ring(owner, ring.0);
+        let pace = &mut self.peers[from.index()].reading;
         let before = done;
         let mut number = stretch.number(done);
         let mut full = 0;
@@ -362,10 +362,12 @@ impl<M: Memory> Endpoint<M> {
             };
             let part = &mut into[done..];
             let len = part.len().min(share.bytes());
-            shared.with(share, len, |from, at, len| {
-                // SAFETY: the buffers are full and not yet counted as emptied: the sender does not
-                // touch them; `len` is no more than the part and they have behind `at`.
-                unsafe { copy(from, part[at..].as_mut_ptr(), len) };
+            pace.read(len, |way| {
+                shared.with(share, len, |from, at, len| {
+                    // SAFETY: the buffers are full and not yet counted as emptied: the sender does
+                    // not touch them; `len` is no more than the part and they have behind `at`.
+                    unsafe { way.copy(from, part[at..].as_mut_ptr(), len) };
+                });
             });
             step(Step::BufferRead);
             full -= share.end().wrapping_sub(number);

@@ -8,7 +8,7 @@
 //! let mut bob = Endpoint::join(segment, Process(1), Options::default())?;
 //!
 //! alice.try_send(Process(1), [7, 0], b"hello", 0)?;
-//! if let Some(Arrival::Message(message)) = bob.poll()? {
+//! if let Some(Arrival::Message(mut message)) = bob.poll()? {
 //!     let mut text = [0; 5];
 //!     message.copy_to(&mut text);
 //!     assert_eq!((message.source(), message.header()[0], &text), (Process(0), 7, b"hello"));

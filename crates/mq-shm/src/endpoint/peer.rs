@@ -2,7 +2,7 @@
 
 use crate::fastbox::{Inlet, Outlet};
 use crate::index::CellId;
-use crate::large::pace::Pace;
+use crate::large::pace::{ReadPace, WritePace};
 use crate::liveness::Gone;
 use crate::part::Found;
 use crate::place::Place;
@@ -38,8 +38,10 @@ pub(super) struct Peer {
     pub(super) struck_out: bool,
     /// Its memory can not be read: the kernel has refused it once.
     pub(super) is_unreadable: bool,
-    /// Which way of writing into rings to it is quicker.
-    pub(super) pace: Pace,
+    /// Which way of writing into rings and cells for it is the quickest.
+    pub(super) writing: WritePace,
+    /// The same, of reading what it has written.
+    pub(super) reading: ReadPace,
     pub(super) gone: Option<Gone>,
 }
 
@@ -61,7 +63,8 @@ impl Peer {
             noted: false,
             struck_out: false,
             is_unreadable: false,
-            pace: Pace::default(),
+            writing: WritePace::default(),
+            reading: ReadPace::default(),
             gone: None,
         }
     }

@@ -9,7 +9,6 @@ use core::fmt;
 use core::ptr;
 
 use crate::cell::{CELL_PAYLOAD, CellHead, OPENS_BOX};
-use crate::copy::copy;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::fastbox::{BOX_PAYLOAD, Inlet};
@@ -391,7 +390,7 @@ impl<M: Memory> Incoming<'_, M> {
 
     /// Copies the bytes here into a buffer, as many as it has room for; how many.
     #[inline(always)]
-    pub fn copy_to(&self, into: &mut [u8]) -> usize {
+    pub fn copy_to(&mut self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.len());
         let into = &mut into[..count];
         match self.held {
@@ -419,21 +418,25 @@ impl<M: Memory> Incoming<'_, M> {
 
     /// Copies the first bytes of the message, which has as many and is in this cell.
     #[inline(never)]
-    fn copy_from(&self, cell: CellId, into: &mut [u8]) {
+    fn copy_from(&mut self, cell: CellId, into: &mut [u8]) {
         let count = into.len().min(CELL_PAYLOAD);
-        // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its
-        // payload is at least `count` long, and so is the caller's buffer.
-        self.endpoint.memory.cell(cell).body.with(|body| unsafe {
-            copy(
-                (&raw const (*body).payload).cast(),
-                into.as_mut_ptr(),
-                count,
-            );
+        let Endpoint { memory, peers, .. } = &mut *self.endpoint;
+        let body = &memory.cell(cell).body;
+        peers[self.from.index()].reading.read(count, |way| {
+            // SAFETY: the cell is this process's until it is given back, when `self` is dropped; its
+            // payload is at least `count` long, and so is the caller's buffer.
+            body.with(|body| unsafe {
+                way.copy(
+                    (&raw const (*body).payload).cast(),
+                    into.as_mut_ptr(),
+                    count,
+                );
+            });
         });
     }
 
     /// Appends the bytes here to a vector.
-    pub fn append_to(&self, to: &mut Vec<u8>) {
+    pub fn append_to(&mut self, to: &mut Vec<u8>) {
         let before = to.len();
         to.resize(before + self.len(), 0);
         self.copy_to(&mut to[before..]);

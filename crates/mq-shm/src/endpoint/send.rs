@@ -169,7 +169,7 @@ impl<M: Memory> Endpoint<M> {
         };
         match self.options.nontemporal_from {
             Some(from) => write(Way::by_length(count, from)),
-            None => self.peers[to.index()].pace.write(count, write),
+            None => self.peers[to.index()].writing.write(count, write),
         }
     }
 

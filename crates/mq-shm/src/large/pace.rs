@@ -1,14 +1,15 @@
-//! Which [way](Way) of writing is the quickest.
+//! Which [way](Way) of copying is the quickest, into shared memory and out of it.
 //!
 //! Between two cores that share a cache, a line that the other one has read is written in tens of
 //! cycles. Between cores that share only memory each such line takes hundreds, and a copy falls to
 //! a tenth of its speed. The processor's instruction for copies, where it knows that it writes
 //! whole lines, and stores past the caches take no notice of who has read the line, and go at the
-//! speed of memory. Where the cores of a pair lie is for the system to say, and a virtual machine
-//! moves them. So all ways are timed for each receiver, every now and then.
+//! speed of memory. That instruction is the quicker way between near cores, too, and to read, on
+//! some processors, and slow on others at lines that another core has.
 //!
-//! That tells where the other core is, rather than which way is quicker for the message: the
-//! writer's part, which alone it can time, is shorter past the caches everywhere.
+//! Where the cores of a pair lie is for the system to say, and a virtual machine moves them. So all
+//! ways are timed for each pair, by either side, every now and then. Each can time its own part
+//! alone.
 
 use std::time::Instant;
 
@@ -19,60 +20,68 @@ use crate::copy::Way;
 const BETWEEN: u32 = 509;
 /// Copies by which a way is timed. The shortest time counts: in the other one may be an interrupt.
 const TIMED: u32 = 2;
-/// Copies of a look.
-const LOOK: u32 = TIMED * Way::ALL.len() as u32;
-/// Looks one after the other that agree before lines are taken for near again.
-const AGREED: u32 = 4;
 /// Bytes of the shortest copy that is timed, and of the shortest that is not line by line: a
 /// quarter of a cell or of a ring's buffer.
 const LEAST: usize = 4096;
 
-/// Picoseconds a byte from which on the other core's lines may be far, and are if the instruction
-/// takes half of that at most. With a cache in common 17 to 145 were seen, in a ring and in cells,
-/// and then the instruction takes as long; without one 138 and more, and the instruction 33.
-const SLOW: u32 = 60;
-/// The same, for stores past the caches, which take a fourth of the writer's time for a cell where
-/// a cache is shared, and the message then twice as long, as the receiver has to fetch it from
-/// memory: 16 nanoseconds a line. Without a cache in common a ring went at 2.3 GB/s on some
-/// machines and cells at 1.5, which is 430 to 660.
-const FAR: u32 = 250;
+/// Picoseconds a byte by lines from which on the other core is far. With a cache in common 17 to 45
+/// were seen in a ring, and up to 145 in cells on a slower processor; without one 138 and more.
+const FAR: u32 = 60;
+/// The same, from which on stores past the caches may be taken. The receiver has to fetch from
+/// memory what they have stored: where a cache is shared, they take a fourth of the writer's time
+/// for a cell, and the message twice as long. Without a cache in common a ring went at 2.3 GB/s on
+/// some processors and cells at 1.5, which is 430 to 660.
+const VERY_FAR: u32 = 250;
+/// Looks one after the other that find lines the quickest before they are written so again.
+const AGREED: u32 = 4;
 
-/// The times of all ways, and the one taken.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pace {
-    way: Way,
+/// Every now and then, how long a byte takes in each of the first ways of [`Way::ALL`].
+#[derive(Debug, Clone, Copy)]
+struct Look<const WAYS: usize> {
     /// Copies since the last look began.
     turn: u32,
-    /// Picoseconds a byte, in the order of [`Way::ALL`].
-    took: [u32; Way::ALL.len()],
-    /// Looks since the last that found lines far.
-    near: u32,
+    /// Picoseconds a byte.
+    took: [u32; WAYS],
 }
 
-impl Pace {
-    /// Copies so many bytes; `write` does it, and is told in which way.
+impl<const WAYS: usize> Default for Look<WAYS> {
+    fn default() -> Self {
+        Self {
+            turn: 0,
+            took: [0; WAYS],
+        }
+    }
+}
+
+impl<const WAYS: usize> Look<WAYS> {
+    /// Copies of a look.
+    const COPIES: u32 = TIMED * WAYS as u32;
+
+    /// Copies so many bytes: `copy` does it, the `usual` way if none is to be timed. Whether it was
+    /// the last of a look.
     #[inline]
-    pub(crate) fn write(&mut self, bytes: usize, write: impl FnOnce(Way)) {
+    fn copy(&mut self, usual: Way, bytes: usize, copy: impl FnOnce(Way)) -> bool {
         if bytes < LEAST {
-            return write(Way::Lines);
+            copy(Way::Lines);
+            return false;
         }
         let turn = self.turn;
         self.turn += 1;
-        if turn >= LOOK {
-            write(self.way);
+        if turn >= Self::COPIES {
+            copy(usual);
             if self.turn == BETWEEN {
                 self.turn = 0;
             }
-            return;
+            return false;
         }
         let start = Instant::now();
-        write(Way::ALL[(turn / TIMED) as usize]);
+        copy(Way::ALL[(turn / TIMED) as usize]);
         let took = start.elapsed().as_nanos() as u64;
-        self.note(turn, took.saturating_mul(1000) / bytes as u64);
+        self.note(turn, took.saturating_mul(1000) / bytes as u64)
     }
 
     /// A byte took so long in a copy that is timed.
-    fn note(&mut self, turn: u32, took: u64) {
+    fn note(&mut self, turn: u32, took: u64) -> bool {
         let took = u32::try_from(took).unwrap_or(u32::MAX);
         let least = &mut self.took[(turn / TIMED) as usize];
         *least = if turn.is_multiple_of(TIMED) {
@@ -80,31 +89,76 @@ impl Pace {
         } else {
             took.min(*least)
         };
-        if turn + 1 == LOOK {
+        turn + 1 == Self::COPIES
+    }
+}
+
+/// How one process writes for another.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct WritePace {
+    look: Look<3>,
+    way: Way,
+    /// Looks since the last that found another way than lines.
+    by_lines: u32,
+}
+
+impl WritePace {
+    /// Copies so many bytes; `write` does it, and is told in which way.
+    #[inline]
+    pub(crate) fn write(&mut self, bytes: usize, write: impl FnOnce(Way)) {
+        if self.look.copy(self.way, bytes, write) {
             self.choose();
         }
     }
 
+    /// Whether the other core shares no cache with this one, or did not lately.
+    #[inline]
+    pub(crate) fn is_far(&self) -> bool {
+        self.way != Way::Lines && self.look.took[Way::Lines as usize] > FAR
+    }
+
     fn choose(&mut self) {
-        let [lines, instruction, past] = self.took;
-        let by_instruction = lines > SLOW && instruction < lines / 2;
-        let past_caches = lines > FAR && past < lines / 3;
+        let [lines, instruction, past] = self.look.took;
+        let by_instruction = instruction < lines - lines / 8;
+        let past_caches = lines > VERY_FAR && past < lines / 3;
         // What the instruction has written is nearer to the receiver.
         let found = if past_caches && !(by_instruction && instruction / 3 <= past / 2) {
             Way::PastCaches
         } else if by_instruction {
             Way::Instruction
         } else {
-            self.near += 1;
-            if self.near < AGREED {
+            self.by_lines += 1;
+            if self.by_lines < AGREED {
                 return;
             }
             Way::Lines
         };
         if found != Way::Lines {
-            self.near = 0;
+            self.by_lines = 0;
         }
         self.way = found;
+    }
+}
+
+/// How one process reads what another has written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReadPace {
+    look: Look<2>,
+    way: Way,
+}
+
+impl ReadPace {
+    /// Copies so many bytes; `read` does it, and is told in which way.
+    #[inline]
+    pub(crate) fn read(&mut self, bytes: usize, read: impl FnOnce(Way)) {
+        if self.look.copy(self.way, bytes, read) {
+            let [lines, instruction] = self.look.took;
+            self.way = if instruction <= lines {
+                Way::Instruction
+            } else {
+                Way::Lines
+            };
+        }
     }
 }
 
@@ -113,38 +167,43 @@ mod tests {
     use super::*;
 
     /// A look, in which the ways take so long.
-    fn look(pace: &mut Pace, times: [[u64; TIMED as usize]; 3]) -> Way {
+    fn look(pace: &mut WritePace, times: [[u64; TIMED as usize]; 3]) -> Way {
         for (turn, took) in (0..).zip(times.concat()) {
-            pace.note(turn, took);
+            if pace.look.note(turn, took) {
+                pace.choose();
+            }
         }
         pace.way
     }
 
-    fn steady(pace: &mut Pace, times: [u64; 3]) -> Way {
+    fn steady(pace: &mut WritePace, times: [u64; 3]) -> Way {
         look(pace, times.map(|took| [took; TIMED as usize]))
     }
 
     #[test]
-    fn another_way_is_taken_if_it_is_much_quicker() {
-        for (times, way) in [
-            ([8000, 8500, 1300], Way::PastCaches),
-            ([560, 600, 1300], Way::Lines),
-            ([1000, 900, 400], Way::Lines),
-            // Near: only the writer's part is shorter.
-            ([140, 130, 25], Way::Lines),
-            ([22, 10, 20], Way::Lines),
+    fn another_way_of_writing_is_taken_if_it_is_quicker() {
+        for (times, way, far) in [
+            ([8000, 8500, 1300], Way::PastCaches, true),
+            ([560, 600, 1300], Way::Lines, false),
+            ([1000, 900, 400], Way::Lines, false),
+            // Near: past the caches only the writer's part is shorter.
+            ([140, 130, 25], Way::Lines, false),
+            ([22, 21, 20], Way::Lines, false),
+            ([22, 14, 20], Way::Instruction, false),
             // Far, on a processor with a quick instruction.
-            ([138, 33, 32], Way::Instruction),
-            ([500, 40, 30], Way::Instruction),
-            ([500, 100, 30], Way::PastCaches),
+            ([138, 33, 32], Way::Instruction, true),
+            ([500, 40, 30], Way::Instruction, true),
+            ([500, 100, 30], Way::PastCaches, true),
         ] {
-            assert_eq!(steady(&mut Pace::default(), times), way, "{times:?}");
+            let mut pace = WritePace::default();
+            assert_eq!(steady(&mut pace, times), way, "{times:?}");
+            assert_eq!(pace.is_far(), far, "{times:?}");
         }
     }
 
     #[test]
     fn one_interrupt_decides_nothing() {
-        let mut pace = Pace::default();
+        let mut pace = WritePace::default();
         let one = [[500, 90_000], [480, 480], [1300, 1400]];
         assert_eq!(look(&mut pace, one), Way::Lines);
         let another = [[8000, 8000], [8000, 8000], [90_000, 1400]];
@@ -152,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_near_again_when_some_looks_agree() {
-        let mut pace = Pace::default();
+    fn lines_are_taken_again_when_some_looks_agree() {
+        let mut pace = WritePace::default();
         let (near, far) = ([22, 20, 20], [138, 33, 32]);
         assert_eq!(steady(&mut pace, far), Way::Instruction);
         for _ in 1..AGREED {
@@ -169,14 +228,38 @@ mod tests {
 
     #[test]
     fn every_way_is_looked_at_again() {
-        let mut pace = Pace::default();
+        let mut pace = WritePace::default();
         let mut taken = [0; 3];
         for _ in 0..3 * BETWEEN {
             pace.write(LEAST, |way| taken[way as usize] += 1);
         }
         assert!(taken.iter().all(|&times| times >= 3 * TIMED), "{taken:?}");
-        assert_eq!(pace.turn, 0);
+        assert_eq!(pace.look.turn, 0);
         pace.write(LEAST - 1, |way| assert_eq!(way, Way::Lines));
-        assert_eq!(pace.turn, 0);
+        assert_eq!(pace.look.turn, 0);
+    }
+
+    #[test]
+    fn what_is_read_is_not_read_past_the_caches() {
+        let mut pace = ReadPace::default();
+        let mut taken = [0; 3];
+        for _ in 0..3 * BETWEEN {
+            pace.read(LEAST, |way| taken[way as usize] += 1);
+        }
+        assert!(taken[0] >= 3 * TIMED && taken[1] >= 3 * TIMED && taken[2] == 0);
+        for (slower, way) in [
+            (Way::Lines, Way::Instruction),
+            (Way::Instruction, Way::Lines),
+        ] {
+            let mut pace = ReadPace::default();
+            for _ in 0..Look::<2>::COPIES {
+                pace.read(LEAST, |way| {
+                    if way == slower {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                });
+            }
+            assert_eq!(pace.way, way);
+        }
     }
 }

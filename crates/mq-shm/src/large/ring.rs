@@ -23,6 +23,9 @@ pub(crate) const BUFFERS: u32 = if cfg!(loom) { 2 } else { 256 };
 pub(crate) const BUFFER_BYTES: usize = if cfg!(loom) { 8 } else { 4 * 1024 };
 /// Buffers that are shown or counted at a time, at most.
 const SHARE: u64 = if cfg!(loom) { 2 } else { 4 };
+/// The fewest and the most that are shown at a time between cores that share no cache: more bytes
+/// are copied there in the time that a count takes to arrive.
+const FAR_SHARE: [u64; 2] = if cfg!(loom) { [1, 2] } else { [4, 8] };
 
 /// One of a process's rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,12 +97,20 @@ impl Share {
     }
 
     /// Of `free` buffers from `first` on the next to be filled, where `before` bytes of the message
-    /// lie before them and `left` behind.
-    pub(crate) fn to_fill(first: u64, free: u64, before: usize, left: usize) -> Option<Self> {
+    /// lie before them and `left` behind, for a receiver nearby or `far` away.
+    pub(crate) fn to_fill(
+        first: u64,
+        free: u64,
+        before: usize,
+        left: usize,
+        far: bool,
+    ) -> Option<Self> {
         // The receiver begins with the first buffer while the second is filled, and has little left
         // when the last is.
         let wished = before.min(left / 2) / BUFFER_BYTES;
-        Self::new(first, free, (wished as u64).clamp(1, SHARE))
+        let [least, most] = if far { FAR_SHARE } else { [1, SHARE] };
+        let wished = (wished as u64).clamp(least, most);
+        Self::new(first, free, wished.min(left.div_ceil(BUFFER_BYTES) as u64))
     }
 
     /// Of `full` buffers from `first` on the next to be emptied, if `left` bytes of the message are
@@ -276,10 +287,10 @@ mod tests {
     use super::*;
 
     /// The shares in which a message of so many bytes is shown, from buffer `first` on.
-    fn shown(first: u64, bytes: usize) -> Vec<u64> {
+    fn shown(first: u64, bytes: usize, far: bool) -> Vec<u64> {
         let (mut number, mut done, mut shares) = (first, 0, Vec::new());
         while done < bytes {
-            let share = Share::to_fill(number, 256, done, bytes - done).unwrap();
+            let share = Share::to_fill(number, 256, done, bytes - done, far).unwrap();
             assert_eq!(share.first, number);
             shares.push(share.buffers);
             number = share.end();
@@ -291,15 +302,23 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_message_are_shown_in_few_buffers() {
-        assert_eq!(shown(0, 1), [1]);
-        assert_eq!(shown(0, 16 << 10), [1, 1, 1, 1]);
-        assert_eq!(shown(0, 64 << 10), [1, 1, 2, 4, 4, 2, 1, 1]);
-        assert_eq!(shown(0, (64 << 10) + 1), [1, 1, 2, 4, 4, 2, 1, 1, 1]);
+        assert_eq!(shown(0, 1, false), [1]);
+        assert_eq!(shown(0, 16 << 10, false), [1, 1, 1, 1]);
+        assert_eq!(shown(0, 64 << 10, false), [1, 1, 2, 4, 4, 2, 1, 1]);
+        assert_eq!(shown(0, (64 << 10) + 1, false), [1, 1, 2, 4, 4, 2, 1, 1, 1]);
     }
 
     #[test]
     fn a_share_lies_in_a_row() {
-        assert_eq!(shown(251, 64 << 10), [1, 1, 2, 1, 4, 3, 2, 1, 1]);
+        assert_eq!(shown(251, 64 << 10, false), [1, 1, 2, 1, 4, 3, 2, 1, 1]);
+    }
+
+    #[test]
+    fn more_are_shown_to_a_receiver_far_away_and_none_of_another_message() {
+        assert_eq!(shown(0, 1, true), [1]);
+        assert_eq!(shown(0, 20 << 10, true), [4, 1]);
+        assert_eq!(shown(0, 128 << 10, true), [4, 4, 8, 8, 4, 4]);
+        assert_eq!(shown(253, 20 << 10, true), [3, 2]);
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn one_that_leaves_holds_nothing_any_more() {
     loom::model(|| {
         let (segment, mut bob, mut carol) = left_by_alice();
         let other = thread::spawn(move || {
-            let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+            let Some(Arrival::Message(mut message)) = bob.poll().unwrap() else {
                 panic!("there is one")
             };
             let mut content = [0; 8];

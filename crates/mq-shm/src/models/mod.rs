@@ -64,7 +64,7 @@ fn send_words(from: &mut Member, to: Process, number: u64, words: usize) {
 
 /// The sender and number of the next message, if there is one; its content has to be right.
 fn take(at: &mut Member) -> Option<(Process, u64)> {
-    let Arrival::Message(message) = at.poll().unwrap()? else {
+    let Arrival::Message(mut message) = at.poll().unwrap()? else {
         panic!("nobody has ended")
     };
     let mut content = [0; NAMED * 8];

@@ -254,7 +254,7 @@ fn a_buffer_before_the_own_is_read_after_it_was_filled() {
         let shared = Arc::clone(&segment);
         let other = thread::spawn(move || {
             let ring = shared.ring(ALICE, 0);
-            let share = Share::to_fill(0, ring.free(0), 0, BUFFER_BYTES).unwrap();
+            let share = Share::to_fill(0, ring.free(0), 0, BUFFER_BYTES, false).unwrap();
             // SAFETY: any bytes are its content; that nobody else touches it is what the model
             // shows.
             ring.with_mut(share, BUFFER_BYTES, |to, _, len| unsafe {

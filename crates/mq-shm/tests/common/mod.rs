@@ -248,7 +248,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
             };
             return true;
         }
-        Some(Arrival::Message(message)) => {
+        Some(Arrival::Message(mut message)) => {
             let peer = &mut peers[message.source().index()];
             assert_eq!(message.offset(), peer.part.len() as u64);
             message.append_to(&mut peer.part);
