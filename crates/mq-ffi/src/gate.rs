@@ -124,10 +124,15 @@ pub(crate) fn install(
     shell.locked.store(locked, Ordering::Relaxed);
     let watched = locked || !matching.is_plain() || allocator::is_custom();
     shell.watched.store(watched, Ordering::Relaxed);
-    // SAFETY: nobody else has this block.
+    // A thread that still calls with the pointer to the locked engine before is told that this is
+    // freed, or finds the new one: it has the mutex meanwhile.
+    shell.mutex.lock();
+    // SAFETY: nobody else has this block, but for such a thread.
     unsafe { *shell.front.get() = front };
     // SAFETY: as above.
     unsafe { *shell.matching.get() = Some(matching) };
+    // SAFETY: locked above.
+    unsafe { shell.mutex.unlock() };
     Some(block.as_ptr())
 }
 

@@ -138,6 +138,16 @@ impl Watch {
         self.receives.remove(receive)
     }
 
+    /// A receive, or a probe that waited, was cancelled or purged; the caller's cookie.
+    fn withdrawn(&mut self, receive: *mut c_void) -> *mut c_void {
+        let noted = self.receive_left(receive);
+        self.record_cancel(noted.number);
+        if !noted.probes {
+            self.each_tally(Tally::cancelled);
+        }
+        noted.cookie
+    }
+
     pub(crate) fn extract(
         &mut self,
         engine: &mut Engine<Queues>,
@@ -246,7 +256,11 @@ impl Watch {
                 let number = self.record_receive(&pattern, None);
                 self.receives.set_number(index, number);
                 self.each_tally(|tally| {
-                    tally.received(false);
+                    if probes {
+                        tally.probed();
+                    } else {
+                        tally.received(false);
+                    }
                     tally.queued(Queue::Posted, 0);
                 });
                 Ok(handle)
@@ -309,10 +323,7 @@ impl Watch {
     ) -> Option<*mut c_void> {
         let receive = engine.cancel(handle)?;
         self.settle_search();
-        let noted = self.receive_left(receive);
-        self.record_cancel(noted.number);
-        self.each_tally(Tally::cancelled);
-        Some(noted.cookie)
+        Some(self.withdrawn(receive))
     }
 
     pub(crate) fn purge(
@@ -361,10 +372,8 @@ impl Watch {
         for entry in removed {
             match entry {
                 Removed::Posted(pattern, receive) => {
-                    let noted = self.receive_left(receive);
-                    self.record_cancel(noted.number);
-                    self.each_tally(Tally::cancelled);
-                    back(&Removed::Posted(pattern, noted.cookie));
+                    let cookie = self.withdrawn(receive);
+                    back(&Removed::Posted(pattern, cookie));
                 }
                 Removed::Unexpected(envelope, message) => {
                     let (message, number) = self.message_left(message);

@@ -17,7 +17,7 @@
 
 use core::fmt;
 use std::fs;
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -148,7 +148,13 @@ pub(crate) struct Watch {
     /// How many more may be kept open: the others of a program's open files are its own.
     room: u64,
     namespace: u64,
+    /// How often descriptors said that a process lives.
+    alive: u32,
 }
+
+/// Of so many answers of descriptors that a process lives, one is not believed before it is known
+/// that the descriptor is still of that process.
+const DOUBTED: u32 = 64;
 
 /// Of so many files that a process may open, one is a descriptor kept here.
 const SHARE: u64 = 4;
@@ -168,6 +174,7 @@ impl Watch {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
             room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
             namespace: namespace(),
+            alive: 0,
         }
     }
 
@@ -216,13 +223,16 @@ impl Watch {
         };
         let started = place.started.load(Ordering::Relaxed);
         let descriptor = &mut self.descriptors[process.index()];
+        // A program may have closed what it did not know, and the number be another file's: what is
+        // to count is asked again.
         if let Descriptor::Open(open) = descriptor
             && has_died(open) == Some(false)
         {
-            return false;
+            self.alive = self.alive.wrapping_add(1);
+            if !self.alive.is_multiple_of(DOUBTED) || is_of(open, number) {
+                return false;
+            }
         }
-        // A program may have closed what it did not know, and the number be another file's: what is
-        // to count is asked again.
         let kept = core::mem::replace(descriptor, Descriptor::Unknown);
         if !matches!(kept, Descriptor::Refused) {
             match pidfd_open(pid, PidfdFlags::empty()) {
@@ -273,6 +283,21 @@ fn has_died(descriptor: &OwnedFd) -> Option<bool> {
         return None;
     }
     Some(answer == Ok(1) && found.contains(PollFlags::IN))
+}
+
+/// Whether a descriptor is of the process with that number, as far as the kernel says.
+fn is_of(descriptor: &OwnedFd, number: u32) -> bool {
+    if !proc_is_ours() {
+        return true;
+    }
+    let path = format!("/proc/self/fdinfo/{}", descriptor.as_raw_fd());
+    let Ok(said) = fs::read_to_string(path) else {
+        return true;
+    };
+    let mut numbers = said.lines().filter_map(|line| line.strip_prefix("Pid:"));
+    numbers
+        .next()
+        .is_some_and(|known| known.trim().parse() == Ok(number))
 }
 
 /// A process number as the kernel takes it; none of what can not be one.
@@ -444,6 +469,29 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    }
+
+    #[test]
+    fn a_descriptor_that_is_another_file_s_now_hides_no_death() {
+        let (mut child, place) = joined_by_a_child();
+        let mut watch = Watch::new(2);
+        let ask = |watch: &mut Watch| watch.gone(Process(1), &place);
+        assert_eq!(ask(&mut watch), None);
+        let room = watch.room;
+        for _ in 0..2 * DOUBTED {
+            assert_eq!(ask(&mut watch), None, "it lives");
+        }
+        assert_eq!(watch.room, room, "its descriptor is believed");
+        let Descriptor::Open(open) = &mut watch.descriptors[1] else {
+            panic!("{:?}", watch.descriptors[1]);
+        };
+        // There is never anything to read here.
+        let (empty, _writer) = std::io::pipe().unwrap();
+        rustix::io::dup2(&empty, open).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = (0..DOUBTED).find_map(|_| ask(&mut watch));
+        assert_eq!(found, Some(Gone::Died));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
             if !told(report::print(&format!("{separator}{text}")))? {
-                return Ok(reproduced);
+                return left_out.verdict().map(|()| reproduced);
             }
         }
         advices.push(advice);

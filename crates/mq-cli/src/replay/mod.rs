@@ -74,7 +74,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
             match report::print(&format!("{separator}{text}")) {
                 // Nobody reads on, but the plot is still wanted.
                 Err(Error::ClosedPipe) if options.plot.is_some() => {}
-                Err(Error::ClosedPipe) => return Ok(reproduced),
+                Err(Error::ClosedPipe) => return left_out.verdict().map(|()| reproduced),
                 printed => printed?,
             }
         }

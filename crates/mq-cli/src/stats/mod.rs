@@ -53,7 +53,7 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;
     }
-    match options.format {
+    let printed = match options.format {
         Format::Json => report::print_json(&summaries),
         Format::Table => {
             let mut texts: Vec<String> = summaries.iter().map(tables::render).collect();
@@ -62,8 +62,10 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
             }
             report::print(&texts.join("\n"))
         }
-    }?;
-    left_out.verdict()
+    };
+    // What was left out is told even to whoever does not read on.
+    left_out.verdict()?;
+    printed
 }
 
 /// Replays a trace through `list` and counts.

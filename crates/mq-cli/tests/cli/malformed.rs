@@ -97,6 +97,13 @@ fn a_file_that_is_not_there_and_a_folder() {
     );
 }
 
+/// The end of a pipe that nobody reads.
+fn closed_pipe() -> std::io::PipeWriter {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer
+}
+
 #[test]
 fn one_bad_trace_of_a_directory_does_not_keep_the_others_from_being_used() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,6 +136,14 @@ fn one_bad_trace_of_a_directory_does_not_keep_the_others_from_being_used() {
             said[2],
             "mq: 2 of 3 traces could not be read and were left out"
         );
+        // Even if nobody reads on.
+        let unread = crate::support::command(&[command, &[&directory]].concat())
+            .stdout(closed_pipe())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&unread.stderr);
+        assert_eq!(unread.status.code(), Some(2), "{command:?}: {said}");
+        assert_eq!(said.lines().count(), 3, "{command:?}: {said}");
         // One that was named is wanted.
         let run = mq(&[command, &[&at("a.mqt"), &at("b.mqt")]].concat());
         assert!(run.refusal().starts_with(&at("b.mqt")), "{}", run.stderr);

@@ -37,6 +37,12 @@ impl<M> CommonBudget<M> {
         self.0.lock().ring();
     }
 
+    /// Bytes of the ledger and of its table of sources.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let ledger = self.0.lock();
+        size_of::<Ledger<M>>() + ledger.heap_bytes()
+    }
+
     /// A message has left.
     pub(crate) fn release<E: Envelope>(&self, envelope: &E, message: &M) {
         self.0.lock().release(envelope, message);

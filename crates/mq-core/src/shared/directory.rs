@@ -121,6 +121,13 @@ impl<Q: MatchQueues> Directory<Q> {
         }
     }
 
+    /// Heap bytes, without those of the contexts.
+    pub(super) fn bytes(&self) -> usize {
+        let segments = self.dense.iter().filter_map(Once::get);
+        let cells: usize = segments.map(|segment| size_of_val(&**segment)).sum();
+        size_of_val(&*self.dense) + cells + self.sparse.read().allocation_size()
+    }
+
     /// Every context, in no order.
     pub(super) fn contexts(&self) -> Vec<Arc<Context<Q>>> {
         let segments = self.dense.iter().filter_map(Once::get);

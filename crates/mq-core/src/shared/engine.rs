@@ -341,8 +341,13 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 
 impl<Q: MatchQueues + Footprint> Footprint for SharedEngine<Q> {
     fn memory(&self) -> Memory {
+        let budget = self.budget.as_ref();
+        let own = Memory {
+            entries: 0,
+            index: self.directory.bytes() + budget.map_or(0, |budget| budget.heap_bytes()),
+        };
         let contexts = self.directory.contexts();
         let memories = contexts.iter().map(|context| context.memory());
-        memories.fold(Memory::default(), |a, b| a + b)
+        memories.fold(own, |a, b| a + b)
     }
 }
