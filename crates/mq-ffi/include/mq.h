@@ -267,7 +267,8 @@ typedef struct mq_pattern {
   int32_t tag;
   // Bits of the tag that may differ; 0 for an exact tag. Must be 0 with `MQ_ANY_TAG`.
   uint32_t ignore;
-  // The traffic class, as in `mq_envelope`.
+  // The traffic class of every message that the pattern can match, as in `mq_envelope`, or
+  // `MQ_CLASS_UNKNOWN`. Nothing is matched by it, but some structures search by it.
   uint32_t traffic_class;
 } mq_pattern;
 
@@ -297,7 +298,8 @@ typedef struct mq_envelope {
   // The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
   // it.
   int32_t tag;
-  // The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number.
+  // The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. Not
+  // `MQ_CLASS_UNKNOWN`: a message is of one class.
   uint32_t traffic_class;
 } mq_envelope;
 

@@ -62,7 +62,7 @@ static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelo
         return 0;
     if (envelope->source < 0 || (uint32_t) envelope->source > known->last_rank)
         return 0;
-    return envelope->tag != MQ_ANY_TAG && envelope->traffic_class <= MQ_CLASS_UNKNOWN;
+    return envelope->tag != MQ_ANY_TAG && envelope->traffic_class < MQ_CLASS_UNKNOWN;
 }
 
 /* What a search compares. */

@@ -25,7 +25,8 @@ pub struct mq_envelope {
     /// The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
     /// it.
     pub tag: i32,
-    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number.
+    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. Not
+    /// `MQ_CLASS_UNKNOWN`: a message is of one class.
     pub traffic_class: u32,
 }
 
@@ -41,7 +42,8 @@ pub struct mq_pattern {
     pub tag: i32,
     /// Bits of the tag that may differ; 0 for an exact tag. Must be 0 with `MQ_ANY_TAG`.
     pub ignore: u32,
-    /// The traffic class, as in `mq_envelope`.
+    /// The traffic class of every message that the pattern can match, as in `mq_envelope`, or
+    /// `MQ_CLASS_UNKNOWN`. Nothing is matched by it, but some structures search by it.
     pub traffic_class: u32,
 }
 
@@ -154,7 +156,7 @@ impl mq_envelope {
     pub(crate) fn read(&self) -> Result<MpiEnvelope, c_int> {
         let source = u32::try_from(self.source).map_err(|_| MQ_ERR_RANK)?;
         let class = read_class(self.traffic_class)?;
-        if self.tag == MQ_ANY_TAG {
+        if self.tag == MQ_ANY_TAG || class == TrafficClass::Unknown {
             return Err(MQ_ERR_ARGUMENT);
         }
         Ok(MpiEnvelope::new(self.context, source, self.tag).with_class(class))

@@ -45,7 +45,7 @@ impl mq_front {
         let good = envelope.source >= 0
             && envelope.source.cast_unsigned() <= known.last_rank
             && envelope.tag != MQ_ANY_TAG
-            && envelope.traffic_class <= MQ_CLASS_UNKNOWN;
+            && envelope.traffic_class < MQ_CLASS_UNKNOWN;
         good.then_some(Wanted {
             context: envelope.context,
             bits: bits_of(envelope.source, envelope.tag),

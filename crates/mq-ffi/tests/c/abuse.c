@@ -229,6 +229,9 @@ static void wrong_arguments(void)
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
     CHECK(mq_queue_message(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
     envelope = CARRIED;
+    envelope.traffic_class = MQ_CLASS_UNKNOWN;
+    CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
+    CHECK(mq_inline_deliver(engine, &envelope, NULL), MQ_ERR_ARGUMENT);
     pattern.traffic_class = envelope.traffic_class = 99;
     CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
