@@ -333,9 +333,10 @@ static inline void custom_match_close(void)
 static inline void custom_match_attach(custom_match_prq *prq, custom_match_umq *umq,
                                        ompi_communicator_t *comm)
 {
+    /* Messages come from the remote group, and a trace's line has the local one: an intercommunicator has none. */
     mq_context_options context = {
         .size = comm->c_remote_group->grp_proc_count,
-        .rank = ompi_comm_rank(comm),
+        .rank = OMPI_COMM_IS_INTER(comm) ? UINT32_MAX : (uint32_t) ompi_comm_rank(comm),
     };
     mq_engine_options options = {0};
     if (NULL == mca_pml_ob1_mq_session) {
