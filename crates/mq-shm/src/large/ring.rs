@@ -21,11 +21,13 @@ use crate::sync::{AtomicU64, Guarded, Ordering};
 pub(crate) const BUFFERS: u32 = if cfg!(loom) { 2 } else { 256 };
 /// Bytes of a buffer.
 pub(crate) const BUFFER_BYTES: usize = if cfg!(loom) { 8 } else { 4 * 1024 };
-/// Buffers that are shown or counted at a time, at most.
+/// Buffers that are shown at a time, at most, and counted by a receiver that keeps up.
 const SHARE: u64 = if cfg!(loom) { 2 } else { 4 };
 /// The fewest and the most that are shown at a time between cores that share no cache: more bytes
 /// are copied there in the time that a count takes to arrive.
 const FAR_SHARE: [u64; 2] = if cfg!(loom) { [1, 2] } else { [4, 8] };
+/// The most that are counted at a time, by a receiver that is behind.
+const BEHIND: u64 = if cfg!(loom) { 2 } else { 16 };
 
 /// One of a process's rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +119,8 @@ impl Share {
     /// still to come. Those behind are another message's.
     pub(crate) fn to_empty(first: u64, full: u64, left: usize) -> Option<Self> {
         let full = full.min(left.div_ceil(BUFFER_BYTES) as u64);
-        Self::new(first, full, SHARE)
+        // Who is behind does not wait for the next count, and counts less often.
+        Self::new(first, full, (full / 2).clamp(SHARE, BEHIND))
     }
 
     fn new(first: u64, there: u64, wished: u64) -> Option<Self> {
@@ -328,5 +331,14 @@ mod tests {
         assert_eq!((share.first, share.end()), (7, 9));
         assert_eq!(Share::to_empty(7, 1, two).unwrap().end(), 8);
         assert_eq!(Share::to_empty(7, 0, two), None);
+    }
+
+    #[test]
+    fn a_receiver_that_is_behind_counts_less_often() {
+        for (full, taken) in [(1, 1), (5, 4), (9, 4), (12, 6), (40, 16), (256, 16)] {
+            let share = Share::to_empty(0, full, 1 << 20).unwrap();
+            assert_eq!(share.end(), taken, "of {full}");
+        }
+        assert_eq!(Share::to_empty(250, 256, 1 << 20).unwrap().end(), 256);
     }
 }
