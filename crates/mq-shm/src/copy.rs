@@ -34,8 +34,8 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// `docs/design.md`.
 const LINE_BY_LINE: usize = 4096;
 
-/// How a long message is copied into shared memory, and out of it; [`pace`](crate::large::pace) finds out
-/// which is the quickest.
+/// How a long message is copied into shared memory, and out of it; [`pace`](crate::large::pace)
+/// finds out which is the quickest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Way {
     /// Line by line, into the caches.

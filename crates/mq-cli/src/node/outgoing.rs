@@ -52,8 +52,8 @@ impl DerefMut for Outgoing {
     }
 }
 
-/// The process's own memory, at the beginning of a page as in `benches/node/node.c`: how quickly it is
-/// copied depends on where it begins.
+/// The process's own memory, at the beginning of a page as in `benches/node/node.c`: how quickly it
+/// is copied depends on where it begins.
 pub(super) struct Aligned {
     memory: Vec<u8>,
     from: usize,
