@@ -6,7 +6,8 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use crate::front::{emptied, mq_front, prepare, settle, steps};
+use crate::front::Reach::{All, Near};
+use crate::front::{self, emptied, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard, mq_engine, straight, way};
 use crate::matching::{Matching, Message};
 use crate::operations::InContext;
@@ -74,10 +75,26 @@ unsafe fn try_again(engine: *mut mq_engine, context: u32, queues: bool) -> bool 
     unsafe { enter(engine, body) == 1 }
 }
 
+/// The front is not to be asked again as it was: whether a receive may look at all messages in it.
+///
+/// # Safety
+/// As for [`enter`].
+#[cold]
+#[inline(never)]
+unsafe fn may_look_at_all(engine: *mut mq_engine, pattern: &mq_pattern) -> bool {
+    let body = |entered: &mut Entered<'_>| {
+        let may = front::may_look_at_all(entered.front, entered.matching, pattern);
+        Ok(c_int::from(may))
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) == 1 }
+}
+
 macro_rules! ways {
     ($name:ident($what:ident: $type:ty $(, $arg:ident: $kind:ty)*), queues: $queues:literal,
      again: $again:path, around: $around:path,
-     $front:ident => $in_front:expr, $queue:ident => $straight:expr, $ended:ident) => {
+     $front:ident => $in_front:expr $(; wildcards: $far:expr)?,
+     $queue:ident => $straight:expr, $ended:ident) => {
         /// The ways of the call of this name.
         pub(crate) mod $name {
             use super::*;
@@ -109,6 +126,17 @@ macro_rules! ways {
                     // SAFETY: as required of the caller.
                     return unsafe { $again(engine, $what, $($arg),*) };
                 }
+                $(
+                    // SAFETY: as required of the caller.
+                    if unsafe { may_look_at_all(engine, $what) } {
+                        // SAFETY: as required of the caller.
+                        let $front = unsafe { front_of(engine) };
+                        // SAFETY: as required of the caller.
+                        if let Some(status) = unsafe { $far } {
+                            return status;
+                        }
+                    }
+                )?
                 // SAFETY: as required of the caller.
                 match unsafe { way(engine, |_| 0) } {
                     // SAFETY: as required of the caller.
@@ -148,7 +176,8 @@ macro_rules! ways {
 ways! {
     post(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: true,
     again: crate::mq_post, around: operations::post_around,
-    front => steps::post(front, pattern, receive, handle, Outputs { message, envelope }),
+    front => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, Near);
+    wildcards: steps::post(front, pattern, receive, handle, Outputs { message, envelope }, All),
     engine => plain::post(engine, pattern, receive, handle, Outputs { message, envelope }), posted
 }
 
@@ -162,21 +191,24 @@ ways! {
 ways! {
     probe(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
     again: crate::mq_probe, around: operations::probe_around,
-    front => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }),
+    front => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, Near);
+    wildcards: steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, All),
     engine => plain::find(engine, pattern, ptr::null_mut(), Outputs { message, envelope }), looked
 }
 
 ways! {
     extract(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
     again: crate::mq_extract, around: halves::extract_around,
-    front => steps::extract(front, pattern, Outputs { message, envelope }),
+    front => steps::extract(front, pattern, Outputs { message, envelope }, Near);
+    wildcards: steps::extract(front, pattern, Outputs { message, envelope }, All),
     engine => plain::extract(engine, pattern, Outputs { message, envelope }), extracted
 }
 
 ways! {
     find(pattern: mq_pattern, found: *mut mq_message_handle, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
     again: crate::mq_find, around: halves::find_around,
-    front => steps::find(front, pattern, found, Outputs { message, envelope }),
+    front => steps::find(front, pattern, found, Outputs { message, envelope }, Near);
+    wildcards: steps::find(front, pattern, found, Outputs { message, envelope }, All),
     engine => plain::find(engine, pattern, found, Outputs { message, envelope }), looked
 }
 

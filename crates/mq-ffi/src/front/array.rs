@@ -17,12 +17,20 @@ pub(super) struct Wanted {
     pub(super) care: u64,
 }
 
+/// How many entries a search looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reach {
+    /// [`MQ_FRONT_SCAN`].
+    Near,
+    All,
+}
+
 impl mq_front_queue {
     /// Up to where a search looks.
     #[inline(always)]
-    fn stop(&self) -> *mut mq_parked {
+    fn stop(&self, reach: Reach) -> *mut mq_parked {
         const SCAN: usize = MQ_FRONT_SCAN * size_of::<mq_parked>();
-        if self.end.addr() - self.first.addr() > SCAN {
+        if matches!(reach, Reach::Near) && self.end.addr() - self.first.addr() > SCAN {
             self.first.wrapping_add(MQ_FRONT_SCAN)
         } else {
             self.end
@@ -32,9 +40,13 @@ impl mq_front_queue {
     /// The first entry of which `is` is true, or that there is none, or `None` if that is not
     /// known.
     #[inline(always)]
-    pub(super) fn search(&self, is: impl Fn(&mq_parked) -> bool) -> Option<Option<*mut mq_parked>> {
+    fn search(
+        &self,
+        reach: Reach,
+        is: impl Fn(&mq_parked) -> bool,
+    ) -> Option<Option<*mut mq_parked>> {
         const AT_ONCE: usize = 4;
-        let stop = self.stop();
+        let stop = self.stop(reach);
         let mut at = self.first;
         while stop.addr() - at.addr() >= AT_ONCE * size_of::<mq_parked>() {
             for i in 0..AT_ONCE {
@@ -58,16 +70,25 @@ impl mq_front_queue {
 
     /// The first message for a receive.
     #[inline(always)]
-    pub(super) fn message(&self, wanted: Wanted) -> Option<Option<*mut mq_parked>> {
-        self.search(|at| {
+    pub(super) fn message(&self, wanted: Wanted, reach: Reach) -> Option<Option<*mut mq_parked>> {
+        self.search(reach, |at| {
             (at.bits ^ wanted.bits) & wanted.care == 0 && at.context() == wanted.context
         })
+    }
+
+    /// The entry with a name, if it is here.
+    pub(super) fn named(&self, sequence: u64, context: u32) -> Option<*mut mq_parked> {
+        self.search(Reach::All, |at| {
+            at.sequence == sequence && at.context() == context
+        })?
     }
 
     /// The first receive for a message.
     #[inline(always)]
     pub(super) fn receive(&self, wanted: Wanted) -> Option<Option<*mut mq_parked>> {
-        self.search(|at| (at.bits ^ wanted.bits) & at.care == 0 && at.context() == wanted.context)
+        self.search(Reach::Near, |at| {
+            (at.bits ^ wanted.bits) & at.care == 0 && at.context() == wanted.context
+        })
     }
 
     /// Takes an entry out; the shorter part of the others moves up to it.

@@ -12,8 +12,12 @@ const MOST_ROOM: usize = 8192;
 
 /// How many overflows an array bears after a search that went too far in it, before it gets more
 /// room: twice as many each time, between these.
-const LEAST_PATIENCE: u32 = 8;
-const MOST_PATIENCE: u32 = 1024;
+const LEAST_PATIENCE: u16 = 8;
+const MOST_PATIENCE: u16 = 1024;
+
+/// How many searches with a wildcard may look at every entry of an array. To move the entries takes
+/// as long as ten, and those that are moved are indexed by the fifth that looks at them there.
+const FAR_LOOKS: u8 = 4;
 
 /// The memory of one kind of entries in a front, and how much of it is used.
 ///
@@ -28,9 +32,11 @@ pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
     room: usize,
     /// How many overflows more change nothing.
-    patience: u32,
+    patience: u16,
     /// What `patience` was last.
-    longest: u32,
+    longest: u16,
+    /// How many of the [`FAR_LOOKS`] are left until the entries move.
+    far_looks: u8,
 }
 
 impl Memory {
@@ -40,6 +46,7 @@ impl Memory {
             room: LEAST_ROOM,
             patience: 0,
             longest: LEAST_PATIENCE / 2,
+            far_looks: FAR_LOOKS,
         }
     }
 
@@ -64,7 +71,16 @@ impl Memory {
             self.longest = MOST_PATIENCE.min(2 * self.longest);
             self.patience = self.longest;
         }
+        self.far_looks = FAR_LOOKS;
         *array = self.empty();
+    }
+
+    /// Whether a search with a wildcard may look at every entry, although they are many. Without a
+    /// wildcard it is better answered in the queues, by key.
+    pub(super) const fn may_be_searched_far(&mut self) -> bool {
+        let may = self.far_looks > 0;
+        self.far_looks = self.far_looks.saturating_sub(1);
+        may
     }
 
     /// Gives a full array more room, if it may have more; whether it has. Its entries stay.

@@ -17,6 +17,7 @@ mod layout;
 mod memory;
 pub(crate) mod steps;
 
+pub(crate) use self::array::Reach;
 pub use self::layout::{
     MQ_FRONT_CONTEXTS, MQ_FRONT_LAYOUT, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue,
     mq_known, mq_parked,
@@ -25,7 +26,7 @@ use self::layout::{not_known, place_of};
 pub(crate) use self::memory::Memory;
 use crate::allocator;
 use crate::matching::Matching;
-use crate::types::{mq_envelope, mq_pattern};
+use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG, mq_envelope, mq_pattern};
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 
 /// Gives the front of a new engine its memory.
@@ -54,6 +55,20 @@ pub(crate) fn prepare(
     }
     let [receives, messages] = &mut matching.front_memory;
     queues && receives.grow(&mut front.receives) | messages.grow(&mut front.messages)
+}
+
+/// Whether a receive that found nothing among the first messages of an open front may look at them
+/// all: if it has a wildcard, and few did so before. Receives without one find theirs in the queues
+/// at once, by its key.
+pub(crate) fn may_look_at_all(
+    front: &mq_front,
+    matching: &mut Matching,
+    pattern: &mq_pattern,
+) -> bool {
+    let has_wildcard = pattern.source == MQ_ANY_SOURCE || pattern.tag == MQ_ANY_TAG;
+    let is_long = front.messages.len() > MQ_FRONT_SCAN;
+    let [_, messages] = &mut matching.front_memory;
+    front.open != 0 && has_wildcard && is_long && messages.may_be_searched_far()
 }
 
 /// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has

@@ -6,7 +6,7 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use super::array::Wanted;
+use super::array::{Reach, Wanted};
 use super::layout::{MQ_FRONT_SLOT, bits_of, mq_front_queue, wanted_by};
 use super::{envelope_in, mq_front, mq_parked};
 use crate::class::MQ_CLASS_UNKNOWN;
@@ -180,9 +180,10 @@ pub(crate) unsafe fn post(
     receive: *mut c_void,
     handle: *mut mq_handle,
     out: Outputs,
+    reach: Reach,
 ) -> Option<c_int> {
     let wanted = front.reads_pattern(pattern)?;
-    match front.messages.message(wanted)? {
+    match front.messages.message(wanted, reach)? {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { take_out(&mut front.messages, at, out) }),
         // SAFETY: as required of the caller.
@@ -220,9 +221,10 @@ pub(crate) unsafe fn extract(
     front: &mut mq_front,
     pattern: &mq_pattern,
     out: Outputs,
+    reach: Reach,
 ) -> Option<c_int> {
     let wanted = front.reads_pattern(pattern)?;
-    match front.messages.message(wanted)? {
+    match front.messages.message(wanted, reach)? {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { take_out(&mut front.messages, at, out) }),
         None => Some(MQ_NONE),
@@ -239,9 +241,10 @@ pub(crate) unsafe fn find(
     pattern: &mq_pattern,
     found: *mut mq_message_handle,
     out: Outputs,
+    reach: Reach,
 ) -> Option<c_int> {
     let wanted = front.reads_pattern(pattern)?;
-    let Some(at) = front.messages.message(wanted)? else {
+    let Some(at) = front.messages.message(wanted, reach)? else {
         return Some(MQ_NONE);
     };
     // SAFETY: an entry that a search found.
@@ -266,12 +269,11 @@ pub(crate) unsafe fn take(
     if found.slot != MQ_FRONT_SLOT {
         return None;
     }
-    let is = |at: &mq_parked| at.sequence == found.sequence && at.context() == found.context;
-    match front.messages.search(is)? {
-        // SAFETY: as required of the caller.
-        Some(at) => Some(unsafe { take_out(&mut front.messages, at, out) }),
-        None => Some(MQ_NONE),
-    }
+    let Some(at) = front.messages.named(found.sequence, found.context) else {
+        return Some(MQ_NONE);
+    };
+    // SAFETY: as required of the caller.
+    Some(unsafe { take_out(&mut front.messages, at, out) })
 }
 
 /// `mq_deliver`, while no receives are behind the front.

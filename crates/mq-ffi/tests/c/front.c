@@ -276,12 +276,68 @@ static void room_out_of_order(void)
         exit(2);
 }
 
+/* How many messages stand in the front. */
+static long messages_in_front(const mq_engine *engine)
+{
+    const mq_front *front = (const mq_front *) engine;
+    return (long) (front->messages.end - front->messages.first);
+}
+
+/* Receives with a wildcard may look at all messages in the front a few times before those move. */
+static void far_looks(void)
+{
+    enum { MESSAGES = 200, LOOKS = 4 };
+    static char messages[MESSAGES];
+    mq_engine *engine = new_engine();
+    mq_message_handle name;
+    void *message;
+    for (int i = 0; i < MESSAGES; i++) {
+        mq_envelope envelope = {.source = 1, .tag = i};
+        want(mq_inline_arrive(engine, &envelope, 8, &messages[i], NULL) == MQ_NONE, "a message is queued");
+    }
+    for (int last = MESSAGES - 1; last >= MESSAGES - LOOKS; last--) {
+        mq_pattern any = {.source = MQ_ANY_SOURCE, .tag = last};
+        int (*look)(mq_engine *, const mq_pattern *, void **, mq_envelope *) = last % 2 ? mq_inline_extract : mq_probe;
+        want(look(engine, &any, &message, NULL) == MQ_MATCHED && message == &messages[last], "the message is found");
+        want(messages_in_front(engine) >= MESSAGES - LOOKS, "and the others stay in the front");
+    }
+    mq_pattern any = {.source = MQ_ANY_SOURCE, .tag = 100};
+    want(mq_inline_find(engine, &any, &name, NULL, NULL) == MQ_MATCHED, "one more is found");
+    want(messages_in_front(engine) == 0, "after so many looks all move");
+    want(mq_inline_take(engine, name, &message, NULL) == MQ_MATCHED && message == &messages[100],
+         "it is taken by its name");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
+/* A name that is far behind is found in the front, and takes nothing else out of it. */
+static void far_name(void)
+{
+    enum { MESSAGES = 200 };
+    static char messages[MESSAGES];
+    mq_engine *engine = new_engine();
+    mq_message_handle names[MESSAGES];
+    void *message;
+    for (int i = 0; i < MESSAGES; i++) {
+        mq_envelope envelope = {.source = 1, .tag = i};
+        want(mq_inline_queue_message(engine, &envelope, 8, &messages[i], &names[i]) == MQ_NONE, "a message is queued");
+    }
+    want(mq_inline_take(engine, names[150], &message, NULL) == MQ_MATCHED && message == &messages[150],
+         "it is taken by its name");
+    want(mq_inline_take(engine, names[150], &message, NULL) == MQ_NONE, "once");
+    want(messages_in_front(engine) == MESSAGES - 1, "the others stay in the front");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 int main(void)
 {
     const char *name;
     uint64_t seeds = 0;
     room_in_order();
     room_out_of_order();
+    far_looks();
+    far_name();
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
         for (uint64_t seed = 0; seed < 12; seed++, seeds++)
             run(seed * 31 + i, name);

@@ -8,7 +8,7 @@ use crate::slab::Slab;
 
 /// Searches of a class that look at every message before the messages are indexed for it: one costs
 /// about a twentieth of the index, and most receives of a class that is rarely used need no more.
-const SCANS: u8 = 4;
+pub(super) const SCANS: u8 = 4;
 
 /// Classes at a time. Receives with yet other masks are scanned.
 const CLASSES: usize = 7;
@@ -155,6 +155,20 @@ impl<B: MatchBits> Classes<B> {
         })
     }
 
+    /// Whether messages are to be indexed for a class when the queues become deep, because more of
+    /// its receives asked for them the last time than look at all of them before that.
+    pub(super) fn wants(&self, care: B) -> bool {
+        let class = self.classes.iter().find(|class| class.care == care);
+        class.is_some_and(|class| class.scans >= SCANS)
+    }
+
+    /// Receives of a class have searched often enough, if there is room for it.
+    pub(super) fn expect_searches_by(&mut self, care: B) {
+        if let Some(class) = self.class(care) {
+            class.scans = SCANS;
+        }
+    }
+
     /// The messages as a class sees them, if they are indexed for it.
     pub(super) fn view(&mut self, care: B) -> Option<&mut View<B>> {
         let class = self.classes.iter_mut().find(|class| class.care == care);
@@ -230,13 +244,14 @@ impl<B: MatchBits> Classes<B> {
             let Some(mut view) = class.view.take() else {
                 return false;
             };
-            let was_asked = view.was_asked();
+            let asked = view.times_asked();
+            class.scans = SCANS * u8::from(asked > SCANS);
             if view.is_small() {
                 view.rest();
                 *spare = Some(view);
             }
             class.posted = 0;
-            was_asked
+            asked > 0
         });
         self.posted = 0;
         self.views = 0;

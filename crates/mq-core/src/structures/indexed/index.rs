@@ -79,6 +79,16 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
+    /// See [`Classes::wants`].
+    pub(super) fn wants(&self, care: B) -> bool {
+        self.classes.wants(care)
+    }
+
+    /// The queues become deep because a search by these bits, with a wildcard, was too long.
+    pub(super) fn expect_searches_by(&mut self, care: B) {
+        self.classes.expect_searches_by(care);
+    }
+
     /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
     /// of buckets.
     #[inline(always)]

@@ -24,8 +24,8 @@
 //! When the slots behind a short queue are used up, at most 2,048 entries move. A cancelled receive
 //! is found by its slot, or, if it has moved since, by a look at up to 4,096. What takes as long as
 //! the queue are the first searches by a class of wildcards while many messages wait: four look at
-//! all of them, the fifth indexes them. After that messages are indexed for the class as they come,
-//! also in later fillings, until there was one in which it did not search.
+//! all of them, in either form, the fifth indexes them. After that messages are indexed for the
+//! class as they come, also in later fillings, until there was one in which it did not search.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32
@@ -36,6 +36,7 @@
 
 mod chains;
 mod classes;
+mod foresight;
 mod hash;
 mod heads;
 mod index;
@@ -47,10 +48,12 @@ mod scans;
 mod steps;
 mod view;
 
+use self::foresight::Foresight;
 use self::index::Index;
 use self::nodes::{Slot, slot_of};
 use self::steps::deep;
 use crate::arrangement::Slabs;
+use crate::envelope::MatchBits;
 use crate::memory::{Footprint, Memory};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::{NEAR, Window};
@@ -79,8 +82,7 @@ pub struct Indexed<P: Pattern, R, M> {
     scan_limit: u8,
     /// Entries that the queues of the short form may hold together.
     short_limit: u16,
-    /// How often the queues may yet become deep before a search is long, since one was.
-    foreseen: u8,
+    foresight: Foresight,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
@@ -93,8 +95,19 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn deepen(&mut self) {
+        self.deepen_for(BitsOf::<P>::ALL);
+    }
+
+    /// The same after a search by these bits was too long: if it had a wildcard, messages are
+    /// indexed for its class too.
+    #[cold]
+    #[inline(never)]
+    fn deepen_for(&mut self, care: BitsOf<P>) {
         let seed = self.hash_seed;
         let index = self.index.get_or_insert_with(|| Box::new(Index::new(seed)));
+        if care != BitsOf::<P>::ALL {
+            index.expect_searches_by(care);
+        }
         let most = u32::from(self.short_limit);
         let receives = self.posted.leave(&mut self.slabs.posted);
         let messages = self.unexpected.leave(&mut self.slabs.unexpected);

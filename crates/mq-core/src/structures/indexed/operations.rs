@@ -1,5 +1,6 @@
 //! The operations, each in the form that the queues have at the moment.
 
+use super::foresight::Foresight;
 use super::nodes::{key_of_receive, slot_in};
 use super::scans::Short;
 use super::steps::is_slot;
@@ -29,7 +30,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             hash_seed: config.tuning.hash_seed.unwrap_or(0),
             scan_limit: u8::try_from(config.tuning.scan_limit).unwrap_or(u8::MAX),
             short_limit: short_limit(config.tuning.short_limit),
-            foreseen: 0,
+            foresight: Foresight::default(),
         }
     }
 
@@ -285,6 +286,6 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         self.posted.restart();
         self.unexpected.restart();
         self.index = None;
-        self.foreseen = 0;
+        self.foresight = Foresight::default();
     }
 }

@@ -12,18 +12,9 @@ use crate::slab::{NIL, Scan, Sought, TOO_FAR, Window};
 /// A search in vain that has compared so many entries costs more than one of the deep form.
 const VAIN: u32 = 4;
 
-/// A newcomer that is to be queued behind so many is worth a thought of what becomes of them.
-const MANY: u32 = 16;
-
-/// How often queues become deep early after a search that was long. Then they have to show again
-/// that they need it.
-const FORESEEN: u8 = 8;
-
-/// The mark, in what is left of those, that they are about to do so.
-const EARLY: u8 = 128;
-
 /// A search with wildcards may visit so many times as many messages: to index them for its class too
-/// takes four times as long as for exact receives, and to take one out twice as long.
+/// takes four times as long as for exact receives, and to take one out twice as long. Some may
+/// [look at all](super::foresight::Foresight::may_look_at_all).
 const FARTHER: u32 = 6;
 
 /// How a search of the short form has ended.
@@ -73,7 +64,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match sought.slot {
             NIL => Short::Nothing,
             TOO_FAR => {
-                self.give_up();
+                self.give_up(key.care);
                 Short::Deep
             }
             slot => {
@@ -135,8 +126,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let limit = self.limit_for(care);
         let messages = &mut self.slabs.unexpected;
+        let near = self
+            .unexpected
+            .find_behind_first(messages, limit, |e| key.admits(e));
+        if near.slot != TOO_FAR || !self.may_look_at_all(care) {
+            return near;
+        }
+        let messages = &mut self.slabs.unexpected;
         self.unexpected
-            .find_behind_first(messages, limit, |e| key.admits(e))
+            .find_behind_first(messages, u32::MAX, |e| key.admits(e))
     }
 
     /// Messages that a receive may be compared with.
@@ -148,6 +146,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         } else {
             FARTHER * limit
         }
+    }
+
+    /// Whether a search that has reached its limit may go on to the end: where few have wildcards,
+    /// indexing for them takes longer than looking for each.
+    #[cold]
+    fn may_look_at_all(&mut self, care: BitsOf<P>) -> bool {
+        care != BitsOf::<P>::ALL
+            && self.scan_limit > 0
+            && !self.index.as_ref().is_some_and(|index| index.wants(care))
+            && self.foresight.may_look_at_all()
     }
 
     /// Searches the short form, likewise.
@@ -181,7 +189,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match sought.slot {
             NIL => Short::Nothing,
             TOO_FAR => {
-                self.give_up();
+                self.give_up(BitsOf::<P>::ALL);
                 Short::Deep
             }
             slot => {
@@ -240,22 +248,18 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// How the search ends whose entry is to be queued behind those in `queue`.
     #[inline(always)]
     const fn foresee(&mut self, queue: Window) -> u32 {
-        if self.foreseen == 0 || queue.len() < MANY {
-            return NIL;
+        match self.foresight.is_early(queue.len()) {
+            true => TOO_FAR,
+            false => NIL,
         }
-        self.foreseen = (self.foreseen - 1) | EARLY;
-        TOO_FAR
     }
 
-    /// A scan has gone too far.
+    /// A scan by these bits has gone too far.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self) {
-        self.foreseen = match self.foreseen & EARLY {
-            0 => FORESEEN,
-            _ => self.foreseen & !EARLY,
-        };
-        self.deepen();
+    fn give_up(&mut self, care: BitsOf<P>) {
+        self.foresight.becomes_deep();
+        self.deepen_for(care);
     }
 
     /// The slot of the receive that takes a message, which stays.
@@ -282,18 +286,24 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     pub(super) fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
         if !self.is_deep() {
             let limit = self.limit_for(pattern.care());
-            let messages = &mut self.slabs.unexpected;
-            let sought = self
-                .unexpected
-                .find(messages, limit, |e| matches(pattern, e));
+            let mut sought = self.find_message(pattern, limit);
+            if sought.slot == TOO_FAR && self.may_look_at_all(pattern.care()) {
+                sought = self.find_message(pattern, u32::MAX);
+            }
             meter.visited(Queue::Unexpected, sought.visited);
             match sought.slot {
                 NIL => return None,
-                TOO_FAR => self.deepen(),
+                TOO_FAR => self.deepen_for(pattern.care()),
                 slot => return Some(slot),
             }
         }
         let key = key_of_receive(pattern);
         deep(&mut self.index).find_unexpected(&mut self.slabs, key, meter)
+    }
+
+    fn find_message(&mut self, pattern: &P, limit: u32) -> Sought {
+        let messages = &mut self.slabs.unexpected;
+        self.unexpected
+            .find(messages, limit, |e| matches(pattern, e))
     }
 }

@@ -29,8 +29,8 @@ pub(super) struct View<B> {
     most: u32,
     /// Messages linked since a receive last asked.
     unused: u32,
-    /// Whether a receive has asked since the view was begun.
-    was_asked: bool,
+    /// How often receives have asked since the view was begun, up to what the counter holds.
+    times_asked: u8,
 }
 
 impl<B: MatchBits> Default for View<B> {
@@ -41,7 +41,7 @@ impl<B: MatchBits> Default for View<B> {
             links: Paged::new(),
             most: 0,
             unused: 0,
-            was_asked: false,
+            times_asked: 0,
         }
     }
 }
@@ -100,7 +100,7 @@ impl<B: MatchBits> View<B> {
         self.care = care;
         self.most = 0;
         self.unused = 0;
-        self.was_asked = false;
+        self.times_asked = 0;
         self.chains.prepare(messages);
     }
 
@@ -125,12 +125,12 @@ impl<B: MatchBits> View<B> {
 
     const fn asked(&mut self) {
         self.unused = 0;
-        self.was_asked = true;
+        self.times_asked = self.times_asked.saturating_add(1);
     }
 
-    /// Whether a receive has asked since the view was begun.
-    pub(super) const fn was_asked(&self) -> bool {
-        self.was_asked
+    /// How often receives have asked since the view was begun, or 255 if oftener.
+    pub(super) const fn times_asked(&self) -> u8 {
+        self.times_asked
     }
 
     /// Whether an empty one has no more memory than any view.
