@@ -200,8 +200,8 @@ impl<K, T> Far<K, T> {
         }
     }
 
-    /// The slots in use.
-    pub(super) fn used(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
+    /// The slots of chunks that have some in use.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
         let chunks = self.chunks.iter().enumerate();
         chunks
             .filter(|(_, chunk)| chunk.used > 0)

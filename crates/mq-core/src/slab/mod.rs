@@ -237,10 +237,23 @@ impl<K: Copy, T> Slab<K, T> {
     /// # Cost
     /// Visits every slot.
     pub fn earliest(&self, mut wanted: impl FnMut(&K) -> bool) -> Option<u32> {
-        self.used()
-            .filter(|(_, entry)| wanted(&entry.key))
-            .min_by_key(|(_, entry)| entry.sequence)
-            .map(|(slot, _)| slot)
+        // Words, and a loop for each kind of slot: an iterator over both that keeps the best so far
+        // has it copied through memory in each round. The keys of free slots are compared too, since
+        // which slots are free is hard to foresee.
+        let (mut earliest, mut found) = (u64::MAX, NIL);
+        let mut consider = |slot: u32, entry: &Entry<K, T>| {
+            if wanted(&entry.key) && entry.payload.is_some() && entry.sequence <= earliest {
+                earliest = entry.sequence;
+                found = slot;
+            }
+        };
+        for (slot, entry) in (0..).zip(&self.near) {
+            consider(slot, entry);
+        }
+        for (slot, entry) in self.far.iter().flat_map(|far| far.slots()) {
+            consider(slot, entry);
+        }
+        (found != NIL).then_some(found)
     }
 
     /// All slots in use, earliest entry first.
@@ -326,13 +339,10 @@ impl<K, T> Slab<K, T> {
     }
 
     /// The entries stored, in no particular order.
-    #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
     fn used(&self) -> impl Iterator<Item = (u32, &Entry<K, T>)> {
-        let near = self.near.iter().enumerate();
-        let far = self.far.iter().flat_map(|far| far.used());
-        near.map(|(slot, entry)| (slot as u32, entry))
-            .chain(far)
-            .filter(|(_, entry)| entry.payload.is_some())
+        let far = self.far.iter().flat_map(|far| far.slots());
+        let slots = (0..).zip(&self.near).chain(far);
+        slots.filter(|(_, entry)| entry.payload.is_some())
     }
 
     /// Heap bytes held.

@@ -1,13 +1,14 @@
 //! The classes of wildcard receives in use: those that care about the same bits.
 
 use super::hash::{Key, Seed};
-use super::view::View;
+use super::view::{KEEPING, LONG, View};
 use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::Slab;
 
 /// Searches of a class that look at every message before the messages are indexed for it: one costs
 /// about a twentieth of the index, and most receives of a class that is rarely used need no more.
+/// Where many messages come between two searches there are more before it is worth while.
 pub(super) const SCANS: u8 = 4;
 
 /// Classes at a time. Receives with yet other masks are scanned.
@@ -20,8 +21,41 @@ struct Class<B> {
     posted: u32,
     /// The unexpected messages under this mask, if receives of the class keep looking for them.
     view: Option<View<B>>,
-    /// Searches without a view, up to [`SCANS`].
-    scans: u8,
+    /// What searches without a view have cost, in comparisons, less what it would have cost to keep
+    /// one.
+    cost: u32,
+    /// How many messages had come at the last of them.
+    searched_at: u64,
+    /// Whether its receives will ask often, as they did before.
+    is_wanted: bool,
+}
+
+impl<B> Class<B> {
+    const fn new(care: B) -> Self {
+        Self {
+            care,
+            posted: 0,
+            view: None,
+            cost: 0,
+            searched_at: 0,
+            is_wanted: false,
+        }
+    }
+
+    /// A search would have to compare so many messages, of those that have come: whether they are to
+    /// be indexed for the class. Counts the search otherwise.
+    fn is_worth_a_view(&mut self, messages: u32, come: u64) -> bool {
+        let since = u32::try_from(come.saturating_sub(self.searched_at)).unwrap_or(u32::MAX);
+        self.searched_at = come;
+        if messages <= LONG {
+            self.cost = self.cost.saturating_sub(since.saturating_mul(KEEPING));
+        }
+        if self.is_wanted || self.cost >= messages.saturating_mul(SCANS.into()) {
+            return true;
+        }
+        self.cost = self.cost.saturating_add(messages);
+        false
+    }
 }
 
 /// The classes, and how many of them need attention.
@@ -81,12 +115,7 @@ impl<B: MatchBits> Classes<B> {
 
     #[cold]
     fn make(&mut self, care: B) -> Option<usize> {
-        let fresh = Class {
-            care,
-            posted: 0,
-            view: None,
-            scans: 0,
-        };
+        let fresh = Class::new(care);
         if self.classes.len() < CLASSES {
             self.classes.push(fresh);
             return Some(self.classes.len() - 1);
@@ -139,11 +168,9 @@ impl<B: MatchBits> Classes<B> {
         if class.view.is_some() {
             return true;
         }
-        if class.scans < SCANS {
-            class.scans += 1;
-            return false;
-        }
-        if !may_be {
+        let looked_at = unexpected.near_slots().max(unexpected.len() as usize);
+        let looked_at = u32::try_from(looked_at).unwrap_or(u32::MAX);
+        if !class.is_worth_a_view(looked_at, unexpected.next_sequence()) || !may_be {
             return false;
         }
         let mut view = self.spare.take().unwrap_or_default();
@@ -159,13 +186,13 @@ impl<B: MatchBits> Classes<B> {
     /// its receives asked for them the last time than look at all of them before that.
     pub(super) fn wants(&self, care: B) -> bool {
         let class = self.classes.iter().find(|class| class.care == care);
-        class.is_some_and(|class| class.scans >= SCANS)
+        class.is_some_and(|class| class.is_wanted)
     }
 
     /// Receives of a class have searched often enough, if there is room for it.
     pub(super) fn expect_searches_by(&mut self, care: B) {
         if let Some(class) = self.class(care) {
-            class.scans = SCANS;
+            class.is_wanted = true;
         }
     }
 
@@ -201,7 +228,8 @@ impl<B: MatchBits> Classes<B> {
         for class in &mut self.classes {
             if class.view.as_ref().is_some_and(View::is_stale) {
                 class.view = None;
-                class.scans = 0;
+                class.cost = 0;
+                class.is_wanted = false;
                 self.views -= 1;
             }
         }
@@ -244,14 +272,14 @@ impl<B: MatchBits> Classes<B> {
             let Some(mut view) = class.view.take() else {
                 return false;
             };
-            let asked = view.times_asked();
-            class.scans = SCANS * u8::from(asked > SCANS);
+            let was_worth_it = view.was_worth_it();
+            class.is_wanted = view.times_asked() > SCANS;
             if view.is_small() {
                 view.rest();
                 *spare = Some(view);
             }
             class.posted = 0;
-            asked > 0
+            was_worth_it
         });
         self.posted = 0;
         self.views = 0;

@@ -15,8 +15,24 @@ struct Link {
     prev: u32,
 }
 
-/// Messages that a view is kept up for without being asked, beside four for each that it has held.
+/// To keep one message in a view, from its coming to its leaving, takes as long as to compare so many.
+pub(super) const KEEPING: u32 = 40;
+
+/// A look at more messages takes so long, most of them far, that a class which asks at all is better
+/// served by a view, whatever arrivals pay for that.
+pub(super) const LONG: u32 = crate::slab::NEAR as u32;
+
+/// Messages that a view is kept up for without being asked, beside four for each that it has held:
+/// to make it again takes no less.
 const PATIENCE: u32 = 256;
+
+/// What a view of so many messages may cost in vain, in comparisons.
+const fn patience(messages: u32) -> u32 {
+    messages
+        .saturating_mul(4)
+        .saturating_add(PATIENCE)
+        .saturating_mul(KEEPING)
+}
 
 /// The messages by what is left of their bits under one mask, in a table of their own: 12 bytes for
 /// each slot and some 6 for each key.
@@ -27,8 +43,8 @@ pub(super) struct View<B> {
     links: Paged<Link>,
     /// The most messages that there were since the view was begun.
     most: u32,
-    /// Messages linked since a receive last asked.
-    unused: u32,
+    /// Comparisons that it has saved, less those that it has cost, up to its [`patience`].
+    credit: u32,
     /// How often receives have asked since the view was begun, up to what the counter holds.
     times_asked: u8,
 }
@@ -40,7 +56,7 @@ impl<B: MatchBits> Default for View<B> {
             chains: Chains::default(),
             links: Paged::new(),
             most: 0,
-            unused: 0,
+            credit: 0,
             times_asked: 0,
         }
     }
@@ -99,7 +115,7 @@ impl<B: MatchBits> View<B> {
     pub(super) fn begin(&mut self, care: B, messages: u32) {
         self.care = care;
         self.most = 0;
-        self.unused = 0;
+        self.credit = patience(0);
         self.times_asked = 0;
         self.chains.prepare(messages);
     }
@@ -123,14 +139,22 @@ impl<B: MatchBits> View<B> {
         self.links.rest();
     }
 
-    const fn asked(&mut self) {
-        self.unused = 0;
+    /// A receive asks, which would otherwise have compared all messages.
+    fn asked(&mut self, messages: u32) {
+        let saved = if messages > LONG { u32::MAX } else { messages };
+        self.credit = self.credit.saturating_add(saved).min(patience(self.most));
         self.times_asked = self.times_asked.saturating_add(1);
     }
 
     /// How often receives have asked since the view was begun, or 255 if oftener.
     pub(super) const fn times_asked(&self) -> u8 {
         self.times_asked
+    }
+
+    /// Whether it has been worth its while: each message was linked once, and each time that a
+    /// receive asked spared a look at all of them.
+    pub(super) const fn was_worth_it(&self) -> bool {
+        self.times_asked as u32 >= KEEPING || self.times_asked > 0 && self.most > LONG
     }
 
     /// Whether an empty one has no more memory than any view.
@@ -145,7 +169,7 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
-        self.asked();
+        self.asked(unexpected.len());
         let (chains, seen) = self.parts(unexpected, seed);
         let found = chains.probe(&seen, key, seed.hash(key)).node;
         (found != NIL).then_some(found)
@@ -158,7 +182,7 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
-        self.asked();
+        self.asked(unexpected.len());
         let (chains, mut seen) = self.parts(unexpected, seed);
         let probe = chains.probe(&seen, key, seed.hash(key));
         if probe.node == NIL {
@@ -182,8 +206,13 @@ impl<B: MatchBits> View<B> {
             next: NIL,
             prev: NIL,
         };
-        self.unused = self.unused.saturating_add(1);
-        self.most = self.most.max(unexpected.len());
+        if unexpected.len() > self.most {
+            self.credit = self
+                .credit
+                .saturating_add(patience(unexpected.len()) - patience(self.most));
+            self.most = unexpected.len();
+        }
+        self.credit = self.credit.saturating_sub(KEEPING);
         self.links.put(slot, UNLINKED);
         let key = Key {
             bits: key.bits & self.care,
@@ -247,9 +276,9 @@ impl<B: MatchBits> View<B> {
         (&mut self.chains, seen)
     }
 
-    /// Whether it has been kept up for longer than it would take to make it again.
+    /// Whether keeping it up has cost more than it has saved, and more than to make it again.
     pub(super) const fn is_stale(&self) -> bool {
-        self.unused > self.most.saturating_mul(4).saturating_add(PATIENCE)
+        self.credit == 0
     }
 
     pub(super) fn bytes(&self) -> usize {
