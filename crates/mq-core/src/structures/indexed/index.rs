@@ -1,11 +1,13 @@
 //! The index of the deep form: entries of either queue, found by what they must match exactly.
 
+mod halves;
 mod moving;
 mod quick;
 mod search;
 mod wide;
 mod wild;
 
+pub(super) use self::halves::Taken;
 use self::moving::Newer;
 pub(super) use self::quick::Quick;
 pub(super) use self::wild::Wildcards;

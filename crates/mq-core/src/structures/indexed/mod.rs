@@ -181,7 +181,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
         if !self.posted.make_room(&mut self.slabs.posted, pattern) {
             self.deepen();
-            return self.queue_receive_deep(pattern, receive);
+            return self.queue_any_receive(pattern, receive);
         }
         let slot = self.posted.push(&mut self.slabs.posted, pattern, receive);
         self.after_queueing();
@@ -197,31 +197,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .make_room(&mut self.slabs.unexpected, envelope)
         {
             self.deepen();
-            return self.queue_message_deep(envelope, message);
+            return self.queue_any_message(envelope, message);
         }
         let unexpected = &mut self.slabs.unexpected;
         let slot = self.unexpected.push(unexpected, envelope, message);
         self.after_queueing();
-        slot
-    }
-
-    /// Queues a receive in the deep form, without a search; returns its slot.
-    fn queue_receive_deep(&mut self, pattern: P, receive: R) -> u32 {
-        if self.slabs.posted.is_full() {
-            self.make_room_for_receive(pattern);
-        }
-        let slot = self.slabs.posted.insert(pattern, receive, 0);
-        deep(&mut self.index).link_posted(&mut self.slabs, slot);
-        slot
-    }
-
-    /// Queues a message in the deep form, without a search; returns its slot.
-    fn queue_message_deep(&mut self, envelope: P::Envelope, message: M) -> u32 {
-        if self.slabs.unexpected.is_full() {
-            self.make_room_for_message(envelope);
-        }
-        let slot = self.slabs.unexpected.insert(envelope, message, 0);
-        deep(&mut self.index).link_unexpected(&mut self.slabs, slot);
         slot
     }
 

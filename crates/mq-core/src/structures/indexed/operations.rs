@@ -1,7 +1,7 @@
 //! The operations, each in the form that the queues have at the moment.
 
 use super::foresight::Foresight;
-use super::nodes::{key_of_receive, slot_in};
+use super::nodes::slot_in;
 use super::scans::Short;
 use super::steps::is_slot;
 use super::{Indexed, short_limit};
@@ -124,20 +124,19 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
         match self.take_message_short(pattern, meter) {
             Short::Found(found) => Some(found),
             Short::Nothing => None,
             Short::Deep => {
-                let key = key_of_receive(pattern);
-                let slot = self.unlink_message_deep(key.context, key.bits, key.care, meter);
+                let slot = self.take_message_deep(pattern, meter);
                 is_slot(slot).then(|| self.slabs.unexpected.remove(slot))
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_metered(
         &mut self,
         envelope: &P::Envelope,
@@ -147,7 +146,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             Short::Found(found) => Some(found),
             Short::Nothing => None,
             Short::Deep => {
-                let slot = self.unlink_receive_deep(*envelope, meter);
+                let slot = self.take_receive_deep(envelope, meter);
                 is_slot(slot).then(|| self.slabs.posted.remove(slot))
             }
         }
@@ -183,6 +182,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         Some(self.take_message(slot))
     }
 
+    #[inline(always)]
     fn queue_receive(&mut self, pattern: P, receive: R) -> Handle {
         let sequence = self.slabs.posted.next_sequence();
         let slot = if self.is_deep() {
@@ -195,6 +195,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         Handle::new(pattern.context(), slot, sequence)
     }
 
+    #[inline(always)]
     fn queue_message(&mut self, envelope: P::Envelope, message: M) -> MessageHandle {
         let sequence = self.slabs.unexpected.next_sequence();
         let slot = if self.is_deep() {

@@ -1,6 +1,7 @@
-//! The steps of the deep form of `indexed`, [of receives](post) and [of messages](arrive).
+//! The steps of the deep form of `indexed`, [of receives](post) and [of messages](arrive), and
+//! [halves](halves) of them.
 //!
-//! Each says at which node it ended: that of an entry of the queue that is searched, unlinked, or
+//! Each whole one says at which node it ended: that of an entry of the queue that is searched, unlinked, or
 //! that of a slot of the other queue, reserved for the newcomer and linked, which the caller writes
 //! there. So nothing but words passes between them.
 //!
@@ -10,60 +11,19 @@
 //! finds no slot free comes back, and is taken again.
 
 mod arrive;
+mod halves;
 mod post;
 
 use super::Indexed;
-use super::hash::Key;
 use super::index::Index;
 use super::nodes::{posted, slot_in, unexpected};
-use crate::envelope::ContextId;
-use crate::meter::Meter;
-use crate::pattern::{BitsOf, Pattern};
-use crate::slab::{NIL, SLOTS};
+use crate::pattern::Pattern;
+use crate::slab::SLOTS;
 
 /// Whether a search has found a slot.
 #[inline(always)]
 pub(super) const fn is_slot(found: u32) -> bool {
     found < SLOTS
-}
-
-/// Searches alone: each takes what it finds off all lists and leaves it in storage, and returns its
-/// slot.
-impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// Searches the deep form.
-    #[inline(never)]
-    pub(super) fn unlink_message_deep(
-        &mut self,
-        context: ContextId,
-        bits: BitsOf<P>,
-        care: BitsOf<P>,
-        meter: &mut impl Meter,
-    ) -> u32 {
-        let key = Key {
-            context,
-            bits,
-            care,
-        };
-        let slot = deep(&mut self.index).unlink_message_for(&mut self.slabs, key, meter);
-        match slot {
-            NIL => NIL,
-            slot => self.before_removal_of_message(slot),
-        }
-    }
-
-    /// Searches the deep form.
-    #[inline(never)]
-    pub(super) fn unlink_receive_deep(
-        &mut self,
-        envelope: P::Envelope,
-        meter: &mut impl Meter,
-    ) -> u32 {
-        let slot = deep(&mut self.index).unlink_receive_for(&mut self.slabs, &envelope, meter);
-        match slot {
-            NIL => NIL,
-            slot => self.before_removal_of_receive(slot),
-        }
-    }
 }
 
 /// What is done before a step that needs room, and after one that takes an entry.

@@ -238,7 +238,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if self.slabs.unexpected.is_full() {
             self.make_room_for_message(envelope);
         }
-        let slot = self.unlink_receive_deep(envelope, meter);
+        let slot = self.unlink_receive_deep(&envelope, meter);
         if slot != NIL {
             return posted(slot);
         }
