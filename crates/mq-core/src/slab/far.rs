@@ -221,9 +221,14 @@ impl<K, T> Far<K, T> {
         size_of::<Self>() + vec_bytes(&self.chunks) + slots * size_of::<Entry<K, T>>()
     }
 
+    /// Slots that have memory.
+    pub(super) const fn slots_allocated(&self) -> usize {
+        self.allocated as usize * CHUNK
+    }
+
     pub(super) fn bytes(&self) -> usize {
-        let chunks = self.allocated as usize * CHUNK * size_of::<Entry<K, T>>();
-        size_of::<Self>() + vec_bytes(&self.chunks) + chunks
+        let slots = self.slots_allocated() * size_of::<Entry<K, T>>();
+        size_of::<Self>() + vec_bytes(&self.chunks) + slots
     }
 }
 

@@ -102,6 +102,8 @@ pub struct Slab<K, T> {
     len: u32,
     /// With so many entries left, or fewer, memory is given back.
     low: u32,
+    /// How many numbers were given to none, as far as a word of this size tells.
+    skipped: u32,
     next_sequence: u64,
 }
 
@@ -114,6 +116,7 @@ impl<K: Copy, T> Slab<K, T> {
             free: NIL,
             len: 0,
             low: 0,
+            skipped: 0,
             next_sequence: first_sequence,
         }
     }
@@ -172,8 +175,24 @@ impl<K: Copy, T> Slab<K, T> {
     }
 
     /// Makes the next entry's number at least `sequence`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
     pub fn raise_sequence(&mut self, sequence: u64) {
-        self.next_sequence = self.next_sequence.max(sequence);
+        let skipped = sequence.saturating_sub(self.next_sequence);
+        self.skipped = self.skipped.wrapping_add(skipped as u32);
+        self.next_sequence += skipped;
+    }
+
+    /// How many entries have been stored, from wherever this counts; it begins anew after 2^32. The
+    /// difference of two says how many came in between.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
+    pub const fn come(&self) -> u32 {
+        (self.next_sequence as u32).wrapping_sub(self.skipped)
     }
 
     /// Number of entries stored.
@@ -348,6 +367,12 @@ impl<K, T> Slab<K, T> {
     /// Heap bytes held.
     pub fn bytes(&self) -> usize {
         vec_bytes(&self.near) + self.far.as_ref().map_or(0, |far| far.bytes())
+    }
+
+    /// Slots that [`earliest`](Self::earliest) looks at, about: those there are.
+    pub fn slots(&self) -> u32 {
+        let far = self.far.as_ref().map_or(0, |far| far.slots_allocated());
+        u32::try_from(self.near.len() + far).unwrap_or(u32::MAX)
     }
 
     /// Near slots, in use and free: what [`slots_in_order`](Self::slots_in_order) looks at if none

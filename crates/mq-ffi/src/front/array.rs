@@ -76,11 +76,33 @@ impl mq_front_queue {
         })
     }
 
-    /// The entry with a name, if it is here.
-    pub(super) fn named(&self, sequence: u64, context: u32) -> Option<*mut mq_parked> {
-        self.search(Reach::All, |at| {
-            at.sequence == sequence && at.context() == context
-        })?
+    /// The entry with a name, or that there is none, or `None` if too many others would have to move
+    /// up when it leaves.
+    pub(super) fn named(&self, sequence: u64, context: u32) -> Option<Option<*mut mq_parked>> {
+        const MOST_TO_MOVE: usize = 512;
+        // Entries stand in the order of their numbers.
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            // SAFETY: from `first` to `end` the array holds entries.
+            let at = unsafe { &*self.first.wrapping_add(middle) };
+            if at.sequence < sequence {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        if from == self.len() {
+            return Some(None);
+        }
+        let found = self.first.wrapping_add(from);
+        // SAFETY: as above.
+        let at = unsafe { &*found };
+        if at.sequence != sequence || at.context() != context {
+            return Some(None);
+        }
+        let to_move = from.min(self.len() - 1 - from);
+        (to_move <= MOST_TO_MOVE).then_some(Some(found))
     }
 
     /// The first receive for a message.

@@ -22,8 +22,8 @@ const FAR_LOOKS: u8 = 4;
 /// The memory of one kind of entries in a front, and how much of it is used.
 ///
 /// Entries that leave in about the order in which they came are never looked for far, and a long
-/// array keeps all of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`]
-/// moves all of them, at the worst of times. So a full array gets more room, but one in which that
+/// array keeps all of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`],
+/// but for some searches with a wildcard, moves all of them, at the worst of times. So a full array gets more room, but one in which that
 /// happened is made as short as searches are, and is given more room only after it has overflowed
 /// many times. So is one that overflowed at its longest: the entries would be moved, each time, for
 /// nothing.

@@ -269,11 +269,11 @@ pub(crate) unsafe fn take(
     if found.slot != MQ_FRONT_SLOT {
         return None;
     }
-    let Some(at) = front.messages.named(found.sequence, found.context) else {
-        return Some(MQ_NONE);
-    };
-    // SAFETY: as required of the caller.
-    Some(unsafe { take_out(&mut front.messages, at, out) })
+    match front.messages.named(found.sequence, found.context)? {
+        // SAFETY: as required of the caller.
+        Some(at) => Some(unsafe { take_out(&mut front.messages, at, out) }),
+        None => Some(MQ_NONE),
+    }
 }
 
 /// `mq_deliver`, while no receives are behind the front.

@@ -310,22 +310,67 @@ static void far_looks(void)
         exit(2);
 }
 
-/* A name that is far behind is found in the front, and takes nothing else out of it. */
-static void far_name(void)
+/* Messages of source 1 in an engine's front, with tags from 0 on. */
+static mq_engine *with_messages(char *messages, int count, mq_message_handle *names)
 {
-    enum { MESSAGES = 200 };
-    static char messages[MESSAGES];
     mq_engine *engine = new_engine();
-    mq_message_handle names[MESSAGES];
-    void *message;
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < count; i++) {
         mq_envelope envelope = {.source = 1, .tag = i};
         want(mq_inline_queue_message(engine, &envelope, 8, &messages[i], &names[i]) == MQ_NONE, "a message is queued");
     }
-    want(mq_inline_take(engine, names[150], &message, NULL) == MQ_MATCHED && message == &messages[150],
-         "it is taken by its name");
-    want(mq_inline_take(engine, names[150], &message, NULL) == MQ_NONE, "once");
-    want(messages_in_front(engine) == MESSAGES - 1, "the others stay in the front");
+    want(messages_in_front(engine) == count, "all in the front");
+    return engine;
+}
+
+/* A receive with a wildcard that is posted takes a message far behind, or is queued beside them. */
+static void far_post(void)
+{
+    enum { MESSAGES = 200 };
+    static char messages[MESSAGES], receives[2];
+    static mq_message_handle names[MESSAGES];
+    mq_engine *engine = with_messages(messages, MESSAGES, names);
+    mq_pattern any = {.source = MQ_ANY_SOURCE, .tag = 150};
+    mq_envelope envelope = {.source = 2, .tag = 150};
+    mq_message_handle found;
+    void *message, *receive;
+    want(mq_inline_find(engine, &any, &found, &message, NULL) == MQ_MATCHED && message == &messages[150], "it is found");
+    want(mq_inline_take(engine, found, &message, NULL) == MQ_MATCHED && message == &messages[150],
+         "and taken by the name that was found");
+    want(mq_inline_post(engine, &any, &receives[0], NULL, NULL, NULL) == MQ_NONE, "the next receive is queued");
+    want(in_front(engine) == 1 && messages_in_front(engine) == MESSAGES - 1, "in the front");
+    want(mq_inline_arrive(engine, &envelope, 8, NULL, &receive) == MQ_MATCHED && receive == &receives[0],
+         "where its message finds it");
+    any.tag = 151;
+    want(mq_inline_post(engine, &any, &receives[1], NULL, &message, NULL) == MQ_MATCHED && message == &messages[151],
+         "another takes its message at once");
+    want(messages_in_front(engine) == MESSAGES - 2, "the others stay in the front");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
+/* A name is found wherever it stands; the others stay unless too many would have to move up. */
+static void far_names(void)
+{
+    enum { MESSAGES = 4000 };
+    static char messages[MESSAGES];
+    static mq_message_handle names[MESSAGES];
+    static const int FEW_MOVE[] = {150, 0, MESSAGES - 1, 500, MESSAGES - 400};
+    mq_engine *engine = with_messages(messages, MESSAGES, names);
+    void *message;
+    for (int i = 0; i < 5; i++) {
+        const int at = FEW_MOVE[i];
+        want(mq_inline_take(engine, names[at], &message, NULL) == MQ_MATCHED && message == &messages[at],
+             "it is taken by its name");
+        want(mq_inline_take(engine, names[at], &message, NULL) == MQ_NONE, "once");
+        want(messages_in_front(engine) == MESSAGES - 1 - i, "the others stay in the front");
+    }
+    want(mq_inline_take(engine, names[MESSAGES / 2], &message, NULL) == MQ_MATCHED
+             && message == &messages[MESSAGES / 2],
+         "so is one in the middle");
+    want(messages_in_front(engine) == 0, "and the others move into the queues");
+    want(mq_inline_take(engine, names[MESSAGES / 2], &message, NULL) == MQ_NONE, "once");
+    want(mq_inline_take(engine, names[1], &message, NULL) == MQ_MATCHED && message == &messages[1],
+         "names are those from the front");
     if (mq_engine_free(engine) != MQ_NONE)
         exit(2);
 }
@@ -337,7 +382,8 @@ int main(void)
     room_in_order();
     room_out_of_order();
     far_looks();
-    far_name();
+    far_post();
+    far_names();
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
         for (uint64_t seed = 0; seed < 12; seed++, seeds++)
             run(seed * 31 + i, name);

@@ -21,11 +21,11 @@ struct Class<B> {
     posted: u32,
     /// The unexpected messages under this mask, if receives of the class keep looking for them.
     view: Option<View<B>>,
-    /// What searches without a view have cost, in comparisons, less what it would have cost to keep
-    /// one.
+    /// What searches without a view have cost, in slots looked at, less what it would have cost to
+    /// keep one.
     cost: u32,
-    /// How many messages had come at the last of them.
-    searched_at: u64,
+    /// How many messages had [come](Slab::come) at the last of them.
+    searched_at: u32,
     /// Whether its receives will ask often, as they did before.
     is_wanted: bool,
 }
@@ -42,18 +42,18 @@ impl<B> Class<B> {
         }
     }
 
-    /// A search would have to compare so many messages, of those that have come: whether they are to
-    /// be indexed for the class. Counts the search otherwise.
-    fn is_worth_a_view(&mut self, messages: u32, come: u64) -> bool {
-        let since = u32::try_from(come.saturating_sub(self.searched_at)).unwrap_or(u32::MAX);
+    /// A search would have to look at so many slots: whether messages, of which so many have come,
+    /// are to be indexed for the class. Counts the search otherwise.
+    fn is_worth_a_view(&mut self, slots: u32, come: u32) -> bool {
+        let since = come.wrapping_sub(self.searched_at);
         self.searched_at = come;
-        if messages <= LONG {
+        if slots <= LONG {
             self.cost = self.cost.saturating_sub(since.saturating_mul(KEEPING));
         }
-        if self.is_wanted || self.cost >= messages.saturating_mul(SCANS.into()) {
+        if self.is_wanted || self.cost >= slots.saturating_mul(SCANS.into()) {
             return true;
         }
-        self.cost = self.cost.saturating_add(messages);
+        self.cost = self.cost.saturating_add(slots);
         false
     }
 }
@@ -168,9 +168,7 @@ impl<B: MatchBits> Classes<B> {
         if class.view.is_some() {
             return true;
         }
-        let looked_at = unexpected.near_slots().max(unexpected.len() as usize);
-        let looked_at = u32::try_from(looked_at).unwrap_or(u32::MAX);
-        if !class.is_worth_a_view(looked_at, unexpected.next_sequence()) || !may_be {
+        if !class.is_worth_a_view(unexpected.slots(), unexpected.come()) || !may_be {
             return false;
         }
         let mut view = self.spare.take().unwrap_or_default();
@@ -182,8 +180,8 @@ impl<B: MatchBits> Classes<B> {
         })
     }
 
-    /// Whether messages are to be indexed for a class when the queues become deep, because more of
-    /// its receives asked for them the last time than look at all of them before that.
+    /// Whether the queues are to become deep with the next long search of a class: its view was worth
+    /// it the last time, and was asked by more than look at all messages before there is one.
     pub(super) fn wants(&self, care: B) -> bool {
         let class = self.classes.iter().find(|class| class.care == care);
         class.is_some_and(|class| class.is_wanted)
@@ -264,7 +262,7 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// All entries have left: forgets the classes but those whose views were asked, and keeps the
+    /// All entries have left: forgets the classes but those whose views were worth it, and keeps the
     /// memory of a small view.
     pub(super) fn rest(&mut self) {
         let Self { classes, spare, .. } = self;
@@ -286,7 +284,8 @@ impl<B: MatchBits> Classes<B> {
     }
 
     /// Entries are to be indexed, `messages` of them messages: begins a view for each class whose
-    /// view was asked before the last [`rest`](Self::rest). A program that receives from any source
+    /// view was worth it before the last [`rest`](Self::rest), or whose searches are
+    /// [expected](Self::expect_searches_by). A program that receives from any source
     /// in one step will do so in the next, and then nothing has to be looked at twice.
     /// Returns how many.
     pub(super) fn begin(&mut self, messages: u32) -> u32 {

@@ -23,10 +23,11 @@
 //! the middle of the short form leaves a hole; a search that passes more than four closes them.
 //! When the slots behind a short queue are used up, at most 2,048 entries move. A cancelled receive
 //! is found by its slot, or, if it has moved since, by a look at up to 4,096. What takes as long as
-//! the queue are the first searches by a class of wildcards while many messages wait: four look at
-//! all of them, in either form, the fifth indexes them. After that messages are indexed for the
-//! class as they come, also in later fillings, for as long as that saves more than it costs: queues
-//! of at most 4,096 entries whose messages are rarely asked for go on being looked at.
+//! the queue are the first searches with wildcards while many messages wait: in the short form four
+//! look at all of them and the next indexes them for its class, in the deep form four of each class.
+//! After that messages are indexed for the class as they come, also in later fillings, for as long
+//! as that saves more than it costs: queues of at most 4,096 slots that are rarely asked go on being
+//! looked at.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32

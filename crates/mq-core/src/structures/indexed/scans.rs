@@ -153,7 +153,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     fn may_look_at_all(&mut self, care: BitsOf<P>) -> bool {
         care != BitsOf::<P>::ALL
-            && self.scan_limit > 0
             && !self.index.as_ref().is_some_and(|index| index.wants(care))
             && self.foresight.may_look_at_all()
     }
@@ -254,12 +253,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// A scan by these bits has gone too far.
+    /// A scan by these bits has gone too far, or would if it came later.
     #[cold]
     #[inline(never)]
     fn give_up(&mut self, care: BitsOf<P>) {
-        self.foresight.becomes_deep();
-        self.deepen_for(care);
+        match self.foresight.becomes_deep() {
+            true => self.deepen(),
+            false => self.deepen_for(care),
+        }
     }
 
     /// The slot of the receive that takes a message, which stays.

@@ -137,6 +137,80 @@ fn several_entries_with_a_key_leave_in_order_among_others_of_their_bucket() {
 }
 
 #[test]
+fn entries_queued_without_a_search_leave_in_order_among_others_of_their_bucket() {
+    // As above, all near: of a key the second and the third come when others share its bucket.
+    const KEYS: u32 = 1000;
+    let keys = |i: u32| (i * 7 % 50, i32::try_from(i * 7 / 50).expect("small"));
+    for tries in 0..20 {
+        let mut queues = deep(20);
+        for round in 0..3 {
+            for i in 0..KEYS {
+                let (source, tag) = keys(i);
+                queues.queue_message(MpiEnvelope::new(0, source, 100 + tag), round);
+            }
+        }
+        // Some buckets begin with an entry of the other queue.
+        for i in 0..KEYS {
+            let (source, tag) = keys(i);
+            queues.queue_receive(MpiPattern::new(0, source, 300 + tag), i);
+        }
+        for round in 0..3 {
+            for i in (0..KEYS).rev() {
+                let (source, tag) = keys(i);
+                let taken = queues.extract(&MpiPattern::new(0, source, 100 + tag));
+                assert!(
+                    matches!(taken, Some((_, message)) if message == round),
+                    "{tries}"
+                );
+            }
+        }
+        for i in 0..KEYS {
+            let (source, tag) = keys(i);
+            let taken = queues.deliver(&MpiEnvelope::new(0, source, 300 + tag));
+            assert!(matches!(taken, Some((_, receive)) if receive == i));
+        }
+        for rank in 0..20 {
+            assert!(queues.extract(&MpiPattern::new(0, rank, 7)).is_some());
+        }
+        assert!(!queues.is_deep());
+        for rank in 0..20 {
+            queues.queue_receive(MpiPattern::new(0, rank, 7), rank);
+        }
+        assert!(queues.deliver(&MpiEnvelope::new(0, 19, 7)).is_some());
+        assert!(queues.is_deep());
+        for round in 0..3 {
+            for i in 0..KEYS {
+                let (source, tag) = keys(i);
+                queues.queue_receive(MpiPattern::new(0, source, 100 + tag), round);
+            }
+        }
+        for i in 0..KEYS {
+            let (source, tag) = keys(i);
+            queues.queue_message(MpiEnvelope::new(0, source, 300 + tag), i);
+        }
+        for round in 0..3 {
+            for i in (0..KEYS).rev() {
+                let (source, tag) = keys(i);
+                let taken = queues.deliver(&MpiEnvelope::new(0, source, 100 + tag));
+                assert!(
+                    matches!(taken, Some((_, receive)) if receive == round),
+                    "{tries}"
+                );
+            }
+        }
+        for i in 0..KEYS {
+            let (source, tag) = keys(i);
+            let taken = queues.extract(&MpiPattern::new(0, source, 300 + tag));
+            assert!(matches!(taken, Some((_, message)) if message == i));
+        }
+        for rank in 0..19 {
+            assert!(queues.deliver(&MpiEnvelope::new(0, rank, 7)).is_some());
+        }
+        assert!(!queues.is_deep());
+    }
+}
+
+#[test]
 fn a_receive_is_cancelled_wherever_it_has_moved() {
     let mut queues = Queues::with_config(&Config::default());
     let post = |queues: &mut Queues, rank| match queues.post(MpiPattern::new(0, rank, 7), rank) {

@@ -15,10 +15,11 @@ struct Link {
     prev: u32,
 }
 
-/// To keep one message in a view, from its coming to its leaving, takes as long as to compare so many.
+/// To keep one message in a view, from its coming to its leaving, takes as long as a look at so many
+/// slots.
 pub(super) const KEEPING: u32 = 40;
 
-/// A look at more messages takes so long, most of them far, that a class which asks at all is better
+/// A look at more slots takes so long, most of them far, that a class which asks at all is better
 /// served by a view, whatever arrivals pay for that.
 pub(super) const LONG: u32 = crate::slab::NEAR as u32;
 
@@ -26,7 +27,7 @@ pub(super) const LONG: u32 = crate::slab::NEAR as u32;
 /// to make it again takes no less.
 const PATIENCE: u32 = 256;
 
-/// What a view of so many messages may cost in vain, in comparisons.
+/// What a view of so many messages may cost in vain, in looks at a slot.
 const fn patience(messages: u32) -> u32 {
     messages
         .saturating_mul(4)
@@ -43,7 +44,7 @@ pub(super) struct View<B> {
     links: Paged<Link>,
     /// The most messages that there were since the view was begun.
     most: u32,
-    /// Comparisons that it has saved, less those that it has cost, up to its [`patience`].
+    /// Looks at a slot that it has saved, less what it has cost, up to its [`patience`].
     credit: u32,
     /// How often receives have asked since the view was begun, up to what the counter holds.
     times_asked: u8,
@@ -139,9 +140,9 @@ impl<B: MatchBits> View<B> {
         self.links.rest();
     }
 
-    /// A receive asks, which would otherwise have compared all messages.
-    fn asked(&mut self, messages: u32) {
-        let saved = if messages > LONG { u32::MAX } else { messages };
+    /// A receive asks, which would otherwise have looked at so many slots.
+    fn asked(&mut self, slots: u32) {
+        let saved = if slots > LONG { u32::MAX } else { slots };
         self.credit = self.credit.saturating_add(saved).min(patience(self.most));
         self.times_asked = self.times_asked.saturating_add(1);
     }
@@ -169,7 +170,7 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
-        self.asked(unexpected.len());
+        self.asked(unexpected.slots());
         let (chains, seen) = self.parts(unexpected, seed);
         let found = chains.probe(&seen, key, seed.hash(key)).node;
         (found != NIL).then_some(found)
@@ -182,7 +183,7 @@ impl<B: MatchBits> View<B> {
         seed: Seed,
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
-        self.asked(unexpected.len());
+        self.asked(unexpected.slots());
         let (chains, mut seen) = self.parts(unexpected, seed);
         let probe = chains.probe(&seen, key, seed.hash(key));
         if probe.node == NIL {

@@ -67,6 +67,63 @@ fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
 }
 
 #[test]
+fn a_look_at_all_messages_finds_the_earliest_between_holes() {
+    let any = MpiPattern::new(0, Source::Any, 7);
+    let mut queues = unexpected(0);
+    for rank in 0..300_u32 {
+        let tag = if rank < 150 { 8 } else { 7 };
+        let _ = queues.arrive(MpiEnvelope::new(0, rank, tag), rank);
+    }
+    // Holes near the head, as many as are found without a long search.
+    for rank in [2, 4, 6, 8, 10] {
+        let taken = queues.extract(&MpiPattern::new(0, rank, 8));
+        assert!(matches!(taken, Some((_, message)) if message == rank));
+    }
+    assert!(matches!(queues.probe(&any), Some((_, 150))));
+    let post = queues.post(any, 0);
+    assert!(matches!(post, Post::Matched { message, .. } if message == 150));
+    assert!(queues.probe(&MpiPattern::new(0, Source::Any, 9)).is_none());
+    assert!(!queues.is_deep());
+    for rank in (0..150).filter(|rank| ![2, 4, 6, 8, 10].contains(rank)) {
+        let taken = queues.extract(&MpiPattern::new(0, rank, 8));
+        assert!(matches!(taken, Some((_, message)) if message == rank));
+    }
+    for rank in 151..300 {
+        let taken = queues.extract(&any);
+        assert!(matches!(taken, Some((_, message)) if message == rank));
+    }
+    assert_eq!(queues.unexpected_len(), 0);
+}
+
+#[test]
+fn a_receive_that_is_foreseen_to_wait_among_many_needs_no_index_of_messages() {
+    let mut queues = Queues::with_config(&Config::default());
+    // A long search of receives, and all have left.
+    for rank in 0..40 {
+        let _ = queues.post(MpiPattern::new(0, rank, 7), rank);
+    }
+    for rank in (0..40).rev() {
+        let _ = queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
+    }
+    assert!(!queues.is_deep());
+    for rank in 0..4 {
+        let _ = queues.arrive(MpiEnvelope::new(0, rank, 9), 0);
+    }
+    for rank in 0..16 {
+        let _ = queues.queue_receive(MpiPattern::new(0, rank, 7), rank);
+    }
+    let post = queues.post(MpiPattern::new(0, Source::Any, 7), 0);
+    assert!(matches!(post, Post::Queued(_)));
+    assert!(queues.is_deep(), "early");
+    assert!(
+        queues
+            .index
+            .as_ref()
+            .is_some_and(|index| index.views() == 0)
+    );
+}
+
+#[test]
 fn messages_are_indexed_for_a_class_while_it_asks_often_for_how_many_they_are() {
     let mut queues = deep(200);
     let mut sender = 0;
