@@ -38,15 +38,12 @@ impl Foresight {
         true
     }
 
-    /// The queues become deep, for a search that was too long or [early](Self::is_early): whether it
-    /// is early.
-    pub(super) const fn becomes_deep(&mut self) -> bool {
-        let early = self.0 & EARLY != 0;
-        self.0 = match early {
-            true => self.0 & !EARLY,
-            false => (self.0 & LOOKS) | EARLY_TIMES,
+    /// The queues become deep, for a search that was too long or [early](Self::is_early).
+    pub(super) const fn becomes_deep(&mut self) {
+        self.0 = match self.0 & EARLY {
+            0 => (self.0 & LOOKS) | EARLY_TIMES,
+            _ => self.0 & !EARLY,
         };
-        early
     }
 
     /// Whether a search with a wildcard may look at every message: [`SCANS`] may, and then the
@@ -69,11 +66,11 @@ mod tests {
     fn after_a_long_search_queues_become_deep_early_eight_times() {
         let mut foresight = Foresight::default();
         assert!(!foresight.is_early(MANY));
-        assert!(!foresight.becomes_deep());
+        foresight.becomes_deep();
         assert!(!foresight.is_early(MANY - 1));
         for _ in 0..EARLY_TIMES {
             assert!(foresight.is_early(MANY));
-            assert!(foresight.becomes_deep());
+            foresight.becomes_deep();
         }
         assert!(!foresight.is_early(MANY));
     }
@@ -85,7 +82,7 @@ mod tests {
             assert_eq!(foresight.may_look_at_all(), round % 5 < 4, "{round}");
             if round % 3 == 0 {
                 let _ = foresight.is_early(MANY);
-                let _ = foresight.becomes_deep();
+                foresight.becomes_deep();
             }
         }
     }

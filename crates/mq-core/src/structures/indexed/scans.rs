@@ -4,7 +4,7 @@ use super::Indexed;
 use super::hash::Key;
 use super::nodes::key_of_receive;
 use super::steps::deep;
-use crate::envelope::{ContextId, MatchBits};
+use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{NIL, Scan, Sought, TOO_FAR, Window};
@@ -64,7 +64,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match sought.slot {
             NIL => Short::Nothing,
             TOO_FAR => {
-                self.give_up(key.care);
+                self.give_up();
                 Short::Deep
             }
             slot => {
@@ -87,33 +87,35 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         care: BitsOf<P>,
     ) -> Sought {
-        let key = Key {
-            context,
-            bits,
-            care,
-        };
+        if care != BitsOf::<P>::ALL {
+            return self.find_any_message_behind(context, bits, care);
+        }
         let limit = u32::from(self.scan_limit);
+        let is = |e: &P::Envelope| e.bits() == bits && e.context() == context;
         let messages = &self.slabs.unexpected;
-        match self
-            .unexpected
-            .find_without_holes(messages, limit, |e| key.admits(e))
-        {
-            Scan::Ended(Sought { slot: TOO_FAR, .. }) if care != BitsOf::<P>::ALL => {
-                self.find_message_between_holes(context, bits, care)
-            }
+        match self.unexpected.find_without_holes(messages, limit, is) {
             Scan::Ended(sought) => sought,
             Scan::Nothing if self.unexpected.len() >= VAIN => self.foresee_receives(),
             Scan::Nothing => Sought {
                 slot: NIL,
                 visited: self.unexpected.len(),
             },
-            Scan::Holes => self.find_message_between_holes(context, bits, care),
+            Scan::Holes => self.find_message_between_holes(context, bits),
         }
     }
 
-    /// The same where entries have left from the middle, or the receive has a wildcard.
+    /// The same where entries have left from the middle.
     #[inline(never)]
-    fn find_message_between_holes(
+    fn find_message_between_holes(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+        let limit = u32::from(self.scan_limit);
+        let is = |e: &P::Envelope| e.bits() == bits && e.context() == context;
+        let messages = &mut self.slabs.unexpected;
+        self.unexpected.find_behind_first(messages, limit, is)
+    }
+
+    /// The search behind the first message, for a receive with a wildcard.
+    #[inline(never)]
+    fn find_any_message_behind(
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
@@ -125,16 +127,31 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care,
         };
         let limit = self.limit_for(care);
-        let messages = &mut self.slabs.unexpected;
-        let near = self
+        let slabs = &mut self.slabs;
+        let near = match self
             .unexpected
-            .find_behind_first(messages, limit, |e| key.admits(e));
-        if near.slot != TOO_FAR || !self.may_look_at_all(care) {
+            .find_without_holes(&slabs.unexpected, limit, |e| key.admits(e))
+        {
+            Scan::Ended(sought) => sought,
+            Scan::Nothing if self.unexpected.len() >= VAIN => return self.foresee_receives(),
+            Scan::Nothing => Sought {
+                slot: NIL,
+                visited: self.unexpected.len(),
+            },
+            Scan::Holes => self
+                .unexpected
+                .find_behind_first(&mut slabs.unexpected, limit, |e| key.admits(e)),
+        };
+        if near.slot != TOO_FAR {
             return near;
         }
-        let messages = &mut self.slabs.unexpected;
+        if !self.may_look_at_all(care) {
+            self.foresight.becomes_deep();
+            self.deepen_for(care);
+            return near;
+        }
         self.unexpected
-            .find_behind_first(messages, u32::MAX, |e| key.admits(e))
+            .find_behind_first(&mut self.slabs.unexpected, u32::MAX, |e| key.admits(e))
     }
 
     /// Messages that a receive may be compared with.
@@ -188,7 +205,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match sought.slot {
             NIL => Short::Nothing,
             TOO_FAR => {
-                self.give_up(BitsOf::<P>::ALL);
+                self.give_up();
                 Short::Deep
             }
             slot => {
@@ -253,13 +270,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// A scan by these bits has gone too far, or would if it came later.
+    /// A scan has gone too far, or would if it came later. One by a receive with a wildcard has had
+    /// the queues become deep itself.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, care: BitsOf<P>) {
-        match self.foresight.becomes_deep() {
-            true => self.deepen(),
-            false => self.deepen_for(care),
+    fn give_up(&mut self) {
+        if !self.is_deep() {
+            self.foresight.becomes_deep();
+            self.deepen();
         }
     }
 
@@ -287,14 +305,19 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     pub(super) fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
         if !self.is_deep() {
             let limit = self.limit_for(pattern.care());
-            let mut sought = self.find_message(pattern, limit);
-            if sought.slot == TOO_FAR && self.may_look_at_all(pattern.care()) {
-                sought = self.find_message(pattern, u32::MAX);
-            }
+            let messages = &mut self.slabs.unexpected;
+            let sought = self
+                .unexpected
+                .find(messages, limit, |e| matches(pattern, e));
             meter.visited(Queue::Unexpected, sought.visited);
             match sought.slot {
                 NIL => return None,
-                TOO_FAR => self.deepen_for(pattern.care()),
+                TOO_FAR => {
+                    let farther = self.look_at_all(*pattern, meter);
+                    if farther != TOO_FAR {
+                        return (farther != NIL).then_some(farther);
+                    }
+                }
                 slot => return Some(slot),
             }
         }
@@ -302,9 +325,22 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         deep(&mut self.index).find_unexpected(&mut self.slabs, key, meter)
     }
 
-    fn find_message(&mut self, pattern: &P, limit: u32) -> Sought {
+    /// The search for a message that stays has reached its limit: the slot if it may go on; otherwise
+    /// [`TOO_FAR`], and the queues are deep.
+    #[cold]
+    #[inline(never)]
+    fn look_at_all(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+        if !self.may_look_at_all(pattern.care()) {
+            self.deepen_for(pattern.care());
+            return TOO_FAR;
+        }
+        let limit = self.limit_for(pattern.care());
         let messages = &mut self.slabs.unexpected;
-        self.unexpected
-            .find(messages, limit, |e| matches(pattern, e))
+        let sought = self
+            .unexpected
+            .find(messages, u32::MAX, |e| matches(&pattern, e));
+        // Those before the limit have been counted.
+        meter.visited(Queue::Unexpected, sought.visited.saturating_sub(limit));
+        sought.slot
     }
 }
