@@ -88,7 +88,7 @@
 #define MQ_FRONT_LAYOUT 3
 
 // How many receives, or messages, a call looks at in the front before it moves them into the
-// queues.
+// queues. Four receives with a wildcard may look at all messages before that.
 #define MQ_FRONT_SCAN 48
 
 // Of how many contexts the front of an engine knows what inline calls check.
