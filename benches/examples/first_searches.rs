@@ -1,9 +1,9 @@
-//! The first receives from any source while messages wait, one by one: `first_searches [STRUCTURE...]`.
+//! The first receives from any source while messages wait, one by one.
 //!
-//! Each engine is new and has so many messages, each with a tag of its own. Receives from any source
-//! take the newest first. Printed is the time of each of the first seven, the least over the
-//! repetitions, the clock's own included, as a Markdown table; for `list` and `indexed` if no
-//! structure is named.
+//! `first_searches [STRUCTURE...]`, of `list` and `indexed` if none is named. Each engine is new and
+//! has so many messages, each with a tag of its own. Receives from any source take the newest
+//! first. Printed is the time of each of the first seven in nanoseconds, the least over the
+//! repetitions, the clock's own included, as a Markdown table.
 
 use std::process::ExitCode;
 use std::time::Instant;

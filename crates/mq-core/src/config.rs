@@ -46,7 +46,8 @@ impl Config {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
     /// `indexed`: a search that would visit more entries than this, at most 255, makes the queues
-    /// deep; that of a receive or probe with a wildcard six times as many, or the fifth of those.
+    /// deep. That of a receive or probe with a wildcard may visit six times as many, and of those
+    /// that are longer four may visit all.
     pub scan_limit: u32,
     /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep
     /// whatever their searches cost, as soon as storage has to grow for one of them. It bounds what

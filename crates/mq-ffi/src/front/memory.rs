@@ -23,10 +23,10 @@ const FAR_LOOKS: u8 = 4;
 ///
 /// Entries that leave in about the order in which they came are never looked for far, and a long
 /// array keeps all of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`],
-/// but for some searches with a wildcard, moves all of them, at the worst of times. So a full array gets more room, but one in which that
-/// happened is made as short as searches are, and is given more room only after it has overflowed
-/// many times. So is one that overflowed at its longest: the entries would be moved, each time, for
-/// nothing.
+/// but for some searches with a wildcard, moves all of them, at the worst of times. So a full array
+/// gets more room, but one in which that happened is made as short as searches are, and is given
+/// more room only after it has overflowed many times. So is one that overflowed at its longest: the
+/// entries would be moved, each time, for nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,

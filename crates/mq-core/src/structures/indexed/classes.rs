@@ -285,9 +285,8 @@ impl<B: MatchBits> Classes<B> {
 
     /// Entries are to be indexed, `messages` of them messages: begins a view for each class whose
     /// view was worth it before the last [`rest`](Self::rest), or whose searches are
-    /// [expected](Self::expect_searches_by). A program that receives from any source
-    /// in one step will do so in the next, and then nothing has to be looked at twice.
-    /// Returns how many.
+    /// [expected](Self::expect_searches_by). A program that receives from any source in one step
+    /// will do so in the next, and then nothing has to be looked at twice. Returns how many.
     pub(super) fn begin(&mut self, messages: u32) -> u32 {
         for class in &mut self.classes {
             let mut view = self.spare.take().unwrap_or_default();
