@@ -1,7 +1,7 @@
 //! [`CommonBudget`]: one budget for threads that queue messages at the same time.
 
 use super::ledger::{HighWaterCall, Ledger};
-use super::{Budget, HighWater};
+use super::{Budget, HighWater, Used};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::shared::sync::Mutex;
@@ -35,6 +35,11 @@ impl<M> CommonBudget<M> {
     /// function.
     pub(crate) fn ring(&self) {
         self.0.lock().ring();
+    }
+
+    /// What is queued at the moment.
+    pub(crate) fn used(&self) -> Used {
+        self.0.lock().used()
     }
 
     /// Bytes of the ledger and of its table of sources.

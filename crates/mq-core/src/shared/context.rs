@@ -9,6 +9,7 @@ use super::options::{Divide, Sharding};
 use super::place::{Mode, OPEN, Place, Reach, Standing, shard_of};
 use super::pressure::Pressure;
 use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
+use crate::collective::CollectiveCall;
 use crate::config::Config;
 use crate::engine::{CommonBudget, Terms};
 use crate::envelope::ContextId;
@@ -364,6 +365,36 @@ impl<Q: MatchQueues> Context<Q> {
         }
         receives.append(&mut messages);
         receives
+    }
+}
+
+/// All queues.
+impl<Q: MatchQueues> Context<Q> {
+    /// Announces a collective call to every place: which of them its messages will reach is not
+    /// known.
+    pub(super) fn announce(&self, life: Option<u64>, call: &CollectiveCall) -> Result<(), Error> {
+        let mut all = self.lock_all();
+        all.whole.standing.check_alive(self.id, life)?;
+        all.whole.queues.announce(call);
+        for shard in &mut all.shards {
+            shard.queues.announce(call);
+        }
+        Ok(())
+    }
+
+    /// Empties all places, which forget what they learned. What was in them is to be dropped when no
+    /// lock is held.
+    pub(super) fn clear(&self) -> Vec<RemovedOf<Q>> {
+        let mut all = self.lock_all();
+        let removed = self.purge(&mut all, &mut |_| true);
+        all.whole.queues.clear();
+        for shard in &mut all.shards {
+            shard.queues.clear();
+            // Both locks are held: nothing is left in the undivided queues. [GATE-OPEN] [ELDERS]
+            shard.gate = OPEN;
+            shard.elders = false;
+        }
+        removed
     }
 }
 

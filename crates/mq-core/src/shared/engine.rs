@@ -9,8 +9,9 @@ use super::names::MOST_AT_FIRST;
 use super::options::Sharding;
 use super::shared_context::SharedContext;
 use super::sync::Mutex;
+use crate::collective::CollectiveCall;
 use crate::config::{Config, Tuning};
-use crate::engine::{CommonBudget, ContextOptions, EngineOptions, Limits, Terms};
+use crate::engine::{CommonBudget, ContextOptions, EngineOptions, Limits, Terms, Used};
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
@@ -113,6 +114,18 @@ impl<Q: MatchQueues> SharedEngine<Q> {
             tuning: options.tuning,
             registry: Mutex::new(Registry { retired }),
         }
+    }
+
+    /// A number that no handle of this engine has had, nor any above it: where another
+    /// `SharedEngine` may [begin](EngineOptions::first_sequence) for which they are to be stale.
+    ///
+    /// # Cost
+    /// Takes all locks, one context after another.
+    pub fn next_sequence(&self) -> u64 {
+        let registry = self.registry.lock();
+        let contexts = self.directory.contexts();
+        let counts = contexts.iter().map(|c| c.lock_all().next_count());
+        counts.fold(registry.retired, u64::max)
     }
 
     /// Makes a context usable, and returns the handle that saves the search for it.
@@ -324,6 +337,32 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         for context in self.directory.contexts() {
             context.lock_all().visit(visitor);
         }
+    }
+
+    /// Announces a collective call: see [`MatchQueues::announce`].
+    ///
+    /// # Cost
+    /// Takes all locks of the context.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn announce(&self, call: &CollectiveCall) -> Result<(), Error> {
+        self.find(call.context)?.announce(None, call)
+    }
+
+    /// Drops all entries and forgets what was learned from traffic, context by context, each at one
+    /// moment; contexts, their shards and memory stay. Entries are dropped with no lock held.
+    pub fn clear(&self) {
+        for context in self.directory.contexts() {
+            drop(context.clear());
+        }
+    }
+
+    /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an
+    /// engine that has neither budget nor high-water marks.
+    pub fn used(&self) -> Used {
+        let budget = self.budget.as_ref();
+        budget.map_or_else(Used::default, |budget| budget.used())
     }
 
     /// Posted receives in all contexts, each counted at one moment.

@@ -270,7 +270,7 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     #[inline]
-    fn check_own(&self, named: ContextId) -> Result<(), Error> {
+    pub(super) fn check_own(&self, named: ContextId) -> Result<(), Error> {
         if named != self.id {
             return Err(Error::OtherContext {
                 handle: self.id,

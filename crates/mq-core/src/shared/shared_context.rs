@@ -4,6 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use super::context::Context;
+use crate::collective::CollectiveCall;
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
 use crate::queues::{
@@ -167,6 +168,16 @@ impl<Q: MatchQueues> SharedContext<Q> {
             .check_alive(self.context.id, Some(self.life))?;
         all.visit(visitor);
         Ok(())
+    }
+
+    /// Announces a collective call on this context: see
+    /// [`SharedEngine::announce`](super::SharedEngine::announce).
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`], and [`Error::OtherContext`].
+    pub fn announce(&self, call: &CollectiveCall) -> Result<(), Error> {
+        self.context.check_own(call.context)?;
+        self.context.announce(Some(self.life), call)
     }
 
     /// Posted receives at one moment.
