@@ -5,7 +5,7 @@
 
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::Envelope;
+use crate::envelope::{ContextId, Envelope};
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
@@ -99,6 +99,9 @@ pub trait Arrangement: Sized {
 
     /// See [`MatchQueues::add_context`]; the numbers of entries are seen to.
     fn context_added(&mut self, _config: &Config) {}
+
+    /// See [`MatchQueues::remove_context`].
+    fn context_removed(&mut self, _context: ContextId) {}
 
     /// See [`MatchQueues::announce`].
     fn announced(&mut self, _call: &CollectiveCall) {}
@@ -392,6 +395,10 @@ impl<A: Arrangement> MatchQueues for A {
     fn add_context(&mut self, config: &Config) {
         self.raise_sequence(config.first_sequence);
         self.context_added(config);
+    }
+
+    fn remove_context(&mut self, context: ContextId) {
+        self.context_removed(context);
     }
 
     fn clear(&mut self) {

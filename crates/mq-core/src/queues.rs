@@ -4,6 +4,7 @@ use core::fmt::Debug;
 
 use crate::collective::CollectiveCall;
 use crate::config::Config;
+use crate::envelope::ContextId;
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
 use crate::pattern::Pattern;
@@ -287,6 +288,13 @@ pub trait MatchQueues: Sized {
     ///
     /// [`Engine`](crate::Engine) calls this for structures of process scope.
     fn add_context(&mut self, config: &Config);
+
+    /// A context that these queues served, with others, is no more, and its entries have all left:
+    /// what was learned of its senders is of no use.
+    ///
+    /// [`Engine`](crate::Engine) calls this for structures of process scope. Never required for
+    /// correct matching.
+    fn remove_context(&mut self, _context: ContextId) {}
 
     /// Drops all entries and forgets what was learned from traffic; memory may be kept for reuse.
     fn clear(&mut self);

@@ -241,6 +241,7 @@ impl<Q: MatchQueues> Engine<Q> {
         if found.object() == id.0 as usize {
             object.serve_others();
         }
+        object.queues.remove_context(id);
         self.retired = self.retired.max(object.queues.next_sequence());
         if !found.shares_object {
             object.queues = Q::with_config(&Config::default());

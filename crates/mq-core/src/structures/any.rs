@@ -3,6 +3,7 @@
 use super::*;
 use crate::collective::CollectiveCall;
 use crate::config::Config;
+use crate::envelope::ContextId;
 use crate::handle::{Handle, MessageHandle};
 use crate::memory::{Footprint, Memory};
 use crate::meter::Meter;
@@ -218,6 +219,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
 
     fn add_context(&mut self, config: &Config) {
         each!(self, queues => queues.add_context(config));
+    }
+
+    fn remove_context(&mut self, context: ContextId) {
+        each!(self, queues => queues.remove_context(context));
     }
 
     fn clear(&mut self) {

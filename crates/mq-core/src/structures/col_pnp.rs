@@ -8,6 +8,7 @@ use super::layered::{Layered, ListId, Origin, Plan};
 use super::pnp::Partners;
 use crate::collective::CollectiveCall;
 use crate::config::Config;
+use crate::envelope::ContextId;
 
 /// The `col+pnp` structure; see the [module](self).
 pub type ColPnp<P, R, M> = Layered<Unified, P, R, M>;
@@ -95,6 +96,11 @@ impl Plan for Unified {
     fn grown(&mut self, size: u32) {
         self.collective.grown(size);
         self.point_to_point.grown(size);
+    }
+
+    fn shrunk(&mut self, context: ContextId, is_empty: &dyn Fn(ListId) -> bool) {
+        self.point_to_point
+            .shrunk(context, &|list| is_empty(odd(list)));
     }
 
     fn announced(&mut self, call: &CollectiveCall) {

@@ -9,7 +9,7 @@ use super::routed::Sender;
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::{Envelope, TrafficClass};
+use crate::envelope::{ContextId, Envelope, TrafficClass};
 use crate::fifo::Fifo;
 use crate::memory::{Footprint, Memory, vec_bytes};
 use crate::meter::{Meter, Queue};
@@ -64,6 +64,10 @@ pub trait Plan: core::fmt::Debug {
 
     /// There are communicators of `size` ranks.
     fn grown(&mut self, _size: u32) {}
+
+    /// A communicator is no more, and none of its elements is queued; `is_empty` tells of a list
+    /// whether it has any.
+    fn shrunk(&mut self, _context: ContextId, _is_empty: &dyn Fn(ListId) -> bool) {}
 
     /// This process takes part in a collective call.
     fn announced(&mut self, _call: &CollectiveCall) {}
@@ -137,6 +141,12 @@ impl<L: Plan> Half<L> {
         let list = slab.home(slot);
         self.lists[list as usize].unlink(slab, slot);
         self.plan.unlinked(origin, list);
+    }
+
+    fn remove_context(&mut self, context: ContextId) {
+        let lists = &self.lists;
+        let is_empty = |list: ListId| lists.get(list as usize).is_none_or(Fifo::is_empty);
+        self.plan.shrunk(context, &is_empty);
     }
 
     fn reset(&mut self) {
@@ -320,6 +330,11 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
         self.posted.reset();
         self.unexpected.reset();
         self.wild = Fifo::EMPTY;
+    }
+
+    fn context_removed(&mut self, context: ContextId) {
+        self.posted.remove_context(context);
+        self.unexpected.remove_context(context);
     }
 
     fn context_added(&mut self, config: &Config) {

@@ -213,6 +213,16 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         self.queues.iter_mut().for_each(|q| q.add_context(config));
     }
 
+    fn remove_context(&mut self, context: ContextId) {
+        let Some(position) = self.contexts.iter().position(|&c| c == context) else {
+            return;
+        };
+        // Its handles stay stale, should there be a context of this number again.
+        let next = self.queues.remove(position).next_sequence();
+        self.contexts.remove(position);
+        self.config.first_sequence = self.config.first_sequence.max(next);
+    }
+
     fn clear(&mut self) {
         self.queues.iter_mut().for_each(S::clear);
     }

@@ -14,6 +14,7 @@
 use super::layered::{Layered, ListId, Origin, Plan};
 use super::routed::Sender;
 use crate::config::{Config, Tuning};
+use crate::envelope::ContextId;
 use crate::hash::MixMap;
 use crate::memory::vec_bytes;
 use crate::meter::Queue;
@@ -33,8 +34,8 @@ impl<P: Pattern, R, M> Pnp<P, R, M> {
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     list: ListId,
-    /// The level whose shared list it was taken from.
-    level: u32,
+    /// The shared lists, from the first on, that may hold elements of its former days.
+    levels: u32,
 }
 
 /// Who is a partner in one queue.
@@ -56,6 +57,8 @@ pub struct Partners {
     /// The length at which partners are next looked for.
     next_choice: u32,
     lists: u32,
+    /// Lists that nobody uses any more.
+    spare: Vec<ListId>,
 }
 
 impl Partners {
@@ -81,8 +84,8 @@ impl Partners {
         }
         for (sender, _) in chosen {
             let list = self.new_list();
-            let level = self.level();
-            self.partners.insert(sender, Partner { list, level });
+            let levels = self.levels();
+            self.partners.insert(sender, Partner { list, levels });
         }
         let list = self.new_list();
         self.shared.push(list);
@@ -116,16 +119,33 @@ impl Partners {
     }
 
     fn new_list(&mut self) -> ListId {
-        self.lists += 1;
-        self.lists - 1
+        self.spare.pop().unwrap_or_else(|| {
+            self.lists += 1;
+            self.lists - 1
+        })
+    }
+
+    /// Nothing is queued in a shared list but the last any more once it has emptied.
+    fn drop_empty_levels(&mut self, is_empty: &dyn Fn(ListId) -> bool) {
+        for level in (0..self.shared.len() - 1).rev() {
+            if !is_empty(self.shared[level]) {
+                continue;
+            }
+            self.spare.push(self.shared.remove(level));
+            for partner in self.partners.values_mut() {
+                if partner.levels as usize > level {
+                    partner.levels -= 1;
+                }
+            }
+        }
     }
 
     #[expect(
         clippy::cast_possible_truncation,
         reason = "each level has a partner, capped"
     )]
-    const fn level(&self) -> u32 {
-        self.shared.len() as u32 - 1
+    const fn levels(&self) -> u32 {
+        self.shared.len() as u32
     }
 }
 
@@ -143,6 +163,7 @@ impl Plan for Partners {
             length: 0,
             next_choice: threshold,
             lists: 1,
+            spare: Vec::new(),
         }
     }
 
@@ -153,7 +174,7 @@ impl Plan for Partners {
     #[inline]
     fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool) {
         let partner = self.partners.get(&origin.sender);
-        let levels = partner.map_or(self.shared.len(), |p| p.level as usize + 1);
+        let levels = partner.map_or(self.shared.len(), |p| p.levels as usize);
         for &list in &self.shared[..levels] {
             if !visitor(list) {
                 return;
@@ -209,8 +230,25 @@ impl Plan for Partners {
         self.size = self.size.max(size);
     }
 
+    fn shrunk(&mut self, context: ContextId, is_empty: &dyn Fn(ListId) -> bool) {
+        let Self {
+            partners, spare, ..
+        } = self;
+        partners.retain(|sender, partner| {
+            let stays = sender.context != context;
+            if !stays {
+                spare.push(partner.list);
+            }
+            stays
+        });
+        self.counts.retain(|sender, _| sender.context != context);
+        self.counted = self.counts.values().map(|&count| u64::from(count)).sum();
+        self.drop_empty_levels(is_empty);
+    }
+
     fn reset(&mut self) {
-        self.shared.truncate(1);
+        self.shared = vec![0];
+        self.spare.clear();
         self.partners.clear();
         self.length = 0;
         self.forget_counts();
@@ -218,15 +256,18 @@ impl Plan for Partners {
     }
 
     fn bytes(&self) -> usize {
-        vec_bytes(&self.shared) + self.partners.allocation_size() + self.counts.allocation_size()
+        vec_bytes(&self.shared)
+            + vec_bytes(&self.spare)
+            + self.partners.allocation_size()
+            + self.counts.allocation_size()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MatchQueues;
     use crate::mpi::{MpiEnvelope, MpiPattern};
+    use crate::{ContextOptions, Engine, MatchQueues, Post};
 
     #[test]
     fn busy_senders_become_partners_and_never_more_than_the_limit() {
@@ -246,6 +287,38 @@ mod tests {
         );
         assert!(partners <= 200, "at most k * sqrt(n), got {partners}");
         assert_eq!(queues.partners(Queue::Posted), 0);
+    }
+
+    #[test]
+    fn partners_of_a_freed_context_make_room_for_others() {
+        let mut engine: Engine<Pnp<MpiPattern, u32, u32>> = Engine::new();
+        let plan = |engine: &Engine<Pnp<_, u32, u32>>| {
+            let (_, queues) = engine.queues(0).expect("context 0 stays");
+            let plan = queues.plan(Queue::Unexpected);
+            (plan.partners.len(), plan.shared.len(), plan.lists)
+        };
+        engine.create_context(0, ContextOptions::new()).unwrap();
+        // One that stays, in the list that all share.
+        let _ = engine.arrive(MpiEnvelope::new(0, 1, 7), 1).unwrap();
+        let mut most = (0, 0, 0);
+        for round in 1..200 {
+            let options = ContextOptions::new().size(10_000);
+            engine.create_context(round, options).unwrap();
+            for i in 0..1_000 {
+                let message = MpiEnvelope::new(round, i % 7 * (i % 50 / 40), 3);
+                let _ = engine.arrive(message, i).unwrap();
+            }
+            if round == 1 {
+                most = plan(&engine);
+                assert!(most.0 >= 1 && most.1 >= 2, "{most:?}");
+            }
+            engine.free_context(round, &mut |_| {}).unwrap();
+            let (partners, shared, lists) = plan(&engine);
+            assert_eq!((partners, shared), (0, 2), "in round {round}");
+            assert!(lists <= most.2 + 1, "{lists} lists in round {round}");
+        }
+        let post = engine.post(MpiPattern::new(0, 1, 7), 2).unwrap();
+        assert!(matches!(post, Post::Matched { message: 1, .. }));
     }
 
     #[test]
