@@ -136,8 +136,12 @@ impl Plan {
             || options.max_unexpected_bytes_per_source > 0;
         let session = session.filter(|session| session.settings.watches());
         let watched = session.is_some() || flags & MQ_STATISTICS != 0;
+        let kind = kind.unwrap_or_default();
+        if let Some(session) = &session {
+            session.tally.uses(kind);
+        }
         Ok(Self {
-            kind: kind.unwrap_or_default(),
+            kind,
             budget: budget(options),
             high_water,
             limited,

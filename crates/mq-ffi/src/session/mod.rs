@@ -154,8 +154,7 @@ impl Session {
             self.finish_trace(trace);
         }
         if self.settings.statistics {
-            let kind = self.settings.structure.unwrap_or_default();
-            let text = report::table(&self.library, self.rank, kind, &self.tally);
+            let text = report::table(&self.library, self.rank, &self.tally);
             report::write(&text);
         }
     }

@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::time::Duration;
 
-use mq_core::structures::Kind;
-
 use super::tally::{Tally, mq_queue_statistics};
 use super::trace_file::Recorded;
 
@@ -38,14 +36,20 @@ pub(super) fn recorded(recorded: &Recorded, of: Duration) -> String {
 }
 
 /// The table of `MQ_STATS=1`.
-pub(super) fn table(library: &str, rank: u32, kind: Kind, tally: &Tally) -> String {
+pub(super) fn table(library: &str, rank: u32, tally: &Tally) -> String {
     let all = tally.read();
+    let names: Vec<_> = tally.structures().iter().map(|kind| kind.name()).collect();
+    let structures = match names.as_slice() {
+        [] => String::from("no engines"),
+        [one] => format!("structure {one}"),
+        several => format!("structures {}", several.join(", ")),
+    };
     let of = |part: u64, whole: u64| match whole {
         0 => String::from("-"),
         _ => format!("{:.1} %", percent(part, whole)),
     };
     let mut text = format!(
-        "mq: rank {rank}: {} match operations in {library}, structure {kind}\n",
+        "mq: rank {rank}: {} match operations in {library}, {structures}\n",
         tally.operations()
     );
     let mut line = |name: &str, value: String, remark: String| {
@@ -86,4 +90,30 @@ fn queue(name: &str, queue: &mq_queue_statistics) -> String {
 #[expect(clippy::cast_precision_loss, reason = "for reading")]
 fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use mq_core::structures::Kind;
+
+    use super::*;
+
+    #[test]
+    fn the_structures_of_the_engines_are_named_and_no_others() {
+        let tally = Tally::default();
+        let heading = |tally: &Tally| {
+            let text = table("a library", 3, tally);
+            text.lines().next().map(str::to_owned)
+        };
+        let with = |structures: &str| {
+            let text = format!("mq: rank 3: 0 match operations in a library, {structures}");
+            Some(text)
+        };
+        assert_eq!(heading(&tally), with("no engines"));
+        tally.uses(Kind::FourD);
+        tally.uses(Kind::FourD);
+        assert_eq!(heading(&tally), with("structure 4d"));
+        tally.uses(Kind::List);
+        assert_eq!(heading(&tally), with("structures list, 4d"));
+    }
 }

@@ -1,8 +1,9 @@
 //! [`Tally`]: what is counted about operations.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use mq_core::Queue;
+use mq_core::structures::Kind;
 
 /// Counts of one engine, or of all engines of a session.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Tally {
     pub(super) cancels: AtomicU64,
     pub(super) posted: OfQueue,
     pub(super) unexpected: OfQueue,
+    /// The structures of the engines, a bit for each place in [`Kind::ALL`].
+    structures: AtomicU32,
 }
 
 /// Counts of one queue.
@@ -68,6 +71,21 @@ impl Tally {
             of.length.fetch_sub(gone.length.load(Relaxed), Relaxed);
             of.bytes.fetch_sub(gone.bytes.load(Relaxed), Relaxed);
         }
+    }
+
+    /// An engine has this structure.
+    pub(crate) fn uses(&self, kind: Kind) {
+        if let Some(place) = Kind::ALL.iter().position(|&known| known == kind) {
+            self.structures.fetch_or(1 << place, Relaxed);
+        }
+    }
+
+    /// The structures of the engines there have been.
+    pub(super) fn structures(&self) -> Vec<Kind> {
+        let used = self.structures.load(Relaxed);
+        let all = Kind::ALL.iter().enumerate();
+        let used = all.filter(|(place, _)| used >> place & 1 == 1);
+        used.map(|(_, &kind)| kind).collect()
     }
 
     /// A receive was posted, and took a message or was queued.
