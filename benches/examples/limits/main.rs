@@ -29,9 +29,10 @@ use crate::timing::Plan;
 
 /// Prints what the matching structures cost, as Markdown.
 ///
-/// Times are medians and best repetitions in one run, structures taking turns, in nanoseconds for a
-/// pair of a receive and its message, or for an operation of a trace. A structure that is too slow
-/// for its time in a row is measured over a part of it, and its figure marked.
+/// Times are medians and best repetitions in one run, structures taking turns and each turn run once
+/// before it is timed, in nanoseconds for a pair of a receive and its message, or for an operation
+/// of a trace. A structure that is too slow for its time in a row is measured over a part of it, and
+/// its figure marked.
 #[derive(Parser)]
 #[command(after_help = "Examples:
   limits                                  all tables of all structures, some ten minutes

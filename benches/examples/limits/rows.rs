@@ -20,7 +20,8 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
         return false;
     }
     say!(
-        "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns. {MARK}. `bare table`: \
+        "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns, each turn run \
+         once before it is timed. {MARK}. `bare table`: \
          entries in the chains of a hash table of fixed size and nothing around it, where no key comes twice and none \
          is a wildcard.\n",
         plan.repeat

@@ -1,7 +1,8 @@
 //! Running streams against the clock, each structure within an allowance.
 //!
 //! A structure runs the steps once to warm up. What is left of its allowance says how often it is
-//! repeated, by turns with the others. A structure that can not end the steps within the allowance
+//! repeated, by turns with the others; in each turn the steps run once before they are timed, or
+//! the caches would be as eleven other structures have left them. A structure that can not end the steps within the allowance
 //! is measured over a part of them: the first whole units, or, where a queue is too deep to be
 //! drained once, parts of the drain (see [`parts`]).
 
@@ -154,11 +155,12 @@ impl<'a> Series<'a> {
     fn plan(&mut self, one: Duration, plan: Plan) {
         let left = plan.allowance.saturating_sub(one).as_secs_f64();
         let fitting = (left / one.as_secs_f64().max(1e-9)) as u32;
-        if fitting == 0 {
+        // One more round in each turn.
+        if fitting < 2 {
             return self.once(self.pair(one, 1));
         }
-        self.rounds = self.rounds.min(fitting);
-        self.wanted = plan.repeat.min(fitting / self.rounds) as usize;
+        self.rounds = self.rounds.min(fitting - 1);
+        self.wanted = plan.repeat.min(fitting / (self.rounds + 1)) as usize;
     }
 
     fn once(&mut self, nanoseconds: f64) {
@@ -170,6 +172,7 @@ impl<'a> Series<'a> {
         if self.times.len() >= self.wanted {
             return;
         }
+        black_box(self.subject.run(&self.stream.steps));
         let start = Instant::now();
         for _ in 0..self.rounds {
             black_box(self.subject.run(&self.stream.steps));

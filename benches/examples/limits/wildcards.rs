@@ -22,7 +22,8 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
         return false;
     }
     say!(
-        "Nanoseconds a pair, queues of steady length, median of at most {}; `chase` is a dependent load at random in \
+        "Nanoseconds a pair, queues of steady length, median of at most {}, structures taking turns, each turn run once before it \
+         is timed; `chase` is a dependent load at random in \
          as many bytes as `indexed` holds, and the last line of each class says how all of it grows. {MARK}.\n",
         plan.repeat
     );
