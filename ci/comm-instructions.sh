@@ -42,12 +42,15 @@ within() {
 
 echo '| 8 bytes, sent and received | blocking | in a window of 32 | in a halo exchange of 4 processes |'
 echo '| --- | ---: | ---: | ---: |'
-for switch in MQ_ALL=1 MQ_BYPASS=0 MQ_FASTBOX=0; do
+all=MQ_BYPASS=1 # as unless set
+for switch in $all MQ_BYPASS=0 MQ_FASTBOX=0; do
     blocking=$(message $switch blocking 1000 1)
     window=$(message $switch window 100 32)
     exchange=$(message $switch exchange 100 16)
-    echo "| $switch | $blocking | $window | $exchange |"
-    if [ $switch = MQ_ALL=1 ]; then
+    name=$switch
+    [ $switch != $all ] || name='all on'
+    echo "| $name | $blocking | $window | $exchange |"
+    if [ $switch = $all ]; then
         all_blocking=$blocking
         all_window=$window
         all_exchange=$exchange

@@ -173,12 +173,13 @@ impl Timed {
 /// Options of `mq stats`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Search lengths are those of `list`: the entries compared with, in one list for all communicators. Behind several
-traces, as of the processes of a run, stands a table with a row for each and one for all together.
+Search lengths are those of `list`: the entries compared with, in one list for all communicators.
+Behind several traces, as of the processes of a run, stands a table with a row for each and one for
+all together.
 
 Examples:
   mq stats traces/hpcc32-r0.mqt.gz
-  mq stats traces | tail -n 8
+  mq stats traces | sed -n '/^All /,$p'
   mq stats traces/*.mqt.gz --format json > traces.json
   mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg
 

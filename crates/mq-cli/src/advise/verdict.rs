@@ -185,11 +185,11 @@ impl<'a> Contest<'a> {
 fn less(one: f64, other: f64) -> String {
     let times = other / one;
     if times >= MANY {
-        format!("more than {}x less time", count(MANY as u64))
+        format!("more than {} times faster", count(MANY as u64))
     } else if times >= 10.0 {
-        format!("{}x less time", count(times.round() as u64))
+        format!("{} times faster", count(times.round() as u64))
     } else if times >= 2.0 {
-        format!("{times:.1}x less time")
+        format!("{times:.1} times faster")
     } else {
         format!("{} less time", percent(1.0 - one / other))
     }
@@ -226,7 +226,7 @@ mod tests {
     fn a_gain_is_told_in_times_and_nanoseconds() {
         let verdict = verdict(1520.0, 37.0, 40.0, 588.0);
         assert_eq!(verdict.recommended, "indexed");
-        let expected = "indexed: 41x less time in matching than list on t (1,520 ns -> 37.0 ns per \
+        let expected = "indexed: 41 times faster in matching than list on t (1,520 ns -> 37.0 ns per \
                         operation). That is the default, and no structure is faster by more than \
                         noise.";
         assert_eq!(verdict.verdict, expected);
@@ -245,7 +245,7 @@ mod tests {
     fn the_default_is_left_for_much() {
         let verdict = verdict(100.0, 90.0, 40.0, 40.0);
         assert_eq!(verdict.recommended, "bins");
-        let expected = "bins: 2.5x less time in matching than list on t (100 ns -> 40.0 ns per \
+        let expected = "bins: 2.5 times faster in matching than list on t (100 ns -> 40.0 ns per \
                         operation). indexed, the default, takes 90.0 ns.";
         assert_eq!(verdict.verdict, expected);
     }
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn no_time_at_all_is_a_multiple_without_end() {
-        assert_eq!(less(0.0, 5.0), "more than 10,000x less time");
+        assert_eq!(less(0.0, 5.0), "more than 10,000 times faster");
         assert_eq!(less(4.0, 5.0), "20% less time");
     }
 }

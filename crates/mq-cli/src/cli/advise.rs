@@ -13,6 +13,7 @@ Every trace is checked and timed as by `mq replay`. The structures stand in the 
 beside `list`, which most MPI libraries have; `list` and the default are always among them. Less
 than 5% of the time of `list` is noise, or what repetitions differ from their median by if that is
 more. No other structure than the default is advised for noise, or for less than 2 ns an operation.
+Traces hold no times: how much of a run its matching is, `total` beside the run's own time tells.
 
 Examples:
   mq advise mq-traces

@@ -53,7 +53,13 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds)]
     pub(crate) timeout: Option<Duration>,
     /// Bind processes to the cores that mq itself may use
-    #[arg(long, value_enum, default_value = "none", value_name = "HOW")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "none",
+        value_name = "HOW",
+        conflicts_with = "cores"
+    )]
     pub(crate) bind: Bind,
     /// Bind processes to these cores, in the order of their ranks, as 0,2 or 4-7; where there are
     /// more processes, neighbouring ranks share one

@@ -104,7 +104,8 @@ fn untraced(options: &RecordOptions) -> String {
     match &options.prefix {
         Some(prefix) => format!(
             "`{command}` left no trace: is what it runs an MPI program, and does that load the \
-             libmpi in {}? `ldd` shows which one it loads",
+             libmpi in {}? `ldd` shows which one it loads. An Open MPI with UCX or libfabric sends by \
+             `pml/ob1` only if asked: mpirun --mca pml ob1",
             prefix.join("lib").display()
         ),
         None => format!(

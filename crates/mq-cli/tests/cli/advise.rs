@@ -92,7 +92,7 @@ fn deep_queues_gain_from_the_default() {
     let verdict = run.stdout.lines().last().expect("a verdict");
     assert!(verdict.starts_with("=> indexed: "), "{verdict}");
     assert!(
-        verdict.contains("less time in matching than list on deep ("),
+        verdict.contains(" times faster in matching than list on deep ("),
         "{verdict}"
     );
     assert!(verdict.contains(" That is the default"), "{verdict}");

@@ -165,7 +165,11 @@ impl Start {
 
 fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32), Error> {
     let number = |name: &str| {
-        let value = text(name).unwrap_or_default();
+        let value = text(name).ok_or_else(|| {
+            Error::Start(format!(
+                "{name} is missing: a launcher, as `mq run`, sets {rank_in} and {size_in}"
+            ))
+        })?;
         value
             .parse::<u32>()
             .map_err(|_| Error::Start(format!("{name}={value} is no number of processes")))
@@ -345,7 +349,11 @@ mod tests {
                 &[("MQ_RANK", "x"), ("MQ_SIZE", "4")],
                 "MQ_RANK=x is no number",
             ),
-            (&[("MQ_RANK", "0")], "MQ_SIZE= is no number"),
+            (&[("MQ_RANK", "0")], "MQ_SIZE is missing"),
+            (
+                &[("MQ_RANK", "0"), ("MQ_SIZE", "")],
+                "MQ_SIZE= is no number",
+            ),
             (&[("MQ_RANK", "0"), ("MQ_SIZE", "0")], "1 to 4096"),
             (&[("MQ_RANK", "0"), ("MQ_SIZE", "1")], "mq run"),
             (
