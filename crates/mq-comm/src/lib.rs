@@ -42,7 +42,9 @@
 //! wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
 //! receive that fails so is over, and took nothing. A process that has left properly disturbs
 //! receives from any source only when nobody else is left. A collective operation fails at the
-//! ranks that find one gone; those that live all come to its end, and to the next one.
+//! ranks that find one gone; those that live all come to its end, and to the next one. Where a rank
+//! died while a communicator was made, some may have it and others not: [`Communicator::dup`] says
+//! what to do then.
 
 mod buffer;
 mod collective;

@@ -23,7 +23,8 @@ pub struct Profile {
     pub bypassed: u64,
     /// Messages that came before a receive was posted for them.
     pub unexpected: u64,
-    /// Announced messages that were read straight from the sender's memory.
+    /// Announced messages that were read straight from the sender's memory, and those of which
+    /// nothing had to be, as the receive had no room.
     pub single_copy: u64,
     /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of
     /// the sender's.

@@ -362,6 +362,10 @@ impl<T: Transport> Core<T> {
             }
             Ok(Err(other)) => self.receive_after(other).map(Some),
             Err(None) => {
+                // Who has the patience for it looks for longer than a death may stay unknown.
+                if self.roll_call.is_due() {
+                    self.transport.check_peers()?;
+                }
                 self.transport.rest(&mut self.idle)?;
                 Ok(None)
             }

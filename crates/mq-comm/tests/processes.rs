@@ -35,6 +35,9 @@ fn child(task: &str) -> Command {
         .args(["--exact", "a_child_does_its_task", "--nocapture"])
         .env(TASK, task)
         .stdout(Stdio::null());
+    if task == "die before the patient" {
+        command.env("MQ_PATIENCE", format!("{},0", u32::MAX));
+    }
     command
 }
 
@@ -49,6 +52,7 @@ fn a_child_does_its_task() {
         "talk" => talk(&world, &[0, 1, 8, 300, 21_000, 500_000]),
         "crowd" => talk(&world, &[0, 300, 21_000]),
         "die" => die(&world),
+        "die before the patient" => die_before_the_patient(&world),
         _ => panic!("{task}?"),
     }
     .unwrap();
@@ -114,6 +118,18 @@ fn die(world: &World) -> Result<(), Error> {
     }
 }
 
+/// Who would look for a message without end, in the quickest of receives, looks for deaths too.
+fn die_before_the_patient(world: &World) -> Result<(), Error> {
+    world.barrier()?;
+    if world.rank() == 1 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::process::abort();
+    }
+    let error = world.recv(&mut [0_u8], 1, 0).unwrap_err();
+    assert_eq!(error.to_string(), "process 1 has died");
+    Ok(())
+}
+
 #[test]
 fn processes_that_inherit_a_segment_talk() {
     let _dog = watchdog("processes talk");
@@ -135,10 +151,13 @@ fn sixty_four_processes_of_a_world_share_the_cores_there_are() {
 
 #[test]
 fn a_process_that_dies_is_reported() {
-    let _dog = watchdog("processes die");
-    let segment = Mapped::create(Geometry::new(3).unwrap()).unwrap();
-    for (rank, mut child) in start("die", 3, &segment).into_iter().enumerate() {
-        assert_eq!(child.wait().unwrap().success(), rank != 1, "rank {rank}");
+    for (task, size) in [("die", 3), ("die before the patient", 2)] {
+        let _dog = watchdog("processes die");
+        let segment = Mapped::create(Geometry::new(size).unwrap()).unwrap();
+        for (rank, mut child) in start(task, size, &segment).into_iter().enumerate() {
+            let success = child.wait().unwrap().success();
+            assert_eq!(success, rank != 1, "{task}: rank {rank}");
+        }
     }
 }
 

@@ -107,6 +107,7 @@ fn join(memory: Mapped, rank: u32, options: &Options) -> (World<Refusing>, Rc<Ce
 enum Way {
     Blocking,
     Request,
+    Matched,
     Scope,
 }
 
@@ -142,6 +143,13 @@ fn answers_are_sent_later(way: Way, options: Options) {
             let (into, status) = receiving.wait().unwrap();
             assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5));
         }
+        Way::Matched => {
+            let message = world.mprobe(0, 1).unwrap();
+            let receiving = message.irecv(into).unwrap();
+            refuses.set(false);
+            let (into, status) = receiving.wait().unwrap();
+            assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5));
+        }
         Way::Scope => {
             let status = world.scope(|scope| {
                 let receiving = scope.irecv(&mut into, 0, 1).unwrap();
@@ -160,7 +168,7 @@ fn answers_are_sent_later(way: Way, options: Options) {
 #[test]
 fn that_a_message_was_read_is_said_later() {
     let _dog = watchdog("that_a_message_was_read_is_said_later");
-    for way in [Way::Blocking, Way::Request, Way::Scope] {
+    for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
         answers_are_sent_later(
             way,
             Options {
@@ -174,7 +182,7 @@ fn that_a_message_was_read_is_said_later() {
 #[test]
 fn the_way_of_a_message_is_asked_for_later() {
     let _dog = watchdog("the_way_of_a_message_is_asked_for_later");
-    for way in [Way::Blocking, Way::Request, Way::Scope] {
+    for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
         answers_are_sent_later(
             way,
             Options {

@@ -104,6 +104,22 @@ fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
     .unwrap();
 }
 
+/// What can not be sent is refused before a message is taken for the other half.
+#[test]
+fn an_exchange_with_nobody_takes_no_message() {
+    let world = World::alone().unwrap();
+    let sending = world.isend(vec![7_u8], 0, 1).unwrap();
+    let mut into = [0_u8];
+    let nobody = world.sendrecv(&[1_u8], 1, 1, &mut into, 0, 1);
+    assert!(matches!(nobody, Err(Error::Rank { rank: 1, size: 1 })));
+    let tag = world.sendrecv(&[1_u8], 0, -1, &mut into, 0, 1);
+    assert!(matches!(tag, Err(Error::Tag { tag: -1 })));
+    assert_eq!(into, [0]);
+    world.recv(&mut into, 0, 1).unwrap();
+    assert_eq!(into, [7]);
+    sending.wait().unwrap();
+}
+
 #[test]
 fn a_cancelled_receive_gives_its_vector_back_and_takes_no_message() {
     let _dog = watchdog("cancel");

@@ -331,8 +331,14 @@ fn a_buffer_of_another_world_is_refused() {
     );
     one.send(&[1_u8], 0, 0).unwrap();
     let message = one.mprobe(0, 0).unwrap();
-    let error = message.irecv(back.buffer).unwrap_err().to_string();
-    assert_eq!(error, refused);
+    let back = message.irecv(back.buffer).unwrap_err();
+    assert_eq!(back.to_string(), refused);
+    // The message is still to be had.
+    let (message, field) = back.buffer;
+    assert_eq!(
+        (message.recv_vec::<u8>().unwrap(), field.len()),
+        (vec![1], 100_000)
+    );
     // One without bytes is of no world.
     let empty = other.shared_buffer::<u8>(0).unwrap();
     one.isend(empty, 0, 1).unwrap().wait().unwrap();

@@ -138,7 +138,7 @@ pub struct Counters {
     pub boxes: u32,
     /// Times that the pool fell under its low-water mark.
     pub low_water: u64,
-    /// Times that a message had to wait for a cell.
+    /// Times that a message was refused a cell: each try counts.
     pub full: u64,
     /// How the memory grew.
     pub growth: Vec<Growth>,

@@ -51,11 +51,11 @@ pub enum ShmError {
         processes: u32,
     },
     /// Somebody else is or was this process.
-    #[error("process {process} of the segment is taken by pid {pid}: start each process once")]
+    #[error("process {process} of the segment {}", taken(*pid))]
     Taken {
         /// The number.
         process: u32,
-        /// Who has it.
+        /// Who has it; 0 if its launcher has said that it ended, before it joined.
         pid: u32,
     },
     /// The memory is not a segment.
@@ -126,4 +126,15 @@ pub enum ShmError {
         /// How it ended.
         how: crate::liveness::Gone,
     },
+}
+
+/// Why a number in a segment is not to be had.
+fn taken(pid: u32) -> String {
+    if pid == 0 {
+        "is over: what was started in its place ended before it joined".into()
+    } else if pid == std::process::id() {
+        "is taken by this very process, or was: it joins once".into()
+    } else {
+        format!("is taken by pid {pid}: start each process once")
+    }
 }

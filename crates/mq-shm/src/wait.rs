@@ -22,7 +22,7 @@ pub struct Patience {
     pub spins: u32,
     /// Looks after each of which others may run.
     pub yields: u32,
-    /// Longest sleep at a time. Deaths are looked for at least this often.
+    /// Longest sleep at a time. Deaths are looked for before each: not while there are looks left.
     pub sleep: Duration,
 }
 
@@ -133,7 +133,7 @@ impl Idle {
     /// Passes the time until the next look, unless it is time to sleep.
     #[inline]
     pub(crate) fn rest(&mut self, patience: &Patience) -> Rest {
-        self.looks += 1;
+        self.looks = self.looks.saturating_add(1);
         if self.looks <= patience.spins {
             spin_loop();
             return Rest::Again;

@@ -1,5 +1,7 @@
 //! What one process sends another arrives whole and in order, by every way and under every policy.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use mq_shm::channel::Tuning;
 use mq_shm::fastbox::BOX_PAYLOAD;
 use mq_shm::liveness::Gone;
@@ -264,6 +266,20 @@ fn cells_named_in_a_box_come_back_in_the_order_in_which_they_are_read() {
         assert_eq!(message.len(), 5);
     }
     assert_eq!(alice.counters().by_queue, 1);
+}
+
+#[test]
+fn more_sent_than_there_is_takes_no_cell() {
+    let segment = Heap::new(Geometry::with_cells(2, 3).unwrap());
+    let mut alice = Endpoint::join(segment.clone(), Process(0), options(Policy::Shared)).unwrap();
+    for _ in 0..4 {
+        let wrong = AssertUnwindSafe(|| alice.try_send(Process(1), [0, 0], b"four", 5));
+        assert!(catch_unwind(wrong).is_err());
+    }
+    assert_eq!(alice.cells_out().unwrap(), 0);
+    for _ in 0..3 {
+        send(&mut alice, Process(1), 0, b"four");
+    }
 }
 
 #[test]

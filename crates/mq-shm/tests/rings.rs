@@ -1,4 +1,5 @@
 //! Large messages through a ring: one after another, and more than it has room for.
+#![allow(unsafe_code, reason = "vouches for stretches")]
 
 use std::sync::Arc;
 
@@ -26,24 +27,17 @@ fn message(number: usize, bytes: usize) -> Vec<u8> {
 }
 
 fn stretch(sender: &mut Member, bytes: usize) -> Stretch {
-    let (ring, first) = sender.take_ring(BOB, bytes).unwrap().unwrap();
-    Stretch {
-        owner: ALICE,
-        ring,
-        first,
-        skipped: 0,
-    }
+    of_alice(sender.take_ring(BOB, bytes).unwrap().unwrap(), 0)
+}
+
+fn of_alice((ring, first): (RingId, u64), skipped: usize) -> Stretch {
+    // SAFETY: both ends are of one thread.
+    unsafe { Stretch::new(ALICE, ring, first, skipped) }
 }
 
 /// Of Alice's, for a message to her.
 fn lent(alice: &mut Member, bytes: usize) -> Option<Stretch> {
-    let (ring, first) = alice.lend_ring(BOB, bytes)?;
-    Some(Stretch {
-        owner: ALICE,
-        ring,
-        first,
-        skipped: 0,
-    })
+    Some(of_alice(alice.lend_ring(BOB, bytes)?, 0))
 }
 
 fn push(sender: &mut Member, stretch: Stretch, message: &[u8]) {
@@ -63,14 +57,14 @@ fn messages_share_a_ring_in_their_order() {
     let messages = [message(0, BYTES), message(1, BYTES)];
     let first = stretch(&mut alice, BYTES);
     let second = stretch(&mut alice, BYTES);
-    assert_eq!((first.ring, second.ring), (RingId(0), RingId(0)));
+    assert_eq!((first.ring(), second.ring()), (RingId(0), RingId(0)));
 
     let pushed = alice.push(second, &messages[1], 0).unwrap();
     assert_eq!(pushed, Pushed::Upto(0), "the first is not there yet");
     for (stretch, message) in [first, second].into_iter().zip(&messages) {
         assert_eq!(alice.push(stretch, message, 0).unwrap(), Pushed::All);
     }
-    assert!(!alice.free_ring(first.ring));
+    assert!(!alice.free_ring(first.ring()));
 
     let mut into = vec![0; BYTES];
     let pulled = bob.pull(ALICE, second, &mut into, 0).unwrap();
@@ -79,7 +73,7 @@ fn messages_share_a_ring_in_their_order() {
         let pulled = bob.pull(ALICE, stretch, &mut into, 0).unwrap();
         assert_eq!((pulled, &into), (Pulled::All, message));
     }
-    assert!(alice.free_ring(first.ring));
+    assert!(alice.free_ring(first.ring()));
 }
 
 #[test]
@@ -88,14 +82,12 @@ fn a_message_that_came_another_way_at_first_goes_on_in_a_ring() {
     let message = message(3, BYTES);
     let mut into = vec![0; BYTES];
     into[..1000].copy_from_slice(&message[..1000]);
-    let stretch = Stretch {
-        skipped: 1000,
-        ..stretch(&mut alice, BYTES - 1000)
-    };
+    let given = alice.take_ring(BOB, BYTES - 1000).unwrap().unwrap();
+    let stretch = of_alice(given, 1000);
     assert_eq!(alice.push(stretch, &message, 1000).unwrap(), Pushed::All);
     let pulled = bob.pull(ALICE, stretch, &mut into, 1000).unwrap();
     assert_eq!((pulled, into), (Pulled::All, message));
-    assert!(alice.free_ring(stretch.ring));
+    assert!(alice.free_ring(stretch.ring()));
 }
 
 /// Both ways of writing come up: one that is not told to goes by what is quicker.
@@ -126,7 +118,7 @@ fn more_than_a_ring_holds_goes_through_it_whichever_way_it_is_written() {
                 assert_eq!(emptied, filled);
             }
             assert!(into == message, "message {number}");
-            assert!(alice.free_ring(stretch.ring));
+            assert!(alice.free_ring(stretch.ring()));
         }
     }
 }
@@ -141,12 +133,12 @@ fn an_answer_goes_through_the_ring_of_the_message_and_begins_where_that_began() 
         push(&mut alice, there, &message(number, BYTES));
         pull(&mut bob, ALICE, there, &message(number, BYTES));
         let back = lent(&mut alice, BYTES).unwrap();
-        assert_eq!(back.ring, there.ring);
-        assert_eq!((back.first - there.first) % 64, 0);
-        assert!(!alice.free_ring(back.ring));
+        assert_eq!(back.ring(), there.ring());
+        assert_eq!((back.first() - there.first()) % 64, 0);
+        assert!(!alice.free_ring(back.ring()));
         push(&mut bob, back, &message(number + 100, BYTES));
         pull(&mut alice, BOB, back, &message(number + 100, BYTES));
-        assert!(alice.free_ring(back.ring));
+        assert!(alice.free_ring(back.ring()));
     }
 }
 
@@ -168,7 +160,7 @@ fn messages_share_a_ring_that_is_lent_and_one_the_other_way_comes_behind_them() 
     let first = lent(&mut alice, BYTES).unwrap();
     let second = lent(&mut alice, BYTES).unwrap();
     let own = stretch(&mut alice, BYTES);
-    assert_eq!((first.ring, own.ring), (second.ring, second.ring));
+    assert_eq!((first.ring(), own.ring()), (second.ring(), second.ring()));
     assert_eq!(lent(&mut alice, BYTES), None, "one the other way waits");
     let content = message(1, BYTES);
     assert_eq!(alice.push(own, &content, 0).unwrap(), Pushed::Upto(0));
@@ -181,9 +173,9 @@ fn messages_share_a_ring_that_is_lent_and_one_the_other_way_comes_behind_them() 
     assert_eq!(pulled, Pulled::Upto(0));
     pull(&mut alice, BOB, first, &message(2, BYTES));
     pull(&mut alice, BOB, second, &message(3, BYTES));
-    assert!(!alice.free_ring(own.ring));
+    assert!(!alice.free_ring(own.ring()));
     pull(&mut bob, ALICE, own, &message(4, BYTES));
-    assert!(alice.free_ring(own.ring));
+    assert!(alice.free_ring(own.ring()));
 }
 
 /// The death of the other is reported, with what it had put into the ring still there.
@@ -208,14 +200,14 @@ fn a_ring_that_was_lent_to_one_that_ends_is_read_and_free_again() {
         alice.poll().unwrap(),
         Some(Arrival::Gone(BOB, Gone::Left))
     ));
-    assert!(!alice.free_ring(whole.ring));
+    assert!(!alice.free_ring(whole.ring()));
     pull(&mut alice, BOB, whole, &message(1, BYTES));
     let mut into = vec![0; BYTES];
     let pulled = alice.pull(BOB, part, &mut into, 0).unwrap();
     assert_eq!(pulled, Pulled::Upto(0));
     alice.check_peers().unwrap();
     assert!(alice.pull(BOB, part, &mut into, 0).is_err());
-    assert!(alice.free_ring(whole.ring));
+    assert!(alice.free_ring(whole.ring()));
 }
 
 #[test]
@@ -243,15 +235,9 @@ fn nothing_is_put_into_a_ring_of_one_that_has_ended() {
 fn a_ring_that_there_is_not_is_refused() {
     let (mut alice, mut bob) = pair(Options::default());
     let mut into = [0; 100];
-    let stretch = Stretch {
-        skipped: 0,
-        ..stretch(&mut alice, 100)
-    };
-    let of = |owner, ring| Stretch {
-        owner,
-        ring,
-        ..stretch
-    };
+    let (_, first) = alice.take_ring(BOB, 100).unwrap().unwrap();
+    // SAFETY: both ends are of one thread.
+    let of = |owner, ring| unsafe { Stretch::new(owner, ring, first, 0) };
     for bad in [of(ALICE, RingId(4)), of(Process(2), RingId(0))] {
         assert!(bob.push(bad, &into, 0).is_err(), "{bad:?}");
     }

@@ -12,7 +12,8 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// [`Error::Gone`] if one of them has ended, at those that find out; it may succeed at others.
-    /// None that lives waits for ever, and the next operation can be called.
+    /// None that lives waits for ever, and the next operation can be called; of a communicator that
+    /// not all of its ranks [have got](Communicator::dup), this does not hold.
     ///
     /// # Cost
     /// For n ranks, each sends and receives as many empty messages as n has binary digits, one

@@ -62,7 +62,9 @@ pub(super) fn read(message: &[u8]) -> Option<Error> {
         return None;
     };
     Some(match u32::from_le_bytes(process) {
-        NOBODY => Error::Disagreement("another rank could not go on with a collective operation"),
+        NOBODY => {
+            Error::Disagreement("or one of them could not go on with it: its own error says why")
+        }
         process => Error::Gone {
             process,
             how: if u32::from_le_bytes(how) == 0 {

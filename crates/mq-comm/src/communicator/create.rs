@@ -129,7 +129,10 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// [`Error::Gone`] if one of them has ended: then nobody gets one, unless rank 0 died while it
-    /// told them. [`Error::Disagreement`] if others call something else.
+    /// told them. Who has got one then may wait on it for ever for those that have not, and what it
+    /// sends to them is lost; a program that is to survive that asks on this communicator, by a
+    /// message to each rank that lives, whether all have got theirs, before it uses it.
+    /// [`Error::Disagreement`] if others call something else.
     ///
     /// # Cost
     /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is

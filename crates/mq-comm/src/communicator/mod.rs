@@ -166,6 +166,9 @@ impl<T: Transport> Communicator<T> {
         from: impl Into<Source>,
         its_tag: impl Into<TagSelector>,
     ) -> Result<Status, Error> {
+        let (from, its_tag) = (from.into(), its_tag.into());
+        // Before the receive takes a message that nobody would get then.
+        self.outgoing(to, tag)?;
         self.scope(|s| {
             let receiving = s.irecv(into, from, its_tag)?;
             let sending = s.isend(elements, to, tag)?;

@@ -16,7 +16,7 @@ use crate::transport::Transport;
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
-    /// The vector or shared buffer, unchanged.
+    /// The vector or shared buffer, unchanged, and the message of a matched receive.
     pub buffer: B,
 }
 

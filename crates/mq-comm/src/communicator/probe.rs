@@ -7,7 +7,7 @@ use mq_core::Source;
 use mq_core::mpi::TagSelector;
 use mq_shm::Endpoint;
 
-use super::{Communicator, Inner};
+use super::{Communicator, Inner, Refused};
 use crate::error::Error;
 use crate::plain::{self, Plain};
 use crate::request::Request;
@@ -154,16 +154,20 @@ impl<T: Transport> Matched<T> {
     /// Begins to receive it. `MPI_Imrecv`, MPI 4.1 §3.8.3.
     ///
     /// # Errors
-    /// [`Error::OtherWorld`], and then the message is lost; if the transport is damaged.
-    pub fn irecv<B: Owned>(mut self, elements: B) -> Result<Request<B, T>, Error> {
+    /// The message and the buffer come back with [`Error::OtherWorld`].
+    pub fn irecv<B: Owned>(mut self, elements: B) -> Result<Request<B, T>, Refused<(Self, B)>> {
         if !elements.is_of(self.inner.process()) {
-            return Err(Error::OtherWorld);
+            return Err(Refused {
+                error: Error::OtherWorld,
+                buffer: (self, elements),
+            });
         }
         let mut core = self.inner.core();
-        let (name, begun) = core.start_matched(self.message.take(), elements.hand_over());
+        // It has its message, and so has begun: an answer that is refused is sent later, and what
+        // else went wrong is what the request ends with.
+        let (name, _) = core.start_matched(self.message.take(), elements.hand_over());
         drop(core);
-        let request = Request::owned(self.inner.clone(), name);
-        begun.map(|()| request)
+        Ok(Request::owned(self.inner.clone(), name))
     }
 
     /// Receives it into a vector of its length.

@@ -76,7 +76,7 @@ impl Rings {
 impl State {
     /// Whether a ring of this process's is in use.
     fn uses_own_ring(&self) -> bool {
-        let is_own = |stretch: Stretch| stretch.owner == self.me;
+        let is_own = |stretch: Stretch| stretch.owner() == self.me;
         !self.rings.draining.is_empty()
             || self.rings.pushing.iter().any(|push| is_own(push.stretch))
             || self.rings.pulling.iter().any(|pull| is_own(pull.stretch))
@@ -86,12 +86,14 @@ impl State {
 impl RingGiven {
     /// The part of it that a message goes through of which so many bytes went another way.
     pub(super) fn stretch(self, owner: Process, skipped: usize) -> Stretch {
-        Stretch {
-            owner,
-            // A number that there is not is refused by the transport.
-            ring: RingId(u32::try_from(self.ring).unwrap_or(u32::MAX)),
-            first: self.first,
-            skipped,
+        // A number that there is not is refused by the transport.
+        let ring = RingId(u32::try_from(self.ring).unwrap_or(u32::MAX));
+        // SAFETY: it is the transport's answer for this message, or what the core at the other end
+        // says that it was: a process's own cores say what is so, and each pushes and pulls a
+        // message once, from byte to byte.
+        #[allow(unsafe_code, reason = "vouches for the protocol")]
+        unsafe {
+            Stretch::new(owner, ring, self.first, skipped)
         }
     }
 }
@@ -281,8 +283,8 @@ impl<T: Transport> Core<T> {
             moved |= done;
             if over {
                 self.state.rings.pushing.remove(at);
-                if push.stretch.owner == self.state.me {
-                    self.state.rings.draining.push(push.stretch.ring);
+                if push.stretch.owner() == self.state.me {
+                    self.state.rings.draining.push(push.stretch.ring());
                 }
             } else {
                 at += 1;
@@ -294,9 +296,9 @@ impl<T: Transport> Core<T> {
             moved |= done;
             if over {
                 self.state.rings.pulling.remove(at);
-                if pull.stretch.owner == self.state.me {
+                if pull.stretch.owner() == self.state.me {
                     // Unless there is more to come through it.
-                    self.transport.free_ring(pull.stretch.ring);
+                    self.transport.free_ring(pull.stretch.ring());
                 }
             } else {
                 at += 1;

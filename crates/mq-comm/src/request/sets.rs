@@ -239,7 +239,8 @@ impl<T: Transport> RequestSet<T> {
     /// If the transport is damaged. What became of the request is in the [`Completion`].
     ///
     /// # Cost
-    /// The same for any number of requests.
+    /// The same for any number of requests; once a process has ended, each wait looks at all of them
+    /// before it rests.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
         self.inner.core().wait_any(self.set, true)
     }

@@ -69,8 +69,9 @@ impl<M: Memory> Endpoint<M> {
     /// into one other fastbox.
     ///
     /// # Cost
-    /// One load for each process wanted that has a fastbox, and two more. Nothing is locked,
-    /// allocated or asked of the kernel.
+    /// One load for each process wanted that has a fastbox, and two more. Nothing is locked. While
+    /// messages come, nothing is allocated or asked of the kernel, but that tables grow and that a
+    /// sender may have to be woken when its cell comes back; what the dead leave is given back to it.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the shared memory holds what no process of this crate puts there.

@@ -43,6 +43,9 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if
     /// there is no memory for the first cell. Nothing more has been sent then.
+    ///
+    /// # Panics
+    /// If `done` is more than the message has.
     #[inline(always)]
     pub fn try_send(
         &mut self,
@@ -180,6 +183,8 @@ impl<M: Memory> Endpoint<M> {
         message: &[u8],
         mut done: usize,
     ) -> Result<Sent, ShmError> {
+        let bytes = message.len();
+        assert!(done <= bytes, "{done} bytes sent of a message of {bytes}");
         if !self.peers[to.index()].noted {
             self.introduce(to);
         }

@@ -36,17 +36,51 @@ pub struct RingId(pub u32);
 /// The buffers of a ring that one message goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// Whose ring it is: the sender's, or the receiver's who has lent it.
-    pub owner: Process,
-    /// The ring.
-    pub ring: RingId,
-    /// The number of the first buffer.
-    pub first: u64,
-    /// Bytes of the message that went another way, before it.
-    pub skipped: usize,
+    pub(crate) owner: Process,
+    pub(crate) ring: RingId,
+    pub(crate) first: u64,
+    pub(crate) skipped: usize,
 }
 
 impl Stretch {
+    /// What [`take_ring`](crate::Endpoint::take_ring) or [`lend_ring`](crate::Endpoint::lend_ring)
+    /// of `owner` gave for a message: the ring, and the number of the first buffer. `skipped` bytes
+    /// of the message went another way, before the others.
+    ///
+    /// # Safety
+    /// Where both ends are of one process, each in a thread of its own, it is what was given for
+    /// this message, and the message goes through it once: the one would write where the other reads
+    /// otherwise. What another process says need not be true: it can do no more by that than by
+    /// writing into the segment.
+    #[must_use]
+    #[allow(unsafe_code, reason = "callers vouch for what it says")]
+    pub const unsafe fn new(owner: Process, ring: RingId, first: u64, skipped: usize) -> Self {
+        Self {
+            owner,
+            ring,
+            first,
+            skipped,
+        }
+    }
+
+    /// Whose ring it is: the sender's, or the receiver's who has lent it.
+    #[must_use]
+    pub const fn owner(&self) -> Process {
+        self.owner
+    }
+
+    /// The ring.
+    #[must_use]
+    pub const fn ring(&self) -> RingId {
+        self.ring
+    }
+
+    /// The number of the first buffer.
+    #[must_use]
+    pub const fn first(&self) -> u64 {
+        self.first
+    }
+
     /// The number of the buffer that byte `done` of the message begins.
     pub(crate) fn number(&self, done: usize) -> u64 {
         let before = done.saturating_sub(self.skipped) / BUFFER_BYTES;

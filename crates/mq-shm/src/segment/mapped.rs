@@ -127,8 +127,8 @@ impl Mapped {
     ///
     /// # Errors
     /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that
-    /// name is of another geometry, [`ShmError::Foreign`] if its maker does not finish it within
-    /// ten seconds, [`ShmError::System`] if it is another user's.
+    /// name is of another geometry, [`ShmError::System`] if it is another user's, or if its maker
+    /// does not finish it within ten seconds, after which the name is removed.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
@@ -142,7 +142,7 @@ impl Mapped {
                 made
             }
             Err(rustix::io::Errno::EXIST) => {
-                let opened = Self::wait_for(name, mode)?;
+                let opened = Self::wait_for(name, mode, Duration::from_secs(10))?;
                 if opened.geometry == geometry {
                     return Ok(opened);
                 }
@@ -159,16 +159,27 @@ impl Mapped {
     }
 
     /// Opens a segment that somebody may still be making.
-    fn wait_for(name: &str, mode: Mode) -> Result<Self, ShmError> {
-        let patience = Instant::now() + Duration::from_secs(10);
+    fn wait_for(name: &str, mode: Mode, patience: Duration) -> Result<Self, ShmError> {
+        let began = Instant::now();
         loop {
             let file = shm::open(name, shm::OFlags::RDWR, mode)
                 .map_err(system(&format!("opening {name} in /dev/shm")))?;
             check_owner(&file, name)?;
             match Self::open(file, name) {
                 // The magic word is written last.
-                Err(ShmError::Foreign { found: 0, .. }) if Instant::now() < patience => {
+                Err(ShmError::Foreign { found: 0, .. }) if began.elapsed() < patience => {
                     std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(ShmError::Foreign { found: 0, .. }) => {
+                    // Its maker was killed, and nobody else would remove it.
+                    let _ = Self::forget(name);
+                    return Err(ShmError::System {
+                        what: format!("waiting for the maker of {name} in /dev/shm"),
+                        source: io::Error::new(
+                            io::ErrorKind::TimedOut,
+                            "it did not finish, and the name is removed: start all processes again",
+                        ),
+                    });
                 }
                 result => return result,
             }
@@ -375,5 +386,27 @@ impl Memory for Mapped {
         let (offset, bytes) = part.extent(&self.geometry);
         debug_assert!(offset.is_multiple_of(PAGE));
         punch(&self.file, offset as u64, bytes as u64);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_its_maker_did_not_finish_is_removed() {
+        let name = format!("/mq-unfinished-{}", std::process::id());
+        let mode = Mode::RUSR | Mode::WUSR;
+        let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
+        let file = shm::open(&name, flags, mode).unwrap();
+        // Killed when the entries had memory, and the header was not there.
+        ftruncate(&file, Geometry::new(2).unwrap().length()).unwrap();
+        let error = Mapped::wait_for(&name, mode, Duration::from_millis(5)).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("waiting for the maker of /mq-unfinished"),
+            "{text}"
+        );
+        assert!(shm::open(&name, shm::OFlags::RDWR, mode).is_err());
     }
 }

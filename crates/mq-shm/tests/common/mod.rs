@@ -235,6 +235,14 @@ pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
     }
 }
 
+fn stretch_of(owner: Process, (ring, first): (RingId, u64), skipped: usize) -> Stretch {
+    // SAFETY: it is what the other end has said of this message, once.
+    #[allow(unsafe_code, reason = "vouches for the talk below")]
+    unsafe {
+        Stretch::new(owner, ring, first, skipped)
+    }
+}
+
 fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
     let (from, kind) = match endpoint.poll().unwrap() {
         None => return false,
@@ -280,12 +288,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 Copied::Refused(done) => {
                     peer.refused = true;
                     let lent = endpoint.lend_ring(from, peer.bulk.len() - done);
-                    let stretch = lent.map(|(ring, first)| Stretch {
-                        owner: endpoint.me(),
-                        ring,
-                        first,
-                        skipped: done,
-                    });
+                    let stretch = lent.map(|given| stretch_of(endpoint.me(), given, done));
                     let content = lent.map(named).unwrap_or_default();
                     peer.answers.push(([done as u64, NO_COPY], content));
                     peer.pulling = Some(Pull {
@@ -298,30 +301,22 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
         }
         NO_COPY => {
             let skipped = kind[0] as usize;
-            let lent = (!content.is_empty()).then(|| Stretch {
-                owner: from,
-                ring: RingId(word(0) as u32),
-                first: word(1),
-                skipped,
-            });
+            let lent = (!content.is_empty())
+                .then(|| stretch_of(from, (RingId(word(0) as u32), word(1)), skipped));
             peer.pushing = Some((lent, skipped));
         }
         RING => {
             let pull = peer.pulling.as_mut().expect("it was asked for");
-            pull.stretch = Some(Stretch {
-                owner: from,
-                ring: RingId(word(0) as u32),
-                first: word(1),
-                skipped: pull.skipped,
-            });
+            let given = (RingId(word(0) as u32), word(1));
+            pull.stretch = Some(stretch_of(from, given, pull.skipped));
         }
         FINISHED => {
             peer.large = None;
             if let Some((Some(stretch), _)) = peer.pushing.take()
-                && stretch.owner == endpoint.me()
+                && stretch.owner() == endpoint.me()
             {
                 // Unless it is lent by now.
-                endpoint.free_ring(stretch.ring);
+                endpoint.free_ring(stretch.ring());
             }
         }
         other => panic!("a message of kind {other}"),
@@ -398,12 +393,7 @@ fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
             };
         } else if let Ok(Some((ring, first))) = endpoint.take_ring(to, message.len() - done) {
             peer.answers.push(([0, RING], named((ring, first))));
-            let stretch = Stretch {
-                owner: endpoint.me(),
-                ring,
-                first,
-                skipped: done,
-            };
+            let stretch = stretch_of(endpoint.me(), (ring, first), done);
             peer.pushing = Some((Some(stretch), done));
         }
     }
@@ -414,8 +404,8 @@ fn move_large(endpoint: &mut Endpoint, to: Process, peer: &mut Peer) {
         match endpoint.pull(to, stretch, into, pull.done).unwrap() {
             Pulled::All => {
                 peer.pulling = None;
-                if stretch.owner == endpoint.me() {
-                    endpoint.free_ring(stretch.ring);
+                if stretch.owner() == endpoint.me() {
+                    endpoint.free_ring(stretch.ring());
                 }
                 received_large(peer);
             }
