@@ -7,7 +7,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::alloc::System;
 
@@ -41,9 +41,10 @@ static CUSTOM: AtomicPtr<mq_allocator> = AtomicPtr::new(ptr::null_mut());
 /// Whether memory was handed out before.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 thread_local! {
-    /// Whether the caller's function has refused this thread something since the last look: each
-    /// call answers for what was refused to itself. Neither made nor dropped, it needs no memory.
-    static REFUSED: Cell<bool> = const { Cell::new(false) };
+    /// The most bytes at once that the caller's function has refused this thread since the last
+    /// look, or 0: each call answers for what was refused to itself. Neither made nor dropped, it
+    /// needs no memory.
+    static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 /// Blocks that come from the system although there are functions of the caller's.
 static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
@@ -97,7 +98,61 @@ pub(crate) fn has_refused() -> bool {
 
 #[cold]
 fn look() -> bool {
-    REFUSED.replace(false)
+    REFUSED.take() > 0
+}
+
+/// Runs a function of the caller's in the middle of a call. It may use other engines: what is
+/// refused to those is not this call's to answer for, nor what was refused to this one theirs.
+pub(crate) fn apart<T>(function: impl FnOnce() -> T) -> T {
+    struct Restore(usize);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            REFUSED.set(self.0);
+        }
+    }
+    let _restore = Restore(REFUSED.take());
+    function()
+}
+
+/// What an engine owes: storage that the caller's function refused it, and that the system had to
+/// lend so that the queues stayed in order. It has room for more entries then, but these are
+/// refused until the caller's function gives as much, or there would be no limit.
+#[derive(Debug, Default)]
+pub(crate) struct Debt(u32);
+
+impl Debt {
+    /// Whether what was queued just now can not stay.
+    #[inline(always)]
+    pub(crate) fn grows_or_stays(&mut self) -> bool {
+        is_custom() && self.reckon()
+    }
+
+    #[cold]
+    fn reckon(&mut self) -> bool {
+        let refused = REFUSED.take();
+        if refused > 0 {
+            self.0 = self.0.max(u32::try_from(refused).unwrap_or(u32::MAX));
+        } else if self.0 > 0 && would_give(self.0 as usize) {
+            self.0 = 0;
+        }
+        self.0 > 0
+    }
+}
+
+/// Whether the caller's function gives so many bytes at the moment.
+fn would_give(bytes: usize) -> bool {
+    // SAFETY: set once, valid for ever.
+    let Some(custom) = (unsafe { CUSTOM.load(Ordering::Acquire).as_ref() }) else {
+        return true;
+    };
+    let Ok(layout) = Layout::from_size_align(bytes, align_of::<usize>()) else {
+        return false;
+    };
+    let Some(memory) = ask(custom, layout) else {
+        return false;
+    };
+    give(custom, memory, layout);
+    true
 }
 
 struct Switch;
@@ -135,15 +190,10 @@ unsafe impl GlobalAlloc for Switch {
 }
 
 fn alloc_custom(custom: &mq_allocator, layout: Layout) -> *mut u8 {
-    let Some(allocate) = custom.allocate else {
-        return ptr::null_mut();
-    };
-    // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-    let memory = unsafe { allocate(custom.user, layout.size(), layout.align()) };
-    if !memory.is_null() {
-        return memory.cast();
+    if let Some(memory) = ask(custom, layout) {
+        return memory.as_ptr();
     }
-    REFUSED.set(true);
+    REFUSED.set(REFUSED.get().max(layout.size()));
     overdraft::alloc(layout)
 }
 
@@ -151,9 +201,25 @@ fn release_custom(custom: &mq_allocator, memory: *mut u8, layout: Layout) {
     if OVERDRAWN.load(Ordering::Acquire) > 0 && overdraft::release(memory, layout) {
         return;
     }
+    if let Some(memory) = NonNull::new(memory) {
+        give(custom, memory, layout);
+    }
+}
+
+/// Asks the caller's function for memory.
+fn ask(custom: &mq_allocator, layout: Layout) -> Option<NonNull<u8>> {
+    let allocate = custom.allocate?;
+    // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+    let memory = unsafe { allocate(custom.user, layout.size(), layout.align()) };
+    NonNull::new(memory.cast())
+}
+
+/// Gives memory back that came from [`ask`].
+fn give(custom: &mq_allocator, memory: NonNull<u8>, layout: Layout) {
     if let Some(release) = custom.release {
+        let memory = memory.as_ptr().cast();
         // SAFETY: the block came from the other function.
-        unsafe { release(custom.user, memory.cast(), layout.size(), layout.align()) };
+        unsafe { release(custom.user, memory, layout.size(), layout.align()) };
     }
 }
 

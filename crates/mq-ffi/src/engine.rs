@@ -182,7 +182,7 @@ unsafe impl Sync for Listener {}
 impl Listener {
     fn tell(&self, used: Used) {
         // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-        unsafe { (self.call)(self.user, used.entries as u64, used.bytes) };
+        allocator::apart(|| unsafe { (self.call)(self.user, used.entries as u64, used.bytes) });
     }
 }
 

@@ -4,6 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{Entry, Envelope, Pattern, Removed, Source};
 
+use crate::allocator::apart;
 use crate::front::settle;
 use crate::gate::{Entered, enter, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
@@ -43,7 +44,7 @@ pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_v
     };
     if let Some(back) = back {
         // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-        unsafe { back(user, &raw const entry) };
+        apart(|| unsafe { back(user, &raw const entry) });
     }
 }
 
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn mq_purge(
         let mut chosen = |entry: &EntryOf<'_>| {
             let entry = show(entry);
             // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-            unsafe { select(user, &raw const entry) != 0 }
+            apart(|| unsafe { select(user, &raw const entry) != 0 })
         };
         let mut removed = |removed: &RemovedOf| give_back(removed, back, user);
         entered.with_callbacks(|matching| matching.purge(&mut chosen, &mut removed));
@@ -79,7 +80,8 @@ pub unsafe extern "C" fn mq_purge(
 }
 
 /// Shows every entry: posted receives in posting order, then messages in order of arrival, context
-/// by context.
+/// by context; of all contexts together with a structure that has one pair of queues for all (see
+/// `mq_purge`).
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -97,7 +99,7 @@ pub unsafe extern "C" fn mq_visit(
             matching.visit(&mut |entry| {
                 let entry = show(&entry);
                 // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-                unsafe { visitor(user, &raw const entry) };
+                apart(|| unsafe { visitor(user, &raw const entry) });
             });
         });
         Ok(MQ_NONE)

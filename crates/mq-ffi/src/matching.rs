@@ -7,6 +7,7 @@ use mq_core::structures::AnyQueues;
 use mq_core::{Arrive, Engine, Entry, Footprint, Handle, MessageHandle, Post, Removed};
 
 use crate::aliases::Aliases;
+use crate::allocator::Debt;
 use crate::front;
 use crate::status::{MQ_ERR_MEMORY, of};
 use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
@@ -45,6 +46,8 @@ pub(crate) struct Matching {
     uses_front: bool,
     /// Whether it has neither watch nor budget.
     plain: bool,
+    /// Of memory, to the caller's allocator.
+    debt: Debt,
     pub(crate) aliases: Aliases,
     /// Of the receives and the messages in the front.
     pub(crate) front_memory: [front::Memory; 2],
@@ -65,6 +68,7 @@ impl Matching {
             watch: watch.map(Box::new),
             posted: 0,
             unexpected: 0,
+            debt: Debt::default(),
             aliases: Aliases::default(),
             front_memory: Default::default(),
         }
@@ -268,11 +272,16 @@ impl Matching {
         receive: *mut c_void,
         probes: bool,
     ) -> Result<Handle, c_int> {
-        let queued = match &mut self.watch {
-            None => self.engine.queue_receive(pattern, receive),
-            Some(watch) => watch.queue_receive(&mut self.engine, pattern, receive, probes),
+        let (engine, debt) = (&mut self.engine, &mut self.debt);
+        let handle = match &mut self.watch {
+            None => engine.queue_receive(pattern, receive),
+            Some(watch) => {
+                let handle = watch.queue_receive(engine, pattern, receive, probes, debt)?;
+                self.posted += 1;
+                return Ok(handle);
+            }
         };
-        let handle = queued.map_err(|refused| of(refused.error))?;
+        let handle = handle.map_err(|refused| of(refused.error))?;
         self.receive_queued(handle)?;
         Ok(handle)
     }
@@ -285,13 +294,19 @@ impl Matching {
         cookie: *mut c_void,
     ) -> Result<MessageHandle, c_int> {
         let message = Message { cookie, bytes };
-        let queued = match &mut self.watch {
-            None => self.engine.queue_message(envelope, message),
-            Some(watch) => watch.queue_message(&mut self.engine, envelope, message),
+        let (engine, debt) = (&mut self.engine, &mut self.debt);
+        let name = match &mut self.watch {
+            None => engine
+                .queue_message(envelope, message)
+                .map_err(|refused| of(refused.error))?,
+            Some(watch) => {
+                let name = watch.queue_message(engine, envelope, message, debt)?;
+                self.unexpected += 1;
+                return Ok(name);
+            }
         };
-        let name = queued.map_err(|refused| of(refused.error))?;
         self.unexpected += 1;
-        if allocator::has_refused() {
+        if self.debt.grows_or_stays() {
             self.take(name);
             return Err(MQ_ERR_MEMORY);
         }
@@ -327,7 +342,7 @@ impl Matching {
     #[inline]
     fn receive_queued(&mut self, handle: Handle) -> Result<(), c_int> {
         self.posted += 1;
-        if allocator::has_refused() {
+        if self.debt.grows_or_stays() {
             self.cancel(handle);
             return Err(MQ_ERR_MEMORY);
         }

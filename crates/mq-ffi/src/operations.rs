@@ -4,8 +4,8 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
-use crate::front::{reopen, settle};
-use crate::gate::{Entered, Way, borrow, enter, mq_engine, way, write};
+use crate::front::{reopen, settle, steps};
+use crate::gate::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
@@ -275,6 +275,15 @@ pub unsafe extern "C" fn mq_cancel(
     handle: mq_handle,
     receive: *mut *mut c_void,
 ) -> c_int {
+    // SAFETY: as required of the caller.
+    if unsafe { way(engine, |front| front.open) } == Way::Front {
+        // SAFETY: as it has just been said.
+        let front = unsafe { front_of(engine) };
+        // SAFETY: as required of the caller.
+        if let Some(status) = unsafe { steps::cancel(front, handle, receive) } {
+            return status;
+        }
+    }
     let body = |matching: &mut Matching| {
         let Some(cancelled) = matching.cancel(handle.read()) else {
             return Ok(MQ_NONE);

@@ -11,14 +11,15 @@ use std::sync::Arc;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{
-    ContextId, Engine, Entry, Envelope, Error, Handle, MessageHandle, Pattern, Queue, Refused,
-    Removed, Source, Visits,
+    ContextId, Engine, Entry, Envelope, Error, Handle, MessageHandle, Pattern, Queue, Removed,
+    Source, Visits,
 };
 
 use self::table::{Noted, Table};
+use crate::allocator::Debt;
 use crate::matching::{EntryOf, Message, Queues, RemovedOf, Taken};
 use crate::session::{Session, Tally};
-use crate::status::of;
+use crate::status::{MQ_ERR_MEMORY, of};
 
 /// Statistics and a session, for one engine.
 #[derive(Debug)]
@@ -197,15 +198,16 @@ impl Watch {
     ) -> Option<(MpiEnvelope, Message)> {
         let (envelope, message) = engine.take(name)?;
         let (message, number) = self.message_left(message);
-        let wanted = match self.pending.take() {
-            Some(search) if search.seen.is_some_and(|(seen, _)| seen == name) => search.pattern,
+        match self.pending.take() {
+            Some(search) if search.seen.is_some_and(|(seen, _)| seen == name) => {
+                self.record_receive(&search.pattern, Some(number));
+            }
             other => {
                 self.pending = other;
                 self.settle_search();
-                exactly(&envelope)
+                self.record_removal(engine, &envelope, number);
             }
-        };
-        self.record_receive(&wanted, Some(number));
+        }
         self.each_tally(|tally| tally.received(true));
         Some((envelope, message))
     }
@@ -239,7 +241,8 @@ impl Watch {
         pattern: MpiPattern,
         cookie: *mut c_void,
         probes: bool,
-    ) -> Result<Handle, Refused<*mut c_void>> {
+        debt: &mut Debt,
+    ) -> Result<Handle, c_int> {
         // The search that came before was this receive's first half.
         let first_half = |search: &Search| search.seen.is_none() && search.pattern == pattern;
         if self.pending.as_ref().is_some_and(first_half) {
@@ -252,6 +255,12 @@ impl Watch {
             probes,
         });
         match engine.queue_receive(pattern, index) {
+            // Before anything is said of it.
+            Ok(handle) if debt.grows_or_stays() => {
+                engine.cancel(handle);
+                self.receives.remove(index);
+                Err(MQ_ERR_MEMORY)
+            }
             Ok(handle) => {
                 let number = self.record_receive(&pattern, None);
                 self.receives.set_number(index, number);
@@ -267,10 +276,7 @@ impl Watch {
             }
             Err(refused) => {
                 self.receives.remove(index);
-                Err(Refused {
-                    payload: cookie,
-                    ..refused
-                })
+                Err(of(refused.error))
             }
         }
     }
@@ -280,7 +286,8 @@ impl Watch {
         engine: &mut Engine<Queues>,
         envelope: MpiEnvelope,
         message: Message,
-    ) -> Result<MessageHandle, Refused<Message>> {
+        debt: &mut Debt,
+    ) -> Result<MessageHandle, c_int> {
         self.settle_search();
         let Message { cookie, bytes } = message;
         let noted = |number| Noted {
@@ -294,6 +301,11 @@ impl Watch {
             bytes,
         };
         match engine.queue_message(envelope, stored) {
+            Ok(name) if debt.grows_or_stays() => {
+                engine.take(name);
+                self.messages.remove(index);
+                Err(MQ_ERR_MEMORY)
+            }
             Ok(name) => {
                 let number = self.record_message(&envelope, None);
                 self.messages.set_number(index, number);
@@ -308,10 +320,7 @@ impl Watch {
             }
             Err(refused) => {
                 self.messages.remove(index);
-                Err(Refused {
-                    payload: message,
-                    ..refused
-                })
+                Err(of(refused.error))
             }
         }
     }

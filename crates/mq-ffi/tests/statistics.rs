@@ -83,3 +83,84 @@ fn a_probe_that_waits_is_a_probe_and_no_receive() {
         assert_eq!(mq_engine_free(engine), MQ_NONE);
     }
 }
+
+/// The lines of the trace that a session writes while `steps` are done on an engine of its.
+fn traced(name: &str, steps: impl FnOnce(*mut mq_engine)) -> String {
+    let folder = std::env::temp_dir().join(format!("mq-{name}-{}", std::process::id()));
+    let path = std::ffi::CString::new(folder.to_str().expect("it is UTF-8")).expect("no zero");
+    // SAFETY: zeroed options are those of C; the pointers are valid or null.
+    unsafe {
+        let mut options: mq_session_options = zeroed();
+        options.trace = path.as_ptr();
+        let mut session = null_mut();
+        assert_eq!(
+            mq_session_open(&raw const options, &raw mut session),
+            MQ_NONE
+        );
+        let mut options: mq_engine_options = zeroed();
+        options.session = session;
+        let mut engine = null_mut();
+        assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+        let context: mq_context_options = zeroed();
+        assert_eq!(mq_context_create(engine, 1, &raw const context), MQ_NONE);
+        steps(engine);
+        assert_eq!(mq_engine_free(engine), MQ_NONE);
+        assert_eq!(mq_session_close(session), MQ_NONE);
+    }
+    let files: Vec<_> = std::fs::read_dir(&folder).expect("it is there").collect();
+    assert_eq!(files.len(), 1);
+    let file = files.into_iter().flatten().next().expect("a trace").path();
+    let text = std::fs::read_to_string(file).expect("it is text");
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A message that is taken by its name, from behind another like it: no receive does that, and a
+/// line that said one did would be wrong.
+#[test]
+fn a_message_taken_from_behind_another_like_it_ends_the_trace() {
+    let queue = |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let mut name = zeroed();
+            assert_eq!(mq_deliver(engine, &CARRIED, null_mut()), MQ_NONE);
+            let queued = mq_queue_message(engine, &CARRIED, 5, null_mut(), &raw mut name);
+            assert_eq!(queued, MQ_NONE);
+            name
+        }
+    };
+    // SAFETY: as above.
+    let take = |engine, name| unsafe { mq_take(engine, name, null_mut(), null_mut()) };
+    // SAFETY: as above.
+    let post = |engine| unsafe {
+        mq_post(
+            engine,
+            &WANTED,
+            null_mut(),
+            null_mut(),
+            null_mut(),
+            null_mut(),
+        )
+    };
+    let both = traced("behind", |engine| {
+        queue(engine);
+        let second = queue(engine);
+        assert_eq!(take(engine, second), MQ_MATCHED);
+        assert_eq!(post(engine), MQ_MATCHED);
+    });
+    let first = traced("before", |engine| {
+        let first = queue(engine);
+        queue(engine);
+        assert_eq!(take(engine, first), MQ_MATCHED);
+        assert_eq!(post(engine), MQ_MATCHED);
+    });
+    let received = |trace: &str| trace.lines().filter(|line| line.starts_with('p')).count();
+    assert_eq!(
+        (received(&both), received(&first)),
+        (0, 2),
+        "{both}\n\n{first}"
+    );
+}

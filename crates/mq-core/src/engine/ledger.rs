@@ -28,6 +28,8 @@ pub(crate) struct Ledger<M> {
 struct Alarm {
     marks: HighWater,
     armed: bool,
+    /// What was used when a mark was reached, of which nobody has been told yet.
+    due: Option<Used>,
     call: HighWaterCall,
 }
 
@@ -45,6 +47,7 @@ impl<M> Ledger<M> {
                 alarm: high_water.map(|(marks, call)| Alarm {
                     marks,
                     armed: true,
+                    due: None,
                     call,
                 }),
             })
@@ -110,23 +113,29 @@ impl<M> Ledger<M> {
         self.ring();
     }
 
-    /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows.
+    /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows, when others may have
+    /// taken messages out.
     pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) {
         self.used.add(weight);
         if self.budget.limits_sources() {
             self.sources.entry(key(envelope)).or_default().add(weight);
         }
-    }
-
-    /// Calls if a high mark has been reached.
-    pub(super) fn ring(&mut self) {
         if let Some(alarm) = &mut self.alarm
             && alarm.armed
             && alarm.marks.is_reached(self.used)
         {
-            // Before the call, which may panic.
             alarm.armed = false;
-            (alarm.call)(self.used);
+            alarm.due = Some(self.used);
+        }
+    }
+
+    /// Calls if a high mark has been reached.
+    pub(super) fn ring(&mut self) {
+        // Nothing is due any more before the call, which may panic.
+        if let Some(alarm) = &mut self.alarm
+            && let Some(used) = alarm.due.take()
+        {
+            (alarm.call)(used);
         }
     }
 

@@ -308,7 +308,10 @@ impl<Q: MatchQueues + Footprint> Footprint for Engine<Q> {
             entries: 0,
             index: self.directory.bytes()
                 + vec_bytes(&self.objects)
-                + self.ledger.as_ref().map_or(0, |ledger| ledger.heap_bytes()),
+                + vec_bytes(&self.free_objects)
+                + self.ledger.as_ref().map_or(0, |ledger| {
+                    size_of::<Ledger<Q::Message>>() + ledger.heap_bytes()
+                }),
         };
         let memories = self.objects.iter().map(|object| object.queues.memory());
         memories.fold(own, |a, b| a + b)

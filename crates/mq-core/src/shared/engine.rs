@@ -116,8 +116,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
-    /// A number that no handle of this engine has had, nor any above it: where another
-    /// `SharedEngine` may [begin](EngineOptions::first_sequence) for which they are to be stale.
+    /// Where another `SharedEngine` may [begin](EngineOptions::first_sequence) for which the handles
+    /// of this one are to be stale. No [`Handle::sequence`] to compare with: those have the shard in
+    /// their upper bits.
     ///
     /// # Cost
     /// Takes all locks, one context after another.
@@ -302,7 +303,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// [`MatchQueues::cancel`].
     ///
     /// # Cost
-    /// Constant; one lock.
+    /// One lock; otherwise as [`MatchQueues::cancel`].
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
         self.directory.get(handle.context())?.cancel(handle)
     }

@@ -197,7 +197,8 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
 
     fn next_sequence(&self) -> u64 {
         let sequences = self.queues.iter().map(S::next_sequence);
-        sequences.max().unwrap_or(self.config.first_sequence)
+        // Those of a context that is no more count too.
+        sequences.fold(self.config.first_sequence, u64::max)
     }
 
     fn raise_sequence(&mut self, sequence: u64) {

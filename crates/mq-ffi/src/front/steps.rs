@@ -267,11 +267,33 @@ pub(crate) unsafe fn take(
     out: Outputs,
 ) -> Option<c_int> {
     if found.slot != MQ_FRONT_SLOT {
-        return None;
+        // The queues were empty when the front opened: it has left.
+        return Some(MQ_NONE);
     }
     match front.messages.named(found.sequence, found.context)? {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { take_out(&mut front.messages, at, out) }),
+        None => Some(MQ_NONE),
+    }
+}
+
+/// `mq_cancel`, in an open front.
+///
+/// # Safety
+/// `receive` is null or valid for a write.
+#[inline(always)]
+pub(crate) unsafe fn cancel(
+    front: &mut mq_front,
+    handle: mq_handle,
+    receive: *mut *mut c_void,
+) -> Option<c_int> {
+    if handle.slot != MQ_FRONT_SLOT {
+        // As in `take`.
+        return Some(MQ_NONE);
+    }
+    match front.receives.named(handle.sequence, handle.context)? {
+        // SAFETY: as required of the caller.
+        Some(at) => Some(unsafe { complete(&mut front.receives, at, receive) }),
         None => Some(MQ_NONE),
     }
 }

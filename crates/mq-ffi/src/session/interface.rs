@@ -2,6 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_int};
 use core::ptr::NonNull;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -89,7 +92,7 @@ pub unsafe extern "C" fn mq_session_open(
             // SAFETY: as required of the caller.
             structure: unsafe { read_structure(options.structure) }?,
             // SAFETY: as required of the caller.
-            trace: unsafe { text(options.trace) }.map(Into::into),
+            trace: unsafe { path(options.trace) },
             statistics: options.statistics != 0,
             ..Settings::default()
         };
@@ -153,4 +156,15 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     // SAFETY: as required of the caller.
     let text = unsafe { CStr::from_ptr(text) };
     Some(text.to_string_lossy().into_owned())
+}
+
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn path(path: *const c_char) -> Option<PathBuf> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: as required of the caller.
+    let path = unsafe { CStr::from_ptr(path) };
+    Some(OsStr::from_bytes(path.to_bytes()).into())
 }

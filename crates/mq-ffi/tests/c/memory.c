@@ -7,7 +7,7 @@
 #include "mq.h"
 #include "mq_inline.h"
 
-static long live, calls, refuse_after = -1;
+static long live, calls, refuse_after = -1, limit = -1;
 static __thread int refuse_this_thread;
 static pthread_mutex_t counters = PTHREAD_MUTEX_INITIALIZER;
 
@@ -17,7 +17,8 @@ static void *allocate(void *user, size_t bytes, size_t align)
     (void) user;
     pthread_mutex_lock(&counters);
     calls++;
-    int refused = refuse_this_thread || (refuse_after >= 0 && calls > refuse_after);
+    int refused = refuse_this_thread || (refuse_after >= 0 && calls > refuse_after) ||
+                  (limit >= 0 && live + (long) bytes > limit);
     if (!refused && posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes) != 0)
         memory = NULL;
     live += memory == NULL ? 0 : (long) bytes;
@@ -115,6 +116,103 @@ static void one_engine_after_another(void)
     CHECK(mq_engine_free(last) == MQ_NONE);
 }
 
+/* Nor is what is refused to a call that of one to another engine, made by a function of the caller's in its middle. */
+static mq_engine *other;
+
+static int32_t any(void *user, const mq_entry *entry)
+{
+    (void) user;
+    (void) entry;
+    return 1;
+}
+
+static void pass_on(void *user, const mq_entry *entry)
+{
+    mq_envelope envelope = {.context = 0, .source = entry->pattern.source, .tag = entry->pattern.tag};
+    (void) user;
+    refuse_after = -1;
+    CHECK(mq_arrive(other, &envelope, 8, entry->cookie, NULL) == MQ_NONE);
+    refuse_after = calls;
+}
+
+static void look(void *user, uint64_t entries, uint64_t bytes)
+{
+    uint64_t posted;
+    (void) user;
+    (void) entries;
+    (void) bytes;
+    CHECK(mq_lengths(other, &posted, NULL) == MQ_NONE);
+}
+
+static void callbacks(void)
+{
+    mq_engine_options options = {.flags = MQ_NO_FRONT};
+    mq_engine *engine;
+    CHECK(mq_engine_new(&options, &engine) == MQ_NONE && mq_engine_new(&options, &other) == MQ_NONE);
+    CHECK(mq_context_create(engine, 0, NULL) == MQ_NONE && mq_context_create(other, 0, NULL) == MQ_NONE);
+    for (int i = 0; i < 500; i++) {
+        mq_envelope envelope = {.context = 0, .source = i, .tag = i};
+        CHECK(mq_arrive(engine, &envelope, 8, NULL, NULL) == MQ_NONE);
+    }
+    refuse_after = calls;
+    CHECK(mq_purge(engine, any, pass_on, NULL) == MQ_NONE);
+    refuse_after = -1;
+    uint64_t left, passed;
+    CHECK(mq_lengths(engine, NULL, &left) == MQ_NONE && mq_lengths(other, NULL, &passed) == MQ_NONE);
+    CHECK(left == 0 && passed == 500);
+    CHECK(mq_engine_free(engine) == MQ_NONE);
+    long refused = 0;
+    for (int mark = 1; mark < 200; mark++) {
+        mq_engine_options marked = {.high_unexpected = (uint64_t) mark, .high_water = look};
+        CHECK(mq_engine_new(&marked, &engine) == MQ_NONE && mq_context_create(engine, 0, NULL) == MQ_NONE);
+        for (int i = 1; i <= mark; i++) {
+            mq_envelope envelope = {.context = 0, .source = i, .tag = i};
+            long before = calls;
+            refuse_after = i == mark ? calls : -1;
+            int status = mq_arrive(engine, &envelope, 8, NULL, NULL);
+            CHECK(status == (i == mark && calls > before ? MQ_ERR_MEMORY : MQ_NONE));
+            refused += status == MQ_ERR_MEMORY;
+        }
+        refuse_after = -1;
+        CHECK(mq_engine_free(engine) == MQ_NONE);
+    }
+    CHECK(refused > 0);
+    CHECK(mq_engine_free(other) == MQ_NONE);
+}
+
+/* A limit holds, but for the piece of storage that had to be lent so that the queues stayed in order; and what was
+ * queued is there when there is memory again. */
+static void stays_within_a_limit(const char *structure, uint32_t flags)
+{
+    enum { ENTRIES = 40000, BYTES = 200000 };
+    static char queued[ENTRIES];
+    mq_engine_options options = {.structure = structure, .flags = flags};
+    mq_engine *engine;
+    CHECK(mq_engine_new(&options, &engine) == MQ_NONE && mq_context_create(engine, 0, NULL) == MQ_NONE);
+    limit = live + BYTES;
+    long accepted = 0, last = 0;
+    for (int i = 0; i < ENTRIES; i++) {
+        mq_envelope envelope = {.context = 0, .source = i % 40, .tag = i};
+        int status = mq_arrive(engine, &envelope, 8, &queued[i], NULL);
+        CHECK(status == MQ_NONE || status == MQ_ERR_MEMORY);
+        queued[i] = status == MQ_NONE;
+        accepted += queued[i];
+        last = queued[i] ? i : last;
+    }
+    /* An entry is 64 bytes; the last piece may be twice as large as what there was. */
+    CHECK(accepted > 0 && accepted * 64 < 4 * BYTES && last < ENTRIES - 1000);
+    limit = -1;
+    mq_envelope more = {.context = 0, .source = 1, .tag = ENTRIES};
+    CHECK(mq_arrive(engine, &more, 8, NULL, NULL) == MQ_NONE);
+    for (int i = 0; i < ENTRIES; i++) {
+        mq_pattern pattern = {.context = 0, .source = i % 40, .tag = i};
+        void *message = NULL;
+        int status = queued[i] ? mq_extract(engine, &pattern, &message, NULL) : MQ_NONE;
+        CHECK(!queued[i] || (status == MQ_MATCHED && message == &queued[i]));
+    }
+    CHECK(mq_engine_free(engine) == MQ_NONE);
+}
+
 /* Posts and takes back on an engine of its own, which gets no memory in every other thread. */
 static void *one_of_many(void *refused)
 {
@@ -157,9 +255,12 @@ int main(void)
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++) {
         flood(name, 0);
         flood(name, MQ_STATISTICS);
+        stays_within_a_limit(name, 0);
+        stays_within_a_limit(name, MQ_STATISTICS);
     }
     CHECK(calls > 0);
     one_engine_after_another();
+    callbacks();
     threads();
     puts("every refusal was MQ_ERR_MEMORY, and the memory is back");
     return 0;
