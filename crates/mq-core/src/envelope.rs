@@ -162,6 +162,9 @@ pub trait MatchBits:
     const ZERO: Self;
     /// All bits set.
     const ALL: Self;
+    /// The word in 64 bits, for a hash that spreads them: the word itself if it is no longer, and
+    /// otherwise its [`digest`](Self::digest).
+    fn fold(self, seed: u64) -> u64;
     /// A 64-bit digest for hashing; equal words have equal digests under equal seeds, and who does
     /// not know the seed cannot choose words of which many have the same.
     fn digest(self, seed: u64) -> u64;
@@ -177,6 +180,10 @@ impl MatchBits for u64 {
     const ZERO: Self = 0;
     const ALL: Self = !0;
     #[inline(always)]
+    fn fold(self, _: u64) -> u64 {
+        self
+    }
+    #[inline(always)]
     fn digest(self, seed: u64) -> u64 {
         self ^ seed
     }
@@ -186,14 +193,18 @@ impl MatchBits for u128 {
     const ZERO: Self = 0;
     const ALL: Self = !0;
     #[inline(always)]
+    fn fold(self, seed: u64) -> u64 {
+        self.digest(seed)
+    }
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
     fn digest(self, seed: u64) -> u64 {
         // Adding a secret to each half before they are multiplied keeps a pair (high, low) from
-        // cancelling another.
+        // cancelling another. Each half is added once more, for what the other makes 0.
         let low = (self as u64) ^ seed;
         let high = ((self >> 64) as u64) ^ seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15;
         let product = u128::from(low) * u128::from(high);
-        (product as u64) ^ (product >> 64) as u64 ^ low
+        (product as u64) ^ (product >> 64) as u64 ^ low ^ high.rotate_left(32)
     }
 }
 

@@ -62,6 +62,18 @@ impl<K: Copy, T> Slab<K, T> {
         self.near.get_mut(slot as usize)
     }
 
+    /// The near slots.
+    #[inline(always)]
+    pub(crate) fn near_entries(&self) -> &[Entry<K, T>] {
+        &self.near
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub(crate) fn near_entries_mut(&mut self) -> &mut [Entry<K, T>] {
+        &mut self.near
+    }
+
     #[inline(always)]
     pub(crate) fn near(&mut self) -> Near<'_, K, T> {
         Near(&mut self.near)

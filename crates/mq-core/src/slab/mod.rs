@@ -11,7 +11,7 @@ use core::fmt;
 
 use self::far::Far;
 pub use self::slabs::Slabs;
-pub(crate) use self::window::{Leaving, Scan, Sought, TOO_FAR, Window};
+pub(crate) use self::window::{Leaving, Sought, TOO_FAR, Window};
 use crate::handle::Handle;
 use crate::memory::vec_bytes;
 
@@ -60,6 +60,14 @@ impl<K, T> Entry<K, T> {
             prev: NIL,
             home: NIL,
         }
+    }
+}
+
+impl<K, T> Entry<K, T> {
+    /// Whether there is a payload.
+    #[inline(always)]
+    pub(crate) const fn is_used(&self) -> bool {
+        self.payload.is_some()
     }
 }
 

@@ -6,9 +6,10 @@
 
 mod away;
 mod search;
+mod tabled;
 
 pub(crate) use self::away::Leaving;
-pub(crate) use self::search::{Scan, Sought, TOO_FAR};
+pub(crate) use self::search::{Sought, TOO_FAR};
 use super::{Entry, KEEP_SLOTS, NEAR, NIL, RUN, Slab};
 use crate::handle::Handle;
 
@@ -19,6 +20,9 @@ const FEW: usize = 256;
 
 /// The first slot of a window whose entries stand elsewhere. No slot has this number.
 const AWAY: u32 = u32::MAX;
+
+/// The first slot of a window that is tabled. No slot has this number either.
+const TABLED: u32 = AWAY - 1;
 
 /// A number of near slots.
 #[inline(always)]
@@ -38,11 +42,12 @@ const fn few(slots: u32) -> u16 {
 /// its length count, and the window only remembers which slots nobody has used yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// The slot of the first entry. Away, [`AWAY`].
+    /// The slot of the first entry. Away, [`AWAY`]; tabled, [`TABLED`].
     head: u32,
     /// The slot behind the last. Away, the slot from which on slots are unused.
     tail: u32,
-    /// Holes between the entries. Away, the number of unused slots. Near slots are few.
+    /// Holes between the entries. Away, the number of unused slots; tabled, that of slots before the
+    /// last entry that hold none. Near slots are few.
     holes: u16,
     /// Whether entries may be in other slots than their handles say: some have been moved. Forgotten
     /// only when deep queues have drained.
@@ -73,7 +78,19 @@ impl Window {
     /// The number of entries, in a window that is not away.
     #[inline(always)]
     pub(crate) const fn len(&self) -> u32 {
-        self.tail - self.head - self.holes as u32
+        self.tail - self.lowest() - self.holes as u32
+    }
+
+    /// The slot of the first entry; or of the first that there is, if the window is tabled.
+    #[inline(always)]
+    const fn lowest(&self) -> u32 {
+        if self.head == TABLED { 0 } else { self.head }
+    }
+
+    /// The slot behind the last entry, in a window that is not away.
+    #[inline(always)]
+    pub(crate) const fn end(&self) -> u32 {
+        self.tail
     }
 
     /// The slot of the first entry; no slot if the window is away.
@@ -146,13 +163,15 @@ impl Window {
     /// Moves all entries to the first slots.
     fn move_to_front<K: Copy, T>(&mut self, slab: &mut Slab<K, T>) {
         let mut to = 0;
-        for from in self.head..self.tail {
+        for from in self.lowest()..self.tail {
             if !slab.is_free_near(from) {
                 slab.move_near(from, to);
                 to += 1;
             }
         }
-        self.head = 0;
+        if self.head != TABLED {
+            self.head = 0;
+        }
         self.tail = to;
         self.holes = 0;
         self.has_moved = true;
@@ -199,12 +218,18 @@ impl Window {
         *self = Self::EMPTY;
     }
 
-    /// The slot of the entry with a name, wherever it has moved.
+    /// The slot of the entry with a name, wherever it has moved. In a window that is tabled no entry
+    /// is in a slot before `first`.
     ///
     /// # Cost
     /// Constant for an entry that has not moved, nor any other. Where one has, a search among those
     /// in order; in queues that are deep, a look at all near slots.
-    pub(crate) fn slot_of<K: Copy, T>(&self, slab: &Slab<K, T>, name: Handle) -> Option<u32> {
+    pub(crate) fn slot_of<K: Copy, T>(
+        &self,
+        slab: &Slab<K, T>,
+        name: Handle,
+        first: u32,
+    ) -> Option<u32> {
         let there = slab.slot_of(name);
         if there.is_some() || !self.has_moved {
             return there;
@@ -213,9 +238,10 @@ impl Window {
             return slab.near_slot_of(name.sequence());
         }
         // A hole has the number of the entry that has left, so that all are in order.
-        let window = &slab.near[self.head as usize..self.tail as usize];
+        let first = if self.is_tabled() { first } else { self.head };
+        let window = &slab.near[first as usize..self.tail as usize];
         let found = window.binary_search_by_key(&name.sequence(), |entry| entry.sequence);
-        let slot = self.head + u32::try_from(found.ok()?).ok()?;
+        let slot = first + u32::try_from(found.ok()?).ok()?;
         (!slab.is_free_near(slot)).then_some(slot)
     }
 }

@@ -19,16 +19,6 @@ pub(crate) struct Sought {
     pub(crate) visited: u32,
 }
 
-/// How a search of a window without holes ended.
-pub(crate) enum Scan {
-    /// At an entry, or too far.
-    Ended(Sought),
-    /// In vain, after all entries.
-    Nothing,
-    /// There are holes.
-    Holes,
-}
-
 impl Window {
     /// Finds the earliest entry whose key is `wanted`, if it is among the first `limit`, or the
     /// first.
@@ -51,34 +41,34 @@ impl Window {
         self.find_behind_first(slab, limit, wanted)
     }
 
-    /// [`find_behind_first`](Self::find_behind_first) in a window without holes.
+    /// [`find_behind_first`](Self::find_behind_first) in a window without holes; `None` if there are
+    /// some.
     #[inline(always)]
     pub(crate) fn find_without_holes<K, T>(
         &self,
         slab: &Slab<K, T>,
         limit: u32,
         mut wanted: impl FnMut(&K) -> bool,
-    ) -> Scan {
+    ) -> Option<Sought> {
         if self.holes > 0 {
-            return Scan::Holes;
+            return None;
         }
         let span = self.tail - self.head;
         let end = self.head + span.min(limit);
-        let Some(entries) = slab.near.get(self.head as usize + 1..end as usize) else {
-            // The limit is none. The other search says what comes of that.
-            return Scan::Holes;
-        };
+        // None if the limit is none: the other search says what comes of that.
+        let entries = slab.near.get(self.head as usize + 1..end as usize)?;
         for (slot, entry) in (self.head + 1..).zip(entries) {
             if wanted(&entry.key) {
                 let visited = slot - self.head + 1;
-                return Scan::Ended(Sought { slot, visited });
+                return Some(Sought { slot, visited });
             }
         }
-        if span > limit {
-            let (slot, visited) = (TOO_FAR, limit);
-            return Scan::Ended(Sought { slot, visited });
-        }
-        Scan::Nothing
+        let (slot, visited) = if span > limit {
+            (TOO_FAR, limit)
+        } else {
+            (NIL, span)
+        };
+        Some(Sought { slot, visited })
     }
 
     /// Finds the earliest entry behind the first whose key is `wanted`, if it is among the first

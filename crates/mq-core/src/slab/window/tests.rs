@@ -45,10 +45,13 @@ impl Both {
     /// Takes the entry at a place out, by its name.
     fn take(&mut self, at: usize) {
         let (key, name) = self.entries.remove(at).expect("there are so many");
-        let slot = self.window.slot_of(&self.slab, name).expect("it is there");
+        let slot = self
+            .window
+            .slot_of(&self.slab, name, 0)
+            .expect("it is there");
         assert_eq!(self.slab.take_near(slot), (key, key));
         self.window.drop_slot(&self.slab, slot);
-        assert_eq!(self.window.slot_of(&self.slab, name), None);
+        assert_eq!(self.window.slot_of(&self.slab, name, 0), None);
     }
 
     /// Looks for the entry at a place, as a search that may visit so many.
@@ -76,7 +79,7 @@ impl Both {
         let keys: Vec<u32> = self.entries.iter().map(|&(key, _)| key).collect();
         assert_eq!(seen, keys);
         for &(key, name) in &self.entries {
-            let slot = self.window.slot_of(&self.slab, name);
+            let slot = self.window.slot_of(&self.slab, name, 0);
             assert_eq!(slot.map(|slot| *self.slab.key(slot)), Some(key));
         }
     }

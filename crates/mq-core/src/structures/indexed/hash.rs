@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::hash::mix;
 
 /// The secret of one table: whoever chooses tags cannot choose those that share a bucket.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,11 @@ impl Seed {
             0 => RandomState::new().hash_one(0_u8),
             wanted => u64::from(wanted),
         })
+    }
+
+    /// An odd number that nobody knows, to multiply by.
+    pub(super) const fn factor(self) -> u64 {
+        mix(self.0, 1) | 1
     }
 
     /// The hash of the bits that a key must match. Programs choose tags like `i << 16` and

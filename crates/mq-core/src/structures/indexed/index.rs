@@ -17,6 +17,7 @@ use super::classes::Classes;
 use super::hash::{Key, Seed};
 use super::marked::Marked;
 use super::nodes::{Both, key_of_message, key_of_receive, posted, unexpected};
+use super::tables::Tables;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
@@ -45,6 +46,8 @@ const WIDE: u32 = 16;
 /// table of their own, which messages ask first: it is small, and mostly has no answer.
 #[derive(Debug)]
 pub(super) struct Index<B> {
+    /// Of queues that are still in their windows.
+    pub(super) tables: Tables<B>,
     chains: Chains,
     /// Of the posted receives with wildcards. Made for the first; a small one is kept.
     wild: Option<Marked>,
@@ -67,10 +70,12 @@ pub(super) struct Index<B> {
 
 impl<B: MatchBits> Index<B> {
     pub(super) fn new(seed: u32) -> Self {
+        let seed = Seed::new(seed);
         Self {
+            tables: Tables::new(seed),
             chains: Chains::default(),
             wild: None,
-            seed: Seed::new(seed),
+            seed,
             classes: Classes::default(),
             unindexed: Fifo::EMPTY,
             newer: Newer::NONE,
@@ -405,6 +410,6 @@ impl<B: MatchBits> Index<B> {
     /// Heap bytes, those of this object included.
     pub(super) fn bytes(&self) -> usize {
         let wild = self.wild.as_ref().map_or(0, Marked::bytes);
-        size_of::<Self>() + self.chains.bytes() + wild + self.classes.bytes()
+        size_of::<Self>() + self.tables.bytes() + self.chains.bytes() + wild + self.classes.bytes()
     }
 }

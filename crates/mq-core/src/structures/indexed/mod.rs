@@ -38,7 +38,6 @@
 
 mod chains;
 mod classes;
-mod foresight;
 mod hash;
 mod heads;
 mod index;
@@ -48,14 +47,14 @@ mod operations;
 mod paged;
 mod scans;
 mod steps;
+mod tabled;
+mod tables;
 mod view;
 
-use self::foresight::Foresight;
 use self::index::Index;
 use self::nodes::{Slot, slot_of};
 use self::steps::deep;
 use crate::arrangement::Slabs;
-use crate::envelope::MatchBits;
 use crate::memory::{Footprint, Memory};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::{NEAR, Window};
@@ -84,7 +83,6 @@ pub struct Indexed<P: Pattern, R, M> {
     scan_limit: u8,
     /// Entries that the queues of the short form may hold together.
     short_limit: u16,
-    foresight: Foresight,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
@@ -97,23 +95,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn deepen(&mut self) {
-        self.deepen_for(BitsOf::<P>::ALL);
-    }
-
-    /// The same after a search by these bits was too long: if it had a wildcard, messages are
-    /// indexed for its class too.
-    #[cold]
-    #[inline(never)]
-    fn deepen_for(&mut self, care: BitsOf<P>) {
-        let seed = self.hash_seed;
-        let index = self.index.get_or_insert_with(|| Box::new(Index::new(seed)));
-        if care != BitsOf::<P>::ALL {
-            index.expect_searches_by(care);
-        }
+        self.end_tables();
         let most = u32::from(self.short_limit);
         let receives = self.posted.leave(&mut self.slabs.posted);
         let messages = self.unexpected.leave(&mut self.slabs.unexpected);
-        index.take_over(&mut self.slabs, receives, messages, most);
+        deep(&mut self.index).take_over(&mut self.slabs, receives, messages, most);
     }
 
     /// Few entries are left in the deep form, for the size of its table or for any: makes the table
@@ -180,9 +166,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
+        let end = self.posted.end();
         if !self.posted.make_room(&mut self.slabs.posted, pattern) {
             self.deepen();
             return self.queue_any_receive(pattern, receive);
+        }
+        if self.posted.is_tabled() && self.posted.end() != end {
+            self.receives_have_moved();
         }
         let slot = self.posted.push(&mut self.slabs.posted, pattern, receive);
         self.after_queueing();
@@ -193,12 +183,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) -> u32 {
+        let end = self.unexpected.end();
         if !self
             .unexpected
             .make_room(&mut self.slabs.unexpected, envelope)
         {
             self.deepen();
             return self.queue_any_message(envelope, message);
+        }
+        if self.unexpected.is_tabled() && self.unexpected.end() != end {
+            self.messages_have_moved();
         }
         let unexpected = &mut self.slabs.unexpected;
         let slot = self.unexpected.push(unexpected, envelope, message);
@@ -209,6 +203,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Takes out a receive, wherever it is.
     fn take_receive(&mut self, slot: u32) -> (P, R) {
         if !self.is_deep() {
+            if self.posted.is_tabled() {
+                self.drop_receive_tabled(slot);
+                return self.slabs.posted.take_near(slot);
+            }
             let taken = self.slabs.posted.take_near(slot);
             self.posted.drop_slot(&self.slabs.posted, slot);
             return taken;
@@ -221,6 +219,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Takes out a message, wherever it is.
     fn take_message(&mut self, slot: u32) -> (P::Envelope, M) {
         if !self.is_deep() {
+            if self.unexpected.is_tabled() {
+                self.drop_message_tabled(slot);
+                return self.slabs.unexpected.take_near(slot);
+            }
             let taken = self.slabs.unexpected.take_near(slot);
             self.unexpected.drop_slot(&self.slabs.unexpected, slot);
             return taken;

@@ -1,6 +1,5 @@
 //! The operations, each in the form that the queues have at the moment.
 
-use super::foresight::Foresight;
 use super::nodes::slot_in;
 use super::scans::Short;
 use super::steps::is_slot;
@@ -30,7 +29,6 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             hash_seed: config.tuning.hash_seed.unwrap_or(0),
             scan_limit: u8::try_from(config.tuning.scan_limit).unwrap_or(u8::MAX),
             short_limit: short_limit(config.tuning.short_limit),
-            foresight: Foresight::default(),
         }
     }
 
@@ -174,7 +172,9 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         let name = message.name();
         let unexpected = &self.slabs.unexpected;
-        let slot = self.unexpected.slot_of(unexpected, name)?;
+        let slot = self
+            .unexpected
+            .slot_of(unexpected, name, self.first_message())?;
         // A context may have moved here from another object, whose numbers were others.
         if unexpected.key(slot).context() != name.context() {
             return None;
@@ -211,7 +211,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
 
     fn cancel(&mut self, handle: Handle) -> Option<R> {
         let posted = &self.slabs.posted;
-        let slot = self.posted.slot_of(posted, handle)?;
+        let slot = self.posted.slot_of(posted, handle, self.first_receive())?;
         // As in `take`.
         if posted.key(slot).context() != handle.context() {
             return None;
@@ -235,13 +235,16 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         };
         let messages: Vec<Handle> = messages.iter().filter_map(named).collect();
         for name in receives {
-            if let Some(slot) = self.posted.slot_of(&self.slabs.posted, name) {
+            let first = self.first_receive();
+            if let Some(slot) = self.posted.slot_of(&self.slabs.posted, name, first) {
                 let (pattern, receive) = self.take_receive(slot);
                 back(Removed::Posted(pattern, receive));
             }
         }
         for name in messages {
-            if let Some(slot) = self.unexpected.slot_of(&self.slabs.unexpected, name) {
+            let first = self.first_message();
+            let unexpected = &self.slabs.unexpected;
+            if let Some(slot) = self.unexpected.slot_of(unexpected, name, first) {
                 let (envelope, message) = self.take_message(slot);
                 back(Removed::Unexpected(envelope, message));
             }
@@ -287,6 +290,5 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         self.posted.restart();
         self.unexpected.restart();
         self.index = None;
-        self.foresight = Foresight::default();
     }
 }

@@ -7,31 +7,26 @@ use super::steps::deep;
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
-use crate::slab::{NIL, Scan, Sought, TOO_FAR, Window};
+use crate::slab::{NIL, Sought, TOO_FAR};
 
-/// A search in vain that has compared so many entries costs more than one of the deep form.
-const VAIN: u32 = 4;
-
-/// A search with wildcards may visit so many times as many messages: to index them for its class too
-/// takes four times as long as for exact receives, and to take one out twice as long. Some may
-/// [look at all](super::foresight::Foresight::may_look_at_all).
+/// A search with wildcards may visit so many times as many messages: a class needs a table of its own.
 const FARTHER: u32 = 6;
 
-/// How a search of the short form has ended.
+/// How a search of queues in their windows has ended.
 pub(super) enum Short<E> {
     /// At this entry, which has been taken out.
     Found(E),
     /// There is none.
     Nothing,
-    /// The queues are deep, or have become so because the search would be long.
+    /// The queues are deep.
     Deep,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     // The first of a short queue is looked at before anything else: it is nearly always the one.
-    // That its slot is one is asked once, for the bounds of the storage and for the deep form.
+    // That its slot is one is asked once, for the bounds of the storage and for the other forms.
 
-    /// Searches the short form.
+    /// Searches the window of messages.
     #[inline(always)]
     pub(super) fn take_message_short(
         &mut self,
@@ -43,36 +38,41 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return Short::Nothing;
         }
         let first = self.unexpected.first();
-        let Some(entry) = self.slabs.unexpected.near_entry_mut(first) else {
-            meter.visited(Queue::Unexpected, 0);
-            return Short::Deep;
+        let sought = match self.slabs.unexpected.near_entry_mut(first) {
+            Some(entry) => {
+                if matches(pattern, &entry.key) {
+                    meter.visited(Queue::Unexpected, 1);
+                    let found = entry.take();
+                    self.unexpected.drop_first(&self.slabs.unexpected);
+                    return Short::Found(found);
+                }
+                if self.unexpected.ends_with(first) {
+                    meter.visited(Queue::Unexpected, 1);
+                    return Short::Nothing;
+                }
+                // In words: a reference would have the whole pattern written to memory.
+                let key = key_of_receive(pattern);
+                let sought = self.find_message_behind(key.context, key.bits, key.care);
+                match sought.slot {
+                    NIL => sought,
+                    TOO_FAR => self.table_and_take_message(key.context, key.bits, key.care),
+                    slot => {
+                        let messages = &self.slabs.unexpected;
+                        self.unexpected.drop_behind_first(messages, slot);
+                        sought
+                    }
+                }
+            }
+            None if self.unexpected.is_away() => {
+                meter.visited(Queue::Unexpected, 0);
+                return Short::Deep;
+            }
+            None => self.take_message_tabled(key_of_receive(pattern)),
         };
-        if matches(pattern, &entry.key) {
-            meter.visited(Queue::Unexpected, 1);
-            let found = entry.take();
-            self.unexpected.drop_first(&self.slabs.unexpected);
-            return Short::Found(found);
-        }
-        if self.unexpected.ends_with(first) {
-            meter.visited(Queue::Unexpected, 1);
-            return Short::Nothing;
-        }
-        // In words: a reference would have the whole pattern written to memory.
-        let key = key_of_receive(pattern);
-        let sought = self.find_message_behind(key.context, key.bits, key.care);
         meter.visited(Queue::Unexpected, sought.visited);
         match sought.slot {
             NIL => Short::Nothing,
-            TOO_FAR => {
-                self.give_up();
-                Short::Deep
-            }
-            slot => {
-                let found = self.slabs.unexpected.take_near(slot);
-                self.unexpected
-                    .drop_behind_first(&self.slabs.unexpected, slot);
-                Short::Found(found)
-            }
+            slot => Short::Found(self.slabs.unexpected.take_near(slot)),
         }
     }
 
@@ -94,13 +94,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let is = |e: &P::Envelope| e.bits() == bits && e.context() == context;
         let messages = &self.slabs.unexpected;
         match self.unexpected.find_without_holes(messages, limit, is) {
-            Scan::Ended(sought) => sought,
-            Scan::Nothing if self.unexpected.len() >= VAIN => self.foresee_receives(),
-            Scan::Nothing => Sought {
-                slot: NIL,
-                visited: self.unexpected.len(),
-            },
-            Scan::Holes => self.find_message_between_holes(context, bits),
+            Some(sought) => sought,
+            None => self.find_message_between_holes(context, bits),
         }
     }
 
@@ -127,31 +122,36 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             care,
         };
         let limit = self.limit_for(care);
-        let slabs = &mut self.slabs;
-        let near = match self
-            .unexpected
-            .find_without_holes(&slabs.unexpected, limit, |e| key.admits(e))
-        {
-            Scan::Ended(sought) => sought,
-            Scan::Nothing if self.unexpected.len() >= VAIN => return self.foresee_receives(),
-            Scan::Nothing => Sought {
-                slot: NIL,
-                visited: self.unexpected.len(),
-            },
-            Scan::Holes => self
-                .unexpected
-                .find_behind_first(&mut slabs.unexpected, limit, |e| key.admits(e)),
+        let messages = &mut self.slabs.unexpected;
+        let admits = |e: &P::Envelope| key.admits(e);
+        match self.unexpected.find_without_holes(messages, limit, admits) {
+            Some(sought) => sought,
+            None => self.unexpected.find_behind_first(messages, limit, admits),
+        }
+    }
+
+    /// The search for a message has gone too far: goes on with tables.
+    #[cold]
+    #[inline(never)]
+    fn table_and_take_message(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        care: BitsOf<P>,
+    ) -> Sought {
+        let key = Key {
+            context,
+            bits,
+            care,
         };
-        if near.slot != TOO_FAR {
-            return near;
-        }
-        if !self.may_look_at_all(care) {
-            self.foresight.becomes_deep();
-            self.deepen_for(care);
-            return near;
-        }
-        self.unexpected
-            .find_behind_first(&mut self.slabs.unexpected, u32::MAX, |e| key.admits(e))
+        let passed = self.limit_for(care);
+        let from = self.unexpected.slot_behind(passed);
+        self.table_messages();
+        let sought = match care == BitsOf::<P>::ALL {
+            true => self.take_message_tabled(key),
+            false => self.take_any_message_tabled(key, from),
+        };
+        farther(sought, passed)
     }
 
     /// Messages that a receive may be compared with.
@@ -165,16 +165,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// Whether a search that has reached its limit may go on to the end: where few have wildcards,
-    /// indexing for them takes longer than looking for each.
-    #[cold]
-    fn may_look_at_all(&mut self, care: BitsOf<P>) -> bool {
-        care != BitsOf::<P>::ALL
-            && !self.index.as_ref().is_some_and(|index| index.wants(care))
-            && self.foresight.may_look_at_all()
-    }
-
-    /// Searches the short form, likewise.
+    /// Searches the window of receives, likewise.
     #[inline(always)]
     pub(super) fn take_receive_short(
         &mut self,
@@ -186,33 +177,38 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return Short::Nothing;
         }
         let first = self.posted.first();
-        let Some(entry) = self.slabs.posted.near_entry_mut(first) else {
-            meter.visited(Queue::Posted, 0);
-            return Short::Deep;
+        let sought = match self.slabs.posted.near_entry_mut(first) {
+            Some(entry) => {
+                if matches(&entry.key, envelope) {
+                    meter.visited(Queue::Posted, 1);
+                    let found = entry.take();
+                    self.posted.drop_first(&self.slabs.posted);
+                    return Short::Found(found);
+                }
+                if self.posted.ends_with(first) {
+                    meter.visited(Queue::Posted, 1);
+                    return Short::Nothing;
+                }
+                let sought = self.find_receive_behind(*envelope);
+                match sought.slot {
+                    NIL => sought,
+                    TOO_FAR => self.table_and_take_receive(*envelope),
+                    slot => {
+                        self.posted.drop_behind_first(&self.slabs.posted, slot);
+                        sought
+                    }
+                }
+            }
+            None if self.posted.is_away() => {
+                meter.visited(Queue::Posted, 0);
+                return Short::Deep;
+            }
+            None => self.take_receive_tabled(*envelope),
         };
-        if matches(&entry.key, envelope) {
-            meter.visited(Queue::Posted, 1);
-            let found = entry.take();
-            self.posted.drop_first(&self.slabs.posted);
-            return Short::Found(found);
-        }
-        if self.posted.ends_with(first) {
-            meter.visited(Queue::Posted, 1);
-            return Short::Nothing;
-        }
-        let sought = self.find_receive_behind(*envelope);
         meter.visited(Queue::Posted, sought.visited);
         match sought.slot {
             NIL => Short::Nothing,
-            TOO_FAR => {
-                self.give_up();
-                Short::Deep
-            }
-            slot => {
-                let found = self.slabs.posted.take_near(slot);
-                self.posted.drop_behind_first(&self.slabs.posted, slot);
-                Short::Found(found)
-            }
+            slot => Short::Found(self.slabs.posted.take_near(slot)),
         }
     }
 
@@ -225,13 +221,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .posted
             .find_without_holes(receives, limit, |p| matches(p, &envelope))
         {
-            Scan::Ended(sought) => sought,
-            Scan::Nothing if self.posted.len() >= VAIN => self.foresee_messages(),
-            Scan::Nothing => Sought {
-                slot: NIL,
-                visited: self.posted.len(),
-            },
-            Scan::Holes => self.find_receive_between_holes(envelope),
+            Some(sought) => sought,
+            None => self.find_receive_between_holes(envelope),
         }
     }
 
@@ -244,41 +235,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .find_behind_first(receives, limit, |p| matches(p, &envelope))
     }
 
-    /// How a receive's search in vain ends: it has gone too far if the receive is to be queued
-    /// behind many, which will soon be searched out of order, if all is as it was.
-    #[inline(never)]
-    fn foresee_receives(&mut self) -> Sought {
-        let slot = self.foresee(self.posted);
-        let visited = self.unexpected.len();
-        Sought { slot, visited }
-    }
-
-    /// The same for a message.
-    #[inline(never)]
-    fn foresee_messages(&mut self) -> Sought {
-        let slot = self.foresee(self.unexpected);
-        let visited = self.posted.len();
-        Sought { slot, visited }
-    }
-
-    /// How the search ends whose entry is to be queued behind those in `queue`.
-    #[inline(always)]
-    const fn foresee(&mut self, queue: Window) -> u32 {
-        match self.foresight.is_early(queue.len()) {
-            true => TOO_FAR,
-            false => NIL,
-        }
-    }
-
-    /// A scan has gone too far, or would if it came later. One by a receive with a wildcard has had
-    /// the queues become deep itself.
+    /// The search for a receive has gone too far: goes on with tables.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self) {
-        if !self.is_deep() {
-            self.foresight.becomes_deep();
-            self.deepen();
-        }
+    fn table_and_take_receive(&mut self, envelope: P::Envelope) -> Sought {
+        self.table_receives();
+        let sought = self.take_receive_tabled(envelope);
+        farther(sought, self.scan_limit.into())
     }
 
     /// The slot of the receive that takes a message, which stays.
@@ -287,60 +250,58 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> Option<u32> {
-        if !self.is_deep() {
+        if self.is_deep() {
+            return deep(&mut self.index).find_posted(&mut self.slabs, envelope, meter);
+        }
+        let mut passed = 0;
+        if !self.posted.is_tabled() {
             let limit = u32::from(self.scan_limit);
             let receives = &mut self.slabs.posted;
             let sought = self.posted.find(receives, limit, |p| matches(p, envelope));
-            meter.visited(Queue::Posted, sought.visited);
-            match sought.slot {
-                NIL => return None,
-                TOO_FAR => self.deepen(),
-                slot => return Some(slot),
+            if sought.slot != TOO_FAR {
+                meter.visited(Queue::Posted, sought.visited);
+                return (sought.slot != NIL).then_some(sought.slot);
             }
+            passed = limit;
+            self.table_receives();
         }
-        deep(&mut self.index).find_posted(&mut self.slabs, envelope, meter)
+        let sought = self.peek_receive_tabled(envelope);
+        let sought = farther(sought, passed);
+        meter.visited(Queue::Posted, sought.visited);
+        (sought.slot != NIL).then_some(sought.slot)
     }
 
     /// The slot of the message that a receive takes, which stays.
     pub(super) fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        if !self.is_deep() {
-            let limit = self.limit_for(pattern.care());
+        let key = key_of_receive(pattern);
+        if self.is_deep() {
+            return deep(&mut self.index).find_unexpected(&mut self.slabs, key, meter);
+        }
+        let (mut passed, mut from) = (0, 0);
+        if !self.unexpected.is_tabled() {
+            let limit = self.limit_for(key.care);
             let messages = &mut self.slabs.unexpected;
             let sought = self
                 .unexpected
                 .find(messages, limit, |e| matches(pattern, e));
-            meter.visited(Queue::Unexpected, sought.visited);
-            match sought.slot {
-                NIL => return None,
-                TOO_FAR => {
-                    let farther = self.look_at_all(*pattern, meter);
-                    if farther != TOO_FAR {
-                        return (farther != NIL).then_some(farther);
-                    }
-                }
-                slot => return Some(slot),
+            if sought.slot != TOO_FAR {
+                meter.visited(Queue::Unexpected, sought.visited);
+                return (sought.slot != NIL).then_some(sought.slot);
             }
+            passed = limit;
+            from = self.unexpected.slot_behind(passed);
+            self.table_messages();
         }
-        let key = key_of_receive(pattern);
-        deep(&mut self.index).find_unexpected(&mut self.slabs, key, meter)
+        let sought = farther(self.peek_message_tabled(key, from), passed);
+        meter.visited(Queue::Unexpected, sought.visited);
+        (sought.slot != NIL).then_some(sought.slot)
     }
+}
 
-    /// The search for a message that stays has reached its limit: the slot if it may go on; otherwise
-    /// [`TOO_FAR`], and the queues are deep.
-    #[cold]
-    #[inline(never)]
-    fn look_at_all(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
-        if !self.may_look_at_all(pattern.care()) {
-            self.deepen_for(pattern.care());
-            return TOO_FAR;
-        }
-        let limit = self.limit_for(pattern.care());
-        let messages = &mut self.slabs.unexpected;
-        let sought = self
-            .unexpected
-            .find(messages, u32::MAX, |e| matches(&pattern, e));
-        // Those before the limit have been counted.
-        meter.visited(Queue::Unexpected, sought.visited.saturating_sub(limit));
-        sought.slot
+/// A search that has `passed` so many entries before it began.
+const fn farther(sought: Sought, passed: u32) -> Sought {
+    Sought {
+        slot: sought.slot,
+        visited: sought.visited + passed,
     }
 }

@@ -17,65 +17,15 @@ fn unexpected(depth: u32) -> Queues {
 }
 
 #[test]
-fn a_long_search_makes_the_queues_deep_and_draining_makes_them_short() {
+fn a_long_search_has_the_queue_tabled_until_it_drains() {
     let mut queues = unexpected(20);
-    assert!(!queues.is_deep(), "nothing was searched yet");
+    assert!(!queues.unexpected.is_tabled(), "nothing was searched yet");
     for rank in (0..20).rev() {
         let post = queues.post(MpiPattern::new(0, rank, 7), 0);
         assert!(matches!(post, Post::Matched { message, .. } if message == rank));
-        assert_eq!(queues.is_deep(), rank > 0);
+        assert_eq!(queues.unexpected.is_tabled(), rank > 0);
+        assert!(!queues.posted.is_tabled(), "nobody has searched that");
     }
-}
-
-/// Fills and drains both queues: a few messages stand before the receives, and are taken last.
-/// Says how many receives were queued when the queues became deep, if that was before they were
-/// searched.
-fn foreseen(queues: &mut Queues, in_order: bool) -> Option<u32> {
-    const FEW: u32 = 5;
-    const RECEIVES: u32 = 40;
-    for tag in 0..FEW {
-        let arrival = queues.arrive(MpiEnvelope::new(0, 99, tag as i32), tag);
-        assert_eq!(arrival, Arrive::Unexpected);
-    }
-    let mut deep_with = None;
-    for rank in 0..RECEIVES {
-        let post = queues.post(MpiPattern::new(0, rank, 7), rank);
-        assert!(matches!(post, Post::Queued(_)));
-        if queues.is_deep() {
-            deep_with.get_or_insert(rank + 1);
-        }
-    }
-    for i in 0..RECEIVES {
-        let rank = if in_order { i } else { RECEIVES - 1 - i };
-        let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
-        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
-    }
-    for tag in 0..FEW {
-        let post = queues.post(MpiPattern::new(0, 99_u32, tag as i32), 0);
-        assert!(matches!(post, Post::Matched { message, .. } if message == tag));
-    }
-    assert!(!queues.is_deep());
-    deep_with
-}
-
-#[test]
-fn queues_that_were_searched_become_deep_early_until_they_need_not() {
-    let mut queues = unexpected(0);
-    assert_eq!(foreseen(&mut queues, true), None);
-    assert_eq!(
-        foreseen(&mut queues, false),
-        None,
-        "that was the first long search"
-    );
-    for _ in 0..8 {
-        assert_eq!(foreseen(&mut queues, true), Some(17));
-    }
-    // None of these would have been long.
-    for _ in 0..10 {
-        assert_eq!(foreseen(&mut queues, true), None);
-    }
-    assert_eq!(foreseen(&mut queues, false), None);
-    assert_eq!(foreseen(&mut queues, false), Some(17));
 }
 
 #[test]
@@ -104,9 +54,20 @@ fn a_few_entries_that_stay_are_scanned_again() {
     }
 }
 
+/// Queues that are deep as soon as storage grows for more than a few entries.
+fn soon_deep(short_limit: u32) -> Queues {
+    let mut config = Config::default();
+    config.tuning.short_limit = short_limit;
+    Queues::with_config(&config)
+}
+
+/// Deep queues with so many messages.
 fn deep(depth: u32) -> Queues {
-    let mut queues = unexpected(depth);
-    assert!(queues.probe(&MpiPattern::new(0, depth - 1, 7)).is_some());
+    let mut queues = soon_deep(depth / 2);
+    for rank in 0..depth {
+        let arrival = queues.arrive(MpiEnvelope::new(0, rank, 7), rank);
+        assert_eq!(arrival, Arrive::Unexpected);
+    }
     assert!(queues.is_deep());
     queues
 }
@@ -177,7 +138,6 @@ fn entries_queued_without_a_search_leave_in_order_among_others_of_their_bucket()
             queues.queue_receive(MpiPattern::new(0, rank, 7), rank);
         }
         assert!(queues.deliver(&MpiEnvelope::new(0, 19, 7)).is_some());
-        assert!(queues.is_deep());
         for round in 0..3 {
             for i in 0..KEYS {
                 let (source, tag) = keys(i);
@@ -206,13 +166,20 @@ fn entries_queued_without_a_search_leave_in_order_among_others_of_their_bucket()
         for rank in 0..19 {
             assert!(queues.deliver(&MpiEnvelope::new(0, rank, 7)).is_some());
         }
-        assert!(!queues.is_deep());
+        assert_eq!((queues.posted_len(), queues.unexpected_len()), (0, 0));
     }
 }
 
 #[test]
 fn a_receive_is_cancelled_wherever_it_has_moved() {
-    let mut queues = Queues::with_config(&Config::default());
+    // In its window, and in the deep form between.
+    for short_limit in [4096, 60] {
+        let mut queues = soon_deep(short_limit);
+        cancel_what_has_moved(&mut queues, short_limit == 60);
+    }
+}
+
+fn cancel_what_has_moved(queues: &mut Queues, becomes_deep: bool) {
     let post = |queues: &mut Queues, rank| match queues.post(MpiPattern::new(0, rank, 7), rank) {
         Post::Queued(name) => name,
         Post::Matched { .. } => unreachable!("nothing has come"),
@@ -222,27 +189,27 @@ fn a_receive_is_cancelled_wherever_it_has_moved() {
         assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
     };
     // The first stays, and is moved behind others as they leave.
-    let mut stay: Vec<_> = (0..3).map(|rank| post(&mut queues, rank)).collect();
-    post(&mut queues, 1000);
+    let mut stay: Vec<_> = (0..3).map(|rank| post(queues, rank)).collect();
+    post(queues, 1000);
     for rank in 1000..2000 {
-        post(&mut queues, rank + 1);
-        arrive(&mut queues, rank);
+        post(queues, rank + 1);
+        arrive(queues, rank);
     }
     assert_eq!(queues.cancel(stay[1]), Some(1));
     assert_eq!(queues.cancel(stay[1]), None);
     // Deep, and short again with what stays.
-    stay.push(post(&mut queues, 3));
+    stay.push(post(queues, 3));
     for rank in 2001..2100 {
-        post(&mut queues, rank);
+        post(queues, rank);
     }
     for rank in (2000..2100).rev() {
-        arrive(&mut queues, rank);
+        arrive(queues, rank);
     }
-    assert!(queues.is_deep());
+    assert_eq!(queues.is_deep(), becomes_deep);
     assert_eq!(queues.cancel(stay[2]), Some(2));
     for rank in 2100..4000 {
-        post(&mut queues, rank);
-        arrive(&mut queues, rank);
+        post(queues, rank);
+        arrive(queues, rank);
     }
     assert!(!queues.is_deep());
     assert_eq!(queues.cancel(stay[3]), Some(3));
@@ -270,8 +237,7 @@ fn who_has_left_from_the_middle_is_not_found_again() {
 
 #[test]
 fn the_message_whose_removal_makes_the_queues_short_is_the_one_that_is_taken() {
-    let mut queues = unexpected(100);
-    assert!(queues.probe(&MpiPattern::new(0, 99, 7)).is_some());
+    let mut queues = deep(100);
     for rank in 0..97 {
         let taken = queues.extract(&MpiPattern::new(0, rank, 7));
         assert!(matches!(taken, Some((_, message)) if message == rank));
@@ -371,7 +337,7 @@ fn tables_that_begin_with_the_buckets_of_former_fillings_find_everything() {
 
 #[test]
 fn a_short_queue_after_long_ones_gives_their_buckets_back() {
-    let mut queues = unexpected(0);
+    let mut queues = soon_deep(200);
     for _ in 0..2 {
         fill_and_take(&mut queues, 60_000, 100);
     }
@@ -404,13 +370,13 @@ fn a_short_queue_after_long_ones_gives_their_buckets_back() {
 #[test]
 fn a_receive_that_is_queued_without_a_search_harms_no_other() {
     // The contract of the halves is broken: a message is there that the receive would have taken.
-    let mut queues = deep(2000);
+    let mut queues = unexpected(5000);
     let key = |rank| (MpiEnvelope::new(0, rank, 7), MpiPattern::new(0, rank, 7));
-    for rank in 0..2000 {
+    for rank in 0..5000 {
         let (_, pattern) = key(rank);
         let _ = queues.queue_receive(pattern, rank);
     }
-    for rank in (0..2000).rev() {
+    for rank in (0..5000).rev() {
         let (envelope, pattern) = key(rank);
         let post = queues.post(pattern, rank);
         assert!(matches!(post, Post::Matched { message, .. } if message == rank));
@@ -418,14 +384,6 @@ fn a_receive_that_is_queued_without_a_search_harms_no_other() {
         assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == rank));
     }
     assert_eq!((queues.posted_len(), queues.unexpected_len()), (0, 0));
-}
-
-#[test]
-fn a_structure_that_is_cleared_has_learned_nothing() {
-    let mut queues = unexpected(0);
-    assert_eq!(foreseen(&mut queues, false), None);
-    queues.clear();
-    assert_eq!(foreseen(&mut queues, true), None);
 }
 
 #[test]

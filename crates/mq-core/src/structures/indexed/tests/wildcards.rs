@@ -11,9 +11,7 @@ fn masked(ignore: u32) -> TagSelector {
 
 #[test]
 fn deep_searches_visit_one_entry_in_every_wildcard_class() {
-    let mut queues = unexpected(1000);
-    let _ = queues.probe(&MpiPattern::new(0, 999, 7));
-    assert!(queues.is_deep());
+    let mut queues = deep(1000);
     for (source, tag) in [
         (Source::from(500), TagSelector::from(7)),
         (Source::Any, TagSelector::from(7)),
@@ -96,34 +94,6 @@ fn a_look_at_all_messages_finds_the_earliest_between_holes() {
 }
 
 #[test]
-fn a_receive_that_is_foreseen_to_wait_among_many_needs_no_index_of_messages() {
-    let mut queues = Queues::with_config(&Config::default());
-    // A long search of receives, and all have left.
-    for rank in 0..40 {
-        let _ = queues.post(MpiPattern::new(0, rank, 7), rank);
-    }
-    for rank in (0..40).rev() {
-        let _ = queues.arrive(MpiEnvelope::new(0, rank, 7), 0);
-    }
-    assert!(!queues.is_deep());
-    for rank in 0..4 {
-        let _ = queues.arrive(MpiEnvelope::new(0, rank, 9), 0);
-    }
-    for rank in 0..16 {
-        let _ = queues.queue_receive(MpiPattern::new(0, rank, 7), rank);
-    }
-    let post = queues.post(MpiPattern::new(0, Source::Any, 7), 0);
-    assert!(matches!(post, Post::Queued(_)));
-    assert!(queues.is_deep(), "early");
-    assert!(
-        queues
-            .index
-            .as_ref()
-            .is_some_and(|index| index.views() == 0)
-    );
-}
-
-#[test]
 fn messages_are_indexed_for_a_class_while_it_asks_often_for_how_many_they_are() {
     let mut queues = deep(200);
     let mut sender = 0;
@@ -177,32 +147,32 @@ fn what_was_received_from_any_source_is_indexed_for_that_while_it_is_asked_for()
     const SCAN: u64 = 12;
     const WITH_WILDCARDS: u64 = 6 * SCAN;
     let (any, exact) = (Source::Any, Source::from(3));
+    // A chain may have an entry or two of other keys.
+    let is_found = |visited: u64, scan: u64| (1..8).contains(&(visited - scan));
     let mut queues = unexpected(0);
     assert_eq!(round(&mut queues, 500, any), 500, "nobody could know");
     for _ in 0..3 {
-        assert_eq!(round(&mut queues, 500, any), WITH_WILDCARDS + 1);
+        assert!(is_found(round(&mut queues, 500, any), WITH_WILDCARDS));
     }
-    assert_eq!(round(&mut queues, 500, exact), SCAN + 1);
+    assert!(is_found(round(&mut queues, 500, exact), SCAN));
     assert_eq!(round(&mut queues, 500, any), 500, "a round without");
-    // More than are indexed in one operation.
     for _ in 0..3 {
-        assert!(round(&mut queues, 3000, any) < 3000 + WITH_WILDCARDS);
+        assert!(is_found(round(&mut queues, 3000, any), WITH_WILDCARDS));
     }
-    // More than are ever queued short.
+    // More than stay in their window.
     for _ in 0..3 {
         assert_eq!(round(&mut queues, 10_000, any), 1);
     }
 }
 
 #[test]
-fn four_long_searches_of_a_class_are_not_worth_an_index() {
+fn some_long_searches_of_a_class_are_not_worth_a_table() {
     const MESSAGES: i32 = 300;
     const WITH_WILDCARDS: u64 = 6 * 12;
     let last = MpiPattern::new(0, Source::Any, MESSAGES - 1);
-    let mut queues = unexpected(0);
     // Fills the queue, has the class search for the last message so often, and takes all in order.
     // Returns how many messages the searches were compared with.
-    let mut filling = |searches: usize| {
+    let filling = |queues: &mut Queues, searches: usize| {
         for tag in 0..MESSAGES {
             let arrival = queues.arrive(MpiEnvelope::new(0, 3, tag), 0);
             assert_eq!(arrival, Arrive::Unexpected);
@@ -218,22 +188,23 @@ fn four_long_searches_of_a_class_are_not_worth_an_index() {
             let post = queues.post(MpiPattern::new(0, 3, tag), 0);
             assert!(matches!(post, Post::Matched { .. }));
         }
-        assert!(!queues.is_deep());
+        assert!(!queues.unexpected.is_tabled());
         visited
     };
     let all = MESSAGES as u64;
-    let given_up = WITH_WILDCARDS + 1;
+    let with_a_scan = WITH_WILDCARDS + 1;
+    // Chains are as they were.
+    let mut config = Config::default();
+    config.tuning.hash_seed = Some(1);
+    let mut queues = Queues::with_config(&config);
     for _ in 0..2 {
-        assert_eq!(filling(3), [all; 3]);
-        let then_indexed = [all, given_up, 1, 1];
-        assert_eq!(filling(4), then_indexed, "the fifth of both fillings");
+        assert_eq!(filling(&mut queues, 3), [all; 3]);
+        let sixth = [all, all, 1, 1];
+        assert_eq!(filling(&mut queues, 4), sixth, "of both fillings");
+        let worth_it = [with_a_scan, 1];
+        assert_eq!(filling(&mut queues, 2), worth_it, "as the last time");
+        round(&mut queues, MESSAGES, Source::from(3));
     }
-    let (looks, found) = filling(50)
-        .into_iter()
-        .partition::<Vec<u64>, _>(|&n| n == all);
-    assert_eq!((looks.len(), found.len()), (4, 46));
-    assert_eq!(filling(1), [given_up], "worth it the last time");
-    assert_eq!(filling(1), [all], "and not this time");
 }
 
 #[test]
@@ -300,7 +271,7 @@ fn a_slot_forgets_that_its_receive_had_no_class() {
         )
         .collect();
     assert_eq!(scan(&mut queues, 6), Arrive::Unexpected);
-    assert!(queues.is_deep());
+    assert!(queues.posted.is_tabled());
     for at in [19, 3, 8] {
         assert_eq!(queues.cancel(names[at]), u32::try_from(at).ok());
     }

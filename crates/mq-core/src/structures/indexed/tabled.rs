@@ -1,0 +1,332 @@
+//! Searches of queues that have [tables](super::tables). Those of steps take what they find off its
+//! chain and out of the window; it is still in storage.
+
+use super::Indexed;
+use super::hash::Key;
+use super::index::Index;
+use super::tables::{Found, NOT_LINKED};
+use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::pattern::{BitsOf, Pattern};
+use crate::slab::{NIL, Sought, TOO_FAR};
+
+const NOTHING: Sought = Sought {
+    slot: NIL,
+    visited: 0,
+};
+
+impl From<Found> for Sought {
+    #[inline(always)]
+    fn from(Found { slot, visited }: Found) -> Self {
+        Self { slot, visited }
+    }
+}
+
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    fn index(&mut self) -> &mut Index<BitsOf<P>> {
+        let seed = self.hash_seed;
+        self.index.get_or_insert_with(|| Box::new(Index::new(seed)))
+    }
+
+    /// Searches of receives have become long: from now on they are found by key.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn table_receives(&mut self) {
+        let first = self.posted.begin_tables();
+        self.index().tables.receives.begin(first);
+    }
+
+    /// The same for messages.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn table_messages(&mut self) {
+        let first = self.unexpected.begin_tables();
+        self.index().tables.messages.begin(first);
+    }
+
+    // The common case has no call but in the place of its return, so that it saves hardly a
+    // register.
+
+    /// Takes the receive for a message.
+    #[inline(never)]
+    pub(super) fn take_receive_tabled(&mut self, envelope: P::Envelope) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let receives = &mut index.tables.receives;
+        if !receives.are_plain(&self.posted) {
+            return self.take_receive_specially(envelope);
+        }
+        let near = self.slabs.posted.near_entries();
+        let (context, bits) = (envelope.context(), envelope.bits());
+        match receives.take_first(near, &mut self.posted, context, bits) {
+            NIL => NOTHING,
+            NOT_LINKED => self.take_pending_receive(envelope),
+            TOO_FAR => self.take_receive_among(envelope),
+            slot if self.posted.has_drained() => self.last_receive(slot),
+            slot => Sought { slot, visited: 1 },
+        }
+    }
+
+    /// The same where it can only be one that is not linked.
+    #[inline(never)]
+    fn take_pending_receive(&mut self, envelope: P::Envelope) -> Sought {
+        let Some(index) = &self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.posted.near_entries();
+        let receives = &index.tables.receives;
+        let found = receives.find_pending(near, &self.posted, &envelope);
+        if found.slot != NIL {
+            self.posted.drop_tabled(found.slot);
+            if self.posted.has_drained() {
+                self.last_receive(found.slot);
+            }
+        }
+        found.into()
+    }
+
+    /// The same where many have come since the last search, or some have wildcards.
+    #[inline(never)]
+    fn take_receive_specially(&mut self, envelope: P::Envelope) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let receives = &mut index.tables.receives;
+        if receives.are_behind(&self.posted) {
+            receives.link(self.slabs.posted.near_entries_mut(), &self.posted);
+            if receives.are_plain(&self.posted) {
+                return self.take_receive_tabled(envelope);
+            }
+        }
+        self.take_receive_among(envelope)
+    }
+
+    /// The same where it may be any receive of its bucket, or one with a wildcard, or one that is
+    /// not linked.
+    #[inline(never)]
+    fn take_receive_among(&mut self, envelope: P::Envelope) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.posted.near_entries_mut();
+        let receives = &mut index.tables.receives;
+        let found = receives.find(near, &self.posted, &envelope);
+        if found.slot == NIL {
+            return found.into();
+        }
+        receives.drop_slot(near, &mut self.posted, found.slot);
+        if self.posted.has_drained() {
+            self.last_receive(found.slot);
+        }
+        found.into()
+    }
+
+    /// The receive that leaves is the last: the queue is short again.
+    #[cold]
+    #[inline(never)]
+    fn last_receive(&mut self, slot: u32) -> Sought {
+        self.posted.restart();
+        self.index().tables.receives.rest();
+        Sought { slot, visited: 1 }
+    }
+
+    /// The receive in a slot leaves: takes it off its chain and out of the window.
+    pub(super) fn drop_receive_tabled(&mut self, slot: u32) {
+        if let Some(index) = &mut self.index {
+            let near = self.slabs.posted.near_entries_mut();
+            let receives = &mut index.tables.receives;
+            receives.drop_slot(near, &mut self.posted, slot);
+            if self.posted.has_drained() {
+                self.last_receive(slot);
+            }
+        }
+    }
+
+    /// The slot of the receive for a message, which stays.
+    pub(super) fn peek_receive_tabled(&mut self, envelope: &P::Envelope) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let receives = &mut index.tables.receives;
+        let near = self.slabs.posted.near_entries_mut();
+        if receives.are_behind(&self.posted) {
+            receives.link(near, &self.posted);
+        }
+        receives.find(near, &self.posted, envelope).into()
+    }
+
+    /// Takes the message for a receive.
+    #[inline(always)]
+    pub(super) fn take_message_tabled(&mut self, key: Key<BitsOf<P>>) -> Sought {
+        match key.care == BitsOf::<P>::ALL {
+            true => self.take_message_exact_tabled(key.context, key.bits),
+            false => self.take_any_message_tabled(key, 0),
+        }
+    }
+
+    /// The same for a fully specified receive.
+    #[inline(never)]
+    fn take_message_exact_tabled(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let messages = &mut index.tables.messages;
+        if messages.are_behind(&self.unexpected) {
+            return self.link_messages_and_take(context, bits);
+        }
+        let near = self.slabs.unexpected.near_entries();
+        match messages.take_first(near, &mut self.unexpected, context, bits) {
+            NIL => NOTHING,
+            NOT_LINKED => self.take_pending_message(context, bits),
+            TOO_FAR => self.take_message_among(context, bits),
+            slot if self.unexpected.has_drained() => self.last_message(slot),
+            slot => Sought { slot, visited: 1 },
+        }
+    }
+
+    /// The same where many have come since the last search.
+    #[inline(never)]
+    fn link_messages_and_take(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+        if let Some(index) = &mut self.index {
+            let near = self.slabs.unexpected.near_entries_mut();
+            index.tables.messages.link(near, &self.unexpected);
+        }
+        self.take_message_exact_tabled(context, bits)
+    }
+
+    /// The same where it can only be one that is not linked.
+    #[inline(never)]
+    fn take_pending_message(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.unexpected.near_entries();
+        let messages = &mut index.tables.messages;
+        let found = messages.find_pending(near, &self.unexpected, context, bits);
+        if found.slot != NIL {
+            messages.drop_from(&mut self.unexpected, found.slot);
+            if self.unexpected.has_drained() {
+                self.last_message(found.slot);
+            }
+        }
+        found.into()
+    }
+
+    /// The same where it may be any message of its bucket, or one that is not linked.
+    #[inline(never)]
+    fn take_message_among(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.unexpected.near_entries();
+        let found = index
+            .tables
+            .messages
+            .find(near, &self.unexpected, context, bits);
+        if found.slot != NIL {
+            self.drop_message_tabled(found.slot);
+        }
+        found.into()
+    }
+
+    /// Takes the message for a receive with a wildcard, which is in no slot before `from`.
+    #[inline(never)]
+    pub(super) fn take_any_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.unexpected.near_entries();
+        let messages = &mut index.tables.messages;
+        let found = messages.find_any(near, &self.unexpected, key, from, true);
+        if found.slot != NIL {
+            self.drop_message_tabled(found.slot);
+        }
+        found.into()
+    }
+
+    /// The message that leaves is the last: the queue is short again.
+    #[cold]
+    #[inline(never)]
+    fn last_message(&mut self, slot: u32) -> Sought {
+        self.unexpected.restart();
+        self.index().tables.messages.rest();
+        Sought { slot, visited: 1 }
+    }
+
+    /// The message in a slot leaves: takes it off the chain of its key and out of the window.
+    pub(super) fn drop_message_tabled(&mut self, slot: u32) {
+        if let Some(index) = &mut self.index {
+            let near = self.slabs.unexpected.near_entries_mut();
+            let messages = &mut index.tables.messages;
+            messages.drop_slot(near, &mut self.unexpected, slot);
+            if self.unexpected.has_drained() {
+                self.last_message(slot);
+            }
+        }
+    }
+
+    /// The slot of the message for a receive, which stays. One with a wildcard is in no slot before
+    /// `from`.
+    pub(super) fn peek_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let messages = &mut index.tables.messages;
+        if key.care != BitsOf::<P>::ALL {
+            let near = self.slabs.unexpected.near_entries();
+            let found = messages.find_any(near, &self.unexpected, key, from, false);
+            return found.into();
+        }
+        let near = self.slabs.unexpected.near_entries_mut();
+        if messages.are_behind(&self.unexpected) {
+            messages.link(near, &self.unexpected);
+        }
+        messages
+            .find(near, &self.unexpected, key.context, key.bits)
+            .into()
+    }
+
+    /// The entries of the window of receives have moved to its first slots.
+    pub(super) fn receives_have_moved(&mut self) {
+        if self.posted.len() <= super::SHORT {
+            self.posted.end_tables(&self.slabs.posted);
+        }
+        self.index().tables.receives.begin(0);
+    }
+
+    /// The same for messages.
+    pub(super) fn messages_have_moved(&mut self) {
+        if self.unexpected.len() <= super::SHORT {
+            self.unexpected.end_tables(&self.slabs.unexpected);
+        }
+        self.index().tables.messages.begin(0);
+    }
+
+    /// No receive is in a slot of a tabled window before this.
+    pub(super) fn first_receive(&self) -> u32 {
+        let index = self.index.as_ref();
+        index.map_or(0, |index| index.tables.receives.first())
+    }
+
+    /// The same for messages.
+    pub(super) fn first_message(&self) -> u32 {
+        let index = self.index.as_ref();
+        index.map_or(0, |index| index.tables.messages.first())
+    }
+
+    /// The queues are to leave their windows: gives up the tables. What they have learned of
+    /// wildcards that search for messages is passed on.
+    pub(super) fn end_tables(&mut self) {
+        if self.posted.is_tabled() {
+            self.posted.end_tables(&self.slabs.posted);
+        }
+        if self.unexpected.is_tabled() {
+            self.unexpected.end_tables(&self.slabs.unexpected);
+        }
+        let index = self.index();
+        for care in index.tables.messages.forget_masks() {
+            index.expect_searches_by(care);
+        }
+        index.tables.release();
+    }
+}

@@ -1,0 +1,274 @@
+//! Buckets, each with a chain of the entries whose keys fall into it, earliest first.
+
+use super::super::hash::Seed;
+use crate::envelope::MatchBits;
+use crate::memory::vec_bytes;
+use crate::slab::{Entry, NIL};
+
+/// No slot, as a bucket writes it: what is left of [`NIL`] in 16 bits.
+const NONE: u16 = u16::MAX;
+
+/// Entries that there are buckets for at least.
+const FEWEST: usize = 128;
+
+/// Buckets for each entry, at first; half as many when their number is doubled.
+const ROOM: usize = 2;
+
+/// See [`Buckets::is_worn_out`].
+const WEAR: usize = 4;
+
+/// Factors that are tried until one spreads the keys.
+const TRIES: u8 = 8;
+
+/// So many entries are enough to tell how a factor spreads keys.
+const ENOUGH: u32 = 24;
+
+/// The ends of one chain. Without a first, the last means nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    first: u16,
+    last: u16,
+}
+
+const EMPTY: Bucket = Bucket {
+    first: NONE,
+    last: NONE,
+};
+
+impl Bucket {
+    /// The first slot of the chain; if there is none, a number that is no slot.
+    #[inline(always)]
+    pub(super) const fn first(self) -> u32 {
+        self.first as u32
+    }
+
+    /// Takes the first entry off the chain, of which the second is known.
+    #[inline(always)]
+    pub(super) const fn drop_first(&mut self, second: u32) {
+        self.first = short(second);
+    }
+
+    /// Puts a slot behind all others; returns the one that was the last, if there was any.
+    #[inline(always)]
+    pub(super) const fn push(&mut self, slot: u32) -> Option<u32> {
+        let Self { first, last } = *self;
+        self.last = short(slot);
+        if first == NONE {
+            self.first = short(slot);
+            return None;
+        }
+        Some(last as u32)
+    }
+}
+
+/// A slot, or the mark of none.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "near slots are few, and NIL becomes NONE"
+)]
+const fn short(slot: u32) -> u16 {
+    slot as u16
+}
+
+/// Where the entries of chains keep their links.
+pub(super) trait Links {
+    fn next(&self, slot: u32) -> u32;
+    /// Has `slot` followed by another.
+    fn link(&mut self, slot: u32, next: u32);
+    /// Has nothing behind `slot`.
+    fn end(&mut self, slot: u32);
+}
+
+impl<K, T> Links for [Entry<K, T>] {
+    #[inline(always)]
+    fn next(&self, slot: u32) -> u32 {
+        self.get(slot as usize).map_or(NIL, |entry| entry.next)
+    }
+
+    #[inline(always)]
+    fn link(&mut self, slot: u32, next: u32) {
+        if let Some(entry) = self.get_mut(slot as usize) {
+            entry.next = next;
+        }
+        if let Some(entry) = self.get_mut(next as usize) {
+            entry.prev = slot;
+        }
+    }
+
+    #[inline(always)]
+    fn end(&mut self, slot: u32) {
+        if let Some(entry) = self.get_mut(slot as usize) {
+            entry.next = NIL;
+        }
+    }
+}
+
+/// What the hash of a table depends on: multiplication by a secret, of which the upper bits count.
+///
+/// Of any two keys, one factor in as many as half the buckets has them collide (Dietzfelbinger et
+/// al. 1997), and keys in a row, which is what programs mostly have, come to be far from each other.
+/// What keys have in common may suit a factor badly all the same; who finds so takes
+/// [another](Buckets::is_worn_out). Whoever chooses tags to collide does not know it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hash {
+    factor: u64,
+    shift: u32,
+}
+
+impl Hash {
+    /// The number of the bucket for the bits that a key must match, which are 0 outside its mask.
+    #[inline(always)]
+    pub(super) fn place<B: MatchBits>(self, bits: B, care: B) -> usize {
+        const MASK: u64 = 0xe703_7ed1_a0b4_28db;
+        // Nothing for a key that must match exactly.
+        let mask = (!care).fold(0).wrapping_mul(MASK);
+        let word = bits.fold(self.factor) ^ mask;
+        (word.wrapping_mul(self.factor) >> (self.shift % u64::BITS)) as usize
+    }
+}
+
+/// A power of two of buckets, or none yet.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    buckets: Vec<Bucket>,
+    hash: Hash,
+    /// Entries that others have been in the way of, in chains: less one for each that was linked.
+    passed: u32,
+    /// How many factors may still be tried.
+    tries: u8,
+}
+
+impl Buckets {
+    pub(super) const fn new(seed: Seed) -> Self {
+        Self {
+            buckets: Vec::new(),
+            hash: Hash {
+                factor: seed.factor(),
+                shift: u64::BITS - 1,
+            },
+            passed: 0,
+            tries: TRIES,
+        }
+    }
+
+    /// The number of the bucket of a key: see [`Hash::place`].
+    #[inline(always)]
+    pub(super) fn place<B: MatchBits>(&self, bits: B, care: B) -> usize {
+        self.hash.place(bits, care)
+    }
+
+    /// Whether there are enough buckets for so many entries.
+    #[inline(always)]
+    pub(super) const fn serves(&self, entries: u32) -> bool {
+        entries as usize <= self.buckets.len()
+    }
+
+    /// Begins anew, with buckets for so many entries.
+    pub(super) fn begin(&mut self, entries: u32) {
+        let wanted = (entries as usize).max(FEWEST).next_power_of_two() * ROOM;
+        self.hash.shift = u64::BITS - wanted.trailing_zeros();
+        self.buckets.clear();
+        self.buckets.resize(wanted, EMPTY);
+    }
+
+    /// Forgets all entries: there are no buckets until the next [`begin`](Self::begin).
+    pub(super) fn forget(&mut self) {
+        self.buckets.clear();
+    }
+
+    /// Whether chains have been long for as many entries as there are buckets, and more. Then there
+    /// is another factor, and the table has to [begin](Self::begin) anew.
+    #[inline(always)]
+    pub(super) fn is_worn_out(&mut self) -> bool {
+        self.passed as usize > WEAR * self.buckets.len() && self.take_another_factor()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_another_factor(&mut self) -> bool {
+        let factor = self.hash.factor.rotate_left(23);
+        self.hash.factor = factor.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        self.passed = 0;
+        true
+    }
+
+    /// So many entries have been linked, and so many of them behind others with another key.
+    #[inline(always)]
+    pub(super) const fn count_linked(&mut self, linked: u32, behind: u32) {
+        self.passed = (self.passed + behind).saturating_sub(linked);
+    }
+
+    /// All entries have been linked, and so many of them behind others with another key: whether
+    /// that is many, so that another factor is worth trying. Then the table has to begin anew.
+    #[inline(always)]
+    pub(super) fn are_crowded(&mut self, linked: u32, behind: u32) -> bool {
+        linked >= ENOUGH && behind > linked / 4 && self.try_another_factor()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_another_factor(&mut self) -> bool {
+        if self.tries == 0 {
+            return false;
+        }
+        self.tries -= 1;
+        self.take_another_factor()
+    }
+
+    /// A search has compared so many entries.
+    #[inline(always)]
+    pub(super) const fn count(&mut self, visited: u32) {
+        self.passed = self.passed.saturating_add(visited.saturating_sub(1));
+    }
+
+    /// A bucket by number.
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Bucket> {
+        self.buckets.get_mut(place)
+    }
+
+    /// The first slot of a bucket; [`NIL`] or another number that is no slot if there is none.
+    #[inline(always)]
+    pub(super) fn first(&self, place: usize) -> u32 {
+        self.buckets.get(place).map_or(NIL, |bucket| bucket.first())
+    }
+
+    /// All buckets and their hash, to put many entries into.
+    #[inline(always)]
+    pub(super) const fn parts(&mut self) -> (&mut [Bucket], Hash) {
+        (self.buckets.as_mut_slice(), self.hash)
+    }
+
+    /// Takes a slot off the chain of its bucket; `before` is the one before it, if it is not the
+    /// first.
+    pub(super) fn unlink(
+        &mut self,
+        links: &mut (impl Links + ?Sized),
+        place: usize,
+        slot: u32,
+        before: u32,
+    ) {
+        let next = links.next(slot);
+        let Some(bucket) = self.buckets.get_mut(place) else {
+            return;
+        };
+        if bucket.first() == slot {
+            bucket.drop_first(next);
+        } else if next == NIL {
+            links.end(before);
+            bucket.last = short(before);
+        } else {
+            links.link(before, next);
+        }
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        vec_bytes(&self.buckets)
+    }
+
+    /// Gives memory back.
+    pub(super) fn release(&mut self) {
+        self.buckets = Vec::new();
+    }
+}

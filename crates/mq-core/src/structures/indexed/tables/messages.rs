@@ -1,0 +1,327 @@
+//! The tables of unexpected messages.
+
+use super::super::hash::{Key, Seed};
+use super::buckets::Buckets;
+use super::view::View;
+use super::{Found, NOT_LINKED, PENDING, find_pending, link_behind};
+use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::memory::vec_bytes;
+use crate::slab::{Entry, NIL, TOO_FAR, Window};
+
+/// Views at a time. Receives with yet other masks look at all messages.
+const VIEWS: usize = 7;
+
+/// Slots are linked for a class in the time of so many that are looked at.
+const LINKING: u32 = 4;
+
+/// Looks at so many slots are made before anything is thought of.
+const PATIENCE: u32 = 256;
+
+/// All messages of a window by their bits, and by what some masks leave of them. None is linked
+/// before it is searched for in that way.
+#[derive(Debug)]
+pub(in super::super) struct Messages<B> {
+    buckets: Buckets,
+    /// The slot of the first that is not linked; all before are.
+    linked: u32,
+    /// No message is in a slot before this.
+    first: u32,
+    views: Vec<View<B>>,
+    /// Slots that searches without a view have looked at.
+    looks: u32,
+    seed: Seed,
+}
+
+impl<B: MatchBits> Messages<B> {
+    pub(super) fn new(seed: Seed) -> Self {
+        Self {
+            buckets: Buckets::new(seed),
+            linked: 0,
+            first: 0,
+            views: Vec::new(),
+            looks: 0,
+            seed,
+        }
+    }
+
+    /// The window begins to be tabled, with this slot, or its entries have moved.
+    pub(in super::super) fn begin(&mut self, first: u32) {
+        self.buckets.forget();
+        self.linked = first;
+        self.first = first;
+        self.views.iter_mut().for_each(View::begin);
+    }
+
+    /// All messages have left.
+    pub(in super::super) fn rest(&mut self) {
+        self.linked = 0;
+        self.first = 0;
+        if !self.views.is_empty() {
+            self.views.retain_mut(View::rest);
+        }
+    }
+
+    /// No message is in a slot before this.
+    pub(in super::super) const fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// The masks whose receives keep asking, which are forgotten.
+    pub(in super::super) fn forget_masks(&mut self) -> Vec<B> {
+        self.views.drain(..).map(|view| view.care).collect()
+    }
+
+    /// Whether so many messages are not linked by their bits that they are to be.
+    #[inline(always)]
+    pub(in super::super) const fn are_behind(&self, window: &Window) -> bool {
+        window.end() > self.linked + PENDING
+    }
+
+    /// Takes the message for a fully specified receive off its chain and out of the window, if it is
+    /// the first of its bucket: its slot, [`NIL`] if there is none, [`NOT_LINKED`] if it may only be
+    /// one of those, or [`TOO_FAR`] if it may be any.
+    #[inline(always)]
+    pub(in super::super) fn take_first<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> u32
+    where
+        E: Envelope<Bits = B>,
+    {
+        let place = self.buckets.place(bits, B::ALL);
+        let Some(bucket) = self.buckets.get_mut(place) else {
+            return TOO_FAR;
+        };
+        let slot = bucket.first();
+        let Some(entry) = near.get(slot as usize) else {
+            return match self.linked == window.end() {
+                true => NIL,
+                false => NOT_LINKED,
+            };
+        };
+        if entry.key.bits() != bits || entry.key.context() != context {
+            return TOO_FAR;
+        }
+        bucket.drop_first(entry.next);
+        self.drop_from(window, slot);
+        slot
+    }
+
+    /// A message that is on no chain of its key leaves. Its slot may be used again, unless it is
+    /// still on the chain of a view.
+    #[inline(always)]
+    pub(in super::super) fn drop_from(&mut self, window: &mut Window, slot: u32) {
+        if !self.views.is_empty() {
+            window.leave_hole();
+        } else if window.drop_tabled(slot) {
+            self.linked = self.linked.min(slot);
+        }
+    }
+
+    /// Links what has come since the last search by a fully specified receive.
+    #[inline(never)]
+    pub(in super::super) fn link<E>(&mut self, near: &mut [Entry<E, impl Sized>], window: &Window)
+    where
+        E: Envelope<Bits = B>,
+    {
+        let (end, queued) = (window.end(), window.len());
+        let mut is_new = !self.buckets.serves(queued) || self.buckets.is_worn_out();
+        loop {
+            if is_new {
+                self.buckets.begin(queued);
+                self.linked = self.first;
+            }
+            let behind = self.link_to(near, end);
+            let linked = end - self.linked;
+            is_new = self.linked == self.first && self.buckets.are_crowded(linked, behind);
+            if !is_new {
+                self.buckets.count_linked(linked, behind);
+                self.linked = end;
+                return;
+            }
+        }
+    }
+
+    /// Links all messages before a slot that are not; returns how many came to be behind others with
+    /// another key.
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
+    fn link_to<E>(&mut self, near: &mut [Entry<E, impl Sized>], end: u32) -> u32
+    where
+        E: Envelope<Bits = B>,
+    {
+        let (buckets, hash) = self.buckets.parts();
+        let mut behind = 0;
+        let end = (end as usize).min(near.len());
+        for at in self.linked as usize..end {
+            let entry = &mut near[at];
+            if !entry.is_used() {
+                continue;
+            }
+            entry.next = NIL;
+            let bits = entry.key.bits();
+            let Some(bucket) = buckets.get_mut(hash.place(bits, B::ALL)) else {
+                break;
+            };
+            let slot = at as u32;
+            if let Some(last) = bucket.push(slot) {
+                behind += link_behind(near, last, slot, |envelope| envelope.bits() != bits);
+            }
+        }
+        behind
+    }
+
+    /// The earliest message for a fully specified receive.
+    pub(in super::super) fn find<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        window: &Window,
+        context: ContextId,
+        bits: B,
+    ) -> Found
+    where
+        E: Envelope<Bits = B>,
+    {
+        let place = self.buckets.place(bits, B::ALL);
+        let mut found = Found {
+            slot: self.buckets.first(place),
+            visited: 0,
+        };
+        loop {
+            let Some(entry) = near.get(found.slot as usize) else {
+                found.slot = NIL;
+                break;
+            };
+            found.visited += 1;
+            if entry.key.bits() == bits && entry.key.context() == context {
+                break;
+            }
+            found.slot = entry.next;
+        }
+        self.buckets.count(found.visited);
+        if found.slot != NIL {
+            return found;
+        }
+        let pending = self.find_pending(near, window, context, bits);
+        Found {
+            slot: pending.slot,
+            visited: found.visited + pending.visited,
+        }
+    }
+
+    /// The same, of those that are not linked.
+    #[inline(always)]
+    pub(in super::super) fn find_pending<E>(
+        &self,
+        near: &[Entry<E, impl Sized>],
+        window: &Window,
+        context: ContextId,
+        bits: B,
+    ) -> Found
+    where
+        E: Envelope<Bits = B>,
+    {
+        find_pending(near, self.linked..window.end(), |envelope| {
+            envelope.bits() == bits && envelope.context() == context
+        })
+    }
+
+    /// The earliest message for a receive with a wildcard, which is in no slot before `from`. It is
+    /// off the chain of its view if it `leaves`; it may be on that of its key.
+    pub(in super::super) fn find_any<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        window: &Window,
+        key: Key<B>,
+        from: u32,
+        leaves: bool,
+    ) -> Found
+    where
+        E: Envelope<Bits = B>,
+    {
+        let first = self.first;
+        let is = |view: &View<B>| view.care == key.care;
+        let known = self.views.iter().position(is);
+        let worth = self.looks >= PATIENCE.max(LINKING * (window.end() - first));
+        let at = match known {
+            Some(at) => at,
+            None if worth && self.views.len() < VIEWS => {
+                self.looks = 0;
+                let mut view = View::new(key.care, self.seed);
+                view.begin();
+                self.views.push(view);
+                self.views.len() - 1
+            }
+            None => return self.look_at_all(near, window, key, from),
+        };
+        self.views[at].find(near, window, first, key, leaves)
+    }
+
+    /// The same by a look at each message.
+    fn look_at_all<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        window: &Window,
+        key: Key<B>,
+        from: u32,
+    ) -> Found
+    where
+        E: Envelope<Bits = B>,
+    {
+        let messages = near.get(..window.end() as usize).unwrap_or(near);
+        let is_free = |entry: &Entry<E, _>| !entry.is_used();
+        while messages.get(self.first as usize).is_some_and(is_free) {
+            self.first += 1;
+        }
+        let from = from.max(self.first);
+        let (mut visited, mut slot) = (0, from);
+        let found = loop {
+            let Some(entry) = messages.get(slot as usize) else {
+                break NIL;
+            };
+            let is_used = entry.is_used();
+            visited += u32::from(is_used);
+            if key.admits(&entry.key) && is_used {
+                break slot;
+            }
+            slot += 1;
+        };
+        self.looks = self.looks.saturating_add(slot - from);
+        Found {
+            slot: found,
+            visited,
+        }
+    }
+
+    /// A message leaves: takes it off the chain of its key, if it is on one, and out of the window.
+    pub(in super::super) fn drop_slot<E>(
+        &mut self,
+        near: &mut [Entry<E, impl Sized>],
+        window: &mut Window,
+        slot: u32,
+    ) where
+        E: Envelope<Bits = B>,
+    {
+        if slot < self.linked
+            && let Some(entry) = near.get(slot as usize)
+        {
+            let place = self.buckets.place(entry.key.bits(), B::ALL);
+            let before = entry.prev;
+            self.buckets.unlink(near, place, slot, before);
+        }
+        self.drop_from(window, slot);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let views: usize = self.views.iter().map(View::bytes).sum();
+        self.buckets.bytes() + views + vec_bytes(&self.views)
+    }
+
+    pub(super) fn release(&mut self) {
+        self.buckets.release();
+        self.views = Vec::new();
+    }
+}

@@ -1,0 +1,107 @@
+//! Tables that find the entries of a queue by key where they stand, in its [`Window`](crate::slab::Window).
+//!
+//! A queue whose searches have been long stays as it is: newcomers are written behind the last
+//! entry as in the short form, which costs them nothing. What tables add is a number for each
+//! bucket and the links of the slots. Entries are linked when the next search needs them, all that
+//! have come since the last one together; slots are in order of coming, and so is each chain.
+//! [Receives](Receives) and [messages](Messages) have tables of their own, so that a queue that
+//! nobody searches out of order has none.
+
+mod buckets;
+mod messages;
+mod receives;
+mod view;
+
+use core::ops::Range;
+
+use self::buckets::Links;
+use self::messages::Messages;
+use self::receives::Receives;
+use super::hash::Seed;
+use crate::envelope::MatchBits;
+use crate::slab::{Entry, NIL, TOO_FAR};
+
+/// Buckets that are kept for the next time, of queues that have become too long for their windows.
+const KEEP_BYTES: usize = 4 << 10;
+
+/// Entries that a search may compare one by one, if the table has nothing, rather than link them:
+/// one that is wanted soon after it has come is never linked.
+const PENDING: u32 = 8;
+
+/// The end of a search of the tables, after which it goes on among entries that are not linked; no
+/// slot has this number.
+pub(super) const NOT_LINKED: u32 = TOO_FAR - 1;
+
+/// Where a search ended, and what it cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// The slot of the entry, or [`NIL`].
+    pub(super) slot: u32,
+    /// Entries compared, the found one included.
+    pub(super) visited: u32,
+}
+
+/// The tables of both queues.
+#[derive(Debug)]
+pub(super) struct Tables<B> {
+    pub(super) receives: Receives<B>,
+    pub(super) messages: Messages<B>,
+}
+
+impl<B: MatchBits> Tables<B> {
+    pub(super) fn new(seed: Seed) -> Self {
+        Self {
+            receives: Receives::new(seed),
+            messages: Messages::new(seed),
+        }
+    }
+
+    /// The queues have left their windows: gives memory back.
+    pub(super) fn release(&mut self) {
+        if self.bytes() > KEEP_BYTES {
+            self.receives.release();
+            self.messages.release();
+        }
+        self.receives.begin(0);
+        self.messages.begin(0);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.receives.bytes() + self.messages.bytes()
+    }
+}
+
+/// Looks for the earliest entry in some slots.
+#[inline(always)]
+fn find_pending<K, T>(
+    near: &[Entry<K, T>],
+    slots: Range<u32>,
+    wanted: impl Fn(&K) -> bool,
+) -> Found {
+    let mut visited = 0;
+    for slot in slots {
+        let Some(entry) = near.get(slot as usize) else {
+            break;
+        };
+        if entry.is_used() {
+            visited += 1;
+            if wanted(&entry.key) {
+                return Found { slot, visited };
+            }
+        }
+    }
+    Found { slot: NIL, visited }
+}
+
+/// Links an entry behind the last of its bucket; 1 if that has another key.
+#[inline(never)]
+fn link_behind<K, T>(
+    near: &mut [Entry<K, T>],
+    last: u32,
+    slot: u32,
+    is_other: impl FnOnce(&K) -> bool,
+) -> u32 {
+    near.link(last, slot);
+    let last = near.get(last as usize);
+    last.is_some_and(|entry| is_other(&entry.key)).into()
+}
