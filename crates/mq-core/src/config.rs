@@ -45,9 +45,9 @@ impl Config {
 /// Parameters of the structures; the defaults are those of their papers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// `indexed`: a search that would visit more entries than this, at most 255, makes the queues
-    /// deep. That of a receive or probe with a wildcard may visit six times as many, and of those
-    /// that are longer four may visit all.
+    /// `indexed`: a search that would visit more entries than this, at most 255, has its queue get
+    /// tables. That of a receive or probe with a wildcard may visit six times as many, and some of
+    /// those that are longer visit all.
     pub scan_limit: u32,
     /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep
     /// whatever their searches cost, as soon as storage has to grow for one of them. It bounds what

@@ -163,15 +163,13 @@ impl Window {
     /// Moves all entries to the first slots.
     fn move_to_front<K: Copy, T>(&mut self, slab: &mut Slab<K, T>) {
         let mut to = 0;
-        for from in self.lowest()..self.tail {
+        for from in self.head..self.tail {
             if !slab.is_free_near(from) {
                 slab.move_near(from, to);
                 to += 1;
             }
         }
-        if self.head != TABLED {
-            self.head = 0;
-        }
+        self.head = 0;
         self.tail = to;
         self.holes = 0;
         self.has_moved = true;

@@ -55,6 +55,12 @@ impl Window {
         self.holes += 1;
     }
 
+    /// Whether a window that is tabled has used up its slots for a queue that is shorter: one that
+    /// stays long and never drains, which had to be moved and linked anew each time.
+    pub(crate) const fn is_worn_out(&self) -> bool {
+        self.is_tabled() && self.holes as u32 >= self.tail / 4
+    }
+
     /// Whether no entry is left in a window that is tabled.
     #[inline(always)]
     pub(crate) const fn has_drained(&self) -> bool {

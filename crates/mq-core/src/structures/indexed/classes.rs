@@ -9,7 +9,7 @@ use crate::slab::Slab;
 /// Searches of a class that look at every message before the messages are indexed for it: one costs
 /// about a twentieth of the index, and most receives of a class that is rarely used need no more.
 /// Where many messages come between two searches there are more before it is worth while.
-pub(super) const SCANS: u8 = 4;
+const SCANS: u8 = 4;
 
 /// Classes at a time. Receives with yet other masks are scanned.
 const CLASSES: usize = 7;
@@ -178,13 +178,6 @@ impl<B: MatchBits> Classes<B> {
             class.view = Some(view);
             true
         })
-    }
-
-    /// Whether the queues are to become deep with the next long search of a class: its view was worth
-    /// it the last time, and was asked by more than look at all messages before there is one.
-    pub(super) fn wants(&self, care: B) -> bool {
-        let class = self.classes.iter().find(|class| class.care == care);
-        class.is_some_and(|class| class.is_wanted)
     }
 
     /// Receives of a class have searched often enough, if there is room for it.

@@ -69,10 +69,10 @@ pub(super) struct Index<B> {
 }
 
 impl<B: MatchBits> Index<B> {
-    pub(super) fn new(seed: u32) -> Self {
+    pub(super) fn new(seed: u32, scan_limit: u8) -> Self {
         let seed = Seed::new(seed);
         Self {
-            tables: Tables::new(seed),
+            tables: Tables::new(seed, scan_limit),
             chains: Chains::default(),
             wild: None,
             seed,
@@ -86,12 +86,7 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// See [`Classes::wants`].
-    pub(super) fn wants(&self, care: B) -> bool {
-        self.classes.wants(care)
-    }
-
-    /// The queues become deep because a search by these bits, with a wildcard, was too long.
+    /// Receives with this mask have kept searching for messages before the queues become deep.
     pub(super) fn expect_searches_by(&mut self, care: B) {
         self.classes.expect_searches_by(care);
     }

@@ -1,40 +1,48 @@
 //! `indexed`: the default. What is near the head of a queue is found by a scan, the rest by hash.
 //!
-//! **Short form.** The entries of each queue stand one behind the other, without links: an entry is
-//! written behind the last one, and the first leaves by a change of one number. Nothing beats it
-//! while a search ends within a few entries, and in applications nearly every search does. How long
-//! a queue is does not matter, if it is taken in order.
+//! **Short form.** The entries of each queue stand one behind the other in a window of its storage,
+//! without links: an entry is written behind the last one, and the first leaves by a change of one
+//! number. Nothing beats it while a search ends within a few entries, and in applications nearly
+//! every search does. How long a queue is does not matter, if it is taken in order.
 //!
-//! **Deep form.** When a search would visit more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, or storage has to grow for queues of more
-//! than [`Tuning::short_limit`](crate::Tuning::short_limit) entries, both are indexed by key: one
-//! table in which an entry of either kind is found by what it must match exactly. A receive that is
+//! **Tabled form.** When a search would visit more entries than
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, the queue
+//! stays where it is and gets [tables] that find its entries by key. Newcomers cost what they cost
+//! before: they are linked together when a search needs them. Each queue has tables of its own.
+//! Receives with wildcards are in one of their own, by the bits they care about, of which a message
+//! asks one bucket for each mask in use; messages are linked for a class of wildcards when its
+//! searches have cost more than that. A queue that drains is short again.
+//!
+//! **Deep form.** When storage has to grow for queues of more than
+//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or a tabled queue has used up its slots
+//! although it is shorter, because it stays long and never drains, both leave their windows. One
+//! table then finds an entry of either kind by what it must match exactly. A receive that is
 //! posted and a message that is unexpected never have the same key, or they would have matched; so
 //! one probe searches one queue and finds the place of insertion in the other. Wildcard receives are
-//! in a table of their own, by the bits they care about, one class for each mask in use; candidates
-//! of several classes are merged by sequence number. When the queues are short again, the short
-//! form returns. After a search that was too long, the next eight times begin early: with a
-//! newcomer that has been compared with four entries in vain and is to be queued behind sixteen.
+//! in a table of their own, one class for each mask in use; candidates of several classes are merged
+//! by sequence number. When few entries are left, the short form returns.
 //!
-//! Search: at most the limit, or one probe for each class of wildcards in use. Becoming deep moves
-//! at most 2,048 entries in one operation, or 819 and a look at the others; becoming short with a
-//! few entries left takes a look at up to 4,096 slots of each queue, which as many removals have
-//! paid for; the table and the storage grow and shrink piece by piece. An entry that leaves from
-//! the middle of the short form leaves a hole; a search that passes more than four closes them.
-//! When the slots behind a short queue are used up, at most 2,048 entries move. A cancelled receive
-//! is found by its slot, or, if it has moved since, by a look at up to 4,096. What takes as long as
-//! the queue are the first searches with wildcards while many messages wait: in the short form four
-//! look at all of them and the next indexes them for its class, in the deep form four of each class.
-//! After that messages are indexed for the class as they come, also in later fillings, for as long
-//! as that saves more than it costs: queues of at most 4,096 slots that are rarely asked go on being
-//! looked at.
+//! Search: at most the limit, or one probe for each class of wildcards in use. The first search of
+//! a tabled queue links up to 4,096 entries; becoming deep moves at most 2,048 entries in one
+//! operation, or 819 and a look at the others; becoming short with a few entries left takes a look at
+//! up to 4,096 slots of each queue, which as many removals have paid for; the table and the storage
+//! grow and shrink piece by piece. An entry that leaves from the middle of the short form leaves a
+//! hole; a search that passes more than four closes them. When the slots behind a short queue are
+//! used up, at most 2,048 entries move. A cancelled receive is found by its slot, or, if it has moved
+//! since, by a search in its window, or a look at up to 4,096 slots of a deep queue. What takes as
+//! long as the queue are the first searches with wildcards while many messages wait: some look at all
+//! of them, and the next links or indexes them for its class. After that messages are linked as a
+//! search of the class needs them; in the deep form they are indexed as they come, also in later
+//! fillings, for as long as that saves more than it costs: queues of at most 4,096 slots that are
+//! rarely asked go on being looked at.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
-//! never empties (one from 256 slots on); while deep, some 6 bytes for each distinct key (up to 32
+//! never empties (one from 256 slots on); while tabled, 8 to 16 bytes an entry, and 10 to 18 for each
+//! class that searches for messages; while deep, some 6 bytes for each distinct key (up to 32
 //! while a long queue drains), 8 for one with wildcards, and for each class of wildcards that is
 //! searched a table of its own and 12 bytes for each slot. After two long fillings a shorter one may
-//! use 512 KiB more. A context that was never deep has no index; one that was keeps at most 56 KiB
-//! of it.
+//! use 512 KiB more. A context that was never searched so has no index; one that was deep keeps at
+//! most 56 KiB of it.
 
 mod chains;
 mod classes;
@@ -72,10 +80,10 @@ fn short_limit(wanted: u32) -> u16 {
 #[derive(Debug)]
 pub struct Indexed<P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,
-    /// Both queues in order; away while deep.
+    /// Both queues in order, each with tables or without; away while deep.
     posted: Window,
     unexpected: Window,
-    /// Kept between deep phases.
+    /// Tables of either form, kept while queues are short.
     index: Option<Box<Index<BitsOf<P>>>>,
     /// What the hash starts from; 0 for a secret.
     hash_seed: u32,
@@ -166,13 +174,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
-        let end = self.posted.end();
-        if !self.posted.make_room(&mut self.slabs.posted, pattern) {
+        if self.posted.is_tabled() && self.posted.len() <= SHORT {
+            self.untable_receives();
+        }
+        let slabs = &mut self.slabs;
+        if self.posted.is_worn_out() || !self.posted.make_room(&mut slabs.posted, pattern) {
             self.deepen();
             return self.queue_any_receive(pattern, receive);
-        }
-        if self.posted.is_tabled() && self.posted.end() != end {
-            self.receives_have_moved();
         }
         let slot = self.posted.push(&mut self.slabs.posted, pattern, receive);
         self.after_queueing();
@@ -183,16 +191,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) -> u32 {
-        let end = self.unexpected.end();
-        if !self
-            .unexpected
-            .make_room(&mut self.slabs.unexpected, envelope)
+        if self.unexpected.is_tabled() && self.unexpected.len() <= SHORT {
+            self.untable_messages();
+        }
+        let slabs = &mut self.slabs;
+        if self.unexpected.is_worn_out()
+            || !self.unexpected.make_room(&mut slabs.unexpected, envelope)
         {
             self.deepen();
             return self.queue_any_message(envelope, message);
-        }
-        if self.unexpected.is_tabled() && self.unexpected.end() != end {
-            self.messages_have_moved();
         }
         let unexpected = &mut self.slabs.unexpected;
         let slot = self.unexpected.push(unexpected, envelope, message);

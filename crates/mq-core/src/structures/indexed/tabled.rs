@@ -23,8 +23,9 @@ impl From<Found> for Sought {
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn index(&mut self) -> &mut Index<BitsOf<P>> {
-        let seed = self.hash_seed;
-        self.index.get_or_insert_with(|| Box::new(Index::new(seed)))
+        let (seed, limit) = (self.hash_seed, self.scan_limit);
+        let index = &mut self.index;
+        index.get_or_insert_with(|| Box::new(Index::new(seed, limit)))
     }
 
     /// Searches of receives have become long: from now on they are found by key.
@@ -75,17 +76,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let near = self.slabs.posted.near_entries();
         let receives = &index.tables.receives;
-        let found = receives.find_pending(near, &self.posted, &envelope);
-        if found.slot != NIL {
-            self.posted.drop_tabled(found.slot);
-            if self.posted.has_drained() {
-                self.last_receive(found.slot);
-            }
+        let found = receives.take_pending(near, &mut self.posted, &envelope);
+        if self.posted.has_drained() {
+            self.last_receive(found.slot);
         }
         found.into()
     }
 
-    /// The same where many have come since the last search, or some have wildcards.
+    /// The same where some have wildcards, or many have come since the last search.
     #[inline(never)]
     fn take_receive_specially(&mut self, envelope: P::Envelope) -> Sought {
         let Some(index) = &mut self.index else {
@@ -93,16 +91,32 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let receives = &mut index.tables.receives;
         if receives.are_behind(&self.posted) {
-            receives.link(self.slabs.posted.near_entries_mut(), &self.posted);
-            if receives.are_plain(&self.posted) {
-                return self.take_receive_tabled(envelope);
-            }
+            return self.link_receives_and_take(envelope);
         }
-        self.take_receive_among(envelope)
+        let near = self.slabs.posted.near_entries();
+        let (context, bits) = (envelope.context(), envelope.bits());
+        let found = receives.take_first_of_all(near, &mut self.posted, context, bits);
+        if found.slot == TOO_FAR {
+            return self.take_receive_among(envelope);
+        }
+        if self.posted.has_drained() {
+            self.last_receive(found.slot);
+        }
+        found.into()
     }
 
-    /// The same where it may be any receive of its bucket, or one with a wildcard, or one that is
-    /// not linked.
+    /// The same where many have come since the last search.
+    #[inline(never)]
+    fn link_receives_and_take(&mut self, envelope: P::Envelope) -> Sought {
+        if let Some(index) = &mut self.index {
+            let near = self.slabs.posted.near_entries_mut();
+            index.tables.receives.link(near, &self.posted);
+        }
+        self.take_receive_tabled(envelope)
+    }
+
+    /// The same where it may be any receive of its bucket, or one with a wildcard, or one that is not
+    /// linked.
     #[inline(never)]
     fn take_receive_among(&mut self, envelope: P::Envelope) -> Sought {
         let Some(index) = &mut self.index else {
@@ -110,11 +124,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let near = self.slabs.posted.near_entries_mut();
         let receives = &mut index.tables.receives;
-        let found = receives.find(near, &self.posted, &envelope);
-        if found.slot == NIL {
-            return found.into();
-        }
-        receives.drop_slot(near, &mut self.posted, found.slot);
+        let found = receives.take(near, &mut self.posted, &envelope);
         if self.posted.has_drained() {
             self.last_receive(found.slot);
         }
@@ -202,12 +212,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let near = self.slabs.unexpected.near_entries();
         let messages = &mut index.tables.messages;
-        let found = messages.find_pending(near, &self.unexpected, context, bits);
-        if found.slot != NIL {
-            messages.drop_from(&mut self.unexpected, found.slot);
-            if self.unexpected.has_drained() {
-                self.last_message(found.slot);
-            }
+        let found = messages.take_pending(near, &mut self.unexpected, context, bits);
+        if self.unexpected.has_drained() {
+            self.last_message(found.slot);
         }
         found.into()
     }
@@ -219,10 +226,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return NOTHING;
         };
         let near = self.slabs.unexpected.near_entries();
-        let found = index
-            .tables
-            .messages
-            .find(near, &self.unexpected, context, bits);
+        let messages = &mut index.tables.messages;
+        let found = messages.find(near, &self.unexpected, context, bits);
         if found.slot != NIL {
             self.drop_message_tabled(found.slot);
         }
@@ -286,19 +291,17 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .into()
     }
 
-    /// The entries of the window of receives have moved to its first slots.
-    pub(super) fn receives_have_moved(&mut self) {
-        if self.posted.len() <= super::SHORT {
-            self.posted.end_tables(&self.slabs.posted);
-        }
+    /// A few receives are left in a window that is tabled: they can as well be scanned.
+    #[cold]
+    pub(super) fn untable_receives(&mut self) {
+        self.posted.end_tables(&self.slabs.posted);
         self.index().tables.receives.begin(0);
     }
 
     /// The same for messages.
-    pub(super) fn messages_have_moved(&mut self) {
-        if self.unexpected.len() <= super::SHORT {
-            self.unexpected.end_tables(&self.slabs.unexpected);
-        }
+    #[cold]
+    pub(super) fn untable_messages(&mut self) {
+        self.unexpected.end_tables(&self.slabs.unexpected);
         self.index().tables.messages.begin(0);
     }
 

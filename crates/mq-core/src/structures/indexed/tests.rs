@@ -3,6 +3,7 @@ use crate::envelope::MatchBits;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use crate::{Arrive, Config, MatchQueues, Pattern, Post, Source, Visits};
 
+mod tabled;
 mod wildcards;
 
 type Queues = Indexed<MpiPattern, u32, u32>;

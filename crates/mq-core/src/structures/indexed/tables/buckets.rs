@@ -17,11 +17,16 @@ const ROOM: usize = 2;
 /// See [`Buckets::is_worn_out`].
 const WEAR: usize = 4;
 
-/// Factors that are tried until one spreads the keys.
+/// Factors that are tried until one spreads the keys well.
 const TRIES: u8 = 8;
 
 /// So many entries are enough to tell how a factor spreads keys.
-const ENOUGH: u32 = 24;
+const ENOUGH: u32 = 16;
+
+/// A factor is good if it puts no more of 256 entries behind others with another key, and bad if it
+/// puts more than half of them there.
+const GOOD: u32 = 12;
+const BAD: u32 = 128;
 
 /// The ends of one chain. Without a first, the last means nothing.
 #[derive(Clone, Copy, Debug)]
@@ -135,19 +140,26 @@ pub(super) struct Buckets {
     hash: Hash,
     /// Entries that others have been in the way of, in chains: less one for each that was linked.
     passed: u32,
+    /// The factor of the next beginning.
+    next: u64,
+    /// The best factor so far, and how many of 256 entries were behind others.
+    best: (u64, u32),
     /// How many factors may still be tried.
     tries: u8,
 }
 
 impl Buckets {
     pub(super) const fn new(seed: Seed) -> Self {
+        let factor = seed.factor();
         Self {
             buckets: Vec::new(),
             hash: Hash {
-                factor: seed.factor(),
+                factor,
                 shift: u64::BITS - 1,
             },
             passed: 0,
+            next: factor,
+            best: (factor, u32::MAX),
             tries: TRIES,
         }
     }
@@ -167,6 +179,7 @@ impl Buckets {
     /// Begins anew, with buckets for so many entries.
     pub(super) fn begin(&mut self, entries: u32) {
         let wanted = (entries as usize).max(FEWEST).next_power_of_two() * ROOM;
+        self.hash.factor = self.next;
         self.hash.shift = u64::BITS - wanted.trailing_zeros();
         self.buckets.clear();
         self.buckets.resize(wanted, EMPTY);
@@ -177,20 +190,26 @@ impl Buckets {
         self.buckets.clear();
     }
 
-    /// Whether chains have been long for as many entries as there are buckets, and more. Then there
-    /// is another factor, and the table has to [begin](Self::begin) anew.
+    /// Whether chains have been long for as many entries as there are buckets, and more. Then other
+    /// factors are tried, and the table has to [begin](Self::begin) anew.
     #[inline(always)]
     pub(super) fn is_worn_out(&mut self) -> bool {
-        self.passed as usize > WEAR * self.buckets.len() && self.take_another_factor()
+        self.passed as usize > WEAR * self.buckets.len() && self.forget_factors()
     }
 
     #[cold]
     #[inline(never)]
-    fn take_another_factor(&mut self) -> bool {
-        let factor = self.hash.factor.rotate_left(23);
-        self.hash.factor = factor.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    fn forget_factors(&mut self) -> bool {
         self.passed = 0;
+        self.tries = TRIES;
+        self.best.1 = u32::MAX;
+        self.take_another();
         true
+    }
+
+    const fn take_another(&mut self) {
+        let factor = self.hash.factor.rotate_left(23);
+        self.next = factor.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     }
 
     /// So many entries have been linked, and so many of them behind others with another key.
@@ -199,21 +218,28 @@ impl Buckets {
         self.passed = (self.passed + behind).saturating_sub(linked);
     }
 
-    /// All entries have been linked, and so many of them behind others with another key: whether
-    /// that is many, so that another factor is worth trying. Then the table has to begin anew.
-    #[inline(always)]
-    pub(super) fn are_crowded(&mut self, linked: u32, behind: u32) -> bool {
-        linked >= ENOUGH && behind > linked / 4 && self.try_another_factor()
-    }
-
+    /// The same, and they are all that there are: tells how good the factor is, and whether it is so
+    /// bad that the table is to begin anew at once. While none has been good, the next beginning
+    /// takes another, and after the last try the best.
     #[cold]
-    #[inline(never)]
-    fn try_another_factor(&mut self) -> bool {
-        if self.tries == 0 {
+    pub(super) fn judge(&mut self, linked: u32, behind: u32) -> bool {
+        if linked < ENOUGH || self.tries == 0 {
             return false;
         }
+        let of_256 = 256 * behind / linked;
+        if of_256 < self.best.1 {
+            self.best = (self.hash.factor, of_256);
+        }
         self.tries -= 1;
-        self.take_another_factor()
+        if of_256 <= GOOD {
+            self.tries = 0;
+        } else if self.tries == 0 {
+            self.next = self.best.0;
+        } else {
+            self.take_another();
+            return of_256 > BAD;
+        }
+        false
     }
 
     /// A search has compared so many entries.

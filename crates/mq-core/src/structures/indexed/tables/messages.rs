@@ -3,7 +3,7 @@
 use super::super::hash::{Key, Seed};
 use super::buckets::Buckets;
 use super::view::View;
-use super::{Found, NOT_LINKED, PENDING, find_pending, link_behind};
+use super::{Found, NOT_LINKED, find_pending, link_behind};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -29,17 +29,20 @@ pub(in super::super) struct Messages<B> {
     views: Vec<View<B>>,
     /// Slots that searches without a view have looked at.
     looks: u32,
+    /// How many may be left that are not linked by their bits.
+    pending: u32,
     seed: Seed,
 }
 
 impl<B: MatchBits> Messages<B> {
-    pub(super) fn new(seed: Seed) -> Self {
+    pub(super) const fn new(seed: Seed, pending: u32) -> Self {
         Self {
             buckets: Buckets::new(seed),
             linked: 0,
             first: 0,
             views: Vec::new(),
             looks: 0,
+            pending,
             seed,
         }
     }
@@ -74,7 +77,7 @@ impl<B: MatchBits> Messages<B> {
     /// Whether so many messages are not linked by their bits that they are to be.
     #[inline(always)]
     pub(in super::super) const fn are_behind(&self, window: &Window) -> bool {
-        window.end() > self.linked + PENDING
+        window.end() > self.linked + self.pending
     }
 
     /// Takes the message for a fully specified receive off its chain and out of the window, if it is
@@ -110,10 +113,47 @@ impl<B: MatchBits> Messages<B> {
         slot
     }
 
+    /// Takes the message for a fully specified receive out of the window, where it can only be one
+    /// that is not linked.
+    #[inline(always)]
+    pub(in super::super) fn take_pending<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> Found
+    where
+        E: Envelope<Bits = B>,
+    {
+        let found = self.find_pending(near, window, context, bits);
+        if found.slot != NIL {
+            self.drop_from(window, found.slot);
+        }
+        found
+    }
+
+    /// The earliest message for a fully specified receive, of those that are not linked.
+    #[inline(always)]
+    fn find_pending<E>(
+        &self,
+        near: &[Entry<E, impl Sized>],
+        window: &Window,
+        context: ContextId,
+        bits: B,
+    ) -> Found
+    where
+        E: Envelope<Bits = B>,
+    {
+        find_pending(near, self.linked..window.end(), |envelope| {
+            envelope.bits() == bits && envelope.context() == context
+        })
+    }
+
     /// A message that is on no chain of its key leaves. Its slot may be used again, unless it is
     /// still on the chain of a view.
     #[inline(always)]
-    pub(in super::super) fn drop_from(&mut self, window: &mut Window, slot: u32) {
+    fn drop_from(&mut self, window: &mut Window, slot: u32) {
         if !self.views.is_empty() {
             window.leave_hole();
         } else if window.drop_tabled(slot) {
@@ -136,7 +176,7 @@ impl<B: MatchBits> Messages<B> {
             }
             let behind = self.link_to(near, end);
             let linked = end - self.linked;
-            is_new = self.linked == self.first && self.buckets.are_crowded(linked, behind);
+            is_new = self.linked == self.first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
                 self.linked = end;
@@ -186,47 +226,19 @@ impl<B: MatchBits> Messages<B> {
         E: Envelope<Bits = B>,
     {
         let place = self.buckets.place(bits, B::ALL);
-        let mut found = Found {
-            slot: self.buckets.first(place),
-            visited: 0,
-        };
-        loop {
-            let Some(entry) = near.get(found.slot as usize) else {
-                found.slot = NIL;
-                break;
-            };
-            found.visited += 1;
+        let (mut slot, mut visited) = (self.buckets.first(place), 0);
+        while let Some(entry) = near.get(slot as usize) {
+            visited += 1;
             if entry.key.bits() == bits && entry.key.context() == context {
-                break;
+                self.buckets.count(visited);
+                return Found { slot, visited };
             }
-            found.slot = entry.next;
+            slot = entry.next;
         }
-        self.buckets.count(found.visited);
-        if found.slot != NIL {
-            return found;
-        }
-        let pending = self.find_pending(near, window, context, bits);
-        Found {
-            slot: pending.slot,
-            visited: found.visited + pending.visited,
-        }
-    }
-
-    /// The same, of those that are not linked.
-    #[inline(always)]
-    pub(in super::super) fn find_pending<E>(
-        &self,
-        near: &[Entry<E, impl Sized>],
-        window: &Window,
-        context: ContextId,
-        bits: B,
-    ) -> Found
-    where
-        E: Envelope<Bits = B>,
-    {
-        find_pending(near, self.linked..window.end(), |envelope| {
-            envelope.bits() == bits && envelope.context() == context
-        })
+        self.buckets.count(visited);
+        let mut found = self.find_pending(near, window, context, bits);
+        found.visited += visited;
+        found
     }
 
     /// The earliest message for a receive with a wildcard, which is in no slot before `from`. It is
@@ -277,18 +289,17 @@ impl<B: MatchBits> Messages<B> {
             self.first += 1;
         }
         let from = from.max(self.first);
-        let (mut visited, mut slot) = (0, from);
-        let found = loop {
-            let Some(entry) = messages.get(slot as usize) else {
-                break NIL;
-            };
+        let (mut visited, mut slot, mut found) = (0, from, NIL);
+        for entry in messages.iter().skip(from as usize) {
+            // Not a branch: which slots are free is hard to foresee.
             let is_used = entry.is_used();
             visited += u32::from(is_used);
             if key.admits(&entry.key) && is_used {
-                break slot;
+                found = slot;
+                break;
             }
             slot += 1;
-        };
+        }
         self.looks = self.looks.saturating_add(slot - from);
         Found {
             slot: found,

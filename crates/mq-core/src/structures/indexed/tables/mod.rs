@@ -11,6 +11,7 @@ mod buckets;
 mod messages;
 mod receives;
 mod view;
+mod wild;
 
 use core::ops::Range;
 
@@ -24,9 +25,11 @@ use crate::slab::{Entry, NIL, TOO_FAR};
 /// Buckets that are kept for the next time, of queues that have become too long for their windows.
 const KEEP_BYTES: usize = 4 << 10;
 
-/// Entries that a search may compare one by one, if the table has nothing, rather than link them:
-/// one that is wanted soon after it has come is never linked.
-const PENDING: u32 = 8;
+/// How many entries a search may compare one by one, if the table has nothing, rather than link
+/// them, where a scan may visit so many: one that is wanted soon after it has come is never linked.
+const fn pending(scan_limit: u8) -> u32 {
+    2 * scan_limit as u32 / 3
+}
 
 /// The end of a search of the tables, after which it goes on among entries that are not linked; no
 /// slot has this number.
@@ -49,10 +52,11 @@ pub(super) struct Tables<B> {
 }
 
 impl<B: MatchBits> Tables<B> {
-    pub(super) fn new(seed: Seed) -> Self {
+    pub(super) const fn new(seed: Seed, scan_limit: u8) -> Self {
+        let pending = pending(scan_limit);
         Self {
-            receives: Receives::new(seed),
-            messages: Messages::new(seed),
+            receives: Receives::new(seed, pending),
+            messages: Messages::new(seed, pending),
         }
     }
 

@@ -1,60 +1,61 @@
 //! The tables of posted receives.
 
-use super::super::hash::{Key, Seed};
+use super::super::hash::Seed;
 use super::buckets::Buckets;
-use super::{Found, NOT_LINKED, PENDING, find_pending, link_behind};
+use super::wild::{self, Wild};
+use super::{Found, NOT_LINKED, find_pending, link_behind};
 use crate::envelope::{ContextId, Envelope, MatchBits};
-use crate::memory::vec_bytes;
 use crate::pattern::{Pattern, matches};
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
 
-/// Linked receives with one mask.
-#[derive(Clone, Copy, Debug)]
-struct Class<B> {
-    care: B,
-    posted: u32,
-}
+/// The end of a search that has to go on; nothing has been counted.
+const FARTHER: Found = Found {
+    slot: TOO_FAR,
+    visited: 0,
+};
 
-/// All receives of a window by what they must match, in one table whatever their masks: what a mask
-/// leaves of the bits is hashed with the mask.
+/// All receives of a window: the fully specified ones by their bits, the others in a table of
+/// [their own](Wild).
 #[derive(Debug)]
 pub(in super::super) struct Receives<B> {
     buckets: Buckets,
     /// The slot of the first that is not linked; all before are.
     linked: u32,
-    /// Where a window may end whose searches need nothing but a bucket, and what is not linked;
-    /// 0 while linked receives have wildcards.
+    /// Where a window may end whose searches need nothing but a bucket, and what is not linked; 0
+    /// while linked receives have wildcards.
     limit: u32,
     /// No receive is in a slot before this.
     first: u32,
-    /// The masks of linked receives with wildcards.
-    classes: Vec<Class<B>>,
+    /// How many may be left that are not linked.
+    pending: u32,
+    wild: Wild<B>,
 }
 
 impl<B: MatchBits> Receives<B> {
-    pub(super) fn new(seed: Seed) -> Self {
+    pub(super) const fn new(seed: Seed, pending: u32) -> Self {
         Self {
             buckets: Buckets::new(seed),
             linked: 0,
             limit: 0,
             first: 0,
-            classes: Vec::new(),
+            pending,
+            wild: Wild::new(seed),
         }
     }
 
     /// The window begins to be tabled, with this slot, or its entries have moved.
     pub(in super::super) fn begin(&mut self, first: u32) {
         self.buckets.forget();
-        self.classes.clear();
+        self.wild.forget();
         self.linked = first;
-        self.limit = first + PENDING;
+        self.limit = first + self.pending;
         self.first = first;
     }
 
     /// All receives have left, each off its chain.
     pub(in super::super) fn rest(&mut self) {
         self.linked = 0;
-        self.limit = PENDING;
+        self.limit = self.pending;
         self.first = 0;
     }
 
@@ -66,7 +67,7 @@ impl<B: MatchBits> Receives<B> {
     /// Whether so many receives of a window are not linked that they are to be.
     #[inline(always)]
     pub(in super::super) const fn are_behind(&self, window: &Window) -> bool {
-        window.end() > self.linked + PENDING
+        window.end() > self.linked + self.pending
     }
 
     /// Whether it is not so, and no linked receive has a wildcard.
@@ -108,134 +109,34 @@ impl<B: MatchBits> Receives<B> {
         bucket.drop_first(entry.next);
         if window.drop_tabled(slot) {
             self.linked = slot;
-            self.limit = slot + PENDING;
+            self.limit = slot + self.pending;
         }
         slot
     }
 
-    /// Links what has come since the last search.
-    #[inline(never)]
-    pub(in super::super) fn link<P, R>(&mut self, near: &mut [Entry<P, R>], window: &Window)
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let (end, queued) = (window.end(), window.len());
-        let mut is_new = !self.buckets.serves(queued) || self.buckets.is_worn_out();
-        loop {
-            if is_new {
-                self.begin(self.first);
-                self.buckets.begin(queued);
-            }
-            let behind = self.link_to(near, end);
-            let linked = end - self.linked;
-            is_new = self.linked == self.first && self.buckets.are_crowded(linked, behind);
-            if !is_new {
-                self.buckets.count_linked(linked, behind);
-                self.linked = end;
-                return self.set_limit();
-            }
-        }
-    }
-
-    /// Links all receives before a slot that are not; returns how many came to be behind others with
-    /// another key.
-    #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
-    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> u32
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let (buckets, hash) = self.buckets.parts();
-        let mut behind = 0;
-        let end = (end as usize).min(near.len());
-        for at in self.linked as usize..end {
-            let entry = &mut near[at];
-            if !entry.is_used() {
-                continue;
-            }
-            entry.next = NIL;
-            let (bits, care) = (entry.key.bits(), entry.key.care());
-            let place = if care == B::ALL {
-                hash.place(bits, B::ALL)
-            } else {
-                add_to(&mut self.classes, care);
-                hash.place(bits & care, care)
-            };
-            let Some(bucket) = buckets.get_mut(place) else {
-                break;
-            };
-            let slot = at as u32;
-            if let Some(last) = bucket.push(slot) {
-                behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
-            }
-        }
-        behind
-    }
-
+    /// Takes the receive for a message out of the window, where it can only be one that is not
+    /// linked.
     #[inline(always)]
-    const fn set_limit(&mut self) {
-        self.limit = match self.classes.is_empty() {
-            true => self.linked + PENDING,
-            false => 0,
-        };
-    }
-
-    /// A receive of this mask has left its chain.
-    fn leave_class(&mut self, care: B) {
-        let is = |class: &Class<B>| class.care == care;
-        let Some(at) = self.classes.iter().position(is) else {
-            return;
-        };
-        self.classes[at].posted -= 1;
-        if self.classes[at].posted == 0 {
-            self.classes.swap_remove(at);
-        }
-    }
-
-    /// The earliest receive that takes a message: that of its key, or one of each mask, or else one
-    /// that is not linked.
-    pub(in super::super) fn find<P, R>(
-        &mut self,
+    pub(in super::super) fn take_pending<P, R>(
+        &self,
         near: &[Entry<P, R>],
-        window: &Window,
+        window: &mut Window,
         envelope: &P::Envelope,
     ) -> Found
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let (context, bits) = (envelope.context(), envelope.bits());
-        let mut best = self.find_key(near, Key::exact(context, bits));
-        for at in 0..self.classes.len() {
-            let care = self.classes[at].care;
-            let bits = bits & care;
-            let found = self.find_key(
-                near,
-                Key {
-                    context,
-                    bits,
-                    care,
-                },
-            );
-            best.visited += found.visited;
-            // Slots are in order of posting, and none is greater than all.
-            best.slot = best.slot.min(found.slot);
+        let found = self.find_pending(near, window, envelope);
+        if found.slot != NIL {
+            window.drop_tabled(found.slot);
         }
-        if best.slot != NIL {
-            return best;
-        }
-        let pending = self.find_pending(near, window, envelope);
-        Found {
-            slot: pending.slot,
-            visited: best.visited + pending.visited,
-        }
+        found
     }
 
     /// The earliest receive that takes a message, of those that are not linked.
     #[inline(always)]
-    pub(in super::super) fn find_pending<P, R>(
+    fn find_pending<P, R>(
         &self,
         near: &[Entry<P, R>],
         window: &Window,
@@ -250,14 +151,213 @@ impl<B: MatchBits> Receives<B> {
         })
     }
 
-    /// The earliest receive of a key.
-    #[inline]
-    fn find_key<P, R>(&mut self, near: &[Entry<P, R>], key: Key<B>) -> Found
+    /// The same where linked receives have wildcards, if all that may be are first in their buckets;
+    /// otherwise at slot [`TOO_FAR`].
+    #[inline(always)]
+    pub(in super::super) fn take_first_of_all<P, R>(
+        &mut self,
+        near: &[Entry<P, R>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> Found
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.buckets.place(key.bits, key.care);
+        let place = self.buckets.place(bits, B::ALL);
+        let Some(bucket) = self.buckets.get_mut(place) else {
+            return FARTHER;
+        };
+        let (mut exact, mut visited) = (NIL, 0);
+        if let Some(entry) = near.get(bucket.first() as usize) {
+            if entry.key.bits() != bits || entry.key.context() != context {
+                return FARTHER;
+            }
+            exact = bucket.first();
+            visited = 1;
+        }
+        let Some((found, more)) = self.wild.find_first(near, context, bits, exact) else {
+            return FARTHER;
+        };
+        visited += more;
+        let slot = found.slot;
+        let Some(entry) = near.get(slot as usize) else {
+            return FARTHER;
+        };
+        if slot == exact {
+            bucket.drop_first(entry.next);
+        } else {
+            self.wild.drop_first(found, entry.next);
+        }
+        if window.drop_tabled(slot) {
+            self.linked = self.linked.min(slot);
+        }
+        self.set_limit();
+        Found { slot, visited }
+    }
+
+    /// Links what has come since the last search.
+    #[inline(never)]
+    pub(in super::super) fn link<P, R>(&mut self, near: &mut [Entry<P, R>], window: &Window)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (end, queued) = (window.end(), window.len());
+        let mut is_new = !self.buckets.serves(queued) || self.buckets.is_worn_out();
+        let mut wild = 0;
+        loop {
+            if is_new {
+                self.begin(self.first);
+                self.buckets.begin(queued);
+                self.wild.begin(wild);
+            }
+            let Some(behind) = self.link_to(near, end) else {
+                // Some more than there are, so that this does not come again soon.
+                wild = self.wildcards(near, end);
+                wild += wild / 2 + 1;
+                is_new = true;
+                continue;
+            };
+            let linked = end - self.linked;
+            is_new = self.linked == self.first && self.buckets.judge(linked, behind);
+            if !is_new {
+                self.buckets.count_linked(linked, behind);
+                self.linked = end;
+                return self.set_limit();
+            }
+        }
+    }
+
+    /// How many receives of a window have a wildcard.
+    #[cold]
+    fn wildcards<P, R>(&self, near: &[Entry<P, R>], end: u32) -> u32
+    where
+        P: Pattern,
+    {
+        let entries = near.get(self.first as usize..end as usize);
+        entries.map_or(0, wild::count)
+    }
+
+    /// Links all receives before a slot that are not; returns how many came to be behind others with
+    /// another key. `None`, and some are linked, if there is no room for one with a wildcard.
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
+    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (buckets, hash) = self.buckets.parts();
+        let mut behind = 0;
+        let end = (end as usize).min(near.len());
+        for at in self.linked as usize..end {
+            let entry = &mut near[at];
+            if !entry.is_used() {
+                continue;
+            }
+            entry.next = NIL;
+            let (bits, care, slot) = (entry.key.bits(), entry.key.care(), at as u32);
+            if care != B::ALL {
+                if self.wild.is_full() {
+                    return None;
+                }
+                if let Some(last) = self.wild.push(bits, care, slot) {
+                    link_behind(near, last, slot, |_| false);
+                }
+                continue;
+            }
+            let bucket = buckets.get_mut(hash.place(bits, B::ALL))?;
+            if let Some(last) = bucket.push(slot) {
+                behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
+            }
+        }
+        Some(behind)
+    }
+
+    #[inline(always)]
+    const fn set_limit(&mut self) {
+        self.limit = match self.wild.is_empty() {
+            true => self.linked + self.pending,
+            false => 0,
+        };
+    }
+
+    /// Takes the earliest receive for a message off its chain and out of the window: that of its key,
+    /// or one with a wildcard, or else one that is not linked.
+    #[inline(always)]
+    pub(in super::super) fn take<P, R>(
+        &mut self,
+        near: &mut [Entry<P, R>],
+        window: &mut Window,
+        envelope: &P::Envelope,
+    ) -> Found
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (context, bits) = (envelope.context(), envelope.bits());
+        let place = self.buckets.place(bits, B::ALL);
+        let exact = self.find_key(near, place, context, bits);
+        let (candidate, more) = self.wild.find(near, context, bits, exact.slot);
+        let visited = exact.visited + more;
+        let slot = candidate.slot;
+        if slot == NIL {
+            let mut found = self.take_pending(near, window, envelope);
+            found.visited += visited;
+            return found;
+        }
+        if slot == exact.slot {
+            let before = near.get(slot as usize).map_or(NIL, |entry| entry.prev);
+            self.buckets.unlink(near, place, slot, before);
+        } else {
+            self.wild.unlink_found(near, candidate);
+        }
+        if window.drop_tabled(slot) {
+            self.linked = self.linked.min(slot);
+        }
+        self.set_limit();
+        Found { slot, visited }
+    }
+
+    /// The same of a receive that stays.
+    pub(in super::super) fn find<P, R>(
+        &mut self,
+        near: &[Entry<P, R>],
+        window: &Window,
+        envelope: &P::Envelope,
+    ) -> Found
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (context, bits) = (envelope.context(), envelope.bits());
+        let place = self.buckets.place(bits, B::ALL);
+        let exact = self.find_key(near, place, context, bits);
+        let (candidate, more) = self.wild.find(near, context, bits, exact.slot);
+        let (slot, visited) = (candidate.slot, exact.visited + more);
+        if slot != NIL {
+            return Found { slot, visited };
+        }
+        let mut found = self.find_pending(near, window, envelope);
+        found.visited += visited;
+        found
+    }
+
+    /// The earliest fully specified receive of a key, in its bucket.
+    #[inline(always)]
+    fn find_key<P, R>(
+        &mut self,
+        near: &[Entry<P, R>],
+        place: usize,
+        context: ContextId,
+        bits: B,
+    ) -> Found
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
         let mut found = Found {
             slot: self.buckets.first(place),
             visited: 0,
@@ -268,11 +368,7 @@ impl<B: MatchBits> Receives<B> {
                 break;
             };
             found.visited += 1;
-            let pattern = &entry.key;
-            if (pattern.bits() ^ key.bits) & key.care == B::ZERO
-                && pattern.care() == key.care
-                && pattern.context() == key.context
-            {
+            if entry.key.bits() == bits && entry.key.context() == context {
                 break;
             }
             found.slot = entry.next;
@@ -295,10 +391,11 @@ impl<B: MatchBits> Receives<B> {
             && let Some(entry) = near.get(slot as usize)
         {
             let (bits, care, before) = (entry.key.bits(), entry.key.care(), entry.prev);
-            let place = self.buckets.place(bits & care, care);
-            self.buckets.unlink(near, place, slot, before);
-            if care != B::ALL {
-                self.leave_class(care);
+            if care == B::ALL {
+                let place = self.buckets.place(bits, B::ALL);
+                self.buckets.unlink(near, place, slot, before);
+            } else {
+                self.wild.unlink(near, slot, (bits, care), before);
             }
         }
         if window.drop_tabled(slot) {
@@ -308,20 +405,11 @@ impl<B: MatchBits> Receives<B> {
     }
 
     pub(super) const fn bytes(&self) -> usize {
-        self.buckets.bytes() + vec_bytes(&self.classes)
+        self.buckets.bytes() + self.wild.bytes()
     }
 
     pub(super) fn release(&mut self) {
         self.buckets.release();
-        self.classes = Vec::new();
-    }
-}
-
-/// Counts a receive that has come onto a chain.
-#[cold]
-fn add_to<B: MatchBits>(classes: &mut Vec<Class<B>>, care: B) {
-    match classes.iter_mut().find(|class| class.care == care) {
-        Some(class) => class.posted += 1,
-        None => classes.push(Class { care, posted: 1 }),
+        self.wild.release();
     }
 }

@@ -90,7 +90,7 @@ impl<B: MatchBits> View<B> {
             }
             let behind = self.link_to(near, end);
             let linked = end - self.linked;
-            is_new = self.linked == first && self.buckets.are_crowded(linked, behind);
+            is_new = self.linked == first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
                 self.linked = end;

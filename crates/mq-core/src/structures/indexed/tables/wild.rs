@@ -1,0 +1,255 @@
+//! The linked receives with wildcards.
+
+use super::super::hash::{Key, Seed};
+use super::buckets::Buckets;
+use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::memory::vec_bytes;
+use crate::pattern::Pattern;
+use crate::slab::Entry;
+
+/// Buckets for each receive: messages look for every class in use, and mostly there is none, which
+/// an empty bucket says at once.
+const ROOM: u32 = 2;
+
+/// Linked receives with one mask.
+#[derive(Clone, Copy, Debug)]
+struct Class<B> {
+    care: B,
+    posted: u32,
+}
+
+/// Receives with wildcards by what their masks leave of the bits, which is hashed with the mask: in
+/// a table of their own, which is made for the first.
+#[derive(Debug)]
+pub(super) struct Wild<B> {
+    buckets: Buckets,
+    classes: Vec<Class<B>>,
+    /// Linked receives of all classes.
+    posted: u32,
+    /// How many there may be before the table is to be larger, now or when it begins anew.
+    room: u32,
+}
+
+/// A receive with a wildcard that takes a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) slot: u32,
+    place: usize,
+    class: usize,
+}
+
+impl<B: MatchBits> Wild<B> {
+    pub(super) const fn new(seed: Seed) -> Self {
+        Self {
+            buckets: Buckets::new(seed),
+            classes: Vec::new(),
+            posted: 0,
+            room: 0,
+        }
+    }
+
+    /// Whether none is linked.
+    #[inline(always)]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.posted == 0
+    }
+
+    /// Whether there is no room for one more.
+    #[inline(always)]
+    pub(super) const fn is_full(&self) -> bool {
+        self.posted == self.room
+    }
+
+    /// Forgets all, but how many they were.
+    pub(super) fn forget(&mut self) {
+        if self.posted == 0 && self.buckets.serves(1) {
+            // It was made for none.
+            self.room = 0;
+        }
+        self.buckets.forget();
+        self.classes.clear();
+        self.posted = 0;
+    }
+
+    /// Begins anew, with room for so many, or as many as before.
+    pub(super) fn begin(&mut self, receives: u32) {
+        self.room = self.room.max(receives);
+        if self.room > 0 {
+            self.buckets.begin(ROOM * self.room);
+        }
+    }
+
+    /// Puts a receive behind all others of its bucket, of whose last entry this returns the slot.
+    pub(super) fn push(&mut self, bits: B, care: B, slot: u32) -> Option<u32> {
+        match self.classes.iter_mut().find(|class| class.care == care) {
+            Some(class) => class.posted += 1,
+            None => self.classes.push(Class { care, posted: 1 }),
+        }
+        self.posted += 1;
+        let place = self.buckets.place(bits & care, care);
+        self.buckets.get_mut(place)?.push(slot)
+    }
+
+    /// The earliest receive of all classes that takes a message, if it is before a slot and all that
+    /// may be are first in their buckets, and how many have been compared; `None` if others are.
+    #[inline(always)]
+    pub(super) fn find_first<P, R>(
+        &self,
+        near: &[Entry<P, R>],
+        context: ContextId,
+        bits: B,
+        before: u32,
+    ) -> Option<(Candidate, u32)>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let mut best = Candidate {
+            slot: before,
+            place: 0,
+            class: 0,
+        };
+        let mut visited = 0;
+        for (class, &Class { care, .. }) in self.classes.iter().enumerate() {
+            let bits = bits & care;
+            let place = self.buckets.place(bits, care);
+            let slot = self.buckets.first(place);
+            if slot < best.slot
+                && let Some(entry) = near.get(slot as usize)
+            {
+                let key = Key {
+                    context,
+                    bits,
+                    care,
+                };
+                if !is_receive(entry, key) {
+                    return None;
+                }
+                visited += 1;
+                best = Candidate { slot, place, class };
+            }
+        }
+        Some((best, visited))
+    }
+
+    /// Takes a receive that is the first of its bucket off its chain.
+    #[inline(always)]
+    pub(super) fn drop_first(&mut self, found: Candidate, second: u32) {
+        if let Some(bucket) = self.buckets.get_mut(found.place) {
+            bucket.drop_first(second);
+        }
+        self.leave(found.class);
+    }
+
+    /// The earliest receive of all classes that takes a message, if it is before a slot; and how many
+    /// have been compared.
+    #[inline(always)]
+    pub(super) fn find<P, R>(
+        &mut self,
+        near: &[Entry<P, R>],
+        context: ContextId,
+        bits: B,
+        before: u32,
+    ) -> (Candidate, u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let mut best = Candidate {
+            slot: before,
+            place: 0,
+            class: 0,
+        };
+        let mut visited = 0;
+        for (class, &Class { care, .. }) in self.classes.iter().enumerate() {
+            let bits = bits & care;
+            let place = self.buckets.place(bits, care);
+            let mut slot = self.buckets.first(place);
+            // Chains are in order: no entry of this one is earlier than its first.
+            while slot < best.slot {
+                let Some(entry) = near.get(slot as usize) else {
+                    break;
+                };
+                visited += 1;
+                let key = Key {
+                    context,
+                    bits,
+                    care,
+                };
+                if is_receive(entry, key) {
+                    best = Candidate { slot, place, class };
+                    break;
+                }
+                slot = entry.next;
+            }
+        }
+        self.buckets.count(visited);
+        (best, visited)
+    }
+
+    /// Takes a receive that was found off its chain.
+    #[inline(always)]
+    pub(super) fn unlink_found<P, R>(&mut self, near: &mut [Entry<P, R>], found: Candidate) {
+        let Some(entry) = near.get(found.slot as usize) else {
+            return;
+        };
+        let before = entry.prev;
+        self.buckets.unlink(near, found.place, found.slot, before);
+        self.leave(found.class);
+    }
+
+    /// Takes a receive with these bits off its chain.
+    pub(super) fn unlink<P, R>(
+        &mut self,
+        near: &mut [Entry<P, R>],
+        slot: u32,
+        (bits, care): (B, B),
+        before: u32,
+    ) {
+        let place = self.buckets.place(bits & care, care);
+        self.buckets.unlink(near, place, slot, before);
+        let is = |class: &Class<B>| class.care == care;
+        if let Some(class) = self.classes.iter().position(is) {
+            self.leave(class);
+        }
+    }
+
+    /// A receive of a class has left its chain.
+    #[inline(always)]
+    fn leave(&mut self, class: usize) {
+        self.posted -= 1;
+        if let Some(of) = self.classes.get_mut(class) {
+            of.posted -= 1;
+            if of.posted == 0 {
+                self.classes.swap_remove(class);
+            }
+        }
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.buckets.bytes() + vec_bytes(&self.classes)
+    }
+
+    pub(super) fn release(&mut self) {
+        self.buckets.release();
+        self.classes = Vec::new();
+    }
+}
+
+/// Whether the entry of a posted receive has a key.
+#[inline(always)]
+fn is_receive<P, R>(entry: &Entry<P, R>, key: Key<<P::Envelope as Envelope>::Bits>) -> bool
+where
+    P: Pattern,
+{
+    let pattern = &entry.key;
+    (pattern.bits() ^ key.bits) & key.care == MatchBits::ZERO
+        && pattern.care() == key.care
+        && pattern.context() == key.context
+}
+
+/// How many receives have a wildcard.
+pub(super) fn count<P: Pattern, R>(entries: &[Entry<P, R>]) -> u32 {
+    let is_wild = |entry: &&Entry<P, R>| entry.is_used() && entry.key.care() != MatchBits::ALL;
+    entries.iter().filter(is_wild).map(|_| 1).sum()
+}
