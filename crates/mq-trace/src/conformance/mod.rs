@@ -105,6 +105,16 @@ impl Setup {
         }
     }
 
+    /// The same, but that queues of any length stay in their windows, where `indexed` has tables.
+    pub fn small_in_windows() -> Self {
+        let small = Self::small();
+        let tuning = Tuning {
+            short_limit: Tuning::default().short_limit,
+            ..small.tuning
+        };
+        Self { tuning, ..small }
+    }
+
     /// The same with budgets.
     #[must_use]
     pub fn with_budgets(mut self, entries: usize, bytes: u64) -> Self {

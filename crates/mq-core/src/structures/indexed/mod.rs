@@ -7,7 +7,7 @@
 //!
 //! **Tabled form.** When a search would visit more entries than
 //! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, the queue
-//! stays where it is and gets [tables] that find its entries by key. Newcomers cost what they cost
+//! stays where it is and gets tables that find its entries by key. Newcomers cost what they cost
 //! before: they are linked together when a search needs them. Each queue has tables of its own.
 //! Receives with wildcards are in one of their own, by the bits they care about, of which a message
 //! asks one bucket for each mask in use; messages are linked for a class of wildcards when its

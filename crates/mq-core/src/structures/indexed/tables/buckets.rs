@@ -28,6 +28,9 @@ const ENOUGH: u32 = 16;
 const GOOD: u32 = 12;
 const BAD: u32 = 128;
 
+/// So many entries are linked anew within half a microsecond.
+const QUICK: u32 = 256;
+
 /// The ends of one chain. Without a first, the last means nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
@@ -218,9 +221,9 @@ impl Buckets {
         self.passed = (self.passed + behind).saturating_sub(linked);
     }
 
-    /// The same, and they are all that there are: tells how good the factor is, and whether it is so
-    /// bad that the table is to begin anew at once. While none has been good, the next beginning
-    /// takes another, and after the last try the best.
+    /// The same, and they are all that there are: tells how good the factor is, and whether the table
+    /// is to begin anew at once: if they are few, or the factor is bad. While none has been good, the
+    /// next beginning takes another, and after the last try the best.
     #[cold]
     pub(super) fn judge(&mut self, linked: u32, behind: u32) -> bool {
         if linked < ENOUGH || self.tries == 0 {
@@ -237,7 +240,7 @@ impl Buckets {
             self.next = self.best.0;
         } else {
             self.take_another();
-            return of_256 > BAD;
+            return of_256 > BAD || linked <= QUICK;
         }
         false
     }
