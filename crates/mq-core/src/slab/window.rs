@@ -44,13 +44,13 @@ const fn few(slots: u32) -> u16 {
 pub(crate) struct Window {
     /// The slot of the first entry. Away, [`AWAY`]; tabled, [`TABLED`].
     head: u32,
-    /// The slot behind the last. Away, the slot from which on slots are unused.
+    /// The slot behind the last; tabled, there may be holes before it. Away, the slot from which on slots are unused.
     tail: u32,
     /// Holes between the entries. Away, the number of unused slots; tabled, that of slots before the
     /// last entry that hold none. Near slots are few.
     holes: u16,
     /// Whether entries may be in other slots than their handles say: some have been moved. Forgotten
-    /// only when deep queues have drained.
+    /// only when queues have drained that were deep or tabled.
     has_moved: bool,
 }
 
@@ -162,6 +162,7 @@ impl Window {
 
     /// Moves all entries to the first slots.
     fn move_to_front<K: Copy, T>(&mut self, slab: &mut Slab<K, T>) {
+        debug_assert!(!self.is_tabled(), "tables know the slots");
         let mut to = 0;
         for from in self.head..self.tail {
             if !slab.is_free_near(from) {

@@ -124,6 +124,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let near = self.slabs.posted.near_entries_mut();
         let receives = &mut index.tables.receives;
+        if receives.are_worn_out() {
+            receives.link(near, &self.posted);
+        }
         let found = receives.take(near, &mut self.posted, &envelope);
         if self.posted.has_drained() {
             self.last_receive(found.slot);
@@ -159,7 +162,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         let receives = &mut index.tables.receives;
         let near = self.slabs.posted.near_entries_mut();
-        if receives.are_behind(&self.posted) {
+        if receives.are_behind(&self.posted) || receives.are_worn_out() {
             receives.link(near, &self.posted);
         }
         receives.find(near, &self.posted, envelope).into()
@@ -225,8 +228,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = &mut self.index else {
             return NOTHING;
         };
-        let near = self.slabs.unexpected.near_entries();
+        let near = self.slabs.unexpected.near_entries_mut();
         let messages = &mut index.tables.messages;
+        if messages.are_worn_out() {
+            messages.link(near, &self.unexpected);
+        }
         let found = messages.find(near, &self.unexpected, context, bits);
         if found.slot != NIL {
             self.drop_message_tabled(found.slot);
@@ -283,7 +289,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return found.into();
         }
         let near = self.slabs.unexpected.near_entries_mut();
-        if messages.are_behind(&self.unexpected) {
+        if messages.are_behind(&self.unexpected) || messages.are_worn_out() {
             messages.link(near, &self.unexpected);
         }
         messages

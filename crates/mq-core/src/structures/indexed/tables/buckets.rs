@@ -28,6 +28,9 @@ const ENOUGH: u32 = 16;
 const GOOD: u32 = 12;
 const BAD: u32 = 128;
 
+/// So often a long table begins anew at once, because its factor is bad.
+const AT_ONCE: u8 = 2;
+
 /// So many entries are linked anew within half a microsecond.
 const QUICK: u32 = 256;
 
@@ -193,16 +196,23 @@ impl Buckets {
         self.buckets.clear();
     }
 
-    /// Whether chains have been long for as many entries as there are buckets, and more. Then other
-    /// factors are tried, and the table has to [begin](Self::begin) anew.
+    /// Whether chains have been long for as many entries as there are buckets, and more: then the
+    /// table is to begin anew, with [other factors](Self::replace_if_worn).
     #[inline(always)]
-    pub(super) fn is_worn_out(&mut self) -> bool {
-        self.passed as usize > WEAR * self.buckets.len() && self.forget_factors()
+    pub(super) const fn is_worn_out(&self) -> bool {
+        self.passed as usize > WEAR * self.buckets.len() && !self.buckets.is_empty()
+    }
+
+    /// Begins to try other factors, if the table [is worn out](Self::is_worn_out); returns whether
+    /// it is.
+    #[inline(always)]
+    pub(super) fn replace_if_worn(&mut self) -> bool {
+        self.is_worn_out() && self.forget_factors()
     }
 
     #[cold]
     #[inline(never)]
-    fn forget_factors(&mut self) -> bool {
+    const fn forget_factors(&mut self) -> bool {
         self.passed = 0;
         self.tries = TRIES;
         self.best.1 = u32::MAX;
@@ -240,7 +250,8 @@ impl Buckets {
             self.next = self.best.0;
         } else {
             self.take_another();
-            return of_256 > BAD || linked <= QUICK;
+            let is_early = self.tries + AT_ONCE >= TRIES;
+            return of_256 > BAD && is_early || linked <= QUICK;
         }
         false
     }

@@ -3,7 +3,7 @@
 use super::super::hash::{Key, Seed};
 use super::buckets::Buckets;
 use super::view::View;
-use super::{Found, NOT_LINKED, find_pending, link_behind};
+use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending, link_behind};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -61,6 +61,9 @@ impl<B: MatchBits> Messages<B> {
         self.first = 0;
         if !self.views.is_empty() {
             self.views.retain_mut(View::rest);
+            if self.bytes() > KEEP_BYTES {
+                self.views.iter_mut().for_each(View::release);
+            }
         }
     }
 
@@ -78,6 +81,11 @@ impl<B: MatchBits> Messages<B> {
     #[inline(always)]
     pub(in super::super) const fn are_behind(&self, window: &Window) -> bool {
         window.end() > self.linked + self.pending
+    }
+
+    /// Whether the table by bits is to begin anew, so that searches are short again.
+    pub(in super::super) const fn are_worn_out(&self) -> bool {
+        self.buckets.is_worn_out()
     }
 
     /// Takes the message for a fully specified receive off its chain and out of the window, if it is
@@ -168,14 +176,13 @@ impl<B: MatchBits> Messages<B> {
         E: Envelope<Bits = B>,
     {
         let (end, queued) = (window.end(), window.len());
-        let mut is_new = !self.buckets.serves(queued) || self.buckets.is_worn_out();
+        let mut is_new = self.buckets.replace_if_worn() || !self.buckets.serves(queued);
         loop {
             if is_new {
                 self.buckets.begin(queued);
                 self.linked = self.first;
             }
-            let behind = self.link_to(near, end);
-            let linked = end - self.linked;
+            let (linked, behind) = self.link_to(near, end);
             is_new = self.linked == self.first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
@@ -185,16 +192,16 @@ impl<B: MatchBits> Messages<B> {
         }
     }
 
-    /// Links all messages before a slot that are not; returns how many came to be behind others with
-    /// another key.
+    /// Links all messages before a slot that are not; returns how many they are, and how many came to
+    /// be behind others with another key.
     #[inline(never)]
     #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
-    fn link_to<E>(&mut self, near: &mut [Entry<E, impl Sized>], end: u32) -> u32
+    fn link_to<E>(&mut self, near: &mut [Entry<E, impl Sized>], end: u32) -> (u32, u32)
     where
         E: Envelope<Bits = B>,
     {
         let (buckets, hash) = self.buckets.parts();
-        let mut behind = 0;
+        let (mut linked, mut behind) = (0, 0);
         let end = (end as usize).min(near.len());
         for at in self.linked as usize..end {
             let entry = &mut near[at];
@@ -207,11 +214,12 @@ impl<B: MatchBits> Messages<B> {
                 break;
             };
             let slot = at as u32;
+            linked += 1;
             if let Some(last) = bucket.push(slot) {
                 behind += link_behind(near, last, slot, |envelope| envelope.bits() != bits);
             }
         }
-        behind
+        (linked, behind)
     }
 
     /// The earliest message for a fully specified receive.
@@ -300,7 +308,9 @@ impl<B: MatchBits> Messages<B> {
             }
             slot += 1;
         }
-        self.looks = self.looks.saturating_add(slot - from);
+        if self.views.len() < VIEWS {
+            self.looks = self.looks.saturating_add(slot - from);
+        }
         Found {
             slot: found,
             visited,

@@ -22,8 +22,11 @@ use super::hash::Seed;
 use crate::envelope::MatchBits;
 use crate::slab::{Entry, NIL, TOO_FAR};
 
-/// Buckets that are kept for the next time, of queues that have become too long for their windows.
-const KEEP_BYTES: usize = 4 << 10;
+/// What the tables of one queue keep when it drains, beside the buckets of fully specified entries.
+const KEEP_BYTES: usize = 64 << 10;
+
+/// What both keep when the queues have left their windows.
+const KEEP_BYTES_AWAY: usize = 4 << 10;
 
 /// How many entries a search may compare one by one, if the table has nothing, rather than link
 /// them, where a scan may visit so many: one that is wanted soon after it has come is never linked.
@@ -62,7 +65,7 @@ impl<B: MatchBits> Tables<B> {
 
     /// The queues have left their windows: gives memory back.
     pub(super) fn release(&mut self) {
-        if self.bytes() > KEEP_BYTES {
+        if self.bytes() > KEEP_BYTES_AWAY {
             self.receives.release();
             self.messages.release();
         }

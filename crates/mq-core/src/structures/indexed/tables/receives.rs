@@ -3,7 +3,7 @@
 use super::super::hash::Seed;
 use super::buckets::Buckets;
 use super::wild::{self, Wild};
-use super::{Found, NOT_LINKED, find_pending, link_behind};
+use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending, link_behind};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{Pattern, matches};
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -52,8 +52,11 @@ impl<B: MatchBits> Receives<B> {
         self.first = first;
     }
 
-    /// All receives have left, each off its chain.
+    /// All receives have left, each off its chain. Of long queues not everything is kept.
     pub(in super::super) fn rest(&mut self) {
+        if self.bytes() > KEEP_BYTES {
+            self.wild.release();
+        }
         self.linked = 0;
         self.limit = self.pending;
         self.first = 0;
@@ -70,10 +73,15 @@ impl<B: MatchBits> Receives<B> {
         window.end() > self.linked + self.pending
     }
 
-    /// Whether it is not so, and no linked receive has a wildcard.
+    /// Whether they are not [behind](Self::are_behind), and no linked receive has a wildcard.
     #[inline(always)]
     pub(in super::super) const fn are_plain(&self, window: &Window) -> bool {
         window.end() <= self.limit
+    }
+
+    /// Whether the tables are to begin anew, so that searches are short again.
+    pub(in super::super) const fn are_worn_out(&self) -> bool {
+        self.buckets.is_worn_out() || self.wild.is_worn_out()
     }
 
     /// Takes the receive for a message off its chain and out of the window, if it is the first of
@@ -205,7 +213,8 @@ impl<B: MatchBits> Receives<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let (end, queued) = (window.end(), window.len());
-        let mut is_new = !self.buckets.serves(queued) || self.buckets.is_worn_out();
+        let is_worn = self.buckets.replace_if_worn() | self.wild.replace_if_worn();
+        let mut is_new = is_worn || !self.buckets.serves(queued);
         let mut wild = 0;
         loop {
             if is_new {
@@ -213,14 +222,13 @@ impl<B: MatchBits> Receives<B> {
                 self.buckets.begin(queued);
                 self.wild.begin(wild);
             }
-            let Some(behind) = self.link_to(near, end) else {
+            let Some((linked, behind)) = self.link_to(near, end) else {
                 // Some more than there are, so that this does not come again soon.
                 wild = self.wildcards(near, end);
-                wild += wild / 2 + 1;
+                wild += wild / 8 + 1;
                 is_new = true;
                 continue;
             };
-            let linked = end - self.linked;
             is_new = self.linked == self.first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
@@ -240,17 +248,18 @@ impl<B: MatchBits> Receives<B> {
         entries.map_or(0, wild::count)
     }
 
-    /// Links all receives before a slot that are not; returns how many came to be behind others with
-    /// another key. `None`, and some are linked, if there is no room for one with a wildcard.
+    /// Links all receives before a slot that are not; returns how many of them are fully specified, and
+    /// how many of these came to be behind others with another key. `None`, and some are linked, if
+    /// there is no room for one with a wildcard.
     #[inline(never)]
     #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
-    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<u32>
+    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<(u32, u32)>
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let (buckets, hash) = self.buckets.parts();
-        let mut behind = 0;
+        let (mut linked, mut behind) = (0, 0);
         let end = (end as usize).min(near.len());
         for at in self.linked as usize..end {
             let entry = &mut near[at];
@@ -269,11 +278,12 @@ impl<B: MatchBits> Receives<B> {
                 continue;
             }
             let bucket = buckets.get_mut(hash.place(bits, B::ALL))?;
+            linked += 1;
             if let Some(last) = bucket.push(slot) {
                 behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
             }
         }
-        Some(behind)
+        Some((linked, behind))
     }
 
     #[inline(always)]

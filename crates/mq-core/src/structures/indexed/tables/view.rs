@@ -78,18 +78,18 @@ impl<B: MatchBits> View<B> {
     {
         self.is_asked = true;
         let (end, queued) = (window.end(), window.len());
-        if self.linked == end {
+        let is_worn = self.buckets.replace_if_worn();
+        if self.linked == end && !is_worn {
             return;
         }
-        let mut is_new = !self.buckets.serves(queued) || self.buckets.is_worn_out();
+        let mut is_new = is_worn || !self.buckets.serves(queued);
         self.links.resize(near.len(), u16::MAX);
         loop {
             if is_new {
                 self.buckets.begin(queued);
                 self.linked = first;
             }
-            let behind = self.link_to(near, end);
-            let linked = end - self.linked;
+            let (linked, behind) = self.link_to(near, end);
             is_new = self.linked == first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
@@ -99,16 +99,16 @@ impl<B: MatchBits> View<B> {
         }
     }
 
-    /// Links all messages before a slot that are not; returns how many came to be behind others with
-    /// another key.
-    fn link_to<E>(&mut self, near: &[Entry<E, impl Sized>], end: u32) -> u32
+    /// Links all messages before a slot that are not; returns how many they are, and how many came to
+    /// be behind others with another key.
+    fn link_to<E>(&mut self, near: &[Entry<E, impl Sized>], end: u32) -> (u32, u32)
     where
         E: Envelope<Bits = B>,
     {
         let (buckets, hash) = self.buckets.parts();
         let links = self.links.as_mut_slice();
         let key = |entry: &Entry<E, _>| entry.key.bits() & self.care;
-        let mut behind = 0;
+        let (mut linked, mut behind) = (0, 0);
         for slot in self.linked..end {
             let Some(entry) = near.get(slot as usize) else {
                 break;
@@ -117,6 +117,7 @@ impl<B: MatchBits> View<B> {
                 continue;
             }
             links.end(slot);
+            linked += 1;
             let bits = key(entry);
             let Some(bucket) = buckets.get_mut(hash.place(bits, self.care)) else {
                 break;
@@ -127,7 +128,7 @@ impl<B: MatchBits> View<B> {
                 behind += u32::from(before.is_some_and(|entry| key(entry) != bits));
             }
         }
-        behind
+        (linked, behind)
     }
 
     /// Finds the earliest message of a key, whose mask is that of the view, and takes it off its
@@ -174,6 +175,12 @@ impl<B: MatchBits> View<B> {
             slot: found,
             visited,
         }
+    }
+
+    /// Gives memory back, of a view that is empty.
+    pub(super) fn release(&mut self) {
+        self.buckets.release();
+        self.links = Vec::new();
     }
 
     pub(super) const fn bytes(&self) -> usize {

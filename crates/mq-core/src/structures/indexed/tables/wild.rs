@@ -7,9 +7,11 @@ use crate::memory::vec_bytes;
 use crate::pattern::Pattern;
 use crate::slab::Entry;
 
-/// Buckets for each receive: messages look for every class in use, and mostly there is none, which
-/// an empty bucket says at once.
-const ROOM: u32 = 2;
+/// Classes at a time, as in the deep form. Receives with yet other masks are scanned.
+const CLASSES: usize = 7;
+
+/// Marks a candidate without a class.
+const NO_CLASS: usize = usize::MAX;
 
 /// Linked receives with one mask.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +26,14 @@ struct Class<B> {
 pub(super) struct Wild<B> {
     buckets: Buckets,
     classes: Vec<Class<B>>,
-    /// Linked receives of all classes.
+    /// The slots of receives without a class, in order.
+    others: Vec<u32>,
+    /// Linked receives of all classes, and of none.
     posted: u32,
     /// How many there may be before the table is to be larger, now or when it begins anew.
     room: u32,
+    /// Whether there has been one since the table began.
+    is_used: bool,
 }
 
 /// A receive with a wildcard that takes a message.
@@ -43,8 +49,10 @@ impl<B: MatchBits> Wild<B> {
         Self {
             buckets: Buckets::new(seed),
             classes: Vec::new(),
+            others: Vec::new(),
             posted: 0,
             room: 0,
+            is_used: false,
         }
     }
 
@@ -60,14 +68,27 @@ impl<B: MatchBits> Wild<B> {
         self.posted == self.room
     }
 
+    /// See [`Buckets::is_worn_out`].
+    #[inline(always)]
+    pub(super) const fn is_worn_out(&self) -> bool {
+        self.buckets.is_worn_out()
+    }
+
+    /// See [`Buckets::replace_if_worn`].
+    pub(super) fn replace_if_worn(&mut self) -> bool {
+        self.buckets.replace_if_worn()
+    }
+
     /// Forgets all, but how many they were.
     pub(super) fn forget(&mut self) {
-        if self.posted == 0 && self.buckets.serves(1) {
+        if !self.is_used && self.buckets.serves(1) {
             // It was made for none.
             self.room = 0;
         }
+        self.is_used = false;
         self.buckets.forget();
         self.classes.clear();
+        self.others.clear();
         self.posted = 0;
     }
 
@@ -75,17 +96,22 @@ impl<B: MatchBits> Wild<B> {
     pub(super) fn begin(&mut self, receives: u32) {
         self.room = self.room.max(receives);
         if self.room > 0 {
-            self.buckets.begin(ROOM * self.room);
+            self.buckets.begin(self.room);
         }
     }
 
     /// Puts a receive behind all others of its bucket, of whose last entry this returns the slot.
     pub(super) fn push(&mut self, bits: B, care: B, slot: u32) -> Option<u32> {
-        match self.classes.iter_mut().find(|class| class.care == care) {
-            Some(class) => class.posted += 1,
-            None => self.classes.push(Class { care, posted: 1 }),
-        }
         self.posted += 1;
+        self.is_used = true;
+        match self.classes.iter().position(|class| class.care == care) {
+            Some(class) => self.classes[class].posted += 1,
+            None if self.classes.len() < CLASSES => self.classes.push(Class { care, posted: 1 }),
+            None => {
+                self.others.push(slot);
+                return None;
+            }
+        }
         let place = self.buckets.place(bits & care, care);
         self.buckets.get_mut(place)?.push(slot)
     }
@@ -109,6 +135,9 @@ impl<B: MatchBits> Wild<B> {
             place: 0,
             class: 0,
         };
+        if !self.others.is_empty() {
+            return None;
+        }
         let mut visited = 0;
         for (class, &Class { care, .. }) in self.classes.iter().enumerate() {
             let bits = bits & care;
@@ -184,6 +213,24 @@ impl<B: MatchBits> Wild<B> {
             }
         }
         self.buckets.count(visited);
+        for &slot in &self.others {
+            let Some(entry) = near.get(slot as usize) else {
+                break;
+            };
+            if slot >= best.slot {
+                break;
+            }
+            visited += 1;
+            let pattern = &entry.key;
+            let differs = (pattern.bits() ^ bits) & pattern.care();
+            if differs == B::ZERO && pattern.context() == context {
+                best = Candidate {
+                    slot,
+                    place: 0,
+                    class: NO_CLASS,
+                };
+            }
+        }
         (best, visited)
     }
 
@@ -194,6 +241,10 @@ impl<B: MatchBits> Wild<B> {
             return;
         };
         let before = entry.prev;
+        if found.class == NO_CLASS {
+            self.leave_others(found.slot);
+            return;
+        }
         self.buckets.unlink(near, found.place, found.slot, before);
         self.leave(found.class);
     }
@@ -206,12 +257,25 @@ impl<B: MatchBits> Wild<B> {
         (bits, care): (B, B),
         before: u32,
     ) {
+        if self.leave_others(slot) {
+            return;
+        }
         let place = self.buckets.place(bits & care, care);
         self.buckets.unlink(near, place, slot, before);
         let is = |class: &Class<B>| class.care == care;
         if let Some(class) = self.classes.iter().position(is) {
             self.leave(class);
         }
+    }
+
+    /// A receive has left; false if it has a class.
+    fn leave_others(&mut self, slot: u32) -> bool {
+        let Ok(at) = self.others.binary_search(&slot) else {
+            return false;
+        };
+        self.others.remove(at);
+        self.posted -= 1;
+        true
     }
 
     /// A receive of a class has left its chain.
@@ -227,12 +291,13 @@ impl<B: MatchBits> Wild<B> {
     }
 
     pub(super) const fn bytes(&self) -> usize {
-        self.buckets.bytes() + vec_bytes(&self.classes)
+        self.buckets.bytes() + vec_bytes(&self.classes) + vec_bytes(&self.others)
     }
 
     pub(super) fn release(&mut self) {
         self.buckets.release();
         self.classes = Vec::new();
+        self.others = Vec::new();
     }
 }
 

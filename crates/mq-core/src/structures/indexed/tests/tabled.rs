@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::wildcards::masked;
 use super::*;
 use crate::{Envelope, Handle, Removed, Tag, matches};
 
@@ -129,7 +130,14 @@ fn any_pattern(random: &mut impl FnMut(u32) -> u32, keys: u32, wild: u32) -> Mpi
     if random(100) >= wild {
         return MpiPattern::new(0, source, tag);
     }
-    match random(4) {
+    match random(5) {
+        4 => {
+            // More masks than there are classes.
+            let ignore = 1 << random(6) | 1 << random(6);
+            let wanted = Tag(tag & !ignore);
+            let ignore = ignore.cast_unsigned();
+            MpiPattern::new(0, source, TagSelector::Masked { wanted, ignore })
+        }
         0 => MpiPattern::new(0, Source::Any, tag),
         1 => MpiPattern::new(0, source, TagSelector::Any),
         2 => MpiPattern::new(0, Source::Any, TagSelector::Any),
@@ -311,4 +319,75 @@ fn tables_spread_keys_of_any_regular_kind() {
             );
         }
     }
+}
+
+#[test]
+fn chains_that_are_searched_in_vain_are_parted() {
+    // Contexts are not hashed, so receives of many contexts with the same bits share a bucket; that
+    // is nothing another factor can part, and searches must stay right. Other keys in that bucket are
+    // to be parted from it.
+    let mut config = Config::default();
+    config.tuning.hash_seed = Some(3);
+    let mut queues = Queues::with_config(&config);
+    for context in 0..1000 {
+        let _ = queues.post(MpiPattern::new(context, 5, 5), context);
+    }
+    let mut visits = Visits::default();
+    for context in (0..1000).rev() {
+        let arrival = queues.arrive_metered(MpiEnvelope::new(context, 5, 5), 0, &mut visits);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == context));
+    }
+    // One key stays, many times. Another in its bucket is looked for in vain.
+    for number in 0..1000 {
+        let _ = queues.post(MpiPattern::new(0, 1, 1), number);
+    }
+    let mut search = |tag| {
+        let mut visits = Visits::default();
+        let arrival = queues.arrive_metered(MpiEnvelope::new(0, 2, tag), 0, &mut visits);
+        assert_eq!(arrival, Arrive::Unexpected);
+        assert!(queues.extract(&MpiPattern::new(0, 2, tag)).is_some());
+        visits.posted
+    };
+    let beside = (0..100_000).find(|&tag| search(tag) >= 1000);
+    let beside = beside.expect("a key of every bucket");
+    let passed: u64 = (0..200).map(|_| search(beside)).sum();
+    assert!(passed < 20_000, "{passed} compared");
+    for number in 0..1000 {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 1, 1), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == number));
+    }
+}
+
+#[test]
+fn tables_of_drained_queues_keep_little() {
+    let mut queues = unexpected(0);
+    for _ in 0..3 {
+        for i in 0..4000_u32 {
+            let tag = i.cast_signed();
+            let _ = match i % 3 {
+                0 => queues.post(MpiPattern::new(0, Source::Any, tag), i),
+                1 => queues.post(MpiPattern::new(0, 7, tag), i),
+                _ => queues.post(MpiPattern::new(0, 7, masked(1)), i),
+            };
+        }
+        for i in (0..4000).rev() {
+            let _ = queues.arrive(MpiEnvelope::new(0, 7, i), 0);
+        }
+        for i in 0..4000 {
+            let _ = queues.arrive(MpiEnvelope::new(0, 7, i), 0);
+        }
+        while queues.unexpected_len() > 0 {
+            for source in [Source::Any, Source::from(7)] {
+                let _ = queues.extract(&MpiPattern::new(0, source, TagSelector::Any));
+            }
+            let _ = queues.extract(&MpiPattern::new(0, Source::Any, 3999));
+        }
+        let _ = queues.arrive(MpiEnvelope::new(0, 7, 7), 0);
+        while queues.posted_len() > 0 {
+            let _ = queues.arrive(MpiEnvelope::new(0, 7, 263), 0);
+        }
+        queues.purge(&mut |_| true, &mut |_| {});
+    }
+    let index = queues.memory().index;
+    assert!(index <= 140 << 10, "{index} bytes");
 }

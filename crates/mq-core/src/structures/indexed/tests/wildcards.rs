@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn masked(ignore: u32) -> TagSelector {
+pub(super) fn masked(ignore: u32) -> TagSelector {
     TagSelector::Masked {
         wanted: crate::Tag(7),
         ignore: ignore << 8,
