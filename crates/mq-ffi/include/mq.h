@@ -621,7 +621,8 @@ int mq_purge(struct mq_engine *engine,
              void *user);
 
 // Shows every entry: posted receives in posting order, then messages in order of arrival, context
-// by context.
+// by context; of all contexts together with a structure that has one pair of queues for all (see
+// `mq_purge`).
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
