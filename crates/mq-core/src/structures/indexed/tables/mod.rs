@@ -22,7 +22,8 @@ use super::hash::Seed;
 use crate::envelope::MatchBits;
 use crate::slab::{Entry, NIL, TOO_FAR};
 
-/// What the tables of one queue keep when it drains, beside the buckets of fully specified entries.
+/// What the tables of one queue keep when it drains, at most: those of fully specified entries are
+/// never larger, and the others are given back if all together are.
 const KEEP_BYTES: usize = 64 << 10;
 
 /// What both keep when the queues have left their windows.
