@@ -3,6 +3,8 @@
 
 use std::io;
 
+use crate::gzip;
+
 /// Characters of refused input that a message repeats; more would drown the reason.
 const QUOTED_CHARS: usize = 40;
 
@@ -79,6 +81,11 @@ impl TraceError {
 /// The sentence for a failed read.
 fn describe_read(gzip: bool, error: &io::Error) -> String {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    if gzip::is_followed(error) {
+        return "bytes follow the end of the gzip stream; cut them off, or copy or record the trace \
+                again"
+            .to_owned();
+    }
     match error.kind() {
         UnexpectedEof if gzip => {
             "the gzip stream ends early; the trace is incomplete, copy or record it again"

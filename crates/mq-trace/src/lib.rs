@@ -26,6 +26,7 @@ mod check;
 pub mod conformance;
 mod error;
 pub mod generate;
+mod gzip;
 mod header;
 mod line;
 mod oracle;

@@ -134,7 +134,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     }
 
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
-        let named = |entry: &(u64, _, _)| entry.0 == message.name().sequence();
+        let named = |entry: &(u64, _, _)| entry.0 == message.sequence();
         let position = self.unexpected.iter().position(named)?;
         let (_, envelope, message) = self.unexpected.remove(position);
         Some((envelope, message))

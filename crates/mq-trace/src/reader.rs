@@ -7,9 +7,8 @@ use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flate2::bufread::MultiGzDecoder;
-
 use crate::error::TraceError;
+use crate::gzip::{self, Members};
 use crate::header::Header;
 use crate::line::Line;
 use crate::validate::Validator;
@@ -20,8 +19,6 @@ pub(crate) const MAX_LINE_BYTES: usize = 4096;
 const MOST_CHECKED: u64 = 256 << 20;
 /// Bytes asked of the file, and of the decompressor, at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// What every gzip member begins with (RFC 1952, section 2.3.1).
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// A line of a trace and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +83,7 @@ impl TraceReader<Box<dyn BufRead + Send>> {
     /// Opens a trace file, gzip-compressed or plain, and reads its header.
     ///
     /// Which of the two it is, the first two bytes say, not the name. Several gzip members in a row
-    /// are read as one trace.
+    /// are read as one trace; other bytes behind them are refused when all lines are read.
     ///
     /// # Errors
     /// [`TraceError::Open`] if the file cannot be opened or its first bytes cannot be read, else as
@@ -187,6 +184,10 @@ impl<R: BufRead> TraceReader<R> {
         }
         let mut rest = (&mut self.input).take(MOST_CHECKED);
         let source = io::copy(&mut rest, &mut io::sink()).err()?;
+        // What comes after a stream that fits its checksum says nothing about the line.
+        if gzip::is_followed(&source) {
+            return None;
+        }
         Some(TraceError::Read {
             name: self.name.clone(),
             line: self.number,
@@ -282,15 +283,12 @@ fn open_input(path: &Path) -> io::Result<(Box<dyn BufRead + Send>, FileFacts)> {
     // Read to a full two bytes: a pipe may hand out one at a time.
     let mut start = Vec::new();
     (&mut file)
-        .take(GZIP_MAGIC.len() as u64)
+        .take(gzip::MAGIC.len() as u64)
         .read_to_end(&mut start)?;
-    let gzip = start == GZIP_MAGIC;
+    let gzip = start == gzip::MAGIC;
     let whole = Cursor::new(start).chain(BufReader::with_capacity(CHUNK_BYTES, file));
     let input: Box<dyn BufRead + Send> = if gzip {
-        Box::new(BufReader::with_capacity(
-            CHUNK_BYTES,
-            MultiGzDecoder::new(whole),
-        ))
+        Box::new(BufReader::with_capacity(CHUNK_BYTES, Members::new(whole)))
     } else {
         Box::new(whole)
     };

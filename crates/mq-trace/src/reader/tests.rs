@@ -223,23 +223,26 @@ fn a_damaged_gzip_stream_is_an_error() {
         "{error}"
     );
     assert!(!error.is_malformed());
-    let error = read_file("bad.gz", &[&good, b"rest".as_slice()].concat())
-        .expect_err("bytes after the end");
-    // Four bytes are too few even for a member's header.
-    assert!(
-        error
-            .to_string()
-            .contains("bad.gz:5: the gzip stream ends early"),
-        "{error}"
-    );
-    let error = read_file("bad.gz", &[&good, b"0123456789".as_slice()].concat())
-        .expect_err("bytes after the end");
-    assert!(
-        error
-            .to_string()
-            .contains("bad.gz:5: the gzip stream is damaged ("),
-        "{error}"
-    );
+}
+
+#[test]
+fn bytes_after_the_end_of_a_gzip_stream_are_an_error() {
+    let good = gzip(TRACE.as_bytes());
+    for rest in [&b"r"[..], b"rest", b"0123456789", b"\0", &[7; 100_000]] {
+        let error = read_file("more.gz", &[&good, rest].concat()).expect_err("bytes after the end");
+        let end = "more.gz:5: bytes follow the end of the gzip stream; cut them off, or copy or \
+                   record the trace again";
+        assert!(error.to_string().ends_with(end), "{error}");
+        assert!(!error.is_malformed());
+    }
+    // The beginning of another member is no such rest.
+    let error = read_file("cut.gz", &[&good, &good[..4]].concat()).expect_err("a part of a trace");
+    let text = error.to_string();
+    assert!(text.contains("the gzip stream ends early"), "{text}");
+    // A line that makes no sense is named whatever follows.
+    let wrong = gzip(b"# mqtrace 1\nq 0\n");
+    let error = read_file("wrong.gz", &[&wrong, &b"rest"[..]].concat()).expect_err("a wrong line");
+    assert!(error.is_malformed(), "{error}");
 }
 
 #[test]
