@@ -96,7 +96,7 @@ mod tests {
         place
             .namespace
             .store(liveness::namespace(), Ordering::Relaxed);
-        liveness::joined(&place);
+        (place.state).store(liveness::State::Joined as u32, Ordering::Relaxed);
         let (both, alone) = (ask(), a_core_each([].into_iter()));
         place.namespace.fetch_add(1, Ordering::Relaxed);
         let elsewhere = ask();

@@ -32,7 +32,7 @@ pub enum ShmError {
     },
     /// No room for a shared buffer.
     #[error(
-        "no room for a shared buffer of {bytes} bytes: {longest} are free in a row, of {all} that each process of the segment has; drop others, or start the processes with more"
+        "no room for a shared buffer of {bytes} bytes: {longest} are free in a row, of {all} that each process of the segment has; drop others, or start the processes with more bytes for each"
     )]
     NoBuffer {
         /// Bytes asked for.

@@ -20,7 +20,8 @@ pub(crate) struct Place {
     /// Ticks after boot at which it started, which tells it from a later process of the same
     /// number.
     pub(crate) started: AtomicU64,
-    /// The namespace in which the number is its, as the kernel names that.
+    /// The namespaces in which the number is its, and its start is what it is, as the kernel names
+    /// them: see [`namespace`](crate::liveness::namespace).
     pub(crate) namespace: AtomicU64,
     /// A random word of its own memory, by which others that read there know it, and where it is.
     pub(crate) token: AtomicU64,

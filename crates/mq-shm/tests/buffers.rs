@@ -139,7 +139,7 @@ fn a_full_region_is_an_error_and_room_comes_back() {
     assert_eq!(
         error.to_string(),
         "no room for a shared buffer of 524288 bytes: 262144 are free in a row, of 1048576 that each process of the \
-         segment has; drop others, or start the processes with more"
+         segment has; drop others, or start the processes with more bytes for each"
     );
     assert_eq!(
         alice.memory().committed().unwrap() - fresh,

@@ -5,7 +5,6 @@ use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use crate::copy::Way;
 use crate::error::ShmError;
 use crate::layout::PAGE;
-use crate::segment::{punch, reserve};
+use crate::segment::File;
 #[cfg(loom)]
 use crate::sync::Guarded;
 
@@ -36,7 +35,7 @@ pub(crate) struct Window {
 
 enum Backing {
     /// Mapped; of the own region also the file, and where the region begins there.
-    Mapped(Option<(OwnedFd, u64)>),
+    Mapped(Option<(File, u64)>),
     Heap(Arc<Chunk>),
 }
 
@@ -57,7 +56,7 @@ impl core::fmt::Debug for Window {
 impl Window {
     /// So many bytes of a file, more than none, from one of its pages on.
     pub(crate) fn of_file(
-        file: BorrowedFd<'_>,
+        file: &File,
         at: u64,
         bytes: usize,
         access: Access,
@@ -68,7 +67,7 @@ impl Window {
         };
         let (allowed, file_of_owner) = match access {
             Access::Own => {
-                let copy = file.try_clone_to_owned().map_err(failed)?;
+                let copy = file.try_clone().map_err(failed)?;
                 (ProtFlags::READ | ProtFlags::WRITE, Some((copy, at)))
             }
             Access::Read => (ProtFlags::READ, None),
@@ -103,7 +102,7 @@ impl Window {
     pub(crate) fn commit(&self, at: u64, bytes: u64) -> Result<(), ShmError> {
         match &self.backing {
             Backing::Mapped(Some((file, begin))) => {
-                reserve(file.as_fd(), begin + at, bytes, "a shared buffer")
+                file.reserve(begin + at, bytes, "a shared buffer")
             }
             _ => Ok(()),
         }
@@ -113,7 +112,7 @@ impl Window {
     /// zeros now.
     pub(crate) fn discard(&self, at: u64, bytes: u64) -> bool {
         match (&self.backing, self.range(at, bytes)) {
-            (Backing::Mapped(Some((file, begin))), _) => punch(file.as_fd(), begin + at, bytes),
+            (Backing::Mapped(Some((file, begin))), _) => file.punch(begin + at, bytes),
             (Backing::Heap(chunk), Some(from)) => {
                 // SAFETY: these bytes are the region's, nobody reads them, and nobody else writes
                 // to them.

@@ -167,7 +167,7 @@ impl<M: Memory> Endpoint<M> {
         place
             .token_at
             .store(core::ptr::from_ref(&*token) as u64, Ordering::Relaxed);
-        liveness::joined(place);
+        liveness::joined(place, me)?;
         step(Step::Joined);
         // Without any, nothing that needs a cell would ever be sent.
         options.tuning.credits = options.tuning.credits.max(1);

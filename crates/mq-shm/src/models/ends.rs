@@ -17,7 +17,7 @@ fn an_entry_is_whole_once_its_process_has_joined() {
         let joining = thread::spawn(move || {
             liveness::join(&shared, ALICE, 7).unwrap();
             shared.token.store(9, Ordering::Relaxed);
-            liveness::joined(&shared);
+            liveness::joined(&shared, ALICE).unwrap();
         });
         if liveness::has_joined(&place) {
             let word = place.pid.load(Ordering::Relaxed);

@@ -16,10 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    FallocateFlags, MemfdFlags, Mode, SealFlags, fallocate, fcntl_add_seals, fstat, ftruncate,
-    memfd_create,
-};
+use rustix::fs::{MemfdFlags, Mode, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::geteuid;
 use rustix::shm;
@@ -34,7 +31,7 @@ use crate::large::ring::Ring;
 use crate::layout::{Geometry, PAGE};
 use crate::liveness;
 use crate::place::Place;
-use crate::segment::{Memory, Part, header};
+use crate::segment::{File, Memory, Part, header};
 use crate::sync::AtomicU64;
 
 /// A segment in a memory file.
@@ -43,7 +40,7 @@ pub struct Mapped {
     geometry: Geometry,
     base: NonNull<u8>,
     bytes: usize,
-    file: OwnedFd,
+    file: File,
 }
 
 // SAFETY: the mapping belongs to no thread; what is in it is made for sharing.
@@ -61,11 +58,12 @@ impl Mapped {
     pub fn create(geometry: Geometry) -> Result<Self, ShmError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("mq-segment", flags).map_err(system("making a memory file"))?;
+        let file = known(file, "a new segment")?;
         Self::fill(&file, &geometry, "a new segment")?;
         // Nobody can pull memory from under those that have mapped it.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)
             .map_err(system("sealing a memory file"))?;
-        Self::open(file, "a new segment")
+        Self::map(file, "a new segment")
     }
 
     /// Opens the segment behind a descriptor; `what` names it in errors.
@@ -74,6 +72,10 @@ impl Mapped {
     /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment
     /// of this version, [`ShmError::System`] if it can not be read or mapped.
     pub fn open(file: OwnedFd, what: &str) -> Result<Self, ShmError> {
+        Self::map(known(file, what)?, what)
+    }
+
+    fn map(file: File, what: &str) -> Result<Self, ShmError> {
         let mut head = [0; header::BYTES];
         let read =
             rustix::io::pread(&file, &mut head, 0).map_err(system(&format!("reading {what}")))?;
@@ -134,7 +136,10 @@ impl Mapped {
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
         match shm::open(name, flags, mode) {
             Ok(file) => {
-                let made = Self::fill(&file, &geometry, name).and_then(|()| Self::open(file, name));
+                let made = known(file, name).and_then(|file| {
+                    Self::fill(&file, &geometry, name)?;
+                    Self::map(file, name)
+                });
                 if made.is_err() {
                     // Nobody can use it, and nobody else knows that it can go.
                     let _ = Self::forget(name);
@@ -195,10 +200,10 @@ impl Mapped {
     }
 
     /// Gives a file its length, its header and the memory of the entries.
-    fn fill(file: &OwnedFd, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
+    fn fill(file: &File, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
         ftruncate(file, geometry.length()).map_err(system(&format!("sizing {what}")))?;
         let (places, _) = Part::Cells(Process(0), 0, 0).extent(geometry);
-        reserve(file, 0, places as u64, "the entries of the processes")?;
+        file.reserve(0, places as u64, "the entries of the processes")?;
         let write = |bytes: &[u8], at| {
             rustix::io::pwrite(file, bytes, at).map_err(system(&format!("writing {what}")))
         };
@@ -268,6 +273,14 @@ impl Drop for Mapped {
     }
 }
 
+/// The file behind a descriptor.
+fn known(file: OwnedFd, what: &str) -> Result<File, ShmError> {
+    File::new(file).map_err(|source| ShmError::System {
+        what: format!("looking at {what}"),
+        source,
+    })
+}
+
 fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
     let what = what.to_owned();
     move |error| ShmError::System {
@@ -289,51 +302,6 @@ fn check_owner(file: &OwnedFd, name: &str) -> Result<(), ShmError> {
         what: format!("opening {name} in /dev/shm"),
         source: io::Error::other(format!("it belongs to user {owner}, this is user {me}")),
     })
-}
-
-/// Memory that is asked for at once. The kernel gives up what a signal interrupts and takes back
-/// what it had: in a program that gets one every few milliseconds, as from a profiler, it would
-/// never come to the end of a large part.
-const RESERVED_AT_ONCE: u64 = 1 << 20;
-
-/// Asks for the memory now, when it can still be refused.
-pub(crate) fn reserve(
-    file: impl AsFd,
-    offset: u64,
-    bytes: u64,
-    what: &'static str,
-) -> Result<(), ShmError> {
-    let mut done = 0;
-    while done < bytes {
-        let piece = RESERVED_AT_ONCE.min(bytes - done);
-        match fallocate(&file, FallocateFlags::empty(), offset + done, piece) {
-            Ok(()) => done += piece,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => {
-                if done > 0 {
-                    punch(&file, offset, done);
-                }
-                return Err(ShmError::NoMemory {
-                    what,
-                    bytes: bytes as usize,
-                    source: error.into(),
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Gives memory back; whether the system has taken it. What it has not stays until the segment
-/// goes.
-pub(crate) fn punch(file: impl AsFd, offset: u64, bytes: u64) -> bool {
-    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    loop {
-        match fallocate(&file, flags, offset, bytes) {
-            Err(rustix::io::Errno::INTR) => {}
-            done => return done.is_ok(),
-        }
-    }
 }
 
 #[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
@@ -374,18 +342,18 @@ impl Memory for Mapped {
 
     fn buffers(&self, owner: Process, access: Access) -> Result<Window, ShmError> {
         let (at, bytes) = (self.geometry.buffers_of(owner), self.geometry.buffers());
-        Window::of_file(self.file.as_fd(), at, bytes as usize, access)
+        Window::of_file(&self.file, at, bytes as usize, access)
     }
 
     fn commit(&self, part: Part) -> Result<(), ShmError> {
         let (offset, bytes) = part.extent(&self.geometry);
-        reserve(&self.file, offset as u64, bytes as u64, part.name())
+        self.file.reserve(offset as u64, bytes as u64, part.name())
     }
 
     fn discard(&self, part: Part) {
         let (offset, bytes) = part.extent(&self.geometry);
         debug_assert!(offset.is_multiple_of(PAGE));
-        punch(&self.file, offset as u64, bytes as u64);
+        self.file.punch(offset as u64, bytes as u64);
     }
 }
 

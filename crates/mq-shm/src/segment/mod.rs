@@ -3,13 +3,14 @@
 //! [`Mapped`] is memory that processes share; [`Heap`] is memory of one process, for threads, tests
 //! and the model checker. The transport is the same code over both.
 
+mod file;
 mod header;
 mod heap;
 mod mapped;
 
+pub(crate) use file::File;
 pub use heap::Heap;
 pub use mapped::Mapped;
-pub(crate) use mapped::{punch, reserve};
 
 use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;

@@ -1,0 +1,126 @@
+//! What the kernel says of a process.
+
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+/// Which process has joined.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity {
+    pub(super) number: u32,
+    /// See [`Start::At`]; 0 if that is not known.
+    pub(super) started: u64,
+}
+
+impl Identity {
+    /// Whether there is no process of the number, or one that is over, or another, as far as is known
+    /// without a descriptor.
+    pub(super) fn is_dead_by_number(self) -> bool {
+        let is_there = pid(self.number).is_none_or(|n| test_kill_process(n) != Err(Errno::SRCH));
+        !is_there || Start::of(self.number) == Start::Over || self.is_another_now()
+    }
+
+    /// Whether the process of that number is known to be another.
+    pub(super) fn is_another_now(self) -> bool {
+        let now = Start::of(self.number);
+        matches!(now, Start::At(ticks) if self.started != 0 && ticks != self.started)
+    }
+}
+
+/// Whether the process of a descriptor has died; `None` if the descriptor is no more.
+pub(super) fn has_died(descriptor: &OwnedFd) -> Option<bool> {
+    let mut ready = [PollFd::new(descriptor, PollFlags::IN)];
+    let now = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let answer = poll(&mut ready, Some(&now));
+    let found = ready[0].revents();
+    if found.contains(PollFlags::NVAL) {
+        return None;
+    }
+    Some(answer == Ok(1) && found.contains(PollFlags::IN))
+}
+
+/// Whether a descriptor is of the process with that number, or of one that is over and waited for;
+/// `None` if the kernel does not say.
+pub(super) fn is_of(descriptor: &OwnedFd, number: u32) -> Option<bool> {
+    const OVER: i64 = -1;
+    if !proc_is_ours() {
+        return None;
+    }
+    let path = format!("/proc/self/fdinfo/{}", descriptor.as_raw_fd());
+    let said = fs::read_to_string(path).ok()?;
+    let mut numbers = said.lines().filter_map(|line| line.strip_prefix("Pid:"));
+    let known: Option<i64> = numbers.next().and_then(|known| known.trim().parse().ok());
+    Some(known.is_some_and(|known| known == OVER || known == i64::from(number)))
+}
+
+/// A process number as the kernel takes it; none of what can not be one.
+pub(crate) fn pid(number: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(number).ok()?)
+}
+
+/// The namespaces in which this process's number means it, and the time of its start is what it is;
+/// 0 where the system does not say. The kernel's numbers for them have 32 bits.
+pub(crate) fn namespace() -> u64 {
+    let number = |of: &str| fs::metadata(format!("/proc/self/ns/{of}")).map_or(0, |of| of.ino());
+    match number("pid") {
+        0 => 0,
+        numbers => numbers ^ (number("time") << 32),
+    }
+}
+
+/// When a process was started, as the system says now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// In ticks after boot.
+    At(u64),
+    /// It is dead, all of it, and nobody has waited for it.
+    Over,
+    /// There is none of that number, or the system does not say.
+    Unknown,
+}
+
+/// Whether the numbers in `/proc` are those of this process's namespace: a new one may have been
+/// entered without mounting another.
+fn proc_is_ours() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| {
+        let number = std::process::id().to_string();
+        fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&number))
+    })
+}
+
+impl Start {
+    pub(super) fn of(pid: u32) -> Self {
+        if !proc_is_ours() {
+            return Self::Unknown;
+        }
+        Self::said_by(&fs::read(format!("/proc/{pid}/stat")).unwrap_or_default())
+    }
+
+    /// What `/proc/PID/stat` says (proc(5)).
+    pub(super) fn said_by(stat: &[u8]) -> Self {
+        // The second field is the program's name in brackets, which may hold anything.
+        let name = stat.iter().rposition(|&byte| byte == b')');
+        let rest = name.and_then(|end| str::from_utf8(&stat[end + 1..]).ok());
+        let mut fields = rest.unwrap_or_default().split_whitespace();
+        let Some(state) = fields.next() else {
+            return Self::Unknown;
+        };
+        let mut number = |after| fields.nth(after).and_then(|field| field.parse().ok());
+        // The first thread is shown as dead while others run.
+        let threads: u64 = number(16).unwrap_or(0);
+        if matches!(state, "Z" | "X" | "x") && threads <= 1 {
+            return Self::Over;
+        }
+        number(1).map_or(Self::Unknown, Self::At)
+    }
+}

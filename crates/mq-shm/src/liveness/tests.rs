@@ -1,0 +1,242 @@
+use std::fs;
+use std::process::{Child, Command};
+
+use super::kernel::has_died;
+use super::watch::{DOUBTED, Descriptor};
+use super::*;
+
+#[test]
+fn this_process_has_started_and_none_has_number_0() {
+    let me = std::process::id();
+    assert!(matches!(Start::of(me), Start::At(ticks) if ticks > 0));
+    assert_eq!(Start::of(0), Start::Unknown);
+    assert_ne!(namespace(), 0);
+}
+
+/// A process that runs until it is killed, and its entry.
+fn joined_by_a_child() -> (Child, Place) {
+    let child = Command::new("sleep").arg("600").spawn().unwrap();
+    let place = Place::default();
+    join(&place, Process(1), child.id()).unwrap();
+    joined(&place, Process(1)).unwrap();
+    (child, place)
+}
+
+/// Joins for this process, with another start and in another namespace of numbers.
+fn another(place: &Place, process: Process) {
+    join(place, process, std::process::id()).unwrap();
+    place.started.fetch_add(1, Ordering::Relaxed);
+    place.namespace.fetch_add(1, Ordering::Relaxed);
+    joined(place, process).unwrap();
+}
+
+#[test]
+fn what_is_not_known_is_no_death() {
+    let place = Place::default();
+    another(&place, Process(0));
+    assert_eq!(Watch::new(1).gone(Process(0), &place), None, "a container");
+    let place = Place::default();
+    join(&place, Process(0), std::process::id()).unwrap();
+    joined(&place, Process(0)).unwrap();
+    place.started.store(0, Ordering::Relaxed);
+    let mut watch = Watch::new(1);
+    assert_eq!(watch.gone(Process(0), &place), None, "its start");
+    watch.descriptors[0] = Descriptor::Refused;
+    assert_eq!(watch.gone(Process(0), &place), None, "and no descriptor");
+    place.pid.store(u32::MAX, Ordering::Relaxed);
+    assert_eq!(watch.gone(Process(0), &place), None, "no number");
+}
+
+#[test]
+fn deaths_are_found_without_descriptors() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    watch.descriptors[1] = Descriptor::Refused;
+    assert_eq!(watch.gone(Process(1), &place), None);
+    child.kill().unwrap();
+    // Before anybody has waited for it.
+    while watch.gone(Process(1), &place).is_none() {
+        std::thread::yield_now();
+    }
+    child.wait().unwrap();
+    place.state.store(State::Joined as u32, Ordering::Relaxed);
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died), "after");
+}
+
+#[test]
+fn one_that_dies_while_it_joins_is_found() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let place = Place::default();
+    join(&place, Process(1), child.id()).unwrap();
+    child.wait().unwrap();
+    assert_eq!(Watch::new(2).gone(Process(1), &place), Some(Gone::Died));
+}
+
+#[test]
+fn a_process_is_gone_when_it_is_dead_and_nobody_waited_for_it() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    assert_eq!(watch.gone(Process(1), &place), None);
+    child.kill().unwrap();
+    while watch.gone(Process(1), &place).is_none() {
+        std::thread::yield_now();
+    }
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    child.wait().unwrap();
+}
+
+#[test]
+fn another_process_of_the_same_number_is_not_the_one_that_joined() {
+    let place = Place::default();
+    join(&place, Process(0), std::process::id()).unwrap();
+    place.started.fetch_add(1, Ordering::Relaxed);
+    joined(&place, Process(0)).unwrap();
+    assert_eq!(Watch::new(1).gone(Process(0), &place), Some(Gone::Died));
+}
+
+#[test]
+fn a_descriptor_that_is_another_file_s_now_is_no_death() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    assert_eq!(watch.gone(Process(1), &place), None);
+    let Descriptor::Open(open) = &mut watch.descriptors[1] else {
+        panic!("{:?}", watch.descriptors[1]);
+    };
+    // As a program may make of what it did not know. There is always something to read here.
+    let file = fs::File::open("/dev/zero").unwrap();
+    rustix::io::dup2(&file, open).unwrap();
+    assert_eq!(has_died(open), Some(true));
+    assert_eq!(watch.gone(Process(1), &place), None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+}
+
+#[test]
+fn a_descriptor_that_is_another_file_s_now_hides_no_death() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    let ask = |watch: &mut Watch| watch.gone(Process(1), &place);
+    assert_eq!(ask(&mut watch), None);
+    let room = watch.room;
+    for _ in 0..2 * DOUBTED {
+        assert_eq!(ask(&mut watch), None, "it lives");
+    }
+    assert_eq!(watch.room, room, "its descriptor is believed");
+    let Descriptor::Open(open) = &mut watch.descriptors[1] else {
+        panic!("{:?}", watch.descriptors[1]);
+    };
+    // There is never anything to read here.
+    let (empty, _writer) = std::io::pipe().unwrap();
+    rustix::io::dup2(&empty, open).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let found = (0..DOUBTED).find_map(|_| ask(&mut watch));
+    assert_eq!(found, Some(Gone::Died));
+}
+
+#[test]
+fn a_few_open_files_are_enough() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    watch.room = 0;
+    assert_eq!(watch.gone(Process(1), &place), None);
+    assert!(matches!(watch.descriptors[1], Descriptor::Unknown));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(watch.room, 0);
+}
+
+#[test]
+fn a_launcher_s_word_counts_where_the_kernel_has_none() {
+    // It has waited for a shell; the process that the shell has started is there.
+    let (mut child, place) = joined_by_a_child();
+    ended(&place);
+    assert_eq!(State::of(&place), State::Joined);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    ended(&place);
+    assert_eq!(State::of(&place), State::Died);
+    let place = Place::default();
+    ended(&place);
+    assert_eq!(State::of(&place), State::Died, "before it joined");
+    let place = Place::default();
+    another(&place, Process(0));
+    ended(&place);
+    assert_eq!(State::of(&place), State::Died, "in a container");
+    let place = Place::default();
+    left(&place, Gone::Left);
+    ended(&place);
+    assert_eq!(State::of(&place), State::Left);
+}
+
+#[test]
+fn a_process_that_was_given_up_while_it_joined_is_told_so() {
+    let place = Place::default();
+    change(&place, 0, State::Joining, Ordering::Relaxed);
+    ended(&place);
+    assert_eq!(State::of(&place), State::Died, "it had no number yet");
+    let error = joined(&place, Process(2)).unwrap_err().to_string();
+    assert!(error.contains("is over"), "{error}");
+    assert_eq!(State::of(&place), State::Died);
+}
+
+#[test]
+fn what_is_written_over_an_entry_ends_all_the_same() {
+    for how in [Gone::Left, Gone::Died] {
+        let place = Place::default();
+        place.state.store(77, Ordering::Relaxed);
+        left(&place, how);
+        assert!(has_ended(&place));
+    }
+    let place = Place::default();
+    place.state.store(77, Ordering::Relaxed);
+    ended(&place);
+    assert_eq!(State::of(&place), State::Died);
+}
+
+#[test]
+fn what_has_ended_ends_once() {
+    let place = Place::default();
+    left(&place, Gone::Left);
+    left(&place, Gone::Died);
+    assert_eq!(State::of(&place), State::Left);
+}
+
+#[test]
+fn a_death_is_believed_though_the_number_is_another_s() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    assert_eq!(watch.gone(Process(1), &place), None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // As if the number were this process's now, and nobody said when it was started.
+    place.pid.store(std::process::id(), Ordering::Relaxed);
+    place.started.store(0, Ordering::Relaxed);
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+}
+
+#[test]
+fn a_process_whose_first_thread_has_ended_lives() {
+    // As Linux shows a C program whose `main` has called `pthread_exit`, and one that is dead.
+    let stat = |state: &str, threads: u32| {
+        let fields = format!("4227084 33 0 0 0 0 0 0 0 20 0 {threads} 0 1505868 0 0");
+        format!("417 (a) Z (b) {state} 413 417 413 34816 417 {fields}")
+    };
+    let start = |state, threads| Start::said_by(stat(state, threads).as_bytes());
+    let at = Start::At(1_505_868);
+    assert_eq!((start("Z", 2), start("S", 1), start("S", 7)), (at, at, at));
+    assert_eq!((start("Z", 1), start("X", 0)), (Start::Over, Start::Over));
+    assert_eq!(Start::said_by(b"417 (cut off"), Start::Unknown);
+    let own = fs::read("/proc/self/stat").unwrap();
+    assert_eq!(Start::said_by(&own), Start::of(std::process::id()));
+}
+
+#[test]
+fn a_process_joins_once() {
+    let place = Place::default();
+    join(&place, Process(3), 77).unwrap();
+    let error = join(&place, Process(3), 78).unwrap_err().to_string();
+    assert!(error.contains("77"), "{error}");
+}
