@@ -4,7 +4,9 @@ use mq_shm::ShmError;
 use mq_shm::liveness::Gone;
 
 /// What can go wrong in sending and receiving.
-#[derive(Debug, thiserror::Error)]
+///
+/// Shown by `{:?}` as by `{}`, so that a `main` that returns one ends with the sentence.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A rank outside the communicator.
@@ -41,6 +43,12 @@ pub enum Error {
         /// Bytes of an element.
         element: usize,
     },
+    /// There is no memory for a message.
+    #[error("there is no memory for a message of {bytes} bytes")]
+    Memory {
+        /// Bytes of the message.
+        bytes: u64,
+    },
     /// The process at the other end has ended.
     #[error("process {process} {how}")]
     Gone {
@@ -56,6 +64,9 @@ pub enum Error {
     /// The receive was cancelled.
     #[error("the receive was cancelled")]
     Cancelled,
+    /// No room for a [`SharedBuffer`](crate::SharedBuffer).
+    #[error("{0} (MQ_SHARED_BUFFERS)")]
+    NoBuffer(Box<ShmError>),
     /// A [`SharedBuffer`](crate::SharedBuffer) of another world.
     #[error("the shared buffer is of another world than the communicator")]
     OtherWorld,
@@ -73,11 +84,18 @@ pub enum Error {
     Matching(#[from] mq_core::Error),
 }
 
+impl core::fmt::Debug for Error {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(self, f)
+    }
+}
+
 impl From<ShmError> for Error {
     #[cold]
     fn from(error: ShmError) -> Self {
         match error {
             ShmError::Gone { process, how } => Self::Gone { process, how },
+            ShmError::NoBuffer { .. } => Self::NoBuffer(Box::new(error)),
             error => Self::Transport(Box::new(error)),
         }
     }

@@ -1,6 +1,6 @@
 //! Messages between the processes of one machine, as MPI has them: communicators, wildcards,
-//! requests, probes, collectives; in safe Rust, over the shared memory of [`mq_shm`] and the
-//! matching engine of [`mq_core`].
+//! requests, probes, barrier and broadcast; without `unsafe` in programs, over the shared memory of
+//! [`mq_shm`] and the matching engine of [`mq_core`].
 //!
 //! ```
 //! use mq_comm::{Error, Source, World};
@@ -29,6 +29,10 @@
 //! - [`SharedBuffer`]: memory of which large messages are copied once, at the speed of memory.
 //! - [`Profile`]: what was sent and received, and how.
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
+//!
+//! # Threads
+//! A world and all that is made from it stay in the thread that entered it (they are not `Send`), as
+//! under `MPI_THREAD_FUNNELED`. Other threads may compute.
 //!
 //! # Memory in flight
 //! A request either owns its memory or borrows it for a scope that can not end before the request
@@ -68,12 +72,17 @@ mod world;
 pub use buffer::Content;
 pub use communicator::{Communicator, Matched, Refused};
 pub use error::Error;
-pub use mq_core::Source;
 pub use mq_core::mpi::TagSelector;
+/// The structures that an engine may match with, for [`Options`].
+pub use mq_core::structures::Kind;
+pub use mq_core::{Rank, Source, Tag};
+pub use mq_shm::liveness::Gone;
+pub use mq_shm::wait::Patience;
+pub use mq_shm::{Policy, ShmError};
 pub use options::{Options, parse_bytes};
 pub use plain::Plain;
 pub use profile::Profile;
-pub use request::{Completion, Request, RequestId, RequestSet};
+pub use request::{Completion, Completions, Request, RequestId, RequestSet};
 pub use scope::Scope;
 pub use shared_buffer::{Owned, SharedBuffer};
 pub use status::Status;

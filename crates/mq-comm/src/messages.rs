@@ -1,5 +1,6 @@
 //! Messages that nobody has received yet.
 
+use mq_core::MessageHandle;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
@@ -46,6 +47,8 @@ pub(crate) enum Body {
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) keeper: Keeper,
+    /// What the unexpected queue calls it, or called it.
+    pub(crate) name: Option<MessageHandle>,
     pub(crate) from: Process,
     pub(crate) bits: u64,
     pub(crate) word: Word,
@@ -84,6 +87,7 @@ impl Messages {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Message {
                 keeper: Keeper::Nobody,
+                name: None,
                 from,
                 bits: 0,
                 word,
@@ -96,6 +100,7 @@ impl Messages {
         let slot = &mut self.slots[index as usize];
         self.kept -= slot.bytes.capacity();
         slot.keeper = Keeper::Queue;
+        slot.name = None;
         slot.from = from;
         slot.bits = bits;
         slot.word = word;

@@ -9,7 +9,8 @@
 //! another world is not taken.
 //!
 //! Others may read the memory at any time, by a mapping of their own, which is no access as far as
-//! this program is concerned; nobody else writes to it.
+//! this program is concerned; nobody else writes to it. That is trust: a process that scribbles over
+//! the segment by other means than this crate changes what is lent here as a slice.
 #![allow(unsafe_code, reason = "gives elements out of a block")]
 
 use core::cell::RefCell;
@@ -97,10 +98,10 @@ impl<T: Transport + 'static> Communicator<T> {
     /// The process does not leave the world while one of its buffers is there.
     ///
     /// # Errors
-    /// [`Error::Transport`]: with [`NoBuffer`](mq_shm::ShmError::NoBuffer) if this process has not so much room in a row left
-    /// for shared buffers, of which each has as much as the variable `MQ_SHARED_BUFFERS` says where
-    /// the world is started (1 GiB); with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system
-    /// has no memory for them.
+    /// [`Error::NoBuffer`] if this process has not so much room in a row left for shared buffers, of
+    /// which each has as much as the variable `MQ_SHARED_BUFFERS` says where the world is started
+    /// (1 GiB); [`Error::Transport`] with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system has
+    /// no memory for them.
     ///
     /// # Cost
     /// A system call, and what the system needs for its pages. To be kept and used again.

@@ -275,14 +275,14 @@ fn a_full_region_is_an_error_that_says_what_to_do() {
     World::threads_with(2, &options, |world| {
         let all = world.shared_buffer::<u8>(1 << 20)?;
         let error = world.shared_buffer::<u8>(1).unwrap_err();
-        let Error::Transport(cause) = &error else {
+        let Error::NoBuffer(cause) = &error else {
             panic!("{error}")
         };
         assert!(matches!(**cause, ShmError::NoBuffer { .. }));
         assert_eq!(
             error.to_string(),
             "no room for a shared buffer of 1 bytes: 0 are free in a row, of 1048576 that each process of the segment has; \
-             drop others, or start the processes with more"
+             drop others, or start the processes with more bytes for each (MQ_SHARED_BUFFERS)"
         );
         drop(all);
         let half = world.shared_buffer::<u64>(1 << 16)?;

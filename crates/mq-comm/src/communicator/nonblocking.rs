@@ -34,11 +34,7 @@ impl<B> fmt::Display for Refused<B> {
     }
 }
 
-impl<B> core::error::Error for Refused<B> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        Some(&self.error)
-    }
-}
+impl<B> core::error::Error for Refused<B> {}
 
 impl<B> From<Refused<B>> for Error {
     fn from(refused: Refused<B>) -> Self {

@@ -173,10 +173,17 @@ impl<T: Transport> Matched<T> {
     /// Receives it into a vector of its length.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements: the message
-    /// is gone then.
+    /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements, and
+    /// [`Error::Memory`] if there is no memory for them: the message is gone then.
     pub fn recv_vec<E: Plain + Default>(self) -> Result<Vec<E>, Error> {
-        let mut elements = vec![E::default(); self.status.count::<E>()?];
+        let count = self.status.count::<E>()?;
+        let mut elements = Vec::new();
+        elements
+            .try_reserve_exact(count)
+            .map_err(|_| Error::Memory {
+                bytes: self.status.bytes(),
+            })?;
+        elements.resize(count, E::default());
         self.recv(&mut elements)?;
         Ok(elements)
     }

@@ -1,5 +1,7 @@
 //! A message has come.
 
+use mq_core::MessageHandle;
+use mq_core::mpi::MpiEnvelope;
 use mq_shm::ShmError;
 
 use super::front::Taken;
@@ -105,10 +107,12 @@ impl State {
             None => (message.total(), Body::Here),
         };
         let kept = self.messages.add(from, bits, word, total, body);
-        // Only after a search, which the count of posted receives stands for.
-        if let Err(refused) = self.engine.arrive(envelope, kept) {
-            self.messages.release(kept);
-            return Err(refused.error.into());
+        match self.queue(envelope, kept) {
+            Ok(name) => self.messages.at_mut(kept).name = Some(name),
+            Err(error) => {
+                self.messages.release(kept);
+                return Err(error);
+            }
         }
         self.unexpected += 1;
         step(Step::MessageKept);
@@ -121,6 +125,17 @@ impl State {
             }
         }
         Ok(Follow::Nothing)
+    }
+
+    /// Queues a message for which no receive is posted.
+    fn queue(&mut self, envelope: MpiEnvelope, message: u32) -> Result<MessageHandle, Error> {
+        if self.posted == 0 {
+            // The search that has to come before, and was left out.
+            let none = self.engine.deliver(&envelope)?;
+            debug_assert!(none.is_none(), "receives are counted");
+        }
+        let name = self.engine.queue_message(envelope, message);
+        name.map_err(|refused| refused.error.into())
     }
 
     /// A receive takes a message of which the first part is there.
@@ -191,6 +206,12 @@ impl State {
         };
         step(Step::PartTaken);
         let whole = done == message.total();
+        if self
+            .length_of(target)
+            .is_some_and(|known| known != message.total())
+        {
+            return Err(corrupt("the length of a message", from));
+        }
         match target {
             Target::Nowhere => {}
             Target::Message(kept) => append(&mut self.messages.at_mut(kept).bytes, message),
@@ -209,6 +230,15 @@ impl State {
             self.peers[from.index()].assembly = Some((target, done));
         }
         Ok(Follow::Nothing)
+    }
+
+    /// How long a message is whose parts are coming, if that is kept.
+    fn length_of(&self, target: Target) -> Option<u64> {
+        match target {
+            Target::Nowhere => None,
+            Target::Message(kept) => Some(self.messages.at(kept).total),
+            Target::Request(receive) => Some(self.requests.at(receive).total),
+        }
     }
 
     /// The other end of a large message says something about it. What it says of one that is over
@@ -265,14 +295,14 @@ impl State {
                 let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
                 if given.ring == NO_RING {
                     self.requests.complete(request, Outcome::Withdrawn);
-                    return Ok(Follow::Nothing);
+                    return Ok(Follow::RingNamed);
                 }
                 slot.stage = Stage::Pulling;
                 let stretch = given.stretch(from, slot.done);
                 self.rings.pull(request, from, stretch);
                 self.attention = true;
                 step(Step::RingKnown);
-                Ok(Follow::Nothing)
+                Ok(Follow::RingNamed)
             }
             // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.
             _ => Ok(Follow::Finished { send: request }),

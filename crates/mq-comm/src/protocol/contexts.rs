@@ -298,6 +298,7 @@ impl<T: Transport> Core<T> {
                 .engine
                 .free_context(context, &mut |entry| removed.push(entry))?;
         }
+        let mut answered = Ok(());
         for entry in removed {
             match entry {
                 Removed::Posted(_, receive) => {
@@ -308,11 +309,12 @@ impl<T: Transport> Core<T> {
                 }
                 Removed::Unexpected(_, message) => {
                     self.state.unexpected -= 1;
-                    self.discard_message(message)?;
+                    // Each sender waits for its own answer.
+                    answered = answered.and(self.discard_message(message));
                 }
             }
         }
-        Ok(())
+        answered
     }
 
     /// Nobody will receive a message that is in no queue any more.

@@ -1,6 +1,5 @@
 //! Ends before their time: of processes, and of requests whose part of the program failed.
 
-use mq_core::Entry;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
@@ -98,7 +97,7 @@ impl<T: Transport> Core<T> {
             let slot = self.state.requests.at(index);
             match slot.stage {
                 Stage::Posted => self.take_back(index),
-                Stage::Announced => self.transport.unwant(Some(process)),
+                Stage::Announced | Stage::AwaitsRing => self.transport.unwant(Some(process)),
                 _ => {}
             }
             self.state
@@ -208,9 +207,12 @@ impl<T: Transport> Core<T> {
         // Nobody here receives any more. Who has announced something may be leaving as well, and
         // wait for an answer before it gives one.
         self.state.leaving = true;
+        let mut answered = Ok(());
         for (from, send) in self.state.discard_announced() {
-            self.answer_finished(from, send)?;
+            // Each waits for its own.
+            answered = answered.and(self.answer_finished(from, send));
         }
+        answered?;
         while self.state.is_awaited() {
             self.progress_or_rest(None)?;
         }
@@ -285,12 +287,11 @@ impl State {
         if kept.keeper == Keeper::User {
             return;
         }
-        let mut removed = 0;
-        self.engine.purge(
-            &mut |entry| matches!(entry, Entry::Unexpected(_, index) if **index == message),
-            &mut |_| removed += 1,
-        );
-        self.unexpected -= removed;
+        if let Some(name) = kept.name
+            && self.engine.take(name).is_some()
+        {
+            self.unexpected -= 1;
+        }
         self.messages.release(message);
     }
 

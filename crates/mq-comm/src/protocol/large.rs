@@ -174,6 +174,8 @@ impl<T: Transport> Core<T> {
             given
         } else {
             slot.stage = Stage::AwaitsRing;
+            // Its answer may come in a box, of which those that nobody wants are looked at rarely.
+            self.transport.want(Some(from))?;
             RingGiven {
                 ring: NO_RING,
                 first: 0,

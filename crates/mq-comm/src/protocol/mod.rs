@@ -158,6 +158,8 @@ pub(crate) enum Follow {
         send: u32,
         lent: Option<RingGiven>,
     },
+    /// A receive knows its ring, or that there is none: its sender has said what it waited for.
+    RingNamed,
     /// A message is not to be fetched after all.
     Withdraw {
         send: u64,
@@ -224,6 +226,10 @@ impl<T: Transport> Core<T> {
                 lent: Some(lent),
             } => {
                 self.use_lent_ring(send, lent);
+                Ok(())
+            }
+            Follow::RingNamed => {
+                self.transport.unwant(Some(from));
                 Ok(())
             }
             Follow::Withdraw { send } => self.withdrawn_by(from, send),

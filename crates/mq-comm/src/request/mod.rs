@@ -7,6 +7,24 @@
 //! Balaji et al. found the time of `MPI_Waitany` to grow with the number of requests even if the
 //! first is complete, as libraries look at each. Here a request in a [set](sets) that completes
 //! moves to the end of the set's ready list, and waiting for any takes the first of that list.
+//!
+//! # How requests end
+//!
+//! | by | a receive that nothing has matched | a send, or a receive with its message | one that is done |
+//! | --- | --- | --- | --- |
+//! | `Request::wait`, `finish` | waits | waits | released, its buffer given back |
+//! | `Request::cancel` | `Core::cancel`, released | refused | refused |
+//! | a dropped handle, of memory of its own | `abandon`: taken back | `drop_handle`: goes on, for nobody | released |
+//! | a dropped handle, of a scope's | `leave_to_set`: the scope waits for it | the same | released when the set ends |
+//! | the end of a set or scope | `abandon`: taken back | `abandon`, then `see_off` while its memory is lent | released |
+//! | a start that failed | `give_up`: taken back, its buffer returned | a receive goes on; a send as on the left | goes on |
+//! | a blocking call that failed | `abandon`, `see_off` | the same | its result is returned |
+//! | the death of the other end | `Outcome::Gone` | `Outcome::Gone` | stays as it is |
+//!
+//! What is abandoned and has memory of its own, or is given some, is in no set and without a handle:
+//! `complete` releases it. An announced send of lent memory keeps that until the receiver has
+//! answered the withdrawal, which is what `see_off` waits for; a receive that has not begun to
+//! fetch is released, and its sender told.
 
 mod handle;
 mod lists;
@@ -16,5 +34,5 @@ mod slot;
 
 pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
-pub use sets::{Completion, RequestSet};
+pub use sets::{Completion, Completions, RequestSet};
 pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Stage};

@@ -64,6 +64,38 @@ impl Completion {
     }
 }
 
+/// The requests of a set, all complete: what [`RequestSet::wait_all`] gives.
+#[derive(Debug)]
+#[must_use = "a request that failed is complete too: ask each completion, or `into_results`"]
+pub struct Completions(Vec<Completion>);
+
+impl Completions {
+    /// What became of each, if none has failed.
+    ///
+    /// # Errors
+    /// That of the first that failed; the buffers are dropped.
+    pub fn into_results(self) -> Result<Vec<Status>, Error> {
+        self.into_iter().map(Completion::into_result).collect()
+    }
+}
+
+impl core::ops::Deref for Completions {
+    type Target = [Completion];
+
+    fn deref(&self) -> &[Completion] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Completions {
+    type Item = Completion;
+    type IntoIter = std::vec::IntoIter<Completion>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl<T: Transport> Core<T> {
     /// The first complete request of a set of which nobody has been told. Its buffer comes along if
     /// its handle is the set's own.
@@ -270,14 +302,29 @@ impl<T: Transport> RequestSet<T> {
     /// Waits until all are complete, and gives them in the order in which they were. `MPI_Waitall`,
     /// MPI 4.1 §3.7.5.
     ///
+    /// A request that failed is complete: what became of each is in its [`Completion`], with its
+    /// buffer.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut set = world.request_set();
+    /// set.add(world.irecv(vec![0_u8; 3], 0, 7)?);
+    /// set.add(world.isend(vec![1_u8, 2, 3], 0, 7)?);
+    /// let statuses = set.wait_all()?.into_results()?;
+    /// assert_eq!(statuses.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
-    pub fn wait_all(&mut self) -> Result<Vec<Completion>, Error> {
+    pub fn wait_all(&mut self) -> Result<Completions, Error> {
         let mut core = self.inner.core();
         core.wait_pending(self.set)?;
         let mut all = Vec::new();
         core.wait_some(self.set, true, &mut all)?;
-        Ok(all)
+        Ok(Completions(all))
     }
 }
 
