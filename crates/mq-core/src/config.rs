@@ -19,7 +19,8 @@ pub struct Config {
     /// Whether the order of matching may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1
     /// §7.4.4). A structure may ignore it.
     pub allow_overtaking: bool,
-    /// The smallest number that handles may use; keeps those of a freed context stale.
+    /// The smallest number that handles may use, at most 2^64 - 2^48; keeps those of a freed context
+    /// stale.
     pub first_sequence: u64,
     /// Parameters of the structures.
     pub tuning: Tuning,

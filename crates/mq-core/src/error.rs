@@ -39,10 +39,10 @@ pub enum Error {
         size: u32,
     },
     /// A receive from any source where none was promised (`mpi_assert_no_any_source`).
-    #[error("context {0} was created with no_any_source; name the source of the receive")]
+    #[error("context {0} has the promise no_any_source; name the source of the receive")]
     AnySourceForbidden(ContextId),
     /// A receive of any tag where none was promised (`mpi_assert_no_any_tag`).
-    #[error("context {0} was created with no_any_tag; name the tag of the receive")]
+    #[error("context {0} has the promise no_any_tag; name the tag of the receive")]
     AnyTagForbidden(ContextId),
     /// The budget of unexpected messages is used up.
     #[error("the budget of {limit} unexpected messages is used up; keep the message and retry")]
@@ -119,9 +119,12 @@ impl<T> fmt::Display for Refused<T> {
     }
 }
 
-impl<T> core::error::Error for Refused<T> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        Some(&self.error)
+impl<T> core::error::Error for Refused<T> {}
+
+/// Gives the payload up, so that `?` passes the reason on.
+impl<T> From<Refused<T>> for Error {
+    fn from(refused: Refused<T>) -> Self {
+        refused.error
     }
 }
 

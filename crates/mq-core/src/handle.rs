@@ -39,7 +39,9 @@ impl Handle {
         self.slot
     }
 
-    /// The place of the receive in posting order.
+    /// The number of the receive: the greater of two is the younger, if one object of a structure has
+    /// given both. In a context of a [`SharedEngine`](crate::shared::SharedEngine) that is divided,
+    /// the upper bits say in which shard it is.
     #[inline(always)]
     pub const fn sequence(self) -> u64 {
         self.sequence
@@ -59,9 +61,28 @@ impl MessageHandle {
         Self(name)
     }
 
-    /// The name, within the unexpected queue.
+    /// The context that the message came in.
     #[inline(always)]
-    pub const fn name(self) -> Handle {
+    pub const fn context(self) -> ContextId {
+        self.0.context()
+    }
+
+    /// The storage slot. Only the structure that made the handle can use it.
+    #[inline(always)]
+    pub const fn slot(self) -> u32 {
+        self.0.slot()
+    }
+
+    /// The number of the message among those of its queue, as [`Handle::sequence`] among receives.
+    #[inline(always)]
+    pub const fn sequence(self) -> u64 {
+        self.0.sequence()
+    }
+
+    /// The name within the unexpected queue, which numbers its entries as the posted queue does: there
+    /// it may name a receive.
+    #[inline(always)]
+    pub(crate) const fn name(self) -> Handle {
         self.0
     }
 }

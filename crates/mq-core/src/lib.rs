@@ -28,7 +28,8 @@
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - [`SharedEngine`](shared::SharedEngine): the same operations, from many threads.
+//! - [`SharedEngine`](shared::SharedEngine): an engine for many threads, whose operations are whole
+//!   steps: not those that show or name an entry and leave it for a later one.
 //! - [`Arrangement`](arrangement::Arrangement): the short way to write a structure of your own.
 //! - [`Meter`], [`Footprint`]: what a search cost, what a structure weighs.
 

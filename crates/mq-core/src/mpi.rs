@@ -46,7 +46,8 @@ impl MpiEnvelope {
         }
     }
 
-    /// The same message as part of a collective operation.
+    /// The same message as part of a collective operation. See [`TrafficClass`]: a receive that can
+    /// take it has the same class, or is [`Unknown`](TrafficClass::Unknown).
     #[inline]
     #[must_use]
     pub const fn with_class(mut self, class: TrafficClass) -> Self {
@@ -182,7 +183,9 @@ impl MpiPattern {
         }
     }
 
-    /// The same receive as part of a collective operation.
+    /// The same receive as part of a collective operation: one that [`new`](Self::new) takes for
+    /// point-to-point, since it names its tag. See [`TrafficClass`]: whatever message it can take has
+    /// the same class.
     #[inline]
     #[must_use]
     pub const fn with_class(mut self, class: TrafficClass) -> Self {

@@ -71,8 +71,9 @@ pub trait Pattern: Copy + fmt::Debug {
 
 /// Whether a receive takes a message: equal contexts, and equal bits where the pattern cares.
 ///
-/// Every structure decides by this function and no other. MPI 4.1 §3.2.4: a source or
-/// `ANY_SOURCE` and a tag or `ANY_TAG` are both such masks (see [`mpi`](crate::mpi)).
+/// Every structure decides so, most of them by this function; `indexed`, which compares in its inner
+/// loops only what it does not know yet, and what searches it, by the same rule. MPI 4.1 §3.2.4: a
+/// source or `ANY_SOURCE` and a tag or `ANY_TAG` are both such masks (see [`mpi`](crate::mpi)).
 ///
 /// # Cost
 /// One comparison of contexts, and xor, and, compare of the packed word.

@@ -42,7 +42,9 @@ pub enum Arrive<P, R, M> {
         /// The message that arrived, handed back.
         message: M,
     },
-    /// Nothing matched: the message waits to be received.
+    /// Nothing matched: the message waits to be received. It has no name here; a caller that may want
+    /// to take it back, as the cancelling of a send does, arrives in halves and gets one from
+    /// [`queue_message`](MatchQueues::queue_message).
     Unexpected,
 }
 
@@ -256,7 +258,7 @@ pub trait MatchQueues: Sized {
     /// Removes from both queues what `select` chooses and hands each to `back`: posted receives in
     /// posting order, then messages in order of arrival (communicator free, revoke, peer failure).
     /// `select` is asked about every entry, in the order of [`visit`](Self::visit), before one is
-    /// removed.
+    /// removed. A structure that keeps contexts apart may remove and visit one after the other.
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.
@@ -281,8 +283,8 @@ pub trait MatchQueues: Sized {
     /// A number greater than those of all handles given so far, of receives and of messages.
     fn next_sequence(&self) -> u64;
 
-    /// Numbers the receives and messages that are queued from now on from `sequence` at least: for
-    /// a caller who compares the numbers of several objects.
+    /// Numbers the receives and messages that are queued from now on from `sequence` at least, or
+    /// from 2^64 - 2^48 if that is less: for a caller who compares the numbers of several objects.
     fn raise_sequence(&mut self, sequence: u64);
 
     /// One more context will use these queues, which serve several: handles given from now on are
@@ -309,6 +311,14 @@ pub trait MatchQueues: Sized {
 
     /// A receive is called: takes the earliest unexpected message that `pattern` matches, or else
     /// queues the receive. `MPI_Recv`, `MPI_Irecv`, MPI 4.1 §3.2.4, §3.7.
+    ///
+    /// # Cost
+    /// One search of the unexpected queue, and an insertion: what a search costs is the structure's,
+    /// see the table of [`structures`](crate::structures). So are those of the operations below.
+    ///
+    /// # Panics
+    /// If a queue would come to hold 2^31 - 256 entries, as `arrive`, `queue_receive` and
+    /// `queue_message` do.
     #[inline]
     fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
         self.post_metered(pattern, receive, &mut Unmetered)
@@ -316,6 +326,9 @@ pub trait MatchQueues: Sized {
 
     /// A message arrives: takes the earliest posted receive that matches it, or else queues the
     /// message.
+    ///
+    /// # Cost
+    /// One search of the posted queue, and an insertion.
     #[inline]
     fn arrive(&mut self, envelope: EnvelopeOf<Self>, message: Self::Message) -> ArriveOf<Self> {
         self.arrive_metered(envelope, message, &mut Unmetered)
@@ -323,6 +336,9 @@ pub trait MatchQueues: Sized {
 
     /// Takes the earliest unexpected message that `pattern` matches and queues nothing otherwise.
     /// `MPI_Mprobe`, `MPI_Improbe`, MPI 4.1 §3.8.2.
+    ///
+    /// # Cost
+    /// One search of the unexpected queue, as for `find` and `probe`.
     #[inline]
     fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
         self.extract_metered(pattern, &mut Unmetered)
@@ -330,6 +346,9 @@ pub trait MatchQueues: Sized {
 
     /// Takes the earliest posted receive that matches a message and queues nothing otherwise: for
     /// a caller that has no room for an unexpected message, or must prepare it before it is queued.
+    ///
+    /// # Cost
+    /// One search of the posted queue, as for `find_receive`.
     #[inline]
     fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
         self.deliver_metered(envelope, &mut Unmetered)

@@ -30,3 +30,23 @@ fn numbers_that_begin_too_high_leave_room_for_all_that_follow() {
         }
     }
 }
+
+#[test]
+fn a_handle_of_a_freed_context_cancels_nothing_in_its_next_life() {
+    let engine: SharedEngine<Indexed<MpiPattern, u32, u32>> = SharedEngine::new();
+    let promises = || ContextOptions::new().no_any_source().no_any_tag();
+    for divided in [false, true] {
+        let old = engine.create_context(3, promises()).expect("a new one");
+        engine.free_context(3, &mut |_| {}).expect("it is there");
+        let new = engine.create_context(3, promises()).expect("a new one");
+        if divided {
+            new.divide().expect("it lives");
+        }
+        let Post::Queued(name) = new.post(MpiPattern::new(3, 1, 7), 5).expect("valid") else {
+            panic!("nothing is there to be matched");
+        };
+        assert_eq!(old.cancel(name), None);
+        assert_eq!(new.cancel(name), Some(5));
+        engine.free_context(3, &mut |_| {}).expect("it is there");
+    }
+}

@@ -40,6 +40,11 @@ impl Context {
         }
     }
 
+    /// The same, on other terms.
+    pub(super) const fn on(self, terms: Terms) -> Self {
+        Self::new(self.object, terms, self.shares_object)
+    }
+
     /// The same, to be found by [`Directory::quick`].
     pub(super) const fn quick(mut self) -> Self {
         self.quick_ranks = self.terms().quick_ranks();

@@ -88,7 +88,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
     #[inline]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
-        let context = self.directory.get(message.name().context())?;
+        let context = self.directory.get(message.context())?;
         let taken = self.objects[context.object()].queues.take(message);
         if self.ledger.is_some() {
             self.note_taken(&taken);

@@ -10,6 +10,7 @@ mod object;
 mod operations;
 mod options;
 mod terms;
+mod update;
 
 use core::fmt;
 
@@ -80,13 +81,15 @@ impl<Q: MatchQueues> Default for Engine<Q> {
     }
 }
 
-impl<Q: MatchQueues + fmt::Debug> fmt::Debug for Engine<Q> {
+/// Shows how many entries there are, so that their payloads need not be shown.
+impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
-            .field("objects", &self.objects)
             .field("kind", &self.kind)
             .field("tuning", &self.tuning)
             .field("ledger", &self.ledger)
+            .field("posted", &self.posted_len())
+            .field("unexpected", &self.unexpected_len())
             .finish_non_exhaustive()
     }
 }
@@ -143,15 +146,19 @@ impl<Q: MatchQueues> Engine<Q> {
         } else {
             self.add_object(id, &config)
         };
-        let mut context = Context::new(object, terms, shares_object);
+        self.enter(id, Context::new(object, terms, shares_object));
+        Ok(())
+    }
+
+    /// Makes a context known on its terms.
+    fn enter(&mut self, id: ContextId, mut context: Context) {
         if self.ledger.is_none() {
             context = context.quick();
-            if object == id.0 {
-                self.objects[object as usize].serve_own(terms);
+            if context.object() == id.0 as usize {
+                self.objects[context.object()].serve_own(context.terms());
             }
         }
         self.directory.insert(id, context);
-        Ok(())
     }
 
     fn shared_object(&mut self, id: ContextId, config: &Config) -> u32 {
@@ -259,7 +266,9 @@ impl<Q: MatchQueues> Engine<Q> {
     /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it:
     /// for a caller that takes its own steps on them.
     ///
-    /// Budgets do not see such steps.
+    /// Budgets do not see such steps: in an engine that has one, take every step on a context this
+    /// way, or none. A message that was queued past the budget and is taken by the engine is counted
+    /// off all the same.
     ///
     /// # Errors
     /// As for `post`.
@@ -277,7 +286,8 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// The queues for a message, after the checks that [`arrive`](Self::arrive) makes of it.
     ///
-    /// Budgets do not see steps taken on them.
+    /// Budgets do not see steps taken on them, as with
+    /// [`queues_for_receive`](Self::queues_for_receive).
     ///
     /// # Errors
     /// As for `arrive`, but for budgets.

@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::object::{own_for_message, own_for_receive};
-use super::{Engine, Used};
+use super::{Engine, Used, context_of};
 use crate::collective::CollectiveCall;
 use crate::envelope::{ContextId, Envelope, Rank};
 use crate::error::{Error, Refused};
@@ -268,7 +268,11 @@ impl<Q: MatchQueues> Engine<Q> {
         self.objects[context.object()].queues.cancel(handle)
     }
 
-    /// Removes what `select` chooses from all contexts: see [`MatchQueues::purge`].
+    /// Removes what `select` chooses from all contexts, one after the other: see
+    /// [`MatchQueues::purge`].
+    ///
+    /// # Cost
+    /// Visits and sorts all entries; allocates.
     pub fn purge(
         &mut self,
         select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
@@ -277,6 +281,30 @@ impl<Q: MatchQueues> Engine<Q> {
         for object in 0..self.objects.len() {
             self.purge_object(object, select, back);
         }
+    }
+
+    /// Removes what `select` chooses from one context: communicator free, revoke.
+    ///
+    /// # Cost
+    /// Visits and sorts the entries of the context, or, with a structure of
+    /// [process scope](crate::Scope), of all; allocates.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn purge_context(
+        &mut self,
+        context: u32,
+        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) -> Result<(), Error> {
+        let id = ContextId(context);
+        let object = self.context(id)?.object();
+        self.purge_object(
+            object,
+            &mut |entry| context_of(entry) == id && select(entry),
+            back,
+        );
+        Ok(())
     }
 
     pub(super) fn purge_object(

@@ -23,11 +23,11 @@ fn wrong_arguments_are_refused_with_the_payload_and_the_reason() {
         ),
         (
             MpiPattern::new(7, Source::Any, 0),
-            "created with no_any_source",
+            "has the promise no_any_source",
         ),
         (
             MpiPattern::new(7, 1, TagSelector::Any),
-            "created with no_any_tag",
+            "has the promise no_any_tag",
         ),
     ];
     for (pattern, reason) in refusals {
@@ -98,6 +98,67 @@ fn contexts_are_found_whether_or_not_their_queues_have_their_numbers() {
         }
         let any = engine.post(MpiPattern::new(order[2], Source::Any, 7), 1);
         assert!(matches!(any, Ok(Post::Queued(_))));
+    }
+}
+
+#[test]
+fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
+    let limits = [Budget::UNLIMITED, Budget::UNLIMITED.entries(9)];
+    for (budget, number) in limits
+        .into_iter()
+        .flat_map(|limit| [(limit, 0), (limit, 7)])
+    {
+        let mut engine: Engine<Queues> = Engine::with_options(EngineOptions::new().budget(budget));
+        let other = number + 1;
+        for context in [number, other] {
+            let created = engine.create_context(context, ContextOptions::new());
+            created.expect("fresh");
+        }
+        let any = MpiPattern::new(number, Source::Any, TagSelector::Any);
+        let Ok(Post::Queued(handle)) = engine.post(any, 1) else {
+            panic!("nothing is there to match");
+        };
+        let _ = engine.arrive(MpiEnvelope::new(number, 3, -7), vec![]);
+        let _ = engine.arrive(MpiEnvelope::new(other, 8, 7), vec![]);
+        let (id, four) = (ContextId(number), ContextOptions::new().size(4));
+        for (options, error) in [
+            (four.no_any_source(), Error::AnySourceForbidden(id)),
+            (four.no_any_tag(), Error::AnyTagForbidden(id)),
+            (four.size(0), Error::NoRanks(id)),
+            (
+                four.size(3),
+                Error::RankOutOfRange {
+                    context: id,
+                    rank: Rank(3),
+                    size: 3,
+                },
+            ),
+        ] {
+            assert_eq!(engine.update_context(number, options), Err(error));
+            let limits = engine.limits(number).expect("it exists");
+            assert_eq!((limits.last_rank, limits.no_any_source), (u32::MAX, false));
+        }
+        let unknown = engine.update_context(other + 1, four);
+        assert_eq!(unknown, Err(Error::UnknownContext(ContextId(other + 1))));
+
+        assert_eq!(engine.update_context(number, four), Ok(()));
+        let refused = engine.arrive(MpiEnvelope::new(number, 4, 7), vec![]);
+        let error = refused.expect_err("no such rank").error;
+        assert!(matches!(error, Error::RankOutOfRange { .. }), "{error}");
+        assert_eq!(engine.cancel(handle), Some(1));
+        assert_eq!(engine.update_context(number, four.no_any_source()), Ok(()));
+        let error = engine.post(any, 1).expect_err("promised away").error;
+        assert_eq!(error, Error::AnySourceForbidden(id));
+        let post = engine.post(MpiPattern::new(number, 3, -7), 1);
+        assert!(
+            matches!(post, Ok(Post::Matched { .. })),
+            "it was there before"
+        );
+        // What is not said is taken back.
+        assert_eq!(engine.update_context(number, ContextOptions::new()), Ok(()));
+        assert!(matches!(engine.post(any, 1), Ok(Post::Queued(_))));
+        let arrival = engine.arrive(MpiEnvelope::new(number, 99, 7), vec![]);
+        assert!(matches!(arrival, Ok(Arrive::Matched { .. })));
     }
 }
 
@@ -291,4 +352,47 @@ fn numbers_that_begin_too_high_leave_room_for_all_that_follow() {
             assert_eq!(engine.cancel(handle), (!stale).then_some(round));
         }
     }
+}
+
+#[test]
+fn one_context_is_purged_and_no_other_whether_or_not_they_share_queues() {
+    use crate::queues::Removed;
+
+    for &kind in Kind::ALL {
+        let mut engine: Engine<AnyQueues<MpiPattern, u32, u32>> = Engine::new();
+        for context in [3, 4] {
+            let options = ContextOptions::new().size(16).kind(kind);
+            engine.create_context(context, options).expect("new");
+            for tag in 0..3 {
+                let receive = engine.post(MpiPattern::new(context, 1, tag), context);
+                assert!(receive.is_ok_and(|post| matches!(post, Post::Queued(_))));
+            }
+        }
+        let mut gone = Vec::new();
+        let is_odd = |entry: &Entry<'_, MpiPattern, u32, u32>| match entry {
+            Entry::Posted(pattern, _) => pattern.tag() == TagSelector::Exact(crate::Tag(1)),
+            Entry::Unexpected(..) => false,
+        };
+        let purged = engine.purge_context(4, &mut |entry| !is_odd(entry), &mut |removed| {
+            if let Removed::Posted(pattern, receive) = removed {
+                gone.push((pattern.tag(), receive));
+            }
+        });
+        assert_eq!(purged, Ok(()));
+        let tags = [0, 2].map(|tag| (TagSelector::Exact(crate::Tag(tag)), 4));
+        assert_eq!(gone, tags, "{kind}");
+        assert_eq!(engine.posted_len(), 4);
+        let unknown = engine.purge_context(5, &mut |_| true, &mut |_| {});
+        assert_eq!(unknown, Err(Error::UnknownContext(ContextId(5))));
+    }
+}
+
+#[test]
+fn a_refusal_is_passed_on_by_a_question_mark() {
+    fn post(engine: &mut Engine<Queues>) -> Result<(), Error> {
+        let _ = engine.post(MpiPattern::new(9, 0, 0), 1)?;
+        Ok(())
+    }
+    let refused = post(&mut engine(ContextOptions::new()));
+    assert_eq!(refused, Err(Error::UnknownContext(ContextId(9))));
 }

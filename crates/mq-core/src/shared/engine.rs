@@ -305,7 +305,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// # Cost
     /// One lock; otherwise as [`MatchQueues::cancel`].
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
-        self.directory.get(handle.context())?.cancel(handle)
+        self.directory.get(handle.context())?.cancel(None, handle)
     }
 
     /// Removes what `select` chooses, context by context, each at one moment: see

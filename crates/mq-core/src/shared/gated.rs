@@ -102,7 +102,7 @@ impl<Q: MatchQueues> All<'_, Q> {
         let shards = self.shards.iter_mut().enumerate();
         let found = shards.filter_map(|(index, shard)| {
             let (name, ..) = shard.queues.find(pattern)?;
-            Some((count_of(name.name().sequence()), index))
+            Some((count_of(name.sequence()), index))
         });
         found.min()
     }

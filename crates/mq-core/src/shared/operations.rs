@@ -180,14 +180,17 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Entries stay where they were queued until they leave, so the handle tells which lock to
     /// take.
-    pub(super) fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
+    pub(super) fn cancel(&self, life: Life, handle: Handle) -> Option<Q::Receive> {
         let Some(index) = PlaceId::of(handle).index() else {
             let mut whole = self.whole();
+            whole.standing.check_alive(self.id, life).ok()?;
             let receive = whole.queues.cancel(handle);
             whole.after_receive_left();
             return receive;
         };
-        self.shard(index)?.queues.cancel(handle)
+        let mut shard = self.shard(index)?;
+        shard.standing.check_alive(self.id, life).ok()?;
+        shard.queues.cancel(handle)
     }
 }
 

@@ -135,7 +135,8 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`SharedEngine::cancel`](super::SharedEngine::cancel).
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
         let own = handle.context() == self.context.id;
-        own.then(|| self.context.cancel(handle)).flatten()
+        own.then(|| self.context.cancel(Some(self.life), handle))
+            .flatten()
     }
 
     /// Removes what `select` chooses: see [`SharedEngine::purge`](super::SharedEngine::purge).

@@ -24,6 +24,9 @@ pub const SLOTS: u32 = 1 << 31;
 /// What the index of an emptied structure may keep; a structure that holds more frees it.
 pub const KEEP_BYTES: usize = 256 << 10;
 
+/// No entry is numbered from more than this on: 2^48 more are not stored in the life of a process.
+const LAST_FIRST: u64 = u64::MAX - (1 << 48);
+
 /// Slots that lie in one piece of memory, which grows by doubling. Those behind it lie in chunks.
 pub(crate) const NEAR: usize = 4096;
 
@@ -116,8 +119,14 @@ pub struct Slab<K, T> {
 }
 
 impl<K: Copy, T> Slab<K, T> {
-    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`.
+    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`, or
+    /// 2^64 - 2^48 if that is less.
     pub const fn new(first_sequence: u64) -> Self {
+        let next_sequence = if first_sequence < LAST_FIRST {
+            first_sequence
+        } else {
+            LAST_FIRST
+        };
         Self {
             near: Vec::new(),
             far: None,
@@ -125,7 +134,7 @@ impl<K: Copy, T> Slab<K, T> {
             len: 0,
             low: 0,
             skipped: 0,
-            next_sequence: first_sequence,
+            next_sequence,
         }
     }
 
@@ -182,13 +191,13 @@ impl<K: Copy, T> Slab<K, T> {
         slot
     }
 
-    /// Makes the next entry's number at least `sequence`.
+    /// Makes the next entry's number at least `sequence`, or 2^64 - 2^48 if that is less.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
     )]
     pub fn raise_sequence(&mut self, sequence: u64) {
-        let skipped = sequence.saturating_sub(self.next_sequence);
+        let skipped = sequence.min(LAST_FIRST).saturating_sub(self.next_sequence);
         self.skipped = self.skipped.wrapping_add(skipped as u32);
         self.next_sequence += skipped;
     }

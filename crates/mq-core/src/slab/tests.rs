@@ -266,3 +266,13 @@ fn a_chunk_whose_slots_are_listed_is_not_freed() {
     slab.remove(stays);
     assert_eq!(slab.insert(0, 0, 0), FAR);
 }
+
+#[test]
+fn numbers_that_begin_at_the_end_leave_room_for_those_that_follow() {
+    let mut slab: Slab<u32, u32> = Slab::new(u64::MAX);
+    let first = slab.insert(1, 1, NIL);
+    slab.raise_sequence(u64::MAX);
+    let second = slab.insert(2, 2, NIL);
+    assert!(slab.sequence(first) < slab.sequence(second));
+    assert_eq!(slab.earliest(|_| true), Some(first));
+}

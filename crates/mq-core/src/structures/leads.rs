@@ -152,7 +152,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
     }
 
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
-        self.find_mut(message.name().context(), &mut crate::Unmetered)?
+        self.find_mut(message.context(), &mut crate::Unmetered)?
             .take(message)
     }
 
@@ -176,8 +176,12 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Self>),
     ) {
+        // All are asked about before one is removed.
+        let mut chosen = Vec::new();
+        self.visit(&mut |entry| chosen.push(select(entry)));
+        let mut chosen = chosen.into_iter();
         for queues in &mut self.queues {
-            queues.purge(select, back);
+            queues.purge(&mut |_| chosen.next().unwrap_or(false), back);
         }
     }
 
@@ -242,5 +246,35 @@ impl<S: Footprint> Footprint for Leads<S> {
             index: vec_bytes(&self.contexts) + vec_bytes(&self.queues),
         };
         self.queues.iter().map(S::memory).fold(leads, |a, b| a + b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::mpi::{MpiEnvelope, MpiPattern};
+    use crate::structures::Array;
+
+    #[test]
+    fn all_contexts_are_asked_about_before_an_entry_is_removed() {
+        let mut queues = Array::<MpiPattern, u32, u32>::with_config(&Config::default());
+        for context in 0..3 {
+            let _ = queues.post(MpiPattern::new(context, 1, 5), context);
+            let _ = queues.arrive(MpiEnvelope::new(context, 1, 6), context);
+        }
+        let (asked, removed) = (Cell::new(0), Cell::new(0));
+        queues.purge(
+            &mut |_| {
+                asked.set(asked.get() + 1);
+                assert_eq!(removed.get(), 0);
+                asked.get() % 2 == 1
+            },
+            &mut |_| removed.set(removed.get() + 1),
+        );
+        assert_eq!((asked.get(), removed.get()), (6, 3));
+        // Those asked about first and every other time: the receives.
+        assert_eq!((queues.posted_len(), queues.unexpected_len()), (0, 3));
     }
 }

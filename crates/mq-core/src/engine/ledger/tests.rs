@@ -389,12 +389,19 @@ fn a_call_that_panics_loses_nothing() {
 }
 
 #[test]
-fn messages_that_came_past_the_budget_leave_the_counts_alone() {
+fn messages_that_came_past_the_budget_count_when_they_leave_and_never_below_none() {
     let mut engine = budgeted(Budget::UNLIMITED.entries(5).entries_per_source(5));
     let envelope = MpiEnvelope::new(0, 7, 5);
+    let _ = engine.arrive(envelope, vec![]).expect("there is room");
     let queues = engine.queues_for_message(0, 7).expect("valid");
     let _ = queues.arrive(envelope, vec![]);
-    assert_eq!(engine.used(), Used::default());
-    assert!(engine.extract(&of_seven()).is_ok());
-    assert_eq!((engine.used().entries, sources(&engine)), (0, 0));
+    assert_eq!((engine.used().entries, sources(&engine)), (1, 1));
+    for _ in 0..2 {
+        assert!(
+            engine
+                .extract(&of_seven())
+                .is_ok_and(|taken| taken.is_some())
+        );
+        assert_eq!((engine.used().entries, sources(&engine)), (0, 0));
+    }
 }

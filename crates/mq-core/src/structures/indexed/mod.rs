@@ -78,6 +78,9 @@ fn short_limit(wanted: u32) -> u16 {
 }
 
 /// The `indexed` structure; see the [module](self).
+///
+/// For one context, as [`Engine`](crate::Engine) uses it. Used bare with several it is correct too,
+/// but contexts are not hashed: entries that differ only in the context share a bucket.
 #[derive(Debug)]
 pub struct Indexed<P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,

@@ -68,9 +68,25 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where it can only be one that is not linked.
+    /// The same where it can only be one that is not linked: mostly one has just come, and is the one.
     #[inline(never)]
     fn take_pending_receive(&mut self, envelope: P::Envelope) -> Sought {
+        let Some(index) = &self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.posted.near_entries();
+        let (context, bits) = (envelope.context(), envelope.bits());
+        let receives = &index.tables.receives;
+        match receives.take_only_pending(near, &mut self.posted, context, bits) {
+            None => self.take_receive_of_pending(envelope),
+            Some(slot) if self.posted.has_drained() => self.last_receive(slot),
+            Some(slot) => Sought { slot, visited: 1 },
+        }
+    }
+
+    /// The same where several are not linked, or the only one takes other messages.
+    #[inline(never)]
+    fn take_receive_of_pending(&mut self, envelope: P::Envelope) -> Sought {
         let Some(index) = &self.index else {
             return NOTHING;
         };
@@ -94,6 +110,45 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return self.link_receives_and_take(envelope);
         }
         let near = self.slabs.posted.near_entries();
+        let (context, bits) = (envelope.context(), envelope.bits());
+        let found = receives.take_first_before_wildcards(near, &mut self.posted, context, bits);
+        match found.slot {
+            NOT_LINKED => self.take_wildcard(envelope, found.visited),
+            TOO_FAR => self.take_receive_of_classes(envelope),
+            slot if self.posted.has_drained() => self.last_receive(slot),
+            _ => found.into(),
+        }
+    }
+
+    /// The same where it may be one with a wildcard, of the only class; so many were compared before.
+    #[inline(never)]
+    fn take_wildcard(&mut self, envelope: P::Envelope, visited: u32) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.posted.near_entries();
+        let receives = &mut index.tables.receives;
+        let (context, bits) = (envelope.context(), envelope.bits());
+        match receives.take_first_wildcard(near, &mut self.posted, context, bits) {
+            TOO_FAR => self.take_receive_among(envelope),
+            slot => {
+                if self.posted.has_drained() {
+                    self.last_receive(slot);
+                }
+                let visited = visited + 1;
+                Sought { slot, visited }
+            }
+        }
+    }
+
+    /// The same where it may be one with a wildcard of any class, or any receive of its bucket.
+    #[inline(never)]
+    fn take_receive_of_classes(&mut self, envelope: P::Envelope) -> Sought {
+        let Some(index) = &mut self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.posted.near_entries();
+        let receives = &mut index.tables.receives;
         let (context, bits) = (envelope.context(), envelope.bits());
         let found = receives.take_first_of_all(near, &mut self.posted, context, bits);
         if found.slot == TOO_FAR {
@@ -207,9 +262,24 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.take_message_exact_tabled(context, bits)
     }
 
-    /// The same where it can only be one that is not linked.
+    /// The same where it can only be one that is not linked: mostly one has just come, and is the one.
     #[inline(never)]
     fn take_pending_message(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+        let Some(index) = &self.index else {
+            return NOTHING;
+        };
+        let near = self.slabs.unexpected.near_entries();
+        let messages = &index.tables.messages;
+        match messages.take_only_pending(near, &mut self.unexpected, context, bits) {
+            None => self.take_message_of_pending(context, bits),
+            Some(slot) if self.unexpected.has_drained() => self.last_message(slot),
+            Some(slot) => Sought { slot, visited: 1 },
+        }
+    }
+
+    /// The same where several are not linked, or the only one is for other receives.
+    #[inline(never)]
+    fn take_message_of_pending(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
         let Some(index) = &mut self.index else {
             return NOTHING;
         };

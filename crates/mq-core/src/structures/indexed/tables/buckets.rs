@@ -131,12 +131,22 @@ impl Hash {
     /// The number of the bucket for the bits that a key must match, which are 0 outside its mask.
     #[inline(always)]
     pub(super) fn place<B: MatchBits>(self, bits: B, care: B) -> usize {
-        const MASK: u64 = 0xe703_7ed1_a0b4_28db;
-        // Nothing for a key that must match exactly.
-        let mask = (!care).fold(0).wrapping_mul(MASK);
+        self.place_under(bits, word_of(care))
+    }
+
+    /// The same, where the [word of the mask](word_of) is known.
+    #[inline(always)]
+    fn place_under<B: MatchBits>(self, bits: B, mask: u64) -> usize {
         let word = bits.fold(self.factor) ^ mask;
         (word.wrapping_mul(self.factor) >> (self.shift % u64::BITS)) as usize
     }
+}
+
+/// What a mask adds to a hash: nothing, if it is that of keys that must match exactly.
+#[inline(always)]
+pub(super) fn word_of<B: MatchBits>(care: B) -> u64 {
+    const MASK: u64 = 0xe703_7ed1_a0b4_28db;
+    (!care).fold(0).wrapping_mul(MASK)
 }
 
 /// A power of two of buckets, or none yet.
@@ -174,6 +184,12 @@ impl Buckets {
     #[inline(always)]
     pub(super) fn place<B: MatchBits>(&self, bits: B, care: B) -> usize {
         self.hash.place(bits, care)
+    }
+
+    /// The same, where the [word of the mask](word_of) is known.
+    #[inline(always)]
+    pub(super) fn place_under<B: MatchBits>(&self, bits: B, mask: u64) -> usize {
+        self.hash.place_under(bits, mask)
     }
 
     /// Whether there are enough buckets for so many entries.

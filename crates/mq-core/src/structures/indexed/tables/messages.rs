@@ -17,6 +17,13 @@ const LINKING: u32 = 4;
 /// Looks at so many slots are made before anything is thought of.
 const PATIENCE: u32 = 256;
 
+/// Whether there is a message in a slot, and it is one of these bits.
+#[inline(always)]
+fn is<E: Envelope>(entry: &Entry<E, impl Sized>, context: ContextId, bits: E::Bits) -> bool {
+    let envelope = &entry.key;
+    entry.is_used() && envelope.bits() == bits && envelope.context() == context
+}
+
 /// All messages of a window by their bits, and by what some masks leave of them. None is linked
 /// before it is searched for in that way.
 #[derive(Debug)]
@@ -24,6 +31,8 @@ pub(in super::super) struct Messages<B> {
     buckets: Buckets,
     /// The slot of the first that is not linked; all before are.
     linked: u32,
+    /// Where the window may end before more are to be linked.
+    limit: u32,
     /// No message is in a slot before this.
     first: u32,
     views: Vec<View<B>>,
@@ -39,6 +48,7 @@ impl<B: MatchBits> Messages<B> {
         Self {
             buckets: Buckets::new(seed),
             linked: 0,
+            limit: 0,
             first: 0,
             views: Vec::new(),
             looks: 0,
@@ -50,14 +60,14 @@ impl<B: MatchBits> Messages<B> {
     /// The window begins to be tabled, with this slot, or its entries have moved.
     pub(in super::super) fn begin(&mut self, first: u32) {
         self.buckets.forget();
-        self.linked = first;
+        self.set_linked(first);
         self.first = first;
         self.views.iter_mut().for_each(View::begin);
     }
 
     /// All messages have left.
     pub(in super::super) fn rest(&mut self) {
-        self.linked = 0;
+        self.set_linked(0);
         self.first = 0;
         if !self.views.is_empty() {
             self.views.retain_mut(View::rest);
@@ -65,6 +75,12 @@ impl<B: MatchBits> Messages<B> {
                 self.views.iter_mut().for_each(View::release);
             }
         }
+    }
+
+    #[inline(always)]
+    const fn set_linked(&mut self, end: u32) {
+        self.linked = end;
+        self.limit = end + self.pending;
     }
 
     /// No message is in a slot before this.
@@ -80,7 +96,7 @@ impl<B: MatchBits> Messages<B> {
     /// Whether so many messages are not linked by their bits that they are to be.
     #[inline(always)]
     pub(in super::super) const fn are_behind(&self, window: &Window) -> bool {
-        window.end() > self.linked + self.pending
+        window.end() > self.limit
     }
 
     /// Whether the table by bits is to begin anew, so that searches are short again.
@@ -119,6 +135,33 @@ impl<B: MatchBits> Messages<B> {
         bucket.drop_first(entry.next);
         self.drop_from(window, slot);
         slot
+    }
+
+    /// The slot of the one message that is not linked, which a fully specified receive takes, out of
+    /// the window; `None` if there are more, or it is another.
+    #[inline(always)]
+    pub(in super::super) fn take_only_pending<E>(
+        &self,
+        near: &[Entry<E, impl Sized>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> Option<u32>
+    where
+        E: Envelope<Bits = B>,
+    {
+        let slot = self.linked;
+        match near.get(slot as usize) {
+            Some(only) if window.ends_with(slot) && is(only, context, bits) => {
+                if self.views.is_empty() {
+                    window.drop_tabled(slot);
+                } else {
+                    window.leave_hole();
+                }
+                Some(slot)
+            }
+            _ => None,
+        }
     }
 
     /// Takes the message for a fully specified receive out of the window, where it can only be one
@@ -165,7 +208,7 @@ impl<B: MatchBits> Messages<B> {
         if !self.views.is_empty() {
             window.leave_hole();
         } else if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
+            self.set_linked(self.linked.min(slot));
         }
     }
 
@@ -180,13 +223,13 @@ impl<B: MatchBits> Messages<B> {
         loop {
             if is_new {
                 self.buckets.begin(queued);
-                self.linked = self.first;
+                self.set_linked(self.first);
             }
             let (linked, behind) = self.link_to(near, end);
             is_new = self.linked == self.first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
-                self.linked = end;
+                self.set_linked(end);
                 return;
             }
         }

@@ -1,11 +1,13 @@
 //! The tables of posted receives.
 
+mod linking;
+
 use super::super::hash::Seed;
 use super::buckets::Buckets;
-use super::wild::{self, Wild};
-use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending, link_behind};
+use super::wild::Wild;
+use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending};
 use crate::envelope::{ContextId, Envelope, MatchBits};
-use crate::pattern::{Pattern, matches};
+use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
 
 /// The end of a search that has to go on; nothing has been counted.
@@ -13,6 +15,15 @@ const FARTHER: Found = Found {
     slot: TOO_FAR,
     visited: 0,
 };
+
+/// Whether there is a receive in a slot, and it takes a message.
+#[inline(always)]
+fn takes<P: Pattern, R>(entry: &Entry<P, R>, context: ContextId, bits: BitsOf<P>) -> bool {
+    let pattern = &entry.key;
+    entry.is_used()
+        && (pattern.bits() ^ bits) & pattern.care() == MatchBits::ZERO
+        && pattern.context() == context
+}
 
 /// All receives of a window: the fully specified ones by their bits, the others in a table of
 /// [their own](Wild).
@@ -122,6 +133,30 @@ impl<B: MatchBits> Receives<B> {
         slot
     }
 
+    /// The slot of the one receive that is not linked, which takes the message, out of the window;
+    /// `None` if there are more, or it does not.
+    #[inline(always)]
+    pub(in super::super) fn take_only_pending<P, R>(
+        &self,
+        near: &[Entry<P, R>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let slot = self.linked;
+        match near.get(slot as usize) {
+            Some(only) if window.ends_with(slot) && takes(only, context, bits) => {
+                window.drop_tabled(slot);
+                Some(slot)
+            }
+            _ => None,
+        }
+    }
+
     /// Takes the receive for a message out of the window, where it can only be one that is not
     /// linked.
     #[inline(always)]
@@ -159,8 +194,75 @@ impl<B: MatchBits> Receives<B> {
         })
     }
 
-    /// The same where linked receives have wildcards, if all that may be are first in their buckets;
-    /// otherwise at slot [`TOO_FAR`].
+    /// The same where linked receives have wildcards of one class, if the message takes none of them;
+    /// at slot [`NOT_LINKED`] if it may take one, for
+    /// [`take_first_wildcard`](Self::take_first_wildcard), and at [`TOO_FAR`] if it may take any.
+    #[inline(always)]
+    pub(in super::super) fn take_first_before_wildcards<P, R>(
+        &mut self,
+        near: &[Entry<P, R>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> Found
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let Some(wildcard) = self.wild.first_of_one_class(bits) else {
+            return FARTHER;
+        };
+        let place = self.buckets.place(bits, B::ALL);
+        let Some(bucket) = self.buckets.get_mut(place) else {
+            return FARTHER;
+        };
+        let slot = bucket.first();
+        let Some(entry) = near.get(slot as usize) else {
+            let slot = if wildcard < slot { NOT_LINKED } else { TOO_FAR };
+            return Found { slot, visited: 0 };
+        };
+        if entry.key.bits() != bits || entry.key.context() != context {
+            return FARTHER;
+        }
+        if wildcard < slot {
+            let slot = NOT_LINKED;
+            return Found { slot, visited: 1 };
+        }
+        bucket.drop_first(entry.next);
+        if window.drop_tabled(slot) {
+            self.linked = self.linked.min(slot);
+        }
+        Found { slot, visited: 1 }
+    }
+
+    /// The slot of the receive with a wildcard that is earlier than others, off its chain and out of
+    /// the window; [`TOO_FAR`] if it does not take the message.
+    #[inline(always)]
+    pub(in super::super) fn take_first_wildcard<P, R>(
+        &mut self,
+        near: &[Entry<P, R>],
+        window: &mut Window,
+        context: ContextId,
+        bits: B,
+    ) -> u32
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let slot = self.wild.first_of_one_class(bits).unwrap_or(NIL);
+        match near.get(slot as usize) {
+            Some(entry) if self.wild.take_of_one_class(entry, context, bits) => {}
+            _ => return TOO_FAR,
+        }
+        if window.drop_tabled(slot) {
+            self.linked = self.linked.min(slot);
+        }
+        self.set_limit();
+        slot
+    }
+
+    /// The same where linked receives have wildcards of any class, if all that may be are first in
+    /// their buckets; otherwise at slot [`TOO_FAR`].
     #[inline(always)]
     pub(in super::super) fn take_first_of_all<P, R>(
         &mut self,
@@ -203,87 +305,6 @@ impl<B: MatchBits> Receives<B> {
         }
         self.set_limit();
         Found { slot, visited }
-    }
-
-    /// Links what has come since the last search.
-    #[inline(never)]
-    pub(in super::super) fn link<P, R>(&mut self, near: &mut [Entry<P, R>], window: &Window)
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let (end, queued) = (window.end(), window.len());
-        let is_worn = self.buckets.replace_if_worn() | self.wild.replace_if_worn();
-        let mut is_new = is_worn || !self.buckets.serves(queued);
-        let mut wild = 0;
-        loop {
-            if is_new {
-                self.begin(self.first);
-                self.buckets.begin(queued);
-                self.wild.begin(wild);
-            }
-            let Some((linked, behind)) = self.link_to(near, end) else {
-                // Some more than there are, so that this does not come again soon.
-                wild = self.wildcards(near, end);
-                wild += wild / 8 + 1;
-                is_new = true;
-                continue;
-            };
-            is_new = self.linked == self.first && self.buckets.judge(linked, behind);
-            if !is_new {
-                self.buckets.count_linked(linked, behind);
-                self.linked = end;
-                return self.set_limit();
-            }
-        }
-    }
-
-    /// How many receives of a window have a wildcard.
-    #[cold]
-    fn wildcards<P, R>(&self, near: &[Entry<P, R>], end: u32) -> u32
-    where
-        P: Pattern,
-    {
-        let entries = near.get(self.first as usize..end as usize);
-        entries.map_or(0, wild::count)
-    }
-
-    /// Links all receives before a slot that are not; returns how many of them are fully specified, and
-    /// how many of these came to be behind others with another key. `None`, and some are linked, if
-    /// there is no room for one with a wildcard.
-    #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
-    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<(u32, u32)>
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let (buckets, hash) = self.buckets.parts();
-        let (mut linked, mut behind) = (0, 0);
-        let end = (end as usize).min(near.len());
-        for at in self.linked as usize..end {
-            let entry = &mut near[at];
-            if !entry.is_used() {
-                continue;
-            }
-            entry.next = NIL;
-            let (bits, care, slot) = (entry.key.bits(), entry.key.care(), at as u32);
-            if care != B::ALL {
-                if self.wild.is_full() {
-                    return None;
-                }
-                if let Some(last) = self.wild.push(bits, care, slot) {
-                    link_behind(near, last, slot, |_| false);
-                }
-                continue;
-            }
-            let bucket = buckets.get_mut(hash.place(bits, B::ALL))?;
-            linked += 1;
-            if let Some(last) = bucket.push(slot) {
-                behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
-            }
-        }
-        Some((linked, behind))
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The linked receives with wildcards.
 
 use super::super::hash::{Key, Seed};
-use super::buckets::Buckets;
+use super::buckets::{Buckets, word_of};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::pattern::Pattern;
@@ -17,6 +17,8 @@ const NO_CLASS: usize = usize::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Class<B> {
     care: B,
+    /// The [word](word_of) of its mask.
+    word: u64,
     posted: u32,
 }
 
@@ -106,7 +108,11 @@ impl<B: MatchBits> Wild<B> {
         self.is_used = true;
         match self.classes.iter().position(|class| class.care == care) {
             Some(class) => self.classes[class].posted += 1,
-            None if self.classes.len() < CLASSES => self.classes.push(Class { care, posted: 1 }),
+            None if self.classes.len() < CLASSES => self.classes.push(Class {
+                care,
+                word: word_of(care),
+                posted: 1,
+            }),
             None => {
                 self.others.push(slot);
                 return None;
@@ -114,6 +120,53 @@ impl<B: MatchBits> Wild<B> {
         }
         let place = self.buckets.place(bits & care, care);
         self.buckets.get_mut(place)?.push(slot)
+    }
+
+    /// The first slot of the bucket in which the receives for a message are, or a number that is no
+    /// slot, if all receives are of one class.
+    #[inline(always)]
+    pub(super) fn first_of_one_class(&self, bits: B) -> Option<u32> {
+        match self.classes.as_slice() {
+            [class] if self.others.is_empty() => {
+                let place = self.buckets.place_under(bits & class.care, class.word);
+                Some(self.buckets.first(place))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the receive in the [first slot](Self::first_of_one_class) of its bucket off its chain, if
+    /// it takes the message; whether it does.
+    #[inline(always)]
+    pub(super) fn take_of_one_class<P, R>(
+        &mut self,
+        entry: &Entry<P, R>,
+        context: ContextId,
+        bits: B,
+    ) -> bool
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let [class] = self.classes.as_mut_slice() else {
+            return false;
+        };
+        let key = Key {
+            context,
+            bits: bits & class.care,
+            care: class.care,
+        };
+        let place = self.buckets.place_under(key.bits, class.word);
+        let (true, Some(bucket)) = (is_receive(entry, key), self.buckets.get_mut(place)) else {
+            return false;
+        };
+        bucket.drop_first(entry.next);
+        self.posted -= 1;
+        class.posted -= 1;
+        if class.posted == 0 {
+            self.classes.clear();
+        }
+        true
     }
 
     /// The earliest receive of all classes that takes a message, if it is before a slot and all that
@@ -139,9 +192,9 @@ impl<B: MatchBits> Wild<B> {
             return None;
         }
         let mut visited = 0;
-        for (class, &Class { care, .. }) in self.classes.iter().enumerate() {
+        for (class, &Class { care, word, .. }) in self.classes.iter().enumerate() {
             let bits = bits & care;
-            let place = self.buckets.place(bits, care);
+            let place = self.buckets.place_under(bits, word);
             let slot = self.buckets.first(place);
             if slot < best.slot
                 && let Some(entry) = near.get(slot as usize)
@@ -190,9 +243,9 @@ impl<B: MatchBits> Wild<B> {
             class: 0,
         };
         let mut visited = 0;
-        for (class, &Class { care, .. }) in self.classes.iter().enumerate() {
+        for (class, &Class { care, word, .. }) in self.classes.iter().enumerate() {
             let bits = bits & care;
-            let place = self.buckets.place(bits, care);
+            let place = self.buckets.place_under(bits, word);
             let mut slot = self.buckets.first(place);
             // Chains are in order: no entry of this one is earlier than its first.
             while slot < best.slot {

@@ -1,0 +1,91 @@
+//! Receives that have come since the last search are put on their chains, all together.
+
+use super::super::link_behind;
+use super::super::wild;
+use super::Receives;
+use crate::envelope::{Envelope, MatchBits};
+use crate::pattern::Pattern;
+use crate::slab::{Entry, NIL, Window};
+
+impl<B: MatchBits> Receives<B> {
+    /// Links what has come since the last search.
+    #[inline(never)]
+    pub(in super::super::super) fn link<P, R>(&mut self, near: &mut [Entry<P, R>], window: &Window)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (end, queued) = (window.end(), window.len());
+        let is_worn = self.buckets.replace_if_worn() | self.wild.replace_if_worn();
+        let mut is_new = is_worn || !self.buckets.serves(queued);
+        let mut wild = 0;
+        loop {
+            if is_new {
+                self.begin(self.first);
+                self.buckets.begin(queued);
+                self.wild.begin(wild);
+            }
+            let Some((linked, behind)) = self.link_to(near, end) else {
+                // Some more than there are, so that this does not come again soon.
+                wild = self.wildcards(near, end);
+                wild += wild / 8 + 1;
+                is_new = true;
+                continue;
+            };
+            is_new = self.linked == self.first && self.buckets.judge(linked, behind);
+            if !is_new {
+                self.buckets.count_linked(linked, behind);
+                self.linked = end;
+                return self.set_limit();
+            }
+        }
+    }
+
+    /// How many receives of a window have a wildcard.
+    #[cold]
+    fn wildcards<P, R>(&self, near: &[Entry<P, R>], end: u32) -> u32
+    where
+        P: Pattern,
+    {
+        let entries = near.get(self.first as usize..end as usize);
+        entries.map_or(0, wild::count)
+    }
+
+    /// Links all receives before a slot that are not; returns how many of them are fully specified, and
+    /// how many of these came to be behind others with another key. `None`, and some are linked, if
+    /// there is no room for one with a wildcard.
+    #[inline(never)]
+    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
+    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<(u32, u32)>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let (buckets, hash) = self.buckets.parts();
+        let (mut linked, mut behind) = (0, 0);
+        let end = (end as usize).min(near.len());
+        for at in self.linked as usize..end {
+            let entry = &mut near[at];
+            if !entry.is_used() {
+                continue;
+            }
+            entry.next = NIL;
+            let (bits, care, slot) = (entry.key.bits(), entry.key.care(), at as u32);
+            if care != B::ALL {
+                if self.wild.is_full() {
+                    return None;
+                }
+                if let Some(last) = self.wild.push(bits, care, slot) {
+                    link_behind(near, last, slot, |_| false);
+                }
+                continue;
+            }
+            let bucket = buckets.get_mut(hash.place(bits, B::ALL))?;
+            linked += 1;
+            if let Some(last) = bucket.push(slot) {
+                behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
+            }
+        }
+        Some((linked, behind))
+    }
+}
