@@ -30,6 +30,12 @@ static void check(int status, const char *call) {
     }
 }
 
+/* Flow control and no fault: the message can be queued later. */
+static int is_over_budget(int status) {
+    return status == MQ_ERR_ENTRY_BUDGET || status == MQ_ERR_BYTE_BUDGET
+        || status == MQ_ERR_SOURCE_ENTRY_BUDGET || status == MQ_ERR_SOURCE_BYTE_BUDGET;
+}
+
 static void complete(request *done, packet *by) {
     done->done = 1;
     done->from = by->envelope.source;
@@ -43,7 +49,7 @@ static packet *progress(mq_engine *engine, packet *network, long *refused) {
         packet *head = network;
         void *receive;
         int status = mq_arrive(engine, &head->envelope, sizeof *head, head, &receive);
-        if (status == MQ_ERR_ENTRY_BUDGET) {
+        if (is_over_budget(status)) {
             ++*refused;
             return network;
         }

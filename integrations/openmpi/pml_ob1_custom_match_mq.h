@@ -186,12 +186,23 @@ static inline void custom_match_umq_destroy(custom_match_umq *umq)
     free(umq);
 }
 
+/* The bytes of the message that a fragment begins, as a probe tells them (mca_pml_ob1_recv_request_matched_probe),
+ * whether they came with it or wait at the sender. */
+static inline uint64_t custom_match_mq_bytes(const mca_pml_ob1_recv_frag_t *frag)
+{
+    const mca_pml_ob1_hdr_t *hdr = (const mca_pml_ob1_hdr_t *) frag->segments[0].seg_addr.pval;
+    if (MCA_PML_OB1_HDR_TYPE_MATCH == hdr->hdr_common.hdr_type) {
+        return frag->segments[0].seg_len - OMPI_PML_OB1_MATCH_HDR_LEN;
+    }
+    return hdr->hdr_rndv.hdr_msg_length;
+}
+
 static inline void custom_match_umq_append(custom_match_umq *umq, int tag, int source, void *payload)
 {
     mca_pml_ob1_recv_frag_t *frag = (mca_pml_ob1_recv_frag_t *) payload;
     mq_envelope envelope = custom_match_mq_envelope(tag, source);
-    custom_match_mq_check(mq_inline_queue_message(umq->engine, &envelope, frag->segments[0].seg_len,
-                                                  payload, NULL));
+    custom_match_mq_check(mq_inline_queue_message(umq->engine, &envelope,
+                                                  custom_match_mq_bytes(frag), payload, NULL));
 }
 
 /* Finds a message and leaves it, for custom_match_umq_remove_hold under the same lock. */
@@ -323,6 +334,19 @@ static inline void custom_match_mq_open(void)
     custom_match_mq_check(mq_session_open(&options, &mca_pml_ob1_mq_session));
 }
 
+/* Opened once, whichever threads make their first communicators at the same time, as they may with MPI sessions. */
+static inline mq_session *custom_match_mq_session(void)
+{
+    mq_session *session;
+    opal_mutex_lock(&mca_pml_ob1.lock);
+    if (NULL == mca_pml_ob1_mq_session) {
+        custom_match_mq_open();
+    }
+    session = mca_pml_ob1_mq_session;
+    opal_mutex_unlock(&mca_pml_ob1.lock);
+    return session;
+}
+
 static inline void custom_match_close(void)
 {
     mq_session_close(mca_pml_ob1_mq_session);
@@ -338,11 +362,7 @@ static inline void custom_match_attach(custom_match_prq *prq, custom_match_umq *
         .size = comm->c_remote_group->grp_proc_count,
         .rank = OMPI_COMM_IS_INTER(comm) ? UINT32_MAX : (uint32_t) ompi_comm_rank(comm),
     };
-    mq_engine_options options = {0};
-    if (NULL == mca_pml_ob1_mq_session) {
-        custom_match_mq_open();
-    }
-    options.session = mca_pml_ob1_mq_session;
+    mq_engine_options options = {.session = custom_match_mq_session()};
     custom_match_mq_check(mq_engine_new(&options, &prq->engine));
     custom_match_mq_check(mq_context_create(prq->engine, CUSTOM_MATCH_MQ_CONTEXT, &context));
     umq->engine = prq->engine;

@@ -1,6 +1,9 @@
 /* mq.h: MPI message matching. See docs/abi.md.
  *
- * Made by cbindgen from crates/mq-ffi; ci/headers.sh compares it. Do not edit. */
+ * Made by cbindgen from crates/mq-ffi; ci/headers.sh compares it. Do not edit.
+ *
+ * Functions of the caller's that the library calls have to return: a C++ exception that leaves one ends the process,
+ * and after a longjmp out of one the engine answers MQ_ERR_REENTRANT for ever, with its lock held if it has one. */
 
 #ifndef MQ_H
 #define MQ_H
@@ -65,7 +68,7 @@
 // Collective traffic without a name here.
 #define MQ_CLASS_OTHER_COLLECTIVE 18
 
-// A pattern that may match several classes.
+// A pattern that may match several classes, or whose class is in doubt. Never a message's.
 #define MQ_CLASS_UNKNOWN 19
 
 // The version of the library that this header belongs to. While the major one is 0, two minor ones
@@ -94,7 +97,7 @@
 // Of how many contexts the front of an engine knows what inline calls check.
 #define MQ_FRONT_CONTEXTS 16
 
-// `mq_handle.slot` and `mq_message.slot` of an entry that was queued in the front.
+// `mq_handle.slot` and `mq_message_handle.slot` of an entry that was queued in the front.
 #define MQ_FRONT_SLOT (UINT32_MAX - 1)
 
 // Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale.
@@ -115,10 +118,10 @@
 // The rank is outside the communicator, or a negative source is not `MQ_ANY_SOURCE`.
 #define MQ_ERR_RANK -4
 
-// The context was created with `MQ_NO_ANY_SOURCE`.
+// The context has the promise `MQ_NO_ANY_SOURCE`.
 #define MQ_ERR_ANY_SOURCE -5
 
-// The context was created with `MQ_NO_ANY_TAG`.
+// The context has the promise `MQ_NO_ANY_TAG`.
 #define MQ_ERR_ANY_TAG -6
 
 // The budget of unexpected messages is used up; the message was not queued.
@@ -245,7 +248,7 @@ typedef struct mq_engine_options {
   uint64_t low_unexpected_bytes;
 } mq_engine_options;
 
-// What a context is told when it is made. Zeroed, it asks for the defaults.
+// What a context is told when it is made, or updated. Zeroed, it asks for the defaults.
 typedef struct mq_context_options {
   // Ranks that can send on the context; 0 if unknown.
   uint32_t size;
@@ -268,7 +271,11 @@ typedef struct mq_pattern {
   // Bits of the tag that may differ; 0 for an exact tag. Must be 0 with `MQ_ANY_TAG`.
   uint32_t ignore;
   // The traffic class of every message that the pattern can match, as in `mq_envelope`, or
-  // `MQ_CLASS_UNKNOWN`. Nothing is matched by it, but some structures search by it.
+  // `MQ_CLASS_UNKNOWN`. The structures `col` and `col+pnp` look for a message, or a receive,
+  // only where its class is kept: a pattern of another class than its message loses it, and
+  // neither ever meets the other. When in doubt `MQ_CLASS_UNKNOWN`, which meets all classes and
+  // costs a longer search. 0 everywhere, in envelopes too, is right. (With `ignore`, 0 stands
+  // for `MQ_CLASS_UNKNOWN` where the pattern can match negative tags.)
   uint32_t traffic_class;
 } mq_pattern;
 
@@ -298,8 +305,9 @@ typedef struct mq_envelope {
   // The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
   // it.
   int32_t tag;
-  // The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. Not
-  // `MQ_CLASS_UNKNOWN`: a message is of one class.
+  // The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. It follows from the
+  // context, the source and the tag: messages alike in these are of one class. Not
+  // `MQ_CLASS_UNKNOWN`: a message whose class is not known says 0.
   uint32_t traffic_class;
 } mq_envelope;
 
@@ -496,14 +504,32 @@ int mq_engine_new(const struct mq_engine_options *options,
 // `engine` is null or was made by `mq_engine_new`.
 int mq_engine_free(struct mq_engine *engine);
 
-// Makes a context usable. `options` may be null.
+// Makes a context usable. `options` may be null; what is not known yet can be said later, by
+// `mq_context_update`.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`,
-// `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_CONTEXT_EXISTS`,
+// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
 //
 // # Safety
 // `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
 int mq_context_create(struct mq_engine *engine,
+                      uint32_t context,
+                      const struct mq_context_options *options);
+
+// Gives a context that is in use another size and other promises: those that `options` say, and
+// none that they leave out; null, or zeroed, takes all back. For a context that was made before
+// these were known (`MPI_Comm_set_info`, or a message that came before its communicator). The
+// structure remains the one that the context was created with, which plans by the size that it was
+// told then. `options->rank` is not heeded.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
+// `MQ_ERR_ARGUMENT` (unknown promise, or a structure); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
+// `MQ_ERR_ANY_TAG` if a queued receive or message is not as `options` say. Nothing has changed
+// then.
+//
+// # Safety
+// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
+int mq_context_update(struct mq_engine *engine,
                       uint32_t context,
                       const struct mq_context_options *options);
 
@@ -645,7 +671,7 @@ int mq_lengths(struct mq_engine *engine,
 // Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how
 // many of the context's messages came from it. Visits all entries.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 //
 // # Safety
 // As for `mq_lengths`; each output is null or has room for `ranks` numbers.
@@ -655,7 +681,8 @@ int mq_lengths_by_source(struct mq_engine *engine,
                          uint64_t *posted,
                          uint64_t *unexpected);
 
-// Writes the heap bytes that the queues hold, in use or kept for reuse.
+// Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine
+// itself is not among them.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
@@ -747,8 +774,9 @@ int mq_announce(struct mq_engine *engine,
 
 // Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
 //
-// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so
-// does a folder that cannot be written.
+// A variable with a wrong value gives one line on stderr, from rank 0, and counts as not set. So
+// does a folder for traces that cannot be written, from each rank that can not: it may be another
+// folder on each node. The line names the variable, or the option if it was that.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
 //
@@ -759,7 +787,8 @@ int mq_session_open(const struct mq_session_options *options,
                     struct mq_session **session);
 
 // Completes the trace and prints the table, on stderr. Engines of the session can be used on; what
-// they do is no longer recorded. Null is allowed.
+// they do is no longer recorded. Null is allowed. In a child of `fork` it does and prints nothing
+// of that: the trace and the table are the parent's.
 //
 // Errors: `MQ_ERR_ENGINE` if it is closed already.
 //

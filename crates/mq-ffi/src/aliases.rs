@@ -47,11 +47,10 @@ impl Aliases {
 
     /// The same of a message.
     pub(crate) fn message(&self, message: MessageHandle) -> Option<MessageHandle> {
-        let handle = message.name();
-        if handle.slot() != MQ_FRONT_SLOT {
+        if message.slot() != MQ_FRONT_SLOT {
             return Some(message);
         }
-        find(&self.messages, handle.sequence())
+        find(&self.messages, message.sequence())
     }
 }
 

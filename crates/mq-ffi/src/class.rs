@@ -38,7 +38,7 @@ pub const MQ_CLASS_SCATTER: u32 = 16;
 pub const MQ_CLASS_SCATTERV: u32 = 17;
 /// Collective traffic without a name here.
 pub const MQ_CLASS_OTHER_COLLECTIVE: u32 = 18;
-/// A pattern that may match several classes.
+/// A pattern that may match several classes, or whose class is in doubt. Never a message's.
 pub const MQ_CLASS_UNKNOWN: u32 = 19;
 
 #[cfg(test)]

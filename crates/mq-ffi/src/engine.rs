@@ -4,12 +4,13 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use mq_core::structures::Kind;
-use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater, Used};
+use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater};
 
 use crate::allocator;
 use crate::front::{forget, reopen, settle};
-use crate::gate::{InCallback, borrow, enter, guard, install, mq_engine, remove};
+use crate::gate::{InCallback, enter, guard, install, mq_engine, remove};
 use crate::inspect::{give_back, mq_removed_fn};
+use crate::limits::{Listener, budget, high_water};
 use crate::matching::{Matching, Message};
 use crate::session::session_of;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_NONE, of};
@@ -168,73 +169,6 @@ impl Plan {
     }
 }
 
-/// Who is told that a high mark was reached.
-struct Listener {
-    call: unsafe extern "C" fn(*mut c_void, u64, u64),
-    user: *mut c_void,
-}
-
-// SAFETY: whoever makes the engine vouches for calls by every thread that uses it.
-unsafe impl Send for Listener {}
-// SAFETY: as above; nothing is done with a shared one.
-unsafe impl Sync for Listener {}
-
-impl Listener {
-    fn tell(&self, used: Used) {
-        // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-        allocator::apart(|| unsafe { (self.call)(self.user, used.entries as u64, used.bytes) });
-    }
-}
-
-fn high_water(options: &mq_engine_options) -> Result<Option<(HighWater, Listener)>, c_int> {
-    let entries = (options.high_unexpected, options.low_unexpected);
-    let bytes = (options.high_unexpected_bytes, options.low_unexpected_bytes);
-    let marked = [entries, bytes].map(|(high, _)| high > 0);
-    let disordered = [entries, bytes].map(|(high, low)| low > 0 && low >= high);
-    if disordered.contains(&true) || marked.contains(&true) != options.high_water.is_some() {
-        return Err(MQ_ERR_ARGUMENT);
-    }
-    let mut marks = HighWater::NEVER;
-    if marked[0] {
-        marks = marks.entries(entries_of(entries.0), entries_of(entries.1));
-    }
-    if marked[1] {
-        marks = marks.bytes(bytes.0, bytes.1);
-    }
-    let user = options.high_water_user;
-    let listener = options.high_water.map(|call| Listener { call, user });
-    Ok(listener.map(|listener| (marks, listener)))
-}
-
-fn entries_of(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn budget(options: &mq_engine_options) -> Budget<Message> {
-    let mut budget = Budget::UNLIMITED;
-    if options.max_unexpected > 0 {
-        budget = budget.entries(entries_of(options.max_unexpected));
-    }
-    if options.max_unexpected_per_source > 0 {
-        budget = budget.entries_per_source(entries_of(options.max_unexpected_per_source));
-    }
-    if options.max_unexpected_bytes > 0 || options.high_unexpected_bytes > 0 {
-        let limit = match options.max_unexpected_bytes {
-            0 => u64::MAX,
-            limit => limit,
-        };
-        budget = budget.bytes(limit, bytes_of);
-    }
-    if options.max_unexpected_bytes_per_source > 0 {
-        budget = budget.bytes_per_source(options.max_unexpected_bytes_per_source, bytes_of);
-    }
-    budget
-}
-
-fn bytes_of(message: &Message) -> u64 {
-    message.bytes
-}
-
 /// # Safety
 /// `name` is null or a C string.
 pub(crate) unsafe fn read_structure(name: *const c_char) -> Result<Option<Kind>, c_int> {
@@ -261,10 +195,11 @@ pub unsafe extern "C" fn mq_engine_free(engine: *mut mq_engine) -> c_int {
     unsafe { remove(engine) }
 }
 
-/// Makes a context usable. `options` may be null.
+/// Makes a context usable. `options` may be null; what is not known yet can be said later, by
+/// `mq_context_update`.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`,
-/// `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_CONTEXT_EXISTS`,
+/// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -275,21 +210,15 @@ pub unsafe extern "C" fn mq_context_create(
     options: *const mq_context_options,
 ) -> c_int {
     let body = |entered: &mut crate::gate::Entered<'_>| {
-        let mut made = ContextOptions::new();
-        let mut group = None;
-        if !options.is_null() {
-            // SAFETY: valid, as required of the caller.
-            let options = unsafe { borrow(options) }?;
-            made = promises(options.promises)?;
-            if options.size > 0 {
-                made = made.size(options.size);
-                group = Some((options.size, options.rank));
-            }
-            // SAFETY: as required of the caller.
-            if let Some(kind) = unsafe { read_structure(options.structure) }? {
-                made = made.kind(kind);
-            }
+        // SAFETY: as required of the caller.
+        let options = unsafe { options.as_ref() };
+        let mut made = terms(options)?;
+        // SAFETY: as required of the caller.
+        if let Some(kind) = unsafe { read_structure(structure(options)) }? {
+            made = made.kind(kind);
         }
+        let group = options.filter(|options| options.size > 0);
+        let group = group.map(|options| (options.size, options.rank));
         settle(entered.front, entered.matching);
         let engine = entered.matching.engine_mut();
         engine.create_context(context, made).map_err(of)?;
@@ -305,6 +234,60 @@ pub unsafe extern "C" fn mq_context_create(
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) }
+}
+
+/// Gives a context that is in use another size and other promises: those that `options` say, and
+/// none that they leave out; null, or zeroed, takes all back. For a context that was made before
+/// these were known (`MPI_Comm_set_info`, or a message that came before its communicator). The
+/// structure remains the one that the context was created with, which plans by the size that it was
+/// told then. `options->rank` is not heeded.
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
+/// `MQ_ERR_ARGUMENT` (unknown promise, or a structure); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
+/// `MQ_ERR_ANY_TAG` if a queued receive or message is not as `options` say. Nothing has changed
+/// then.
+///
+/// # Safety
+/// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_context_update(
+    engine: *mut mq_engine,
+    context: u32,
+    options: *const mq_context_options,
+) -> c_int {
+    let body = |entered: &mut crate::gate::Entered<'_>| {
+        // SAFETY: as required of the caller.
+        let options = unsafe { options.as_ref() };
+        let wanted = terms(options)?;
+        if !structure(options).is_null() {
+            return Err(MQ_ERR_ARGUMENT);
+        }
+        settle(entered.front, entered.matching);
+        let engine = entered.matching.engine_mut();
+        let updated = engine.update_context(context, wanted).map_err(of);
+        forget(entered.front, context);
+        reopen(entered.front, entered.matching, context);
+        updated.map(|()| MQ_NONE)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// The size and the promises that are asked for.
+fn terms(options: Option<&mq_context_options>) -> Result<ContextOptions, c_int> {
+    let Some(options) = options else {
+        return Ok(ContextOptions::new());
+    };
+    let terms = promises(options.promises)?;
+    Ok(match options.size {
+        0 => terms,
+        size => terms.size(size),
+    })
+}
+
+/// The name of the structure that is asked for, or null.
+fn structure(options: Option<&mq_context_options>) -> *const c_char {
+    options.map_or(ptr::null(), |options| options.structure)
 }
 
 fn promises(bits: u32) -> Result<ContextOptions, c_int> {

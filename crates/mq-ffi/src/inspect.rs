@@ -9,7 +9,7 @@ use crate::front::settle;
 use crate::gate::{Entered, enter, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
-use crate::status::{MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_NONE};
+use crate::status::{MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE};
 use crate::types::{mq_entry, mq_pattern};
 
 /// Is shown an entry.
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn mq_lengths(
 /// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how
 /// many of the context's messages came from it. Visits all entries.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 ///
 /// # Safety
 /// As for `mq_lengths`; each output is null or has room for `ranks` numbers.
@@ -150,6 +150,8 @@ pub unsafe extern "C" fn mq_lengths_by_source(
     unexpected: *mut u64,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
+        let known = entered.matching.limits(context);
+        known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         settle(entered.front, entered.matching);
         // SAFETY: as required of the caller.
         let posted = unsafe { numbers(posted, ranks) };
@@ -188,7 +190,8 @@ unsafe fn numbers<'a>(numbers: *mut u64, count: u32) -> &'a mut [u64] {
     unsafe { core::slice::from_raw_parts_mut(numbers, count as usize) }
 }
 
-/// Writes the heap bytes that the queues hold, in use or kept for reuse.
+/// Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine
+/// itself is not among them.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///

@@ -18,9 +18,9 @@ pub const MQ_ERR_UNKNOWN_CONTEXT: c_int = -2;
 pub const MQ_ERR_CONTEXT_EXISTS: c_int = -3;
 /// The rank is outside the communicator, or a negative source is not `MQ_ANY_SOURCE`.
 pub const MQ_ERR_RANK: c_int = -4;
-/// The context was created with `MQ_NO_ANY_SOURCE`.
+/// The context has the promise `MQ_NO_ANY_SOURCE`.
 pub const MQ_ERR_ANY_SOURCE: c_int = -5;
-/// The context was created with `MQ_NO_ANY_TAG`.
+/// The context has the promise `MQ_NO_ANY_TAG`.
 pub const MQ_ERR_ANY_TAG: c_int = -6;
 /// The budget of unexpected messages is used up; the message was not queued.
 pub const MQ_ERR_ENTRY_BUDGET: c_int = -7;
@@ -54,8 +54,8 @@ fn text(status: c_int) -> Option<&'static CStr> {
         MQ_ERR_UNKNOWN_CONTEXT => c"the context does not exist; create it before use",
         MQ_ERR_CONTEXT_EXISTS => c"the context exists already; free it before creating it again",
         MQ_ERR_RANK => c"the rank is outside the context's size",
-        MQ_ERR_ANY_SOURCE => c"the context was created with no_any_source; name the source",
-        MQ_ERR_ANY_TAG => c"the context was created with no_any_tag; name the tag",
+        MQ_ERR_ANY_SOURCE => c"the context has the promise no_any_source; name the source",
+        MQ_ERR_ANY_TAG => c"the context has the promise no_any_tag; name the tag",
         MQ_ERR_ENTRY_BUDGET => {
             c"the budget of unexpected messages is used up; keep the message and retry"
         }

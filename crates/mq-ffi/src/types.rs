@@ -25,8 +25,9 @@ pub struct mq_envelope {
     /// The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
     /// it.
     pub tag: i32,
-    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. Not
-    /// `MQ_CLASS_UNKNOWN`: a message is of one class.
+    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. It follows from the
+    /// context, the source and the tag: messages alike in these are of one class. Not
+    /// `MQ_CLASS_UNKNOWN`: a message whose class is not known says 0.
     pub traffic_class: u32,
 }
 
@@ -43,7 +44,11 @@ pub struct mq_pattern {
     /// Bits of the tag that may differ; 0 for an exact tag. Must be 0 with `MQ_ANY_TAG`.
     pub ignore: u32,
     /// The traffic class of every message that the pattern can match, as in `mq_envelope`, or
-    /// `MQ_CLASS_UNKNOWN`. Nothing is matched by it, but some structures search by it.
+    /// `MQ_CLASS_UNKNOWN`. The structures `col` and `col+pnp` look for a message, or a receive,
+    /// only where its class is kept: a pattern of another class than its message loses it, and
+    /// neither ever meets the other. When in doubt `MQ_CLASS_UNKNOWN`, which meets all classes and
+    /// costs a longer search. 0 everywhere, in envelopes too, is right. (With `ignore`, 0 stands
+    /// for `MQ_CLASS_UNKNOWN` where the pattern can match negative tags.)
     pub traffic_class: u32,
 }
 
@@ -124,7 +129,7 @@ pub const MQ_NO_ANY_TAG: u32 = 2;
 /// Messages may overtake (`mpi_assert_allow_overtaking`).
 pub const MQ_ALLOW_OVERTAKING: u32 = 4;
 
-/// What a context is told when it is made. Zeroed, it asks for the defaults.
+/// What a context is told when it is made, or updated. Zeroed, it asks for the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_context_options {
@@ -257,11 +262,10 @@ impl mq_handle {
 
 impl mq_message_handle {
     pub(crate) const fn of(message: MessageHandle) -> Self {
-        let name = message.name();
         Self {
-            sequence: name.sequence(),
-            slot: name.slot(),
-            context: name.context().0,
+            sequence: message.sequence(),
+            slot: message.slot(),
+            context: message.context().0,
         }
     }
 

@@ -3,6 +3,7 @@
 //! Receives and messages get numbers, kept in tables of their own: the queues hold an index in
 //! place of the caller's cookie, so that engines that nobody watches carry nothing of this.
 
+mod removal;
 mod table;
 
 use core::ffi::{c_int, c_void};
@@ -10,14 +11,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::{
-    ContextId, Engine, Entry, Envelope, Error, Handle, MessageHandle, Pattern, Queue, Removed,
-    Source, Visits,
-};
+use mq_core::{ContextId, Engine, Entry, Envelope, Handle, MessageHandle, Pattern, Queue, Visits};
 
 use self::table::{Noted, Table};
 use crate::allocator::Debt;
-use crate::matching::{EntryOf, Message, Queues, RemovedOf, Taken};
+use crate::matching::{EntryOf, Message, Queues, Taken};
 use crate::session::{Session, Tally};
 use crate::status::{MQ_ERR_MEMORY, of};
 
@@ -205,7 +203,8 @@ impl Watch {
             other => {
                 self.pending = other;
                 self.settle_search();
-                self.record_removal(engine, &envelope, number);
+                let stays = self.earliest_like(engine, &envelope);
+                self.record_removal(&envelope, number, stays);
             }
         }
         self.each_tally(|tally| tally.received(true));
@@ -334,79 +333,6 @@ impl Watch {
         self.settle_search();
         Some(self.withdrawn(receive))
     }
-
-    pub(crate) fn purge(
-        &mut self,
-        engine: &mut Engine<Queues>,
-        select: &mut dyn FnMut(&EntryOf<'_>) -> bool,
-        back: &mut dyn FnMut(&RemovedOf),
-    ) {
-        self.settle_search();
-        let mut removed = Vec::new();
-        engine.purge(
-            &mut |entry| {
-                let mut chosen = false;
-                show(self, entry, &mut |shown| chosen = select(&shown));
-                chosen
-            },
-            &mut |entry| removed.push(entry),
-        );
-        self.removed(engine, removed, back);
-    }
-
-    pub(crate) fn free_context(
-        &mut self,
-        engine: &mut Engine<Queues>,
-        context: u32,
-        back: &mut dyn FnMut(&RemovedOf),
-    ) -> Result<(), Error> {
-        self.settle_search();
-        let mut removed = Vec::new();
-        let freed = engine.free_context(context, &mut |entry| removed.push(entry));
-        self.removed(engine, removed, back);
-        if let (Ok(()), Some(number), Some(session)) =
-            (&freed, self.contexts.remove(&context), &self.session)
-        {
-            session.context_freed(number);
-        }
-        freed
-    }
-
-    fn removed(
-        &mut self,
-        engine: &mut Engine<Queues>,
-        removed: Vec<RemovedOf>,
-        back: &mut dyn FnMut(&RemovedOf),
-    ) {
-        for entry in removed {
-            match entry {
-                Removed::Posted(pattern, receive) => {
-                    let cookie = self.withdrawn(receive);
-                    back(&Removed::Posted(pattern, cookie));
-                }
-                Removed::Unexpected(envelope, message) => {
-                    let (message, number) = self.message_left(message);
-                    self.record_removal(engine, &envelope, number);
-                    back(&Removed::Unexpected(envelope, message));
-                }
-            }
-        }
-    }
-
-    /// A message left without a receive. A trace has no line for that but a receive of exactly its
-    /// envelope, which says the same if no earlier message of that envelope stays behind.
-    fn record_removal(&mut self, engine: &mut Engine<Queues>, envelope: &MpiEnvelope, number: u32) {
-        let wanted = exactly(envelope);
-        let earlier = engine.find(&wanted).ok().flatten();
-        let earlier = earlier.map(|(.., message)| self.messages.get(message.cookie).number);
-        if earlier.is_some_and(|earlier| earlier < number) {
-            if let Some(session) = &self.session {
-                session.end_trace("a message was withdrawn from behind another like it");
-            }
-            return;
-        }
-        self.record_receive(&wanted, Some(number));
-    }
 }
 
 impl Drop for Watch {
@@ -434,10 +360,4 @@ pub(crate) fn show(watch: &Watch, entry: &EntryOf<'_>, visitor: &mut dyn FnMut(E
             visitor(Entry::Unexpected(*envelope, &Message { cookie, bytes }));
         }
     }
-}
-
-/// A receive that asks for exactly this.
-fn exactly(envelope: &MpiEnvelope) -> MpiPattern {
-    let source = Source::Rank(envelope.source());
-    MpiPattern::new(envelope.context().0, source, envelope.tag().0).with_class(envelope.class())
 }

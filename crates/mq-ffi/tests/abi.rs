@@ -219,6 +219,11 @@ fn wrong_arguments_are_named_and_change_nothing() {
         wanted.context = 9;
         let probe = mq_extract(queues.0, &raw const wanted, null_mut(), null_mut());
         assert_eq!(probe, MQ_ERR_UNKNOWN_CONTEXT);
+        let (mut posted, mut unexpected) = ([9; 2], [9; 2]);
+        let outputs = (posted.as_mut_ptr(), unexpected.as_mut_ptr());
+        let counted = mq_lengths_by_source(queues.0, 9, 2, outputs.0, outputs.1);
+        assert_eq!(counted, MQ_ERR_UNKNOWN_CONTEXT);
+        assert_eq!((posted, unexpected), ([9; 2], [9; 2]));
         assert_eq!(
             mq_context_create(queues.0, 1, null()),
             MQ_ERR_CONTEXT_EXISTS

@@ -5,6 +5,7 @@
     reason = "a test calls many functions with the same valid pointers"
 )]
 
+use core::ffi::{c_int, c_void};
 use core::mem::zeroed;
 use core::ptr::{null_mut, without_provenance_mut};
 
@@ -163,4 +164,61 @@ fn a_message_taken_from_behind_another_like_it_ends_the_trace() {
         (0, 2),
         "{both}\n\n{first}"
     );
+}
+
+/// Chooses the messages whose cookies are in the range that `user` points at.
+unsafe extern "C" fn is_chosen(user: *mut c_void, entry: *const mq_entry) -> c_int {
+    // SAFETY: the tests pass a range, and the library a valid entry.
+    let (chosen, entry) = unsafe { (&*user.cast::<core::ops::Range<usize>>(), &*entry) };
+    c_int::from(chosen.contains(&entry.cookie.addr()))
+}
+
+/// What is recorded when of six messages, alike in pairs that are three apart, those of `chosen`
+/// are purged and the others received.
+fn purged(name: &str, mut chosen: core::ops::Range<usize>) -> String {
+    traced(name, |engine| {
+        let of = |message: i32| (message % 3 + 1, message % 3 + 5);
+        for message in 0..6 {
+            let (source, tag) = of(message);
+            let carried = mq_envelope {
+                source,
+                tag,
+                ..CARRIED
+            };
+            let cookie = without_provenance_mut(message.unsigned_abs() as usize);
+            // SAFETY: valid, or null where that is allowed.
+            let arrived = unsafe { mq_arrive(engine, &raw const carried, 5, cookie, null_mut()) };
+            assert_eq!(arrived, MQ_NONE);
+        }
+        let user = (&raw mut chosen).cast();
+        // SAFETY: as above; the function takes the range for what it is.
+        let status = unsafe { mq_purge(engine, Some(is_chosen), None, user) };
+        assert_eq!(status, MQ_NONE);
+        for message in (0..6).filter(|&message| !chosen.contains(&(message as usize))) {
+            let (source, tag) = of(message);
+            let wanted = mq_pattern {
+                source,
+                tag,
+                ..WANTED
+            };
+            // SAFETY: as above.
+            let taken = unsafe { mq_extract(engine, &raw const wanted, null_mut(), null_mut()) };
+            assert_eq!(taken, MQ_MATCHED);
+        }
+    })
+}
+
+#[test]
+fn purged_messages_are_traced_unless_one_like_them_stays_before() {
+    let received = |trace: &str| trace.lines().filter(|line| line.starts_with('p')).count();
+    for (name, chosen, lines) in [
+        ("none", 6..9, 6),
+        ("all", 0..6, 6),
+        ("first-of-each", 0..3, 6),
+        ("one-behind-another", 1..4, 2),
+        ("last-of-each", 3..6, 0),
+    ] {
+        let trace = purged(name, chosen);
+        assert_eq!(received(&trace), lines, "{name}:\n{trace}");
+    }
 }

@@ -21,7 +21,7 @@ pub const MQ_FRONT_SCAN: usize = 48;
 /// Of how many contexts the front of an engine knows what inline calls check.
 pub const MQ_FRONT_CONTEXTS: usize = 16;
 
-/// `mq_handle.slot` and `mq_message.slot` of an entry that was queued in the front.
+/// `mq_handle.slot` and `mq_message_handle.slot` of an entry that was queued in the front.
 pub const MQ_FRONT_SLOT: u32 = u32::MAX - 1;
 
 /// What a message has of what a search compares: its source in the upper half, its tag in the

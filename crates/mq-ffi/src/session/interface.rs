@@ -67,8 +67,9 @@ pub struct mq_session_options {
 
 /// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
 ///
-/// A variable with a wrong value gives one line on stderr (from rank 0) and counts as not set; so
-/// does a folder that cannot be written.
+/// A variable with a wrong value gives one line on stderr, from rank 0, and counts as not set. So
+/// does a folder for traces that cannot be written, from each rank that can not: it may be another
+/// folder on each node. The line names the variable, or the option if it was that.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
 ///
@@ -93,6 +94,7 @@ pub unsafe extern "C" fn mq_session_open(
             structure: unsafe { read_structure(options.structure) }?,
             // SAFETY: as required of the caller.
             trace: unsafe { path(options.trace) },
+            trace_is_an_option: true,
             statistics: options.statistics != 0,
             ..Settings::default()
         };
@@ -113,7 +115,8 @@ pub unsafe extern "C" fn mq_session_open(
 }
 
 /// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what
-/// they do is no longer recorded. Null is allowed.
+/// they do is no longer recorded. Null is allowed. In a child of `fork` it does and prints nothing
+/// of that: the trace and the table are the parent's.
 ///
 /// Errors: `MQ_ERR_ENGINE` if it is closed already.
 ///

@@ -31,6 +31,8 @@ pub(crate) struct Session {
     next_context: AtomicU32,
     over_budget: AtomicBool,
     began: Instant,
+    /// Who opened it, and alone speaks for it: after a fork the child has it too.
+    process: u32,
 }
 
 impl Session {
@@ -48,9 +50,9 @@ impl Session {
             match TraceFile::create(folder, &name, &header) {
                 Ok(trace) => Some(trace),
                 Err(error) => {
-                    let folder = folder.display();
+                    let (name, folder) = (settings.trace_name(), folder.display());
                     let wrong =
-                        format!("MQ_TRACE={folder} is ignored; it may be a folder to write to");
+                        format!("{name}={folder} is ignored; it may be a folder to write to");
                     report::say(rank, &format!("{wrong} ({error})"));
                     None
                 }
@@ -69,6 +71,7 @@ impl Session {
             next_context: AtomicU32::new(0),
             over_budget: AtomicBool::new(false),
             began: Instant::now(),
+            process: std::process::id(),
         }
     }
 
@@ -106,6 +109,11 @@ impl Session {
                 T::default()
             }
         }
+    }
+
+    /// Whether a trace is being written.
+    pub(crate) fn traces(&self) -> bool {
+        self.trace.lock().is_some()
     }
 
     /// Something happened that a trace cannot hold: what is there stays, and is valid.
@@ -150,6 +158,10 @@ impl Session {
     }
 
     fn close(&self) {
+        // Before anything is locked: by whom it was locked is not in the child.
+        if self.is_forked() {
+            return;
+        }
         if let Some(trace) = self.trace.lock().take() {
             self.finish_trace(trace);
         }
@@ -159,7 +171,14 @@ impl Session {
         }
     }
 
+    /// Whether this is a child of the process that opened the session.
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.process
+    }
+
     fn say(&self, text: &str) {
-        report::say(self.rank, text);
+        if !self.is_forked() {
+            report::say(self.rank, text);
+        }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Settings {
     pub(crate) structure: Option<Kind>,
     /// `MQ_TRACE`.
     pub(crate) trace: Option<PathBuf>,
+    /// Whether that is the library's own wish, which no variable replaced.
+    pub(crate) trace_is_an_option: bool,
     /// `MQ_STATS`.
     pub(crate) statistics: bool,
     /// `MQ_BUDGET_ENTRIES`.
@@ -24,6 +26,15 @@ impl Settings {
     /// Whether anything has to be written down about the engines.
     pub(crate) const fn watches(&self) -> bool {
         self.trace.is_some() || self.statistics || self.entries.is_some() || self.bytes.is_some()
+    }
+
+    /// Who named the folder of the trace, for whoever has to set it right.
+    pub(super) const fn trace_name(&self) -> &'static str {
+        if self.trace_is_an_option {
+            "mq_session_options.trace"
+        } else {
+            "MQ_TRACE"
+        }
     }
 
     /// Reads the variables; each value that is wrong gives a complaint and changes nothing. A
@@ -49,6 +60,7 @@ impl Settings {
         });
         each("MQ_TRACE", &mut |value| {
             self.trace = Some(PathBuf::from(value));
+            self.trace_is_an_option = false;
             Ok(())
         });
         each("MQ_STATS", &mut |value| {
@@ -126,6 +138,7 @@ mod tests {
         let expected = Settings {
             structure: Some(Kind::RbTree),
             trace: Some("traces".into()),
+            trace_is_an_option: false,
             statistics: true,
             entries: Some(10_000),
             bytes: Some(64 << 20),
@@ -156,6 +169,26 @@ mod tests {
             };
             assert!(complaint.starts_with(&format!("{name}={value} is ignored")));
             assert!(complaint.contains(allowed), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_named_after_who_asked_for_it() {
+        let asked = Settings {
+            trace: Some("the library's".into()),
+            trace_is_an_option: true,
+            ..Settings::default()
+        };
+        for (value, name) in [
+            (None, "mq_session_options.trace"),
+            (Some("the user's"), "MQ_TRACE"),
+        ] {
+            let mut settings = asked.clone();
+            settings.read(true, |variable| {
+                let value = value.map(OsString::from);
+                value.filter(|_| variable == "MQ_TRACE")
+            });
+            assert_eq!(settings.trace_name(), name);
         }
     }
 

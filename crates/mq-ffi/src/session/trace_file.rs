@@ -20,6 +20,7 @@ pub(crate) struct LineFile {
     rest: Vec<u8>,
     process: u32,
     written: u64,
+    lines: u64,
 }
 
 impl Write for LineFile {
@@ -32,8 +33,10 @@ impl Write for LineFile {
         self.rest.extend_from_slice(bytes);
         if let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') {
             // One call: the kernel has the lines whole, whatever becomes of the process.
-            self.file.write_all(&self.rest[..=end])?;
-            self.written += end as u64 + 1;
+            let whole = &self.rest[..=end];
+            self.file.write_all(whole)?;
+            self.written += whole.len() as u64;
+            self.lines += whole.iter().filter(|&&byte| byte == b'\n').count() as u64;
             self.rest.drain(..=end);
         }
         Ok(bytes.len())
@@ -60,6 +63,7 @@ pub(super) struct TraceFile {
 pub(super) struct Recorded {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
+    /// In the file, its header among them.
     pub(super) lines: u64,
     pub(super) time: Duration,
 }
@@ -91,9 +95,13 @@ impl TraceFile {
             rest: Vec::new(),
             process,
             written: 0,
+            lines: 0,
         };
+        let mut recorder = Recorder::new(file, header)?;
+        // Whatever becomes of the process, the file is a trace.
+        recorder.flush()?;
         Ok(Self {
-            recorder: Recorder::new(file, header)?,
+            recorder,
             path,
             flushed: Instant::now(),
             calls: 0,
@@ -131,7 +139,7 @@ impl TraceFile {
         Ok(Recorded {
             path: self.path,
             bytes: file.written,
-            lines: self.calls,
+            lines: file.lines,
             time: time + self.flushing + start.elapsed(),
         })
     }
@@ -144,6 +152,42 @@ impl TraceFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mq_core::mpi::MpiEnvelope;
+
+    /// A trace in a folder of its own, and the folder.
+    fn begun(name: &str) -> (TraceFile, PathBuf) {
+        let folder = std::env::temp_dir().join(format!("mq-{name}-{}", std::process::id()));
+        let header = Header::new().with("rank", 3);
+        (TraceFile::create(&folder, "mq", &header).unwrap(), folder)
+    }
+
+    #[test]
+    fn a_trace_of_nothing_has_its_header() {
+        let (trace, folder) = begun("header");
+        let text = std::fs::read_to_string(trace.path()).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(text, "# mqtrace 1 rank=3\n");
+    }
+
+    #[test]
+    fn lines_are_counted_as_the_file_has_them() {
+        let (mut trace, folder) = begun("lines");
+        for number in 0..3 {
+            // Of these the file says nothing.
+            let group = None;
+            let created = trace.record(|recorder| recorder.context_created(number, group));
+            created.unwrap();
+            let message = MpiEnvelope::new(number, 1, 5);
+            trace
+                .record(|recorder| recorder.arrived(&message, None))
+                .unwrap();
+        }
+        let recorded = trace.finish().unwrap();
+        let text = std::fs::read_to_string(&recorded.path).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(recorded.lines, text.lines().count() as u64);
+        assert_eq!((recorded.lines, recorded.bytes), (4, text.len() as u64));
+    }
 
     #[test]
     fn a_later_session_keeps_the_traces_of_those_before() {

@@ -275,6 +275,7 @@ static int reenter_select(void *user, const mq_entry *entry)
     (void) entry;
     CHECK(mq_inline_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_ERR_REENTRANT);
     CHECK(mq_purge(engine, reenter_select, NULL, user), MQ_ERR_REENTRANT);
+    CHECK(mq_context_create(engine, 5, NULL), MQ_ERR_REENTRANT);
     CHECK(mq_engine_free(engine), MQ_ERR_REENTRANT);
     return 1;
 }
@@ -319,6 +320,49 @@ static void after_a_fork(void)
     CHECK(mq_engine_free(engine), MQ_NONE);
 }
 
+/* How many bytes the end of the engine and its session prints on stderr, here or in a child. */
+static long printed_at_the_end(mq_engine *engine, mq_session *session, int in_a_child)
+{
+    int ends[2], stderr_before = dup(STDERR_FILENO), status = 1;
+    static char text[1 << 14];
+    CHECK(pipe(ends), 0);
+    pid_t child = in_a_child ? fork() : 0;
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        status = mq_session_close(session) | mq_engine_free(engine);
+        dup2(stderr_before, STDERR_FILENO);
+        if (in_a_child)
+            _exit(status);
+    } else {
+        CHECK(waitpid(child, &status, 0), child);
+    }
+    CHECK(status, 0);
+    close(ends[1]);
+    close(stderr_before);
+    long bytes = read(ends[0], text, sizeof text);
+    close(ends[0]);
+    return bytes;
+}
+
+static void the_session_of_a_forked_process_is_the_parents(void)
+{
+    char folder[] = "/tmp/mq-fork-XXXXXX", trace[64];
+    CHECK(mkdtemp(folder) == folder, 1);
+    mq_session_options options = {.statistics = 1, .trace = folder};
+    mq_session *session;
+    mq_engine *engine;
+    CHECK(mq_session_open(&options, &session), MQ_NONE);
+    mq_engine_options joins = {.session = session};
+    CHECK(mq_engine_new(&joins, &engine), MQ_NONE);
+    CHECK(mq_context_create(engine, 1, NULL), MQ_NONE);
+    CHECK(mq_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(printed_at_the_end(engine, session, 1), 0);
+    CHECK(printed_at_the_end(engine, session, 0) > 0, 1);
+    snprintf(trace, sizeof trace, "%s/libmq-r0-%ld.mqt", folder, (long) getpid());
+    CHECK(unlink(trace), 0);
+    CHECK(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const uint32_t flags[] = {0, MQ_NO_FRONT, MQ_LOCKED, MQ_STATISTICS, MQ_LOCKED | MQ_STATISTICS};
@@ -332,6 +376,7 @@ int main(void)
     masks_are_shown_as_masks();
     wrong_arguments();
     after_a_fork();
+    the_session_of_a_forked_process_is_the_parents();
     puts("every misuse gave the error that it should");
     return 0;
 }

@@ -1,0 +1,129 @@
+//! What is written down of entries that leave without a match: purged, freed with their context, or
+//! taken by name.
+
+use std::collections::HashMap;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::{Engine, Entry, Envelope, Error, Removed, Source};
+
+use super::{Watch, show};
+use crate::matching::{EntryOf, Queues, RemovedOf};
+use crate::session::Session;
+
+/// The numbers of the earliest messages of each envelope that stay queued.
+type Staying = HashMap<MpiEnvelope, u32>;
+
+impl Watch {
+    pub(crate) fn purge(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        select: &mut dyn FnMut(&EntryOf<'_>) -> bool,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) {
+        self.settle_search();
+        let mut removed = Vec::new();
+        engine.purge(
+            &mut |entry| {
+                let mut chosen = false;
+                show(self, entry, &mut |shown| chosen = select(&shown));
+                chosen
+            },
+            &mut |entry| removed.push(entry),
+        );
+        self.removed(engine, removed, back);
+    }
+
+    pub(crate) fn free_context(
+        &mut self,
+        engine: &mut Engine<Queues>,
+        context: u32,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) -> Result<(), Error> {
+        self.settle_search();
+        let mut removed = Vec::new();
+        let freed = engine.free_context(context, &mut |entry| removed.push(entry));
+        self.removed(engine, removed, back);
+        if let (Ok(()), Some(number), Some(session)) =
+            (&freed, self.contexts.remove(&context), &self.session)
+        {
+            session.context_freed(number);
+        }
+        freed
+    }
+
+    fn removed(
+        &mut self,
+        engine: &Engine<Queues>,
+        removed: Vec<RemovedOf>,
+        back: &mut dyn FnMut(&RemovedOf),
+    ) {
+        let is_message = |entry: &RemovedOf| matches!(entry, Removed::Unexpected(..));
+        let staying = if removed.iter().any(is_message) && self.traces() {
+            self.staying(engine)
+        } else {
+            Staying::new()
+        };
+        for entry in removed {
+            match entry {
+                Removed::Posted(pattern, receive) => {
+                    let cookie = self.withdrawn(receive);
+                    back(&Removed::Posted(pattern, cookie));
+                }
+                Removed::Unexpected(envelope, message) => {
+                    let (message, number) = self.message_left(message);
+                    self.record_removal(&envelope, number, staying.get(&envelope).copied());
+                    back(&Removed::Unexpected(envelope, message));
+                }
+            }
+        }
+    }
+
+    /// Whether what is removed is written to a trace.
+    fn traces(&self) -> bool {
+        self.session.as_deref().is_some_and(Session::traces)
+    }
+
+    /// One pass over all that is queued, however much is removed.
+    fn staying(&self, engine: &Engine<Queues>) -> Staying {
+        let mut staying = Staying::new();
+        engine.visit(&mut |entry| {
+            if let Entry::Unexpected(envelope, message) = entry {
+                let number = self.messages.get(message.cookie).number;
+                let earliest = staying.entry(envelope).or_insert(number);
+                *earliest = number.min(*earliest);
+            }
+        });
+        staying
+    }
+
+    /// The number of the earliest message of this envelope that is queued, for a trace.
+    pub(super) fn earliest_like(
+        &self,
+        engine: &mut Engine<Queues>,
+        envelope: &MpiEnvelope,
+    ) -> Option<u32> {
+        if !self.traces() {
+            return None;
+        }
+        let (.., message) = engine.find(&exactly(envelope)).ok().flatten()?;
+        Some(self.messages.get(message.cookie).number)
+    }
+
+    /// A message left without a receive. A trace has no line for that but a receive of exactly its
+    /// envelope, which says the same if no earlier message of that envelope `stays` behind.
+    pub(super) fn record_removal(&self, envelope: &MpiEnvelope, number: u32, stays: Option<u32>) {
+        if stays.is_some_and(|earlier| earlier < number) {
+            if let Some(session) = &self.session {
+                session.end_trace("a message was withdrawn from behind another like it");
+            }
+            return;
+        }
+        self.record_receive(&exactly(envelope), Some(number));
+    }
+}
+
+/// A receive that asks for exactly this.
+fn exactly(envelope: &MpiEnvelope) -> MpiPattern {
+    let source = Source::Rank(envelope.source());
+    MpiPattern::new(envelope.context().0, source, envelope.tag().0).with_class(envelope.class())
+}
