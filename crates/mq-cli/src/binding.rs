@@ -53,24 +53,46 @@ impl fmt::Display for CoreList {
     }
 }
 
-/// The core for each of so many processes, of those `wanted`, or else of all that this process may
-/// use: its own where there are enough; otherwise processes whose ranks follow each other, which
-/// often talk most, have one together.
+impl From<Vec<usize>> for CoreList {
+    fn from(cores: Vec<usize>) -> Self {
+        Self(cores)
+    }
+}
+
+impl CoreList {
+    /// The core for each of so many processes: its own where there are enough; otherwise processes
+    /// whose ranks follow each other, which often talk most, have one together.
+    pub(crate) fn deal(&self, processes: u32) -> Vec<usize> {
+        let (processes, cores) = (processes as usize, &self.0);
+        (0..processes)
+            .map(|rank| cores[place(rank, processes, cores.len())])
+            .collect()
+    }
+}
+
+/// The core for each of so many processes, as [`CoreList::deal`] has it, of those [`usable`].
 ///
 /// # Errors
 /// If the system does not say which cores there are, or a wanted one is not among them.
 pub(crate) fn cores(processes: u32, wanted: Option<&CoreList>) -> io::Result<Vec<usize>> {
+    Ok(usable(wanted)?.deal(processes))
+}
+
+/// The cores `wanted`, or else all that this process may use.
+///
+/// # Errors
+/// If the system does not say which cores there are, or a wanted one is not among them.
+pub(crate) fn usable(wanted: Option<&CoreList>) -> io::Result<CoreList> {
     let allowed = CoreList(allowed()?);
-    let CoreList(cores) = wanted.unwrap_or(&allowed);
-    if let Some(core) = missing(cores, &allowed) {
-        return Err(io::Error::other(format!(
+    let Some(CoreList(cores)) = wanted else {
+        return Ok(allowed);
+    };
+    match missing(cores, &allowed) {
+        Some(core) => Err(io::Error::other(format!(
             "core {core} is none of those that this process may use, which are {allowed}"
-        )));
+        ))),
+        None => Ok(CoreList(cores.clone())),
     }
-    let processes = processes as usize;
-    Ok((0..processes)
-        .map(|rank| cores[place(rank, processes, cores.len())])
-        .collect())
 }
 
 /// The first of the cores that is not allowed.

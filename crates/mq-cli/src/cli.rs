@@ -128,7 +128,7 @@ pub(crate) struct ReplayOptions {
     /// What is timed, and how often.
     #[command(flatten)]
     pub(crate) timed: Timed,
-    /// How to print the results
+    /// How to print the results; json is a list with an object for each trace and structure
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
     /// Also draw the times as bars, on a logarithmic scale, into an SVG file
@@ -179,7 +179,7 @@ all together.
 
 Examples:
   mq stats traces/hpcc32-r0.mqt.gz
-  mq stats traces | sed -n '/^All /,$p'
+  mq stats traces --summary
   mq stats traces/*.mqt.gz --format json > traces.json
   mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg
 
@@ -189,10 +189,15 @@ pub(crate) struct StatsOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// How to print the results
+    /// How to print the results; json is a list with an object for each trace, with --summary an
+    /// object of `traces`, a list, and `all`
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Also draw the queue lengths over time, a panel for each trace, into an SVG file
+    /// Print the table of all traces alone
+    #[arg(long)]
+    pub(crate) summary: bool,
+    /// Also draw the queue lengths over time into an SVG file: a panel for each trace, or for those
+    /// with the longest queues if there are many
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -279,7 +284,7 @@ Examples:
   mq structures
   mq structures --format json")]
 pub(crate) struct StructuresOptions {
-    /// How to print the results
+    /// How to print the results; json is a list with an object for each structure
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
 }

@@ -97,3 +97,17 @@ impl From<TraceError> for Error {
         Self::Trace(error)
     }
 }
+
+/// Why a program could not be started.
+pub(crate) fn not_started(program: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "{program}: there is no such program, or, if it is a script, no such interpreter as its \
+             first line names"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("{program}: is not an executable file (`chmod +x` makes a program one)")
+        }
+        _ => format!("{program}: cannot be executed: {error}"),
+    }
+}

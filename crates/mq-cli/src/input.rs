@@ -8,6 +8,10 @@ use mq_trace::Trace;
 use crate::error::Error;
 use crate::{progress, say};
 
+/// How the names of directories begin where `mq record` has traces written; those of recordings that
+/// were killed stay.
+pub(crate) const RECORDING: &str = "recording-";
+
 /// Traces in directories that can not be read, which is said where they are left out.
 #[derive(Debug, Default)]
 #[must_use]
@@ -86,14 +90,45 @@ fn files(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
         }
         let inside = traces_in(path).map_err(|error| Error::list(path, error))?;
         if inside.is_empty() {
+            let left = left_behind(path);
             return Err(Error::Usage(format!(
-                "{}: the directory has no traces (*.mqt or *.mqt.gz)",
+                "{}: the directory has no traces (*.mqt or *.mqt.gz){left}",
                 path.display()
             )));
         }
         files.extend(inside.into_iter().map(|path| Found { path, named: false }));
     }
     Ok(files)
+}
+
+/// Where recordings that were killed, or go on, have left traces in a directory, in words; nothing if
+/// nowhere.
+fn left_behind(directory: &Path) -> String {
+    let with_traces = |path: &PathBuf| traces_in(path).is_ok_and(|traces| !traces.is_empty());
+    let mut left: Vec<PathBuf> = directory
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().map(std::ffi::OsStr::to_string_lossy);
+            name.is_some_and(|name| name.starts_with(RECORDING))
+        })
+        .filter(with_traces)
+        .collect();
+    left.sort();
+    match &left[..] {
+        [] => String::new(),
+        [one] => format!(
+            ", but {} has, which a recording did not collect: name that",
+            one.display()
+        ),
+        [first, more @ ..] => format!(
+            ", but {} and {} more have, which recordings did not collect: name those",
+            first.display(),
+            more.len()
+        ),
+    }
 }
 
 /// The trace files that stand in a directory itself, known by their endings, in the order of their
@@ -110,25 +145,4 @@ pub(crate) fn traces_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
-}
-
-/// A trace's file name without its endings, for labels.
-pub(crate) fn label(name: &str) -> String {
-    let file = Path::new(name).file_name();
-    let label = file.map_or_else(|| name.into(), |file| file.to_string_lossy());
-    let label = label.strip_suffix(".gz").unwrap_or(&label);
-    label.strip_suffix(".mqt").unwrap_or(label).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::label;
-
-    #[test]
-    fn a_label_is_the_bare_file_name() {
-        assert_eq!(label("a/b/hpcc32-r0.mqt.gz"), "hpcc32-r0");
-        assert_eq!(label("x.mqt"), "x");
-        assert_eq!(label("/dev/stdin"), "stdin");
-        assert_eq!(label(".."), "..");
-    }
 }

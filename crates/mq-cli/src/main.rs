@@ -11,6 +11,7 @@ mod cli;
 mod error;
 mod generate;
 mod input;
+mod names;
 #[cfg(target_os = "linux")]
 mod node;
 mod plot;

@@ -20,6 +20,37 @@ pub(crate) fn bar(length: u64, what: &str) -> ProgressBar {
     )
 }
 
+/// A bar that advances by lines of output, but not by the first ones, which are a head.
+#[derive(Debug)]
+pub(crate) struct ByLines {
+    bar: ProgressBar,
+    head: u64,
+}
+
+impl ByLines {
+    /// A bar over so many lines after the head, shown at once.
+    pub(crate) fn new(head: u64, lines: u64, what: &str) -> Self {
+        let bar = bar(lines, what);
+        bar.tick();
+        Self { bar, head }
+    }
+
+    /// Takes notice of output.
+    pub(crate) fn advance(&mut self, output: &[u8]) {
+        let lines = output.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let of_head = lines.min(self.head);
+        self.head -= of_head;
+        if lines > of_head {
+            self.bar.inc(lines - of_head);
+        }
+    }
+
+    /// Writes something else where the bar is.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+}
+
 /// A sign of life for work of unknown length; it vanishes when it is dropped.
 pub(crate) fn spinner(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
@@ -43,5 +74,22 @@ fn target() -> ProgressDrawTarget {
         ProgressDrawTarget::stderr()
     } else {
         ProgressDrawTarget::hidden()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_no_progress() {
+        let mut lines = ByLines::new(2, 3, "t");
+        let position = |lines: &ByLines| lines.bar.position();
+        lines.advance(b"one\n");
+        assert_eq!(position(&lines), 0);
+        lines.advance(b"two\nfirst\n");
+        assert_eq!(position(&lines), 1);
+        lines.advance(b"second\nthird\n");
+        assert_eq!(position(&lines), 3);
     }
 }

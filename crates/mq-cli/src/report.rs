@@ -27,6 +27,36 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     print(&format!("{text}\n"))
 }
 
+/// A list of JSON objects that is written as they become known. In the end it is what
+/// [`print_json`] writes of all of them.
+#[derive(Default)]
+pub(crate) struct JsonList {
+    begun: bool,
+}
+
+impl JsonList {
+    /// Writes the next objects.
+    pub(crate) fn add<T: Serialize>(&mut self, values: &[T]) -> Result<(), Error> {
+        let text = self.text(values);
+        print(&text.map_err(|error| Error::stdout(error.into()))?)
+    }
+
+    /// Writes the end; no object follows.
+    pub(crate) fn end(self) -> Result<(), Error> {
+        print(if self.begun { "\n]\n" } else { "[]\n" })
+    }
+
+    fn text<T: Serialize>(&mut self, values: &[T]) -> serde_json::Result<String> {
+        let mut text = String::new();
+        for value in values {
+            text += if self.begun { ",\n  " } else { "[\n  " };
+            text += &serde_json::to_string_pretty(value)?.replace('\n', "\n  ");
+            self.begun = true;
+        }
+        Ok(text)
+    }
+}
+
 /// What the columns after the first hold; the first holds names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cells {
@@ -54,6 +84,37 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>], cells: Cells) -> Stri
     let text = table.to_string();
     text.lines()
         .fold(String::new(), |lines, line| lines + line.trim_end() + "\n")
+}
+
+/// The head of a table whose rows are printed one by one as they become known, with the width of
+/// each column's cells. It looks like [`table`]'s.
+pub(crate) fn head(columns: &[(&str, usize)]) -> String {
+    let names: Vec<String> = columns
+        .iter()
+        .map(|(name, width)| format!(" {name:<width$} "))
+        .collect();
+    let rules = columns
+        .iter()
+        .map(|(name, width)| "-".repeat(2 + width.max(&name.len())));
+    let rule = rules.collect::<Vec<_>>().join("+");
+    format!("{}\n{rule}\n", names.join("|").trim_end())
+}
+
+/// A row of such a table; a cell that is wider than its column pushes the rest to the right.
+pub(crate) fn row(columns: &[(&str, usize)], cells: &[String]) -> String {
+    let aligned = columns
+        .iter()
+        .zip(cells)
+        .enumerate()
+        .map(|(i, ((name, width), cell))| {
+            let width = *width.max(&name.len());
+            match i {
+                0 => format!(" {cell:<width$} "),
+                _ => format!(" {cell:>width$} "),
+            }
+        });
+    let aligned: Vec<String> = aligned.collect();
+    format!("{}\n", aligned.join("|").trim_end())
 }
 
 /// Text in lines of at most `width` letters, broken at spaces; a longer word stands alone.
@@ -145,7 +206,21 @@ pub(crate) fn decimal(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    #[test]
+    fn a_list_in_parts_is_the_list_at_once() {
+        let objects = [[("a", "1\n2")], [("b", "")], [("c", "[")]].map(BTreeMap::from);
+        let mut list = JsonList::default();
+        let mut parts = list.text(&objects[..1]).expect("JSON");
+        parts += &list.text(&objects[..0]).expect("JSON");
+        parts += &list.text(&objects[1..]).expect("JSON");
+        parts += "\n]";
+        let at_once = serde_json::to_string_pretty(&objects).expect("JSON");
+        assert_eq!(parts, at_once);
+    }
 
     #[test]
     fn thousands_are_separated() {
@@ -211,5 +286,10 @@ mod tests {
         let text = table(&["x", "long"], &rows, Cells::Numbers);
         let expected = " x | long\n---+------\n a |    1\n b |   22\n";
         assert_eq!(text, expected);
+        let columns = [("x", 1), ("long", 2)];
+        let one_by_one = head(&columns) + &row(&columns, &rows[0]) + &row(&columns, &rows[1]);
+        assert_eq!(one_by_one, expected);
+        let wide = row(&columns, &["ab".into(), "12345".into()]);
+        assert_eq!(wide, " ab | 12345\n");
     }
 }

@@ -2,6 +2,7 @@
 
 mod costs;
 mod evidence;
+mod own;
 mod table;
 mod verdict;
 
@@ -15,7 +16,7 @@ use self::verdict::Verdict;
 use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
 use crate::replay::{self, Replayed};
-use crate::{input, report, stats};
+use crate::{input, names, report, stats};
 
 /// What is to be said of one trace, or of all together. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -40,18 +41,20 @@ struct Output {
 /// Advises on the traces; whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
-    let kinds = kinds(options.timed.structures());
+    let kinds = kinds(options.timed.structures(), &traces);
     traces
         .iter()
         .try_for_each(|trace| replay::refuse_oversized(trace, &kinds))?;
+    let paths: Vec<&str> = traces.iter().map(Trace::name).collect();
+    let labels = names::labels(&paths);
     let repetitions = options.timed.repeat as usize;
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
-    for trace in &traces {
+    for (trace, label) in traces.iter().zip(&labels) {
         let (replayed, same) = replay::replay(trace, &kinds, repetitions);
         reproduced &= same;
-        let advice = Advice::on(trace, &replayed);
-        if options.format == Format::Table {
+        let advice = Advice::on(trace, &replayed, label);
+        if options.format == Format::Table && !options.summary {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
             if !told(report::print(&format!("{separator}{text}")))? {
@@ -60,10 +63,12 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
         }
         advices.push(advice);
     }
-    let together = Advice::together(&advices);
+    let together = Advice::together(&advices, own::of_all(&traces));
     let printed = match options.format {
+        Format::Table if options.summary => report::print(&table::together(&together)),
         Format::Table if advices.len() == 1 => Ok(()),
         Format::Table => report::print(&format!("\n{}", table::together(&together))),
+        Format::Json if options.summary => report::print_json(&together),
         Format::Json => report::print_json(&Output {
             traces: advices,
             together,
@@ -82,9 +87,17 @@ fn told(printed: Result<(), Error>) -> Result<bool, Error> {
     }
 }
 
-/// Those asked for, and the two that every advice compares with.
-fn kinds(mut asked: Vec<Kind>) -> Vec<Kind> {
-    for kind in [Kind::List, Kind::default()] {
+/// Those asked for, the two that every advice compares with, and what the libraries that wrote the
+/// traces match with, unless a trace is too large for it.
+fn kinds(mut asked: Vec<Kind>, traces: &[Trace]) -> Vec<Kind> {
+    let own = traces
+        .iter()
+        .filter_map(|trace| own::structure(trace.header()))
+        .filter(|&own| {
+            let mut refusals = traces.iter().map(|t| replay::refuse_oversized(t, &[own]));
+            refusals.all(|refusal| refusal.is_ok())
+        });
+    for kind in [Kind::List, Kind::default()].into_iter().chain(own) {
         if !asked.contains(&kind) {
             asked.push(kind);
         }
@@ -93,27 +106,26 @@ fn kinds(mut asked: Vec<Kind>) -> Vec<Kind> {
 }
 
 impl Advice {
-    fn on(trace: &Trace, replayed: &Replayed) -> Self {
+    fn on(trace: &Trace, replayed: &Replayed, label: &str) -> Self {
         let (summary, _) = stats::describe(trace);
         let (costs, evidence) = (Costs::of(replayed), Evidence::of(&summary));
-        let place = input::label(trace.name());
         Self {
             trace: trace.name().into(),
-            verdict: Verdict::on(&costs, &evidence, &place),
+            verdict: Verdict::on(&costs, &evidence, label, own::structure(trace.header())),
             costs,
             evidence,
         }
     }
 
-    fn together(advices: &[Self]) -> Self {
+    fn together(advices: &[Self], own: Option<Kind>) -> Self {
         let costs = Costs::together(advices.iter().map(|advice| &advice.costs));
         let evidence = Evidence::together(advices.iter().map(|advice| &advice.evidence));
         let place = match advices {
-            [one] => input::label(&one.trace),
+            [one] => names::label(&one.trace),
             _ => format!("all {} traces together", report::count(advices.len())),
         };
         Self {
-            verdict: Verdict::on(&costs, &evidence, &place),
+            verdict: Verdict::on(&costs, &evidence, &place, own),
             trace: place,
             costs,
             evidence,

@@ -25,6 +25,8 @@ const MANY: f64 = 10_000.0;
 pub(super) struct Verdict {
     pub(super) recommended: &'static str,
     pub(super) default: &'static str,
+    /// What the library that wrote the trace matches with, if that is known and not `list`.
+    pub(super) own: Option<&'static str>,
     /// The share of the time of `list` up to which differences are noise.
     pub(super) noise: f64,
     /// Why, as a sentence or two.
@@ -32,12 +34,14 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict on `place`: the name of a trace, or what stands for several.
-    pub(super) fn on(costs: &Costs, evidence: &Evidence, place: &str) -> Self {
+    /// The verdict on `place`: the name of a trace, or what stands for several. `own` is what the
+    /// library that wrote it matches with, if that is not `list`.
+    pub(super) fn on(costs: &Costs, evidence: &Evidence, place: &str, own: Option<Kind>) -> Self {
         let default = Kind::default().name();
         let stay = |reason: String| Self {
             recommended: default,
             default,
+            own: own.map(Kind::name),
             noise: LEAST_NOISE,
             verdict: format!("{reason}; stay with {default}, the default."),
         };
@@ -53,9 +57,13 @@ impl Verdict {
         } else {
             contest.no_gain(recommended, evidence.mean_search(), place)
         };
+        let timed = own.and_then(|own| costs.of_kind(own));
+        let before = timed.map(|own| against_own(recommended, own));
+        let verdict = before.unwrap_or_default() + &verdict;
         Self {
             recommended: recommended.structure,
             default,
+            own: own.map(Kind::name),
             noise: contest.noise,
             verdict,
         }
@@ -181,6 +189,32 @@ impl<'a> Contest<'a> {
     }
 }
 
+/// What changes for who has the library's own structure now.
+fn against_own(winner: &Cost, own: &Cost) -> String {
+    let name = own.structure;
+    if winner.structure == name {
+        return format!("{name} is Open MPI's own structure: nothing is to be changed. ");
+    }
+    let noise = (LEAST_NOISE * own.ns_per_op)
+        .max(own.spread_ns_per_op)
+        .max(winner.spread_ns_per_op);
+    let saved = own.ns_per_op - winner.ns_per_op;
+    let compared = if saved > noise {
+        let less = less(winner.ns_per_op, own.ns_per_op);
+        format!("{less} in matching than {name}, Open MPI's own structure")
+    } else if saved < -noise {
+        format!("slower in matching than {name}, Open MPI's own structure")
+    } else {
+        format!("as fast in matching as {name}, Open MPI's own structure, but for noise")
+    };
+    format!(
+        "{}: {compared} ({} ns -> {} ns per operation). ",
+        winner.structure,
+        decimal(own.ns_per_op),
+        decimal(winner.ns_per_op),
+    )
+}
+
 /// By how much one time is less than another, in words.
 fn less(one: f64, other: f64) -> String {
     let times = other / one;
@@ -219,6 +253,7 @@ mod tests {
             &Costs::measured(&costs),
             &Evidence::searched(mean_search),
             "t",
+            None,
         )
     }
 
@@ -281,16 +316,45 @@ mod tests {
     }
 
     #[test]
+    fn what_open_mpi_has_is_compared_first() {
+        let own = |default, array| {
+            let costs = [
+                (Kind::List, 1000.0),
+                (Kind::Indexed, default),
+                (Kind::Array, array),
+            ];
+            let (costs, evidence) = (Costs::measured(&costs), Evidence::searched(400.0));
+            let verdict = Verdict::on(&costs, &evidence, "t", Some(Kind::Array));
+            assert_eq!(verdict.own, Some("array"));
+            verdict.verdict
+        };
+        for (default, array, compared) in [
+            (40.0, 120.0, "3.0 times faster in matching than"),
+            (40.0, 41.0, "as fast in matching as"),
+            (40.0, 20.0, "slower in matching than"),
+        ] {
+            let text = own(default, array);
+            let first = format!("indexed: {compared} array, Open MPI's own structure");
+            let then = text.strip_prefix(&first).expect(&text);
+            let times = format!(" ({} ns -> 40.0 ns per operation). ", decimal(array));
+            assert!(then.contains(&times), "{then}");
+            assert!(then.contains(" in matching than list on t ("), "{then}");
+        }
+        let text = own(400.0, 100.0);
+        assert!(text.starts_with("array is Open MPI's own structure: nothing is to be changed. "));
+    }
+
+    #[test]
     fn spread_is_noise() {
         let mut costs = Costs::measured(&[(Kind::List, 100.0), (Kind::Indexed, 80.0)]);
         let evidence = Evidence::searched(20.0);
         assert!(
-            Verdict::on(&costs, &evidence, "t")
+            Verdict::on(&costs, &evidence, "t", None)
                 .verdict
                 .contains("20% less time")
         );
         costs.structures[0].spread_ns_per_op = 25.0;
-        let verdict = Verdict::on(&costs, &evidence, "t");
+        let verdict = Verdict::on(&costs, &evidence, "t", None);
         assert!(verdict.verdict.contains("no structure gains more than 25%"));
         assert!((verdict.noise - 0.25).abs() < 1e-9);
     }
@@ -305,7 +369,7 @@ mod tests {
                 costs
             },
         ] {
-            let verdict = Verdict::on(&costs, &Evidence::default(), "t");
+            let verdict = Verdict::on(&costs, &Evidence::default(), "t", None);
             assert_eq!(verdict.recommended, "indexed");
             let end = "; stay with indexed, the default.";
             assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);

@@ -10,13 +10,17 @@ use super::{Format, Timed};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Every trace is checked and timed as by `mq replay`. The structures stand in the order of their cost,
-beside `list`, which most MPI libraries have; `list` and the default are always among them. Less
-than 5% of the time of `list` is noise, or what repetitions differ from their median by if that is
-more. No other structure than the default is advised for noise, or for less than 2 ns an operation.
-Traces hold no times: how much of a run its matching is, `total` beside the run's own time tells.
+beside `list`, which most MPI libraries have; `list` and the default are always among them. Where a
+trace's header names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` has it),
+`array`, which is Open MPI's own structure, is among them too, and the verdict compares with it
+first. Less than 5% of the time of `list` is noise, or what repetitions differ from their median by
+if that is more. No other structure than the default is advised for noise, or for less than 2 ns an
+operation. Traces hold no times: how much of a run its matching is, `total` beside the run's own time
+tells.
 
 Examples:
   mq advise mq-traces
+  mq advise mq-traces --summary
   mq advise traces/hotspot128-*.mqt.gz --structure bins,array
   mq advise mq-traces --repeat 31 --format json > advice.json
 
@@ -29,7 +33,11 @@ pub(crate) struct AdviseOptions {
     /// What is timed, and how often.
     #[command(flatten)]
     pub(crate) timed: Timed,
-    /// How to print the results
+    /// How to print the results; json is an object of `traces`, a list, and `together`, with --summary
+    /// the latter alone
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
+    /// Print the advice on all traces together alone
+    #[arg(long)]
+    pub(crate) summary: bool,
 }

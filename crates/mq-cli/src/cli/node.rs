@@ -48,7 +48,7 @@ impl NodeOptions {
 
 const SWITCHES: &str = "\
 How far apart two cores are decides what a message takes: the first line of a table, and \"cores\" in
-json, say which were used (null: not bound).
+json, say which were used (null: not bound). Rows are printed as they are measured.
 
 Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0,
 MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, adaptive+shared,
@@ -144,6 +144,9 @@ pub(crate) struct BandwidthOptions {
 /// Options of `mq rate`.
 #[derive(Args, Debug)]
 #[command(after_help = format!("{SWITCHES}
+Each row has cores of its own for the receiver and its senders, and says which: they share cores only
+where there are too few for them.
+
 Examples:
   mq rate
   mq rate --senders 1,2,3 --size 8 --format json"))]

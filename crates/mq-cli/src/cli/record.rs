@@ -15,7 +15,8 @@ use super::Format;
 The patched library writes a trace for each process into the directory that MQ_TRACE names, and
 matches with the structure that MQ_STRUCTURE names. Each trace is read, compressed and replayed when
 the command has ended, also when it failed or was stopped: Ctrl-C, SIGTERM and SIGHUP go to it. A
-trace that cannot be read stays as it was written.
+trace that cannot be read stays as it was written. So do all if `mq record` itself is killed: in
+recording-PID in the output directory, which `mq stats` and the others take like any directory.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun
 hands the environment to the processes that it starts on this machine; for other machines name
@@ -43,7 +44,7 @@ pub(crate) struct RecordOptions {
     /// Add to a directory that has traces; those of the same name are replaced
     #[arg(long)]
     pub(crate) force: bool,
-    /// How to print the results
+    /// How to print the results; json is a list with an object for each trace
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
     /// What to run, with its arguments

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, Request, World};
 
-use super::outgoing::Outgoing;
+use super::Plan;
+use super::outgoing::{Outgoing, memory};
 use super::pingpong::one_way;
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
@@ -21,7 +22,12 @@ const ACKNOWLEDGED: i32 = 2;
 const IN_FLIGHT: usize = 4 << 20;
 
 pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
-    super::measured(2, &options.node, |world, rows| {
+    let plan = Plan {
+        processes: 2,
+        rows: options.by.len() * options.sizes.len(),
+        what: what(options),
+    };
+    super::measured(&plan, &options.node, |world, rows| {
         for &by in &options.by {
             for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
                 let took = message(world, options, by, size, tag)?;
@@ -36,6 +42,15 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         }
         Ok(())
     })
+}
+
+fn what(options: &BandwidthOptions) -> String {
+    let memory = memory(options.shared_buffers);
+    if options.by.contains(&By::Window) {
+        format!("Windows of {} messages, from {memory}.", options.window)
+    } else {
+        format!("One message at a time, from {memory}.")
+    }
 }
 
 /// Nanoseconds of a message.

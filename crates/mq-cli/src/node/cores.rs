@@ -4,10 +4,10 @@
 use std::fs;
 use std::io;
 
-use mq_comm::World;
+use mq_comm::{Error as CommError, World};
 use serde::Serialize;
 
-use crate::binding;
+use crate::binding::{self, CoreList};
 use crate::cli::NodeOptions;
 use crate::error::Error;
 
@@ -24,37 +24,64 @@ fn refused(error: &io::Error) -> Error {
     Error::Usage(format!("--cores: {error}"))
 }
 
+/// Where the processes may run; found out before they are bound, for then each may use one core
+/// alone.
+pub(super) struct Places {
+    /// None where the scheduler decides.
+    usable: Option<CoreList>,
+    /// Whether somebody asked for these.
+    wanted: bool,
+}
+
+impl Places {
+    pub(super) fn of(options: &NodeOptions) -> Result<Self, Error> {
+        let wanted = options.cores.as_ref();
+        let usable = match binding::usable(wanted) {
+            _ if options.unbound => None,
+            Ok(usable) => Some(usable),
+            Err(error) if wanted.is_some() => return Err(refused(&error)),
+            Err(_) => None,
+        };
+        let wanted = wanted.is_some();
+        Ok(Self { usable, wanted })
+    }
+
+    /// Binds the first `processes` of the ranks, which share cores only where there are too few for
+    /// them, and tells rank 0 about it; the others stay where they are. On the other ranks only
+    /// their own core is in the answer.
+    pub(super) fn bind(&self, world: &World, processes: u32) -> Result<Cores, CommError> {
+        let cores = self.usable.as_ref().map(|usable| usable.deal(processes));
+        let own = cores.and_then(|cores| cores.get(world.rank() as usize).copied());
+        if let Some(core) = own
+            && let Err(error) = binding::bind(core)
+            && self.wanted
+        {
+            // Where the system does not permit what nobody asked for, the scheduler decides.
+            return Err(CommError::Start(format!("--cores: {error}")));
+        }
+        Cores::gathered(world, processes)
+    }
+}
+
 /// The core of each rank, of those that are bound to one.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 #[serde(transparent)]
 pub(super) struct Cores(Vec<Option<usize>>);
 
 impl Cores {
-    /// Binds each process to its core, as the options say, and tells rank 0 about it. On the other
-    /// ranks only their own core is in the answer.
-    pub(super) fn bound(world: &World, options: &NodeOptions) -> Result<Self, Error> {
-        let rank = world.rank() as usize;
-        if !options.unbound {
-            let wanted = options.cores.as_ref();
-            let bound =
-                binding::cores(world.size(), wanted).and_then(|cores| binding::bind(cores[rank]));
-            if let (Some(_), Err(error)) = (wanted, bound) {
-                return Err(refused(&error));
-            }
-            // Where the system does not permit what nobody asked for, the scheduler decides.
-        }
-        Self::gathered(world).map_err(super::failed)
-    }
-
-    fn gathered(world: &World) -> Result<Self, mq_comm::Error> {
+    /// The cores of the first `processes` of the ranks.
+    fn gathered(world: &World, processes: u32) -> Result<Self, CommError> {
         let own = binding::bound_to();
+        if world.rank() >= processes {
+            return Ok(Self(vec![own]));
+        }
         if world.rank() != 0 {
             let core = own.map_or(-1, |core| core as i64);
             world.send(&[core], 0, TAG)?;
             return Ok(Self(vec![own]));
         }
         let mut cores = vec![own];
-        for rank in 1..world.size() {
+        for rank in 1..processes {
             let mut core = [0_i64];
             world.recv(&mut core, rank, TAG)?;
             cores.push(usize::try_from(core[0]).ok());
@@ -62,10 +89,33 @@ impl Cores {
         Ok(Self(cores))
     }
 
+    /// How many ranks they are of.
+    pub(super) const fn ranks(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The cores as `--cores` takes them; a dash where the scheduler chooses.
+    pub(super) fn list(&self) -> String {
+        match self.known() {
+            None => "-".into(),
+            Some(known) if known.is_sorted_by(|a, b| a < b) => CoreList::from(known).to_string(),
+            // Shared ones are better seen one by one.
+            Some(known) => known
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(","),
+        }
+    }
+
+    /// The cores, if every process is bound to one.
+    fn known(&self) -> Option<Vec<usize>> {
+        self.0.iter().copied().collect()
+    }
+
     /// One line for people.
     pub(super) fn line(&self) -> String {
-        let known: Option<Vec<usize>> = self.0.iter().copied().collect();
-        let Some(known) = known else {
+        let Some(known) = self.known() else {
             return "The system's scheduler chooses the cores of the processes.".into();
         };
         let numbers: Vec<String> = known.iter().map(ToString::to_string).collect();

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
+use super::Plan;
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, pattern, sample};
 use crate::cli::{HaloOptions, NodeOptions};
@@ -12,7 +13,12 @@ use crate::error::Error;
 const PROCESSES: u32 = 4;
 
 pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
-    super::measured(PROCESSES, &options.node, |world, rows| {
+    let plan = Plan {
+        processes: PROCESSES,
+        rows: options.tiles.len(),
+        what: "Four processes in a grid of 2 x 2, elements of 8 bytes.".into(),
+    };
+    super::measured(&plan, &options.node, |world, rows| {
         for &tile in &options.tiles {
             let exchange = exchange(world, &options.node, tile)?;
             rows.add(Row::Halo {

@@ -13,35 +13,45 @@ mod rows;
 mod sampling;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use mq_comm::World;
 
-use self::cores::Cores;
+use self::cores::Places;
 use self::rows::Rows;
-use crate::cli::{Bind, Label, NodeOptions, RunOptions};
+use crate::cli::{Bind, Format, Label, NodeOptions, RunOptions};
 use crate::error::Error;
+use crate::progress::ByLines;
 
 pub(crate) use self::bandwidth::run as bandwidth;
 pub(crate) use self::halo::run as halo;
 pub(crate) use self::pingpong::run as pingpong;
 pub(crate) use self::rate::run as rate;
 
-/// Does a measurement with `processes` processes, of which this is one, or that this one starts.
-fn measured(
+/// What a command is about to do.
+struct Plan {
     processes: u32,
+    /// Rows to come.
+    rows: usize,
+    /// What is the same in all rows and stands in none, as a sentence.
+    what: String,
+}
+
+/// Does a measurement with the planned processes, of which this is one, or that this one starts.
+fn measured(
+    plan: &Plan,
     options: &NodeOptions,
     measure: impl FnOnce(&World, &mut Rows) -> Result<(), mq_comm::Error>,
 ) -> Result<ExitCode, Error> {
-    if let Some(path) = &options.plot {
-        crate::plot::prepare(path)?;
-    }
+    let processes = plan.processes;
     if options.cores.is_some() {
         cores::check(processes, options)?;
     }
     if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
+        prepare_plot(options)?;
         // Its ranks say what is wrong with the environment.
-        return start(processes);
+        return start(plan, options);
     }
     let world = World::init().map_err(failed)?;
     if world.size() != processes {
@@ -49,23 +59,32 @@ fn measured(
         let message = format!("{processes} processes are needed, {size} were started");
         return Err(Error::Usage(message));
     }
-    let cores = Cores::bound(&world, options)?;
-    let mut rows = Rows::new(options, cores, world.rank() == 0);
+    if world.rank() == 0 {
+        // One alone: what one looks for another may be making.
+        prepare_plot(options)?;
+    }
+    let places = Places::of(options)?;
+    let cores = places.bind(&world, processes).map_err(failed)?;
+    let mut rows = Rows::new(options, places, cores, world.rank() == 0);
     measure(&world, &mut rows).map_err(failed)?;
-    rows.finish()?;
+    rows.finish(&plan.what)?;
     Ok(ExitCode::SUCCESS)
 }
 
+fn prepare_plot(options: &NodeOptions) -> Result<(), Error> {
+    options.plot.as_deref().map_or(Ok(()), crate::plot::prepare)
+}
+
 /// Runs this very command once in each process.
-fn start(processes: u32) -> Result<ExitCode, Error> {
+fn start(plan: &Plan, options: &NodeOptions) -> Result<ExitCode, Error> {
     let here = |source| Error::Start {
         name: "mq".into(),
         source,
     };
     let mut program = vec![std::env::current_exe().map_err(here)?.into_os_string()];
     program.extend(std::env::args_os().skip(1).collect::<Vec<OsString>>());
-    crate::run::run(&RunOptions {
-        processes,
+    let run = RunOptions {
+        processes: plan.processes,
         label: Label::Never,
         keep_going: false,
         grace: std::time::Duration::from_secs(2),
@@ -73,7 +92,18 @@ fn start(processes: u32) -> Result<ExitCode, Error> {
         bind: Bind::None,
         cores: None,
         program,
-    })
+    };
+    crate::run::run_with(&run, bar(plan, options.format))
+}
+
+/// A bar that advances by rows; none where they are seen themselves.
+fn bar(plan: &Plan, format: Format) -> Option<ByLines> {
+    let head = match format {
+        Format::Table => rows::HEAD_LINES,
+        Format::Json => 0,
+    };
+    let seen = std::io::stdout().is_terminal();
+    (!seen).then(|| ByLines::new(head, plan.rows as u64, "measuring"))
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {

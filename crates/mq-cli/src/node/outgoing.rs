@@ -6,6 +6,15 @@ use mq_comm::{Error, SharedBuffer, World};
 
 use super::sampling::pattern;
 
+/// Where messages come from, in words.
+pub(super) const fn memory(shared: bool) -> &'static str {
+    if shared {
+        "shared buffers"
+    } else {
+        "the processes' own memory"
+    }
+}
+
 /// The bytes of a message.
 pub(super) enum Outgoing {
     Own(Aligned),

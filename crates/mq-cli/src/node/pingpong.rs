@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
-use super::outgoing::{Aligned, Outgoing};
+use super::Plan;
+use super::outgoing::{Aligned, Outgoing, memory};
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
 use crate::cli::{By, NodeOptions, PingpongOptions};
@@ -14,7 +15,15 @@ use crate::error::Error;
 const LINE: usize = 64;
 
 pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
-    super::measured(2, &options.node, |world, rows| {
+    let plan = Plan {
+        processes: 2,
+        rows: options.sizes.len(),
+        what: format!(
+            "One message at a time, from {}.",
+            memory(options.shared_buffers)
+        ),
+    };
+    super::measured(&plan, &options.node, |world, rows| {
         for &size in &options.sizes {
             let (node, shared) = (&options.node, options.shared_buffers);
             let way = one_way(world, node, shared, By::Pingpong, size)?;

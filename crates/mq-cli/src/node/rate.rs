@@ -4,18 +4,31 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
+use super::Plan;
 use super::rows::Row;
 use super::sampling::{Clock, check, pattern, sample};
 use crate::cli::RateOptions;
 use crate::error::Error;
+use crate::report;
 
 const TAG: i32 = 1;
 const READY: i32 = 2;
 
 pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
     let most = options.senders.iter().copied().max().unwrap_or(1);
-    super::measured(most + 1, &options.node, |world, rows| {
+    let plan = Plan {
+        processes: most + 1,
+        rows: options.senders.len(),
+        what: format!(
+            "Messages of {}, in windows of {} a sender.",
+            report::counted(options.size, "byte"),
+            options.window
+        ),
+    };
+    super::measured(&plan, &options.node, |world, rows| {
         for &senders in &options.senders {
+            // Few senders have the cores that more would have to share.
+            rows.place(world, senders + 1)?;
             // The others wait in the broadcast that begins the next block.
             let round = if world.rank() == 0 {
                 receive(world, options, senders)?

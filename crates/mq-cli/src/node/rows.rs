@@ -1,12 +1,19 @@
-//! Rows as they are measured: a line of JSON each, or a table and a plot at the end.
+//! Rows as they are measured: a line of JSON or of a table each, and a plot at the end.
 
+use std::cell::RefCell;
+use std::ffi::OsString;
+
+use mq_comm::{Error as CommError, Options, World};
 use serde::Serialize;
 
-use super::cores::Cores;
+use super::cores::{Cores, Places};
 use crate::cli::{Format, NodeOptions};
 use crate::error::Error;
 use crate::plot::{self, series};
-use crate::report::{self, Cells, count, decimal};
+use crate::report::{self, count, decimal};
+
+/// The lines of a table before its first row.
+pub(super) const HEAD_LINES: u64 = 4;
 
 /// One measurement, in the words of `benches/node/README.md`.
 #[derive(Debug, Clone, Serialize)]
@@ -37,16 +44,23 @@ pub(super) enum Row {
 }
 
 impl Row {
-    fn header(&self) -> Vec<&'static str> {
+    /// The columns, and how wide their numbers can be.
+    fn columns(&self) -> &'static [(&'static str, usize)] {
         match self {
-            Self::Pingpong { .. } => vec!["bytes", "ns one way", "best"],
-            Self::Bandwidth { .. } => vec!["by", "bytes", "GB/s", "best"],
-            Self::Rate { .. } => vec!["senders", "bytes", "messages/s", "best"],
-            Self::Halo { .. } => vec!["tile", "ns an exchange", "best"],
+            Self::Pingpong { .. } => &[("bytes", 13), ("ns one way", 11), ("best", 11)],
+            Self::Bandwidth { .. } => &[("by", 9), ("bytes", 13), ("GB/s", 5), ("best", 5)],
+            Self::Rate { .. } => &[
+                ("senders", 7),
+                ("bytes", 13),
+                ("messages/s", 11),
+                ("best", 11),
+                ("cores", 5),
+            ],
+            Self::Halo { .. } => &[("tile", 10), ("ns an exchange", 14), ("best", 11)],
         }
     }
 
-    fn cells(&self) -> Vec<String> {
+    fn cells(&self, cores: &Cores) -> Vec<String> {
         match self {
             Self::Pingpong { size, ns, best } => vec![count(*size), decimal(*ns), decimal(*best)],
             Self::Bandwidth {
@@ -73,6 +87,7 @@ impl Row {
                     count(*size),
                     count(*per_s as u64),
                     count(*best as u64),
+                    cores.list(),
                 ]
             }
             Self::Halo { tile, ns, best } => vec![count(*tile), decimal(*ns), decimal(*best)],
@@ -98,6 +113,17 @@ impl Row {
         };
         series::Axes { title, x, y }
     }
+
+    /// The lines above the table, and its head.
+    fn head(&self, cores: &Cores) -> String {
+        let cores = match self {
+            Self::Rate { .. } => {
+                "Each row says which cores the receiver and its senders run on.".into()
+            }
+            _ => cores.line(),
+        };
+        format!("{cores}\n\n{}", report::head(self.columns()))
+    }
 }
 
 /// A row, and where it was measured.
@@ -111,16 +137,24 @@ struct Line<'a> {
 /// What rank 0 has measured; the others print nothing.
 pub(super) struct Rows<'a> {
     options: &'a NodeOptions,
+    places: Places,
+    /// Where the next row is measured.
     cores: Cores,
     first: bool,
-    rows: Vec<Row>,
+    rows: Vec<(Row, Cores)>,
     failed: Option<Error>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) const fn new(options: &'a NodeOptions, cores: Cores, first: bool) -> Self {
+    pub(super) const fn new(
+        options: &'a NodeOptions,
+        places: Places,
+        cores: Cores,
+        first: bool,
+    ) -> Self {
         Self {
             options,
+            places,
             cores,
             first,
             rows: Vec::new(),
@@ -128,36 +162,92 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Only the first `processes` ranks take part in the next rows: they get the cores.
+    pub(super) fn place(&mut self, world: &World, processes: u32) -> Result<(), CommError> {
+        self.cores = self.places.bind(world, processes)?;
+        Ok(())
+    }
+
     /// A row is known.
     pub(super) fn add(&mut self, row: Row) {
         if !self.first {
             return;
         }
-        if self.options.format == Format::Json && self.failed.is_none() {
-            let cores = &self.cores;
-            let line = serde_json::to_string(&Line { row: &row, cores }).unwrap_or_default();
-            self.failed = report::print(&format!("{line}\n")).err();
+        if self.failed.is_none() {
+            self.failed = report::print(&self.text(&row)).err();
         }
-        self.rows.push(row);
+        self.rows.push((row, self.cores.clone()));
+    }
+
+    /// What is printed of a row.
+    fn text(&self, row: &Row) -> String {
+        let cores = &self.cores;
+        if self.options.format == Format::Json {
+            let line = serde_json::to_string(&Line { row, cores }).unwrap_or_default();
+            return format!("{line}\n");
+        }
+        let head = if self.rows.is_empty() {
+            row.head(cores)
+        } else {
+            String::new()
+        };
+        head + &report::row(row.columns(), &row.cells(cores))
     }
 
     /// All rows are known.
-    pub(super) fn finish(self) -> Result<(), Error> {
+    pub(super) fn finish(self, what: &str) -> Result<(), Error> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let Some(first) = self.rows.first() else {
+        let (Some((first, _)), Some(path)) = (self.rows.first(), &self.options.plot) else {
             return Ok(());
         };
-        if self.options.format != Format::Json {
-            let cells: Vec<_> = self.rows.iter().map(Row::cells).collect();
-            let table = report::table(&first.header(), &cells, Cells::Numbers);
-            report::print(&format!("{}\n\n{table}", self.cores.line()))?;
-        }
-        if let Some(path) = &self.options.plot {
-            let points: Vec<_> = self.rows.iter().map(Row::point).collect();
-            plot::save(path, &series::draw(&first.axes(), &points)?)?;
-        }
-        Ok(())
+        let all = self.rows.iter().map(|(_, cores)| cores);
+        let cores = all.max_by_key(|cores| cores.ranks()).unwrap_or(&self.cores);
+        let mut notes = vec![format!("{what} {}", cores.line())];
+        notes.extend(switches(|name| std::env::var_os(name)));
+        let points: Vec<_> = self.rows.iter().map(|(row, _)| row.point()).collect();
+        plot::save(path, &series::draw(&first.axes(), &notes, &points)?)
+    }
+}
+
+/// The settings of the message layer that the environment has and that were taken, in one line;
+/// none if there are none.
+fn switches(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+    let set = RefCell::new(Vec::new());
+    let (_, complaints) = Options::default().with_environment(|name| {
+        let value = variable(name).filter(|value| !value.is_empty())?;
+        let setting = format!("{name}={}", value.to_string_lossy());
+        set.borrow_mut().push(setting);
+        Some(value)
+    });
+    let mut set = set.into_inner();
+    set.retain(|setting| {
+        let ignored = format!("{setting} is ignored; ");
+        !complaints.iter().any(|said| said.starts_with(&ignored))
+    });
+    set.sort();
+    (!set.is_empty()).then(|| set.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_settings_that_apply_are_noted() {
+        let noted = |set: &[(&str, &str)]| {
+            switches(|name| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.into())
+            })
+        };
+        let of_others = ("MQ_TRACE_DIR", "traces");
+        let ignored = ("MQ_PATIENCE", "much");
+        assert_eq!(noted(&[of_others, ignored, ("MQ_POLICY", "")]), None);
+        assert_eq!(
+            noted(&[of_others, ("MQ_FASTBOX", "0"), ignored, ("MQ_BYPASS", "1")]),
+            Some("MQ_BYPASS=1 MQ_FASTBOX=0".into())
+        );
     }
 }

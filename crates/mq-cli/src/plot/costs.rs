@@ -6,9 +6,9 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::{Area, GRID, HEAD, INK, MARGIN, PANEL_TITLE, TEXT, failed, image, panel_title, text};
+use super::{Area, GRID, HEAD, INK, MARGIN, PANEL_TITLE, TEXT, cut, failed, image, text};
 use crate::error::Error;
-use crate::input;
+use crate::names;
 use crate::replay::Replayed;
 use crate::report::decimal;
 
@@ -52,15 +52,17 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
             rows.any(|row| color(row.structure) == shown)
         })
         .collect();
+    let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
+    let labels = names::labels(&traces);
     let title = "Cost of a match operation (ns, median, loop floor subtracted)";
     image(size, title, &legend, |root| {
         let range = range(results);
-        for (i, result) in results.iter().enumerate() {
+        for (i, (result, label)) in results.iter().zip(&labels).enumerate() {
             let (column, row) = (i % columns, i / columns);
             let x = PANEL_WIDTH as i32 * column as i32;
             let y = HEAD as i32 + panel_height as i32 * row as i32;
             let panel = root.clone().shrink((x, y), (PANEL_WIDTH, panel_height));
-            draw_panel(root, &panel, result, range)?;
+            draw_panel(root, &panel, (result, label), range)?;
         }
         Ok(())
     })
@@ -69,13 +71,18 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
 fn draw_panel(
     root: &Area<'_>,
     panel: &Area<'_>,
-    result: &Replayed,
+    (result, label): (&Replayed, &str),
     (low, high): (f64, f64),
 ) -> Result<(), Error> {
     let count = result.rows.len();
-    let (title, left) = (input::label(&result.trace), MARGIN + NAMES as i32);
-    let title = panel_title(&title, 60);
-    text(panel, &title, (left, 18), PANEL_TITLE, HPos::Left)?;
+    let title = cut(label, 60);
+    text(
+        panel,
+        &title,
+        (MARGIN + NAMES as i32, 18),
+        PANEL_TITLE,
+        HPos::Left,
+    )?;
     let mut chart = ChartBuilder::on(panel)
         .margin_left(MARGIN)
         .margin_right(MARGIN)

@@ -3,8 +3,11 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::{Area, GRID, HEAD, INK, MARGIN, PANEL_TITLE, TEXT, failed, image, panel_title, text};
+use super::{
+    Area, GRID, HEAD, INK, MARGIN, NOTE, PANEL_TITLE, TEXT, cut, failed, image, note, text,
+};
 use crate::error::Error;
+use crate::names;
 use crate::report::count;
 use crate::stats::Lengths;
 
@@ -15,9 +18,19 @@ const UNEXPECTED: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 const WIDTH: u32 = 1000;
 const HEIGHT: u32 = 300;
 
-/// Draws the queue lengths by operation number.
+/// The most panels: more would be looked at by nobody.
+const MOST: usize = 24;
+
+/// Draws the queue lengths by operation number, of many traces those with the longest queues.
 pub(crate) fn draw(traces: &[Lengths]) -> Result<String, Error> {
-    let size = (WIDTH, HEAD + HEIGHT * traces.len() as u32);
+    let names: Vec<&str> = traces.iter().map(|trace| &*trace.trace).collect();
+    let labels = names::labels(&names);
+    let shown = shown(traces);
+    let (head, left_out) = match shown.len() {
+        all if all == traces.len() => (HEAD, None),
+        some => (HEAD + NOTE, Some((some, traces.len()))),
+    };
+    let size = (WIDTH, head + HEIGHT * shown.len() as u32);
     let legend = [
         ("posted receives", POSTED),
         ("unexpected messages", UNEXPECTED),
@@ -27,22 +40,44 @@ pub(crate) fn draw(traces: &[Lengths]) -> Result<String, Error> {
         "Queue lengths over time (entries, all communicators)",
         &legend,
         |root| {
-            for (i, trace) in traces.iter().enumerate() {
-                let y = HEAD as i32 + HEIGHT as i32 * i as i32;
+            if let Some((some, all)) = left_out {
+                let text = format!(
+                    "The {some} of {} traces with the longest queues; the others are not shown.",
+                    count(all)
+                );
+                note(root, 0, &text)?;
+            }
+            for (at, &i) in shown.iter().enumerate() {
+                let y = head as i32 + HEIGHT as i32 * at as i32;
                 let panel = root.clone().shrink((0, y), (WIDTH, HEIGHT));
-                draw_panel(&panel, trace)?;
+                draw_panel(&panel, &traces[i], &labels[i])?;
             }
             Ok(())
         },
     )
 }
 
-fn draw_panel(panel: &Area<'_>, trace: &Lengths) -> Result<(), Error> {
-    let top = match trace.posted.iter().chain(&trace.unexpected).max() {
-        None | Some(0) => 1,
-        Some(longest) => longest + longest.div_ceil(20),
+/// Which traces have a panel, in the order in which they were given.
+fn shown(traces: &[Lengths]) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..traces.len()).collect();
+    shown.sort_by_key(|&i| std::cmp::Reverse(longest(&traces[i])));
+    shown.truncate(MOST);
+    shown.sort_unstable();
+    shown
+}
+
+/// The length of the longest queue.
+fn longest(trace: &Lengths) -> usize {
+    let lengths = trace.posted.iter().chain(&trace.unexpected);
+    lengths.copied().max().unwrap_or(0)
+}
+
+fn draw_panel(panel: &Area<'_>, trace: &Lengths, label: &str) -> Result<(), Error> {
+    let top = match longest(trace) {
+        0 => 1,
+        longest => longest + longest.div_ceil(20),
     };
-    let label = panel_title(&trace.label, 70);
+    let label = cut(label, 70);
     let title = match trace.stretch {
         1 => label,
         stretch => format!("{label} (each point: the longest of {stretch} operations)"),
@@ -78,4 +113,31 @@ fn draw_panel(panel: &Area<'_>, trace: &Lengths) -> Result<(), Error> {
         chart.draw_series(line).map_err(failed)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_traces_those_with_the_longest_queues_are_shown() {
+        let traces = |count: usize| -> Vec<Lengths> {
+            let trace = |i: usize| Lengths {
+                trace: format!("r{i}.mqt"),
+                operations: 1,
+                stretch: 1,
+                posted: vec![i % 100],
+                unexpected: vec![0],
+            };
+            (0..count).map(trace).collect()
+        };
+        assert_eq!(shown(&traces(3)), [0, 1, 2]);
+        let most: Vec<usize> = (76..100).collect();
+        assert_eq!(shown(&traces(110)), most);
+        let svg = draw(&traces(110)).expect("drawn");
+        let note = "The 24 of 110 traces with the longest queues; the others are not shown.";
+        assert!(svg.contains(note));
+        assert!(svg.contains("\nr99\n") && !svg.contains("\nr75\n"));
+        assert!(!draw(&traces(24)).expect("drawn").contains("not shown"));
+    }
 }

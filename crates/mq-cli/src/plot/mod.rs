@@ -7,6 +7,8 @@ pub(crate) mod series;
 #[cfg(target_os = "linux")]
 mod ticks;
 
+use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::path::Path;
 
 use plotters::coord::Shift;
@@ -30,19 +32,27 @@ const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 /// Space for the title and the legend.
 const HEAD: u32 = 76;
+/// Space for a [`note`] below them.
+const NOTE: u32 = 20;
 /// Space around everything.
 const MARGIN: i32 = 16;
 
-/// Finds out before any work is done whether a plot can be written where it is wanted.
+/// Finds out before any work is done whether a plot can be written where it is wanted. What is
+/// there stays as it is; nothing is left where nothing was.
 pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
-    let mut options = std::fs::OpenOptions::new();
-    let opened = options.create(true).append(true).open(path);
-    opened.map(drop).map_err(|error| Error::write(path, error))
+    let made = match File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().append(true).open(path).map(drop)
+        }
+        Err(error) => Err(error),
+        Ok(_) => fs::remove_file(path),
+    };
+    made.map_err(|error| Error::write(path, error))
 }
 
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
-    std::fs::write(path, svg).map_err(|error| Error::write(path, error))
+    fs::write(path, svg).map_err(|error| Error::write(path, error))
 }
 
 /// Draws an image of `size` with a title and a legend; `body` draws what is below them.
@@ -71,6 +81,12 @@ fn image(
     Ok(svg)
 }
 
+/// Writes one of the lines below the legend, which are about all that is drawn.
+fn note(root: &Area<'_>, line: i32, words: &str) -> Result<(), Error> {
+    let y = HEAD as i32 + 6 + NOTE as i32 * line;
+    text(root, words, (MARGIN, y), TEXT, HPos::Left)
+}
+
 /// Writes one line of text, vertically centred on `at`.
 fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) -> Result<(), Error> {
     let style = ("sans-serif", size).into_font().color(&INK);
@@ -78,15 +94,33 @@ fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) ->
     area.draw(&Text::new(text, at, style)).map_err(failed)
 }
 
-/// A trace's name, cut so that it fits above its panel.
-fn panel_title(label: &str, letters: usize) -> String {
-    if label.chars().count() <= letters {
-        return label.to_owned();
+/// A text, cut so that it fits.
+fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
     }
-    let cut: String = label.chars().take(letters.saturating_sub(1)).collect();
+    let cut: String = text.chars().take(letters.saturating_sub(1)).collect();
     cut + "…"
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Plot(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_whether_a_plot_can_be_written_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new.svg");
+        prepare(&path).expect("it can be written");
+        assert!(!path.exists());
+        fs::write(&path, "<svg>").expect("written");
+        prepare(&path).expect("it can be written over");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "<svg>");
+        let error = prepare(&folder.path().join("none/new.svg")).expect_err("no folder");
+        assert!(error.to_string().contains("none/new.svg: cannot write: "));
+    }
 }

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::{GRID, HEAD, INK, MARGIN, TEXT, failed, image, ticks};
+use super::{GRID, HEAD, INK, MARGIN, NOTE, TEXT, cut, failed, image, note, ticks};
 use crate::error::Error;
 use crate::report::count;
 
@@ -12,8 +12,12 @@ const COLORS: [RGBColor; 4] = [
     RGBColor(0x00, 0x9e, 0x73),
     RGBColor(0xcc, 0x79, 0xa7),
 ];
-/// Pixels of the plot.
-const SIZE: (u32, u32) = (900, 520);
+/// Space on the right, for half of the number under the last point: 1,073,741,824 at most.
+const RIGHT: i32 = 48;
+/// Pixels of the plot without what stands above it.
+const SIZE: (u32, u32) = (900, 444);
+/// Letters of a note that fit.
+const LETTERS: usize = 130;
 
 /// What the plot and its axes are called.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +27,13 @@ pub(crate) struct Axes {
     pub(crate) y: &'static str,
 }
 
-/// Draws points, each with the name of its series; a size of 0 stands where 1/2 would.
-pub(crate) fn draw(axes: &Axes, points: &[(&'static str, f64, f64)]) -> Result<String, Error> {
+/// Draws points, each with the name of its series; a size of 0 stands where 1/2 would. The notes
+/// stand above them, a line each.
+pub(crate) fn draw(
+    axes: &Axes,
+    notes: &[String],
+    points: &[(&'static str, f64, f64)],
+) -> Result<String, Error> {
     let mut names: Vec<&str> = Vec::new();
     for (name, ..) in points {
         if !names.contains(name) {
@@ -49,12 +58,16 @@ pub(crate) fn draw(axes: &Axes, points: &[(&'static str, f64, f64)]) -> Result<S
         .log_scale()
         .with_key_points(ticks::of_range(y_least, y_most));
     let title = format!("{} (both axes logarithmic)", axes.title);
-    image(SIZE, &title, &legend, |root| {
-        let panel = root
-            .clone()
-            .shrink((0, HEAD as i32), (SIZE.0, SIZE.1 - HEAD));
+    let head = HEAD + NOTE * notes.len() as u32;
+    let size = (SIZE.0, head + SIZE.1);
+    image(size, &title, &legend, |root| {
+        for (i, line) in notes.iter().enumerate() {
+            note(root, i as i32, &cut(line, LETTERS))?;
+        }
+        let panel = root.clone().shrink((0, head as i32), SIZE);
         let mut chart = ChartBuilder::on(&panel)
             .margin(MARGIN)
+            .margin_right(RIGHT)
             .y_label_area_size(82)
             .x_label_area_size(46)
             .build_cartesian_2d(x_range, y_range)
@@ -94,4 +107,38 @@ pub(crate) fn draw(axes: &Axes, points: &[(&'static str, f64, f64)]) -> Result<S
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a text stands, in pixels from the left.
+    fn place(svg: &str, text: &str) -> f64 {
+        let lines: Vec<&str> = svg.lines().collect();
+        let at = lines.iter().position(|line| *line == text).expect("there");
+        let (_, place) = lines[at - 1].split_once(" x=\"").expect("it has a place");
+        place
+            .split('"')
+            .next()
+            .expect("a number")
+            .parse()
+            .expect("a number")
+    }
+
+    #[test]
+    fn the_first_and_the_last_number_are_there_and_whole() {
+        let sizes = core::iter::once(0.0).chain((0..23).map(|power| f64::from(1 << power)));
+        let points: Vec<_> = sizes.map(|size| ("median", size, 100.0 + size)).collect();
+        let axes = Axes {
+            title: "Latency",
+            x: "bytes",
+            y: "ns one way",
+        };
+        let svg = draw(&axes, &["Notes.".into()], &points).expect("drawn");
+        assert!(svg.contains("\nNotes.\n"));
+        assert!(place(&svg, "0") < 120.0, "{svg}");
+        let half = 7.0 * "4,194,304".len() as f64 / 2.0;
+        assert!(place(&svg, "4,194,304") + half < f64::from(SIZE.0), "{svg}");
+    }
 }

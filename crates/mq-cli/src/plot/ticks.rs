@@ -1,15 +1,25 @@
 //! Where the numbers of a logarithmic axis stand.
 
-/// Numbers that an axis has at most.
+/// Numbers that an axis has at most, beside its first.
 const MOST: usize = 12;
 
-/// Those of the values that were measured, each once; if they are many, some of them and the last.
+/// Those of the values that were measured, each once; if they are many, some of them, the first and
+/// the last.
 pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut ticks: Vec<f64> = values.collect();
     ticks.sort_by(f64::total_cmp);
     ticks.dedup();
     let step = ticks.len().div_ceil(MOST).max(1);
+    let first = ticks.first().copied();
+    // Where the last step is too short, the first is in the place of its neighbour.
+    let left_over = ticks.len().saturating_sub(1) % step;
     let mut some: Vec<f64> = ticks.into_iter().rev().step_by(step).collect();
+    if left_over > 0 && left_over * 2 <= step {
+        some.pop();
+    }
+    if left_over > 0 {
+        some.extend(first);
+    }
     some.reverse();
     some
 }
@@ -68,8 +78,18 @@ mod tests {
     fn what_was_measured_has_its_number() {
         assert_eq!(of_values([8.0, 1.0, 8.0, 2.0].into_iter()), [1.0, 2.0, 8.0]);
         let many = of_values((0..30).map(f64::from));
-        assert_eq!(many.len(), 10);
+        assert_eq!(many.len(), 11);
+        assert_eq!(many[..3], [0.0, 2.0, 5.0]);
         assert_eq!(many.last(), Some(&29.0));
+        for all in 0..100_u8 {
+            let some = of_values((0..all).map(f64::from));
+            assert!(some.len() <= MOST + 1, "{some:?}");
+            assert!(some.is_sorted_by(|a, b| a < b));
+            if let Some(last) = all.checked_sub(1) {
+                assert_eq!(some.first(), Some(&0.0));
+                assert_eq!(some.last(), Some(&f64::from(last)));
+            }
+        }
         assert!(of_values(core::iter::empty()).is_empty());
     }
 }

@@ -14,7 +14,7 @@ use self::interrupts::Interrupts;
 use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
-use crate::error::Error;
+use crate::error::{Error, not_started};
 use crate::{exit_code, report, say};
 
 /// The environment variable that tells the patched library where to write traces.
@@ -30,12 +30,10 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let mut interrupts = Interrupts::held();
     let status = match launch::run(&mut command, &mut interrupts) {
         Ok(status) => status,
-        Err(error) => {
-            let Some(code) = launch::code_of_refusal(&error) else {
-                return Err(error);
-            };
-            say(&error.to_string());
-            return Ok(ExitCode::from(code));
+        Err(source) => {
+            let name = command.get_program().to_string_lossy();
+            say(&not_started(&name, &source));
+            return Ok(ExitCode::from(launch::code_of_refusal(&source)));
         }
     };
     drop(interrupts);

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::input::RECORDING;
 use crate::{input, report};
 
 /// Where the processes of one run write: a new directory in the output directory, which vanishes
@@ -19,6 +20,10 @@ pub(super) struct Scratch {
 /// `force` is given.
 pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
     let failed = |error| Error::write(output, error);
+    if output.exists() && !output.is_dir() {
+        let output = output.display();
+        return Err(Error::Usage(format!("{output}: is not a directory")));
+    }
     let made = (!output.exists()).then(|| output.to_owned());
     std::fs::create_dir_all(output).map_err(failed)?;
     let present = input::traces_in(output).map_err(|error| Error::list(output, error))?;
@@ -42,13 +47,13 @@ pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
 /// Process numbers come again, so that what an earlier run left behind may have this one's.
 fn create(output: &Path) -> io::Result<PathBuf> {
     let process = std::process::id();
-    let mut path = output.join(format!("recording-{process}"));
+    let mut path = output.join(format!("{RECORDING}{process}"));
     let mut attempt = 1;
     loop {
         match std::fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 attempt += 1;
-                path = output.join(format!("recording-{process}-{attempt}"));
+                path = output.join(format!("{RECORDING}{process}-{attempt}"));
             }
             made => return made.map(|()| path),
         }

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions};
 use crate::error::Error;
+use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure};
-use crate::{input, plot, progress, report, say};
+use crate::{input, names, plot, progress, report, say};
 
 /// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
 const MAX_ARRAY_RANKS: u64 = 1 << 27;
@@ -63,35 +64,61 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
         .iter()
         .try_for_each(|trace| refuse_oversized(trace, &kinds))?;
     options.plot.as_deref().map_or(Ok(()), plot::prepare)?;
+    let mut printer = Printer::new(options);
     let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
     for trace in &traces {
         let (result, same) = replay(trace, &kinds, options.timed.repeat as usize);
         reproduced &= same;
-        if options.format == Format::Table {
-            let separator = if results.is_empty() { "" } else { "\n" };
-            let text = table::render(&result, options.timed.repeat as usize);
-            match report::print(&format!("{separator}{text}")) {
-                // Nobody reads on, but the plot is still wanted.
-                Err(Error::ClosedPipe) if options.plot.is_some() => {}
-                Err(Error::ClosedPipe) => return left_out.verdict().map(|()| reproduced),
-                printed => printed?,
-            }
+        match printer.add(&result) {
+            // Nobody reads on, but the plot is still wanted.
+            Err(Error::ClosedPipe) if options.plot.is_some() => {}
+            Err(Error::ClosedPipe) => return left_out.verdict().map(|()| reproduced),
+            printed => printed?,
         }
         results.push(result);
+    }
+    match printer.end() {
+        Err(Error::ClosedPipe) => {}
+        printed => printed?,
     }
     if let Some(path) = &options.plot {
         plot::save(path, &plot::costs::draw(&results)?)?;
     }
-    if options.format == Format::Json {
-        let rows: Vec<&Row> = results.iter().flat_map(|result| &result.rows).collect();
-        match report::print_json(&rows) {
-            Err(Error::ClosedPipe) => {}
-            printed => printed?,
-        }
-    }
     left_out.verdict()?;
     Ok(reproduced)
+}
+
+/// Prints what is known of a trace as soon as it is: whoever stops a long replay keeps that.
+struct Printer {
+    repetitions: usize,
+    tables: usize,
+    /// The list that the objects are in, if they are to be JSON.
+    list: Option<JsonList>,
+}
+
+impl Printer {
+    fn new(options: &ReplayOptions) -> Self {
+        Self {
+            repetitions: options.timed.repeat as usize,
+            tables: 0,
+            list: (options.format == Format::Json).then(JsonList::default),
+        }
+    }
+
+    fn add(&mut self, result: &Replayed) -> Result<(), Error> {
+        if let Some(list) = &mut self.list {
+            return list.add(&result.rows);
+        }
+        let separator = if self.tables == 0 { "" } else { "\n" };
+        self.tables += 1;
+        let text = table::render(result, self.repetitions);
+        report::print(&format!("{separator}{text}"))
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.list.map_or(Ok(()), JsonList::end)
+    }
 }
 
 /// Refuses communicators for which `array` would use up the memory.
@@ -116,7 +143,7 @@ pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Repl
         timed_kinds.push(Kind::List);
     }
     let steps = kinds.len() + (timed_kinds.len() + 1) * (repetitions + 1);
-    let bar = progress::bar(steps as u64, &input::label(trace.name()));
+    let bar = progress::bar(steps as u64, &names::label(trace.name()));
 
     let reports: Vec<(Kind, Report)> = kinds
         .iter()

@@ -33,20 +33,27 @@ use self::watch::{Asked, Watch};
 use crate::binding;
 use crate::cli::RunOptions;
 use crate::error::Error;
+use crate::progress::ByLines;
 
 /// Runs the processes to their end.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Error> {
+    run_with(options, None)
+}
+
+/// As [`run`], with a bar that advances by the lines that the ranks print.
+pub(crate) fn run_with(options: &RunOptions, progress: Option<ByLines>) -> Result<ExitCode, Error> {
     if options.cores.is_some() {
         let cores = binding::cores(options.processes, options.cores.as_ref());
         cores.map_err(|error| Error::Usage(format!("--cores: {error}")))?;
     }
-    launch(options).map(ExitCode::from).map_err(|source| {
+    let launched = launch(options, progress);
+    launched.map(ExitCode::from).map_err(|source| {
         let name = options.program[0].to_string_lossy().into_owned();
         Error::Start { name, source }
     })
 }
 
-fn launch(options: &RunOptions) -> io::Result<u8> {
+fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {
     let time_limit = options
         .timeout
         .and_then(|limit| Instant::now().checked_add(limit));
@@ -76,7 +83,7 @@ fn launch(options: &RunOptions) -> io::Result<u8> {
         terminal,
         signals,
         refusals,
-        output: Output::default(),
+        output: Output::new(progress),
         verdict: Verdict::default(),
         asked: Asked::default(),
         time_limit,

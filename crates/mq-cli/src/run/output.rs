@@ -8,6 +8,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+use crate::progress::ByLines;
+
 /// The bytes that may wait to be written before no more output is read from the ranks.
 const ENOUGH: usize = 256 * 1024;
 /// What a pipe that is ready for writing takes without blocking, in bytes: a page.
@@ -48,12 +50,24 @@ pub(super) struct Output {
     written: usize,
     closed: Vec<Stream>,
     failed: bool,
+    /// Advances by the lines of standard output; it is drawn on standard error.
+    progress: Option<ByLines>,
 }
 
 impl Output {
+    pub(super) fn new(progress: Option<ByLines>) -> Self {
+        Self {
+            progress,
+            ..Self::default()
+        }
+    }
+
     /// Adds whole lines. If nobody reads the stream any more they are forgotten.
     pub(super) fn push(&mut self, stream: Stream, lines: Vec<u8>) {
         if !lines.is_empty() && !self.closed(stream) {
+            if let (Stream::Out, Some(progress)) = (stream, &mut self.progress) {
+                progress.advance(&lines);
+            }
             self.waiting += lines.len();
             self.queue.push_back((stream, lines));
         }
@@ -92,7 +106,13 @@ impl Output {
                 return;
             }
             let rest = &lines[self.written..];
-            match rustix::io::write(stream.fd(), &rest[..rest.len().min(PORTION)]) {
+            let write = || rustix::io::write(stream.fd(), &rest[..rest.len().min(PORTION)]);
+            let written = match (stream, &self.progress) {
+                // No line of the ranks begins behind the bar.
+                (Stream::Err, Some(progress)) => progress.aside(write),
+                _ => write(),
+            };
+            match written {
                 Ok(count) => self.advance(count),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,

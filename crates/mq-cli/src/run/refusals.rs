@@ -56,17 +56,3 @@ pub(super) fn code(error: &io::Error) -> u8 {
         _ => NOT_EXECUTABLE,
     }
 }
-
-/// Why a program could not be started.
-pub(super) fn sentence(program: &str, error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => format!(
-            "{program}: there is no such program, or, if it is a script, no such interpreter as its \
-             first line names"
-        ),
-        io::ErrorKind::PermissionDenied => {
-            format!("{program}: is not an executable file (`chmod +x` makes a program one)")
-        }
-        _ => format!("{program}: cannot be executed: {error}"),
-    }
-}

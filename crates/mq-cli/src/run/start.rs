@@ -17,6 +17,7 @@ use super::refusals::{self, Refusals};
 use super::segment::Segment;
 use crate::binding;
 use crate::cli::{Bind, RunOptions, StartRankOptions};
+use crate::error::not_started;
 use crate::say;
 
 /// This program, also if its file has been replaced since it was started.
@@ -133,7 +134,7 @@ pub(crate) fn start_rank(options: &StartRankOptions) -> ExitCode {
     let error = become_program(options);
     if refusals::tell(options.launcher, options.refusals, &error).is_err() {
         let program = options.program[0].to_string_lossy();
-        say(&refusals::sentence(&program, &error));
+        say(&not_started(&program, &error));
     }
     ExitCode::from(refusals::code(&error))
 }

@@ -8,7 +8,7 @@ use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SI
 
 use super::output::{Output, Stream};
 use super::ranks::{End, Ranks};
-use super::refusals::{self, Refusals};
+use super::refusals::Refusals;
 use super::segment::Segment;
 use super::signals::{self, Signals};
 use super::source::{Source, Took};
@@ -16,6 +16,7 @@ use super::terminal::Terminal;
 use super::verdict::Verdict;
 use crate::FAILED;
 use crate::cli::RunOptions;
+use crate::error::not_started;
 
 /// How often a launcher in the background looks whether it may read the terminal now.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
@@ -207,7 +208,7 @@ impl Watch<'_> {
         {
             self.verdict.refused = true;
             let program = self.options.program[0].to_string_lossy();
-            sentences.push(refusals::sentence(&program, &error));
+            sentences.push(not_started(&program, &error));
         }
         self.verdict.unread = self.output.closed(Stream::Out);
         for (rank, end) in failed {

@@ -1,9 +1,10 @@
 //! All described traces side by side: which of the processes of a run searched longest.
 
-use std::path::Path;
+use serde::Serialize;
 
 use super::Summary;
 use super::searches::SearchLengths;
+use crate::names;
 use crate::report::{Cells, count, counted, decimal, percent, table};
 
 const HEADER: [&str; 9] = [
@@ -18,60 +19,128 @@ const HEADER: [&str; 9] = [
     "longest\nqueue",
 ];
 
-/// A row for each trace, those with the most entries compared first, and one for all together.
-pub(super) fn render(summaries: &[Summary]) -> String {
-    let mut sorted: Vec<&Summary> = summaries.iter().collect();
-    sorted.sort_by(|a, b| compared(b).total_cmp(&compared(a)));
-    let mut rows: Vec<Vec<String>> = sorted
-        .iter()
-        .map(|summary| {
-            let file = Path::new(&summary.trace).file_name();
-            let name = file.map_or(summary.trace.as_str().into(), |name| name.to_string_lossy());
-            row(&name, std::slice::from_ref(summary))
-        })
-        .collect();
-    rows.push(row("all", &sorted));
-    format!(
-        "All {}, those with the most entries compared first\n{}",
-        counted(summaries.len(), "trace"),
-        table(&HEADER, &rows, Cells::Numbers)
-    )
+/// A row for each trace, and one for all together. The fields are keys of the JSON output.
+#[derive(Serialize)]
+pub(super) struct All<'a> {
+    /// Those with the most entries compared first.
+    traces: Vec<Named<'a>>,
+    all: Row,
 }
 
-/// Entries that the searches of a trace were compared with, in one list.
-fn compared(summary: &Summary) -> f64 {
-    entries(&summary.posted_searches) + entries(&summary.unexpected_searches)
+/// The row of one trace.
+#[derive(Serialize)]
+struct Named<'a> {
+    trace: &'a str,
+    /// What tells it from the others in a table.
+    #[serde(skip)]
+    name: String,
+    #[serde(flatten)]
+    row: Row,
 }
 
-fn entries(searches: &SearchLengths) -> f64 {
-    searches.mean * searches.searches as f64
+/// The figures of one trace, or of several together.
+#[derive(Serialize)]
+struct Row {
+    operations: u64,
+    mismatches: u64,
+    posts: u64,
+    wildcard_receives: u64,
+    arrivals: u64,
+    unexpected: u64,
+    max_posted: u64,
+    max_unexpected: u64,
+    posted_searches: Searched,
+    unexpected_searches: Searched,
 }
 
-fn row(name: &str, summaries: &[&Summary]) -> Vec<String> {
-    let sum = |of: &dyn Fn(&Summary) -> u64| summaries.iter().map(|s| of(s)).sum::<u64>();
-    let most = |of: &dyn Fn(&Summary) -> u64| summaries.iter().map(|s| of(s)).max().unwrap_or(0);
-    let share = |part: u64, whole: u64| match whole {
-        0 => "-".into(),
-        _ => percent(part, whole),
-    };
-    let mean = |of: &dyn Fn(&Summary) -> &SearchLengths| {
-        let all: f64 = summaries.iter().map(|s| entries(of(s))).sum();
-        let searches = sum(&|s| of(s).searches as u64);
-        decimal(all / searches.max(1) as f64)
-    };
-    let wildcards = sum(&|s| {
-        let traffic = &s.traffic;
-        traffic.any_source + traffic.any_tag - traffic.any_source_and_tag
-    });
-    vec![
-        name.to_owned(),
-        count(sum(&|s| s.operations as u64)),
-        share(wildcards, sum(&|s| s.traffic.posts)),
-        share(sum(&|s| s.traffic.unexpected), sum(&|s| s.traffic.arrivals)),
-        mean(&|s| &s.posted_searches),
-        count(most(&|s| s.posted_searches.max)),
-        mean(&|s| &s.unexpected_searches),
-        count(most(&|s| s.unexpected_searches.max)),
-        count(most(&|s| s.max_posted.max(s.max_unexpected) as u64)),
-    ]
+/// The entries that searches compare with.
+#[derive(Serialize)]
+struct Searched {
+    searches: u64,
+    mean: f64,
+    max: u64,
+}
+
+impl<'a> All<'a> {
+    pub(super) fn of(summaries: &'a [Summary]) -> Self {
+        let paths: Vec<&str> = summaries.iter().map(|summary| &*summary.trace).collect();
+        let names = names::distinct(&paths);
+        let named = summaries.iter().zip(names).map(|(summary, name)| Named {
+            trace: &summary.trace,
+            name,
+            row: Row::of(std::slice::from_ref(summary)),
+        });
+        let mut traces: Vec<Named<'_>> = named.collect();
+        traces.sort_by(|a, b| b.row.compared().total_cmp(&a.row.compared()));
+        let all = Row::of(summaries);
+        Self { traces, all }
+    }
+
+    /// The table.
+    pub(super) fn render(&self) -> String {
+        let traces = self.traces.iter();
+        let mut rows: Vec<Vec<String>> = traces.map(|one| one.row.cells(&one.name)).collect();
+        rows.push(self.all.cells("all"));
+        format!(
+            "All {}, those with the most entries compared first\n{}",
+            counted(self.traces.len(), "trace"),
+            table(&HEADER, &rows, Cells::Numbers)
+        )
+    }
+}
+
+impl Row {
+    fn of(summaries: &[Summary]) -> Self {
+        let sum = |of: &dyn Fn(&Summary) -> u64| summaries.iter().map(of).sum::<u64>();
+        let most = |of: &dyn Fn(&Summary) -> u64| summaries.iter().map(of).max().unwrap_or(0);
+        Self {
+            operations: sum(&|s| s.operations as u64),
+            mismatches: sum(&|s| s.mismatches as u64),
+            posts: sum(&|s| s.traffic.posts),
+            wildcard_receives: sum(&|s| s.traffic.wildcards()),
+            arrivals: sum(&|s| s.traffic.arrivals),
+            unexpected: sum(&|s| s.traffic.unexpected),
+            max_posted: most(&|s| s.max_posted as u64),
+            max_unexpected: most(&|s| s.max_unexpected as u64),
+            posted_searches: Searched::of(summaries.iter().map(|s| &s.posted_searches)),
+            unexpected_searches: Searched::of(summaries.iter().map(|s| &s.unexpected_searches)),
+        }
+    }
+
+    /// Entries that the searches were compared with, in one list.
+    fn compared(&self) -> f64 {
+        let entries = |searched: &Searched| searched.mean * searched.searches as f64;
+        entries(&self.posted_searches) + entries(&self.unexpected_searches)
+    }
+
+    fn cells(&self, name: &str) -> Vec<String> {
+        vec![
+            name.to_owned(),
+            count(self.operations),
+            percent(self.wildcard_receives, self.posts),
+            percent(self.unexpected, self.arrivals),
+            decimal(self.posted_searches.mean),
+            count(self.posted_searches.max),
+            decimal(self.unexpected_searches.mean),
+            count(self.unexpected_searches.max),
+            count(self.max_posted.max(self.max_unexpected)),
+        ]
+    }
+}
+
+impl Searched {
+    fn of<'a>(lengths: impl Iterator<Item = &'a SearchLengths>) -> Self {
+        let (mut searches, mut entries, mut max) = (0, 0.0, 0);
+        for one in lengths {
+            searches += one.searches as u64;
+            entries += one.mean * one.searches as f64;
+            max = max.max(one.max);
+        }
+        let mean = entries / searches.max(1) as f64;
+        Self {
+            searches,
+            mean,
+            max,
+        }
+    }
 }

@@ -2,15 +2,13 @@
 
 use mq_trace::Sample;
 
-use crate::input;
-
 /// The most points of a curve: about one a pixel.
 const POINTS: usize = 800;
 
 /// The queue lengths of one trace: of each stretch of operations the longest.
 pub(crate) struct Lengths {
-    /// The trace's name without folder and endings.
-    pub(crate) label: String,
+    /// The trace's name.
+    pub(crate) trace: String,
     /// Operations in the trace.
     pub(crate) operations: usize,
     /// Operations in a stretch; the last stretch may have fewer.
@@ -27,7 +25,7 @@ impl Lengths {
         let stretch = operations.div_ceil(POINTS).max(1);
         let points = operations.div_ceil(stretch);
         Self {
-            label: input::label(name),
+            trace: name.into(),
             operations,
             stretch,
             posted: vec![0; points],

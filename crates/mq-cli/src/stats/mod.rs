@@ -13,13 +13,14 @@ use mq_core::structures::Kind;
 use mq_trace::{Operation, Sample, Trace, check_with};
 use serde::Serialize;
 
+use self::all::All;
 pub(crate) use self::lengths::Lengths;
 pub(crate) use self::searches::SearchLengths;
 use self::searches::Searches;
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
-use crate::{input, plot, progress, report};
+use crate::{input, names, plot, progress, report};
 
 /// Operations between two steps of the progress bar.
 const STEP: usize = 4096;
@@ -53,12 +54,15 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;
     }
-    let printed = match options.format {
-        Format::Json => report::print_json(&summaries),
-        Format::Table => {
+    let all = All::of(&summaries);
+    let printed = match (options.format, options.summary) {
+        (Format::Json, false) => report::print_json(&summaries),
+        (Format::Json, true) => report::print_json(&all),
+        (Format::Table, true) => report::print(&all.render()),
+        (Format::Table, false) => {
             let mut texts: Vec<String> = summaries.iter().map(tables::render).collect();
             if summaries.len() > 1 {
-                texts.push(all::render(&summaries));
+                texts.push(all.render());
             }
             report::print(&texts.join("\n"))
         }
@@ -71,7 +75,7 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
 /// Replays a trace through `list` and counts.
 pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
     let operations = trace.operations();
-    let bar = progress::bar(operations.len() as u64, &input::label(trace.name()));
+    let bar = progress::bar(operations.len() as u64, &names::label(trace.name()));
     let mut posted = Searches::default();
     let mut unexpected = Searches::default();
     let mut lengths = Lengths::new(trace.name(), operations.len());

@@ -109,6 +109,24 @@ fn list_and_the_default_are_always_compared() {
 }
 
 #[test]
+fn a_trace_of_open_mpi_is_compared_with_its_own_structure_first() {
+    let (_folder, deep) = deep();
+    let hpcc = real("hpcc32-r0");
+    let args = ["--structure", "list", "--repeat", "1", "--format", "json"];
+    let one = advice(&mq(&[&["advise", &hpcc], &args[..]].concat()));
+    assert!(names(&one["together"]).contains(&"array"));
+    for advice in [&one["traces"][0], &one["together"]] {
+        assert_eq!(advice["own"], "array");
+        let verdict = advice["verdict"].as_str().expect("a sentence");
+        let (first, _) = verdict.split_once(". ").expect("two sentences");
+        assert!(first.contains("array, Open MPI's own"), "{verdict}");
+    }
+    let both = advice(&mq(&[&["advise", &hpcc, &deep], &args[..]].concat()));
+    assert_eq!(both["traces"][0]["own"], "array");
+    assert!(both["traces"][1]["own"].is_null() && both["together"]["own"].is_null());
+}
+
+#[test]
 fn several_traces_are_also_added_up() {
     let (folder, _) = deep();
     let melt = folder.path().join("melt.mqt.gz");
@@ -138,6 +156,22 @@ fn several_traces_are_also_added_up() {
     };
     let sum: f64 = traces.iter().map(list).sum();
     assert!((list(together) - sum).abs() < 1.0, "{together}");
+}
+
+#[test]
+fn the_summary_is_the_advice_on_all_alone() {
+    let (_folder, deep) = deep();
+    let melt = real("lmp-melt16-r0");
+    let args = ["--structure", "list", "--repeat", "1", "--summary"];
+    let args = [&["advise", &deep, &melt], &args[..]].concat();
+    let run = mq(&args);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let heading = "all 2 traces together: 11,184 operations; ";
+    assert!(run.stdout.starts_with(heading), "{}", run.stdout);
+    assert_eq!(run.stdout.matches("=> ").count(), 1, "{}", run.stdout);
+    let together = advice(&mq(&[&args[..], &["--format", "json"]].concat()));
+    assert_eq!(together["trace"], "all 2 traces together");
+    assert_eq!(together["operations"], 11_184);
 }
 
 #[test]
@@ -173,4 +207,27 @@ fn a_directory_without_traces_is_refused() {
         let expected = format!("{folder}: the directory has no traces (*.mqt or *.mqt.gz)");
         assert_eq!(run.refusal(), expected, "{command}");
     }
+}
+
+#[test]
+fn what_a_killed_recording_left_is_named() {
+    let (folder, _) = file("notes.txt", "");
+    let at = |name: &str| folder.path().join(name);
+    let folder = text(folder.path());
+    for empty in ["recording-7", "other"] {
+        std::fs::create_dir(at(empty)).expect("made");
+    }
+    std::fs::write(at("other/a.mqt"), "# mqtrace 1\n").expect("written");
+    let nothing = format!("{folder}: the directory has no traces (*.mqt or *.mqt.gz)");
+    assert_eq!(mq(&["advise", &folder]).refusal(), nothing);
+    std::fs::write(at("recording-7/a.mqt"), "# mqtrace 1\n").expect("written");
+    let one = ", which a recording did not collect: name that";
+    let expected = format!("{nothing}, but {folder}/recording-7 has{one}");
+    assert_eq!(mq(&["advise", &folder]).refusal(), expected);
+    std::fs::create_dir(at("recording-8-2")).expect("made");
+    std::fs::write(at("recording-8-2/a.mqt"), "# mqtrace 1\n").expect("written");
+    let run = mq(&["stats", &folder]);
+    let both = "recording-7 and 1 more have, which recordings did not collect: name those";
+    assert!(run.refusal().ends_with(both), "{}", run.stderr);
+    assert_eq!(mq(&["stats", &format!("{folder}/recording-7")]).code, 0);
 }

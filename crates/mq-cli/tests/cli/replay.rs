@@ -1,10 +1,12 @@
 //! `mq replay`.
 
 use std::collections::BTreeSet;
+use std::io::Read;
+use std::process::Stdio;
 
 use mq_core::structures::Kind;
 
-use crate::support::{file, fresh, mq, real, svg, text};
+use crate::support::{command, file, fresh, mq, real, svg, text};
 
 const KEYS: [&str; 12] = [
     "trace",
@@ -81,6 +83,38 @@ fn the_table_has_its_header_lines_and_a_row_for_each_structure() {
     assert!(run.stdout.contains("\n indexed "));
     // `list` is timed for the ratio, but was not asked for.
     assert!(!run.stdout.contains("\n list "));
+}
+
+#[test]
+fn a_trace_that_is_done_is_printed_before_the_next() {
+    let (_folder, empty) = file("empty.mqt", "# mqtrace 1\n");
+    let long = real("hpcc32-r0");
+    let args = ["--structure", "list", "--repeat", "20000"];
+    let args = [
+        &["replay", &empty, &long, "--format", "json"][..],
+        &args[..],
+    ]
+    .concat();
+    let mut child = command(&args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("mq starts");
+    let mut stdout = child.stdout.take().expect("it is piped");
+    let mut text = String::new();
+    while !text.ends_with("  }") {
+        let mut byte = [0];
+        stdout
+            .read_exact(&mut byte)
+            .expect("an object comes before the end");
+        text.push(char::from(byte[0]));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let objects: serde_json::Value = serde_json::from_str(&(text + "]")).expect("a list begun");
+    assert_eq!(objects[0]["trace"], empty.as_str());
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("UTF-8");
+    assert_eq!(rest, "", "the next trace takes longer than this test");
 }
 
 #[test]

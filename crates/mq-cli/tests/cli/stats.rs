@@ -1,5 +1,7 @@
 //! `mq stats`.
 
+use std::path::Path;
+
 use crate::support::{file, fresh, mq, real, svg, text};
 
 #[test]
@@ -171,4 +173,61 @@ fn several_traces_are_compared_at_the_end() {
     assert!(hotspot > all && all > melt, "{table}");
     let [hotspot, _, all] = column(8);
     assert!((hotspot - all).abs() < 0.5, "{table}");
+}
+
+#[test]
+fn traces_of_the_same_name_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for run in ["four", "eight"] {
+        std::fs::create_dir(folder.path().join(run)).expect("made");
+        let trace = folder.path().join(run).join("rank0.mqt");
+        let lines = "# mqtrace 1\na 0 1 2\n";
+        std::fs::write(trace, lines).expect("written");
+    }
+    let [four, eight] = ["four", "eight"].map(|run| text(&folder.path().join(run)));
+    let plot = text(&folder.path().join("lengths.svg"));
+    let run = mq(&["stats", &four, &eight, "--plot", &plot]);
+    for name in ["\n four/rank0.mqt ", "\n eight/rank0.mqt "] {
+        assert!(run.stdout.contains(name), "{}", run.stdout);
+    }
+    let svg = svg(Path::new(&plot));
+    assert!(svg.contains("\nfour/rank0\n") && svg.contains("\neight/rank0\n"));
+    let run = mq(&["advise", &four, &eight, "--repeat", "1"]);
+    let verdict = "too few operations to tell on four/rank0;";
+    assert!(run.stdout.contains(verdict), "{}", run.stdout);
+}
+
+#[test]
+fn the_summary_is_the_last_table_alone_and_an_object_in_json() {
+    let traces = [real("lmp-melt16-r0"), real("hotspot128-preposted-r0")];
+    let whole = mq(&["stats", &traces[0], &traces[1]]);
+    let run = mq(&["stats", &traces[0], &traces[1], "--summary"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.starts_with("All 2 traces, "), "{}", run.stdout);
+    assert!(whole.stdout.ends_with(&run.stdout));
+
+    let json = ["--format", "json"];
+    let each = mq(&[&["stats", &traces[0], &traces[1]], &json[..]].concat()).objects();
+    let run = mq(&[&["stats", &traces[0], &traces[1], "--summary"], &json[..]].concat());
+    let summary: serde_json::Value = serde_json::from_str(&run.stdout).expect("one object");
+    assert_eq!(summary["traces"].as_array().map(Vec::len), Some(2));
+    assert_eq!(summary["traces"][1]["trace"], each[0]["trace"]);
+    let [melt, hotspot] = &each[..] else {
+        panic!("two traces, two objects");
+    };
+    for key in [
+        "operations",
+        "posts",
+        "arrivals",
+        "unexpected",
+        "mismatches",
+    ] {
+        assert_eq!(summary["traces"][1][key], melt[key], "{key}");
+        let sum = melt[key].as_u64().zip(hotspot[key].as_u64());
+        let sum = sum.map(|(one, other)| one + other);
+        assert_eq!(summary["all"][key].as_u64(), sum, "{key}");
+    }
+    let longest = &summary["all"]["posted_searches"]["max"];
+    assert_eq!(longest, &hotspot["posted_searches"]["max"]);
+    assert_eq!(summary["all"]["max_posted"], hotspot["max_posted"]);
 }

@@ -1,6 +1,10 @@
 //! `mq pingpong`, `bandwidth`, `rate` and `halo`: short, for what they print.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::Signal;
+
+use crate::support::Launcher;
 
 fn mq(args: &[&str], settings: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
@@ -98,6 +102,54 @@ fn rate_has_a_row_for_each_number_of_senders() {
 }
 
 #[test]
+fn senders_share_a_core_only_where_there_are_too_few() {
+    let args = ["rate", "--senders", "3,1,2", "--window", "9"];
+    let cores = |row: &serde_json::Value| -> Vec<u64> {
+        let cores = row["cores"].as_array().expect("a list");
+        let cores = cores.iter().map(|core| core.as_u64().expect("bound"));
+        cores.collect()
+    };
+    let there = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    for row in rows(&args, &[]) {
+        let mut cores = cores(&row);
+        let processes = row["senders"].as_u64().expect("a number") as usize + 1;
+        assert_eq!(cores.len(), processes);
+        cores.dedup();
+        assert_eq!(cores.len(), processes.min(there), "{row}");
+    }
+    let chosen = [&args[..], &["--cores", "0"]].concat();
+    for row in rows(&chosen, &[]) {
+        assert!(cores(&row).iter().all(|&core| core == 0), "{row}");
+    }
+    let unbound = rows(&[&args[..], &["--unbound"]].concat(), &[]);
+    let lengths: Vec<_> = unbound.iter().map(|row| row["cores"].as_array()).collect();
+    let lengths: Vec<_> = lengths.iter().map(|cores| cores.map(Vec::len)).collect();
+    assert_eq!(lengths, [Some(4), Some(2), Some(3)]);
+    let table = mq(&chosen, &[]);
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.contains("| cores\n"), "{table}");
+    assert!(table.contains("|   0,0\n"), "{table}");
+}
+
+#[test]
+fn rows_are_printed_as_they_are_measured() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+    let args = ["pingpong", "--samples", "5", "--block", "50000"];
+    let launcher = Launcher::start(command.args(args).stdin(Stdio::null()));
+    assert!(launcher.line().contains(" core"));
+    assert_eq!(launcher.line(), "");
+    assert_eq!(launcher.line(), " bytes         | ns one way  | best");
+    assert_eq!(
+        launcher.line(),
+        "---------------+-------------+-------------"
+    );
+    assert!(launcher.line().starts_with(" 0             | "));
+    launcher.signal(Signal::TERM);
+    let run = launcher.finish();
+    assert!(run.stdout.lines().count() < 10, "{}", run.stdout);
+}
+
+#[test]
 fn halo_has_a_row_for_each_tile() {
     let rows = rows(&["halo", "--tiles", "1,1000"], &[]);
     assert_eq!(numbers(&rows, "tile"), [1, 1000]);
@@ -130,16 +182,52 @@ fn cores_that_are_not_there_are_refused() {
 }
 
 #[test]
+fn a_plot_that_is_not_drawn_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plot = folder.path().join("new.svg");
+    let name = plot.to_str().expect("it is text");
+    for refused in [&["--cores", "0,1000"][..], &["--cores", "0,1000-1001"]] {
+        let args = ["pingpong", "--sizes", "0", "--plot", name];
+        let output = mq(&[&args[..], refused].concat(), &[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(!plot.exists());
+    }
+    let args = [
+        "pingpong",
+        "--sizes",
+        "0",
+        "--plot",
+        "/nowhere/at/all/x.svg",
+    ];
+    let output = mq(&args, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+}
+
+#[test]
 fn a_table_and_a_plot_are_for_people() {
     let folder = tempfile::tempdir().expect("a folder");
     let plot = folder.path().join("latency.svg");
     let name = plot.to_str().expect("it is text");
-    let output = mq(&["pingpong", "--sizes", "0,1024", "--plot", name], &[]);
+    let args = ["pingpong", "--sizes", "0,1024", "--plot", name];
+    let output = mq(
+        &args,
+        &[
+            ("MQ_FASTBOX", "0"),
+            ("MQ_BYPASS", "1"),
+            ("MQ_TRACE_DIR", "x"),
+        ],
+    );
     let text = String::from_utf8(output.stdout).expect("it is text");
-    assert!(text.contains("\n bytes | ns one way | "), "{text}");
+    assert!(text.contains("\n bytes         | ns one way  | "), "{text}");
     assert!(text.contains(" core"), "{text}");
     let svg = std::fs::read_to_string(plot).expect("it was drawn");
     assert!(svg.starts_with("<svg") && svg.contains("ns one way"));
+    let cores = text.lines().next().expect("the cores");
+    let what = format!("One message at a time, from the processes&apos; own memory. {cores}\n");
+    assert!(svg.contains(&what), "{svg}");
+    assert!(svg.contains("\nMQ_BYPASS=1 MQ_FASTBOX=0\n"), "{svg}");
 }
 
 #[test]

@@ -286,10 +286,22 @@ fn a_command_that_is_not_there_is_named() {
     assert_eq!(run.code, 127);
     let said = run
         .stderr
-        .starts_with("mq: /no/such/mpirun: cannot start: ");
+        .starts_with("mq: /no/such/mpirun: there is no such program");
     assert!(said, "{}", run.stderr);
-    assert_eq!(place.record(&["--force"], &["/"]).code, 126);
+    let run = place.record(&["--force"], &["/"]);
+    assert_eq!(run.code, 126);
+    assert!(run.stderr.starts_with("mq: /: is not an executable file"));
     assert!(place.has_no_output(), "nothing is left behind");
+}
+
+#[test]
+fn an_output_that_is_a_file_is_refused_and_stays() {
+    let place = Workplace::new();
+    let file = place.write("out", "mine");
+    let run = place.record(&[], &["true"]);
+    let expected = format!("{}: is not a directory", place.output());
+    assert_eq!(run.refusal(), expected);
+    assert_eq!(fs::read_to_string(file).expect("there"), "mine");
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! What the MPI library that wrote a trace matches with itself.
+
+use mq_core::structures::Kind;
+use mq_trace::{Header, Trace};
+
+/// The fields of a header that may name the library: of traces made otherwise, and of those that a
+/// patched library wrote.
+const FIELDS: [&str; 2] = ["mpi", "source"];
+/// How the name of an Open MPI begins.
+const OPEN_MPI: &str = "openmpi-";
+
+/// The structure of the library that a header names, if that is another than `list`.
+pub(super) fn structure(header: &Header) -> Option<Kind> {
+    let mut names = FIELDS.iter().filter_map(|field| header.get(field));
+    names
+        .any(|name| name.starts_with(OPEN_MPI))
+        .then_some(Kind::Array)
+}
+
+/// The structure that all traces have in common.
+pub(super) fn of_all(traces: &[Trace]) -> Option<Kind> {
+    let mut structures = traces.iter().map(|trace| structure(trace.header()));
+    let first = structures.next()?;
+    structures.all(|other| other == first).then_some(first)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_mpi_is_known_by_either_field() {
+        let header = |key, name: &str| Header::new().with(key, name);
+        for (header, expected) in [
+            (header("mpi", "openmpi-5.0.7-ob1"), Some(Kind::Array)),
+            (header("source", "openmpi-5.0.7-ob1"), Some(Kind::Array)),
+            (header("mpi", "mpich-4.3.0-ch3"), None),
+            (header("app", "openmpi-5.0.7-ob1"), None),
+            (Header::new(), None),
+        ] {
+            assert_eq!(structure(&header), expected, "{header:?}");
+        }
+    }
+}

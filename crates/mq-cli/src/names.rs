@@ -1,0 +1,114 @@
+//! What traces are called where several stand side by side.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// The shortest end of each path that no other path has, by whole names: mostly that of the file.
+pub(crate) fn distinct(paths: &[&str]) -> Vec<String> {
+    let mut lengths = vec![1; paths.len()];
+    loop {
+        let ends: Vec<String> = paths
+            .iter()
+            .zip(&lengths)
+            .map(|(path, &length)| end(path, length))
+            .collect();
+        let mut same: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (i, end) in ends.iter().enumerate() {
+            same.entry(end).or_default().push(i);
+        }
+        // A path that was given twice is the same to its beginning.
+        let ambiguous: Vec<usize> = same
+            .values()
+            .filter(|all| all.iter().any(|&i| paths[i] != paths[all[0]]))
+            .flatten()
+            .copied()
+            .filter(|&i| lengths[i] < Path::new(paths[i]).iter().count())
+            .collect();
+        if ambiguous.is_empty() {
+            return ends;
+        }
+        ambiguous.into_iter().for_each(|i| lengths[i] += 1);
+    }
+}
+
+/// As [`distinct`], without the endings of traces where that tells them apart too.
+pub(crate) fn labels(paths: &[&str]) -> Vec<String> {
+    let distinct = distinct(paths);
+    let mut wholes: HashMap<&str, &str> = HashMap::new();
+    let mut shared = HashSet::new();
+    for whole in &distinct {
+        if wholes
+            .insert(bare(whole), whole)
+            .is_some_and(|other| other != whole)
+        {
+            shared.insert(bare(whole));
+        }
+    }
+    let label = |whole: &String| match bare(whole) {
+        bare if shared.contains(bare) => whole.clone(),
+        bare => bare.to_owned(),
+    };
+    distinct.iter().map(label).collect()
+}
+
+/// A trace's file name without its endings, for labels.
+pub(crate) fn label(path: &str) -> String {
+    bare(&end(path, 1)).to_owned()
+}
+
+fn bare(name: &str) -> &str {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.strip_suffix(".mqt").unwrap_or(name)
+}
+
+/// So many names from the end of a path.
+fn end(path: &str, names: usize) -> String {
+    let all: Vec<&OsStr> = Path::new(path).iter().collect();
+    let from = all.len().saturating_sub(names);
+    let end: std::path::PathBuf = all[from..].iter().collect();
+    end.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_the_bare_file_name() {
+        assert_eq!(label("a/b/hpcc32-r0.mqt.gz"), "hpcc32-r0");
+        assert_eq!(label("x.mqt"), "x");
+        assert_eq!(label("/dev/stdin"), "stdin");
+        assert_eq!(label(".."), "..");
+        assert_eq!(label(""), "");
+    }
+
+    #[test]
+    fn names_are_as_long_as_tells_them_apart() {
+        for (paths, names) in [
+            (&["a/x.mqt", "a/y.mqt"][..], &["x.mqt", "y.mqt"][..]),
+            (&["a/x", "b/x", "b/y"], &["a/x", "b/x", "y"]),
+            (&["1/a/x", "2/a/x", "b/x"], &["1/a/x", "2/a/x", "b/x"]),
+            (&["x", "a/x"], &["x", "a/x"]),
+            (&["/x", "x"], &["/x", "x"]),
+            (&["a/x", "a/x"], &["x", "x"]),
+            (&["a/x", "a/x", "b/x"], &["a/x", "a/x", "b/x"]),
+            (&[], &[]),
+        ] {
+            assert_eq!(distinct(paths), names);
+        }
+        let labels = labels(&["a/r0.mqt", "b/r0.mqt", "r1.mqt", "r1.mqt.gz"]);
+        assert_eq!(labels, ["a/r0", "b/r0", "r1.mqt", "r1.mqt.gz"]);
+        assert_eq!(super::labels(&["a/x.mqt", "a/x.mqt"]), ["x", "x"]);
+    }
+
+    #[test]
+    fn many_traces_are_named_at_once() {
+        let paths: Vec<String> = (0..5000)
+            .map(|i| format!("{}/r{}.mqt", i % 2, i / 2))
+            .collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let labels = labels(&paths);
+        assert_eq!((&*labels[0], &*labels[4999]), ("0/r0", "1/r2499"));
+    }
+}
