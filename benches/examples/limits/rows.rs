@@ -62,9 +62,10 @@ fn row(name: String, depth: u32, target: Target, stream: impl Fn() -> Stream + '
 const QUEUES: [(Queue, &str); 2] = [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")];
 
 fn rows() -> Vec<Row> {
-    // Existing engines were measured by the operation there: two of them make a pair.
+    // A hot spot is an application: existing engines were measured by the operation there, and the
+    // goals, 5 and 8, are for one. Two of them make a pair.
     let hot_spot = Target::new("4.2 an operation", Goal::AtMost(10.0));
-    let quarter = Target::new("10.1", Goal::AtMost(8.0));
+    let quarter = Target::new("10.1 an operation", Goal::AtMost(16.0));
     let mut rows = vec![
         row("hot spot, preposted".to_owned(), 2032, hot_spot, || {
             hotspot(false)

@@ -300,7 +300,8 @@ pub trait MatchQueues: Sized {
     /// correct matching.
     fn remove_context(&mut self, _context: ContextId) {}
 
-    /// Drops all entries and forgets what was learned from traffic; memory may be kept for reuse.
+    /// Drops all entries and forgets what was learned of senders, calls and lengths; memory may be
+    /// kept for reuse.
     fn clear(&mut self);
 
     /// Announces that this process is about to take part in a collective call.

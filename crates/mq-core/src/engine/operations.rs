@@ -375,7 +375,8 @@ impl<Q: MatchQueues> Engine<Q> {
         Some((object, &self.objects[object].queues))
     }
 
-    /// Drops all entries and forgets what was learned from traffic; contexts and memory stay.
+    /// Drops all entries and forgets what was learned of senders, calls and lengths; contexts stay, and
+    /// as much memory as if the entries had left one by one.
     pub fn clear(&mut self) {
         self.objects
             .iter_mut()

@@ -107,9 +107,26 @@ impl<K: Copy, T> Slab<K, T> {
         self.low = 0;
     }
 
-    /// Drops all entries. Handles of before stay stale.
+    /// Drops all entries, and keeps as much memory as if they had left one by one. Handles of before
+    /// stay stale.
     pub fn clear(&mut self) {
         self.len = 0;
-        self.after_burst();
+        if self.far.is_some() {
+            return self.after_burst();
+        }
+        self.near.clear();
+        self.free = NIL;
+    }
+
+    /// [`clear`](Self::clear) where a [`Window`] is told to [begin anew](Window::restart): its slots
+    /// stay too.
+    pub(crate) fn clear_window(&mut self) {
+        self.len = 0;
+        if self.far.is_some() {
+            return self.after_burst();
+        }
+        for entry in &mut self.near {
+            entry.payload = None;
+        }
     }
 }

@@ -71,8 +71,13 @@ pub(super) struct Index<B> {
 impl<B: MatchBits> Index<B> {
     pub(super) fn new(seed: u32, scan_limit: u8) -> Self {
         let seed = Seed::new(seed);
+        Self::with(Tables::new(seed, scan_limit), seed)
+    }
+
+    /// An index of nothing, with these tables.
+    fn with(tables: Tables<B>, seed: Seed) -> Self {
         Self {
-            tables: Tables::new(seed, scan_limit),
+            tables,
             chains: Chains::default(),
             wild: None,
             seed,
@@ -84,6 +89,13 @@ impl<B: MatchBits> Index<B> {
             low: SHORT + 1,
             special: 0,
         }
+    }
+
+    /// What is left when all entries have been dropped: the tables' memory, and the factors that they
+    /// have found.
+    pub(super) fn cleared(mut self) -> Self {
+        self.tables.clear();
+        Self::with(self.tables, self.seed)
     }
 
     /// Receives with this mask have kept searching for messages before the queues become deep.

@@ -285,10 +285,11 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
 
     fn clear(&mut self) {
         let Slabs { posted, unexpected } = &mut self.slabs;
-        posted.clear();
-        unexpected.clear();
+        posted.clear_window();
+        unexpected.clear_window();
         self.posted.restart();
         self.unexpected.restart();
-        self.index = None;
+        let index = self.index.take();
+        self.index = index.map(|index| Box::new(index.cleared()));
     }
 }

@@ -77,6 +77,13 @@ impl<B: MatchBits> Messages<B> {
         }
     }
 
+    /// All messages have been dropped: forgets what searched for them too.
+    pub(super) fn clear(&mut self) {
+        self.views = Vec::new();
+        self.looks = 0;
+        self.begin(0);
+    }
+
     #[inline(always)]
     const fn set_linked(&mut self, end: u32) {
         self.linked = end;

@@ -74,6 +74,13 @@ impl<B: MatchBits> Tables<B> {
         self.messages.begin(0);
     }
 
+    /// All entries have been dropped: forgets them and what searched for them.
+    pub(super) fn clear(&mut self) {
+        self.receives.rest();
+        self.receives.begin(0);
+        self.messages.clear();
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.receives.bytes() + self.messages.bytes()
     }
