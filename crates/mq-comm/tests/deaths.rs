@@ -471,7 +471,7 @@ fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
     for single_copy in [true, false] {
         let options = Options {
             single_copy,
-            single_copy_from: 0,
+            single_copy_from: Some(0),
             ..Options::default()
         };
         with_a_death(

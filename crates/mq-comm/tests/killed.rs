@@ -428,7 +428,7 @@ fn with_victim(settings: &[(&str, &str)], plan: &str, end: impl FnOnce(&mut Chil
 /// Whether the processes of this test may read each other's memory.
 fn single_copy_works() -> bool {
     let options = Options {
-        single_copy_from: 0,
+        single_copy_from: Some(0),
         ..Options::default()
     };
     World::threads_with(2, &options, |world| {

@@ -43,7 +43,7 @@ fn ways() -> Vec<(&'static str, Options)> {
             "announced only",
             Options {
                 eager_limit: 0,
-                single_copy_from: 0,
+                single_copy_from: Some(0),
                 ..all
             },
         ),

@@ -309,7 +309,7 @@ fn the_order_of_each_sender_is_kept() {
                     fastbox: switches & 2 != 0,
                     single_copy: switches & 4 != 0,
                     eager_limit: [100, 16_000, 100_000][limit as usize],
-                    single_copy_from: [0, 20_000, 40_000][limit as usize],
+                    single_copy_from: Some([0, 20_000, 40_000][limit as usize]),
                     ..Options::default()
                 };
                 let worlds = World::seats(size, &options)

@@ -172,7 +172,7 @@ fn that_a_message_was_read_is_said_later() {
         answers_are_sent_later(
             way,
             Options {
-                single_copy_from: 1,
+                single_copy_from: Some(1),
                 ..Options::default()
             },
         );

@@ -203,7 +203,7 @@ fn a_scope_that_panics_leaves_no_loan_behind() {
     for single_copy in [true, false] {
         let options = Options {
             single_copy,
-            single_copy_from: 0,
+            single_copy_from: Some(0),
             ..Options::default()
         };
         World::threads_with(2, &options, |world| {

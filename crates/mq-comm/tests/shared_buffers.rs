@@ -35,7 +35,7 @@ fn messages_of_all_lengths_come_whole() {
     ] {
         let options = Options {
             shared_copy,
-            single_copy_from,
+            single_copy_from: Some(single_copy_from),
             ..Options::default()
         };
         let profiles = World::threads_with(2, &options, |world| {

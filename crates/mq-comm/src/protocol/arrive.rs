@@ -294,6 +294,7 @@ impl State {
             Kind::RingGiven => {
                 let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
                 if given.ring == NO_RING {
+                    self.watch.drop_receive(name);
                     self.requests.complete(request, Outcome::Withdrawn);
                     return Ok(Follow::RingNamed);
                 }

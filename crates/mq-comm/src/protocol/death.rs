@@ -108,6 +108,7 @@ impl<T: Transport> Core<T> {
             rings, requests, ..
         } = &mut self.state;
         rings.forget(|index| matches!(requests.at(index).stage, Stage::Done | Stage::Free));
+        self.state.forget_ways(process);
     }
 
     /// Takes a posted receive out of the queue.

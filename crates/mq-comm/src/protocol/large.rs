@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use mq_shm::{Copied, Process, Pulled, Pushed, Remote, RingId, ShmError, Stretch};
 
+use super::ways::{Chosen, Way};
 use super::{Core, State};
 use crate::error::Error;
 use crate::header::{Kind, NO_RING, NOWHERE, Payload, RingGiven, RingWanted};
@@ -112,47 +113,62 @@ impl<T: Transport> Core<T> {
     fn fetch(&mut self, receive: u32) -> Result<(), Error> {
         step(Step::Matched);
         let slot = self.state.requests.at_mut(receive);
-        let (from, send) = (slot.peer, slot.remote);
+        let (from, send, total) = (slot.peer, slot.remote, slot.total);
         let room = slot.room();
         let remote = Remote {
             address: slot.address,
-            bytes: slot.total,
+            bytes: total,
             shared: (slot.shared != NOWHERE).then_some(slot.shared),
         };
+        if room == 0 {
+            self.state.profile.single_copy += 1;
+            return self.fetched(receive, from, send);
+        }
         let is_shared = remote.shared.is_some();
-        let copied = if room == 0 {
-            Copied::All
-        } else if !is_shared && slot.total < self.state.single_copy_from {
-            Copied::Refused(0)
-        } else {
-            let into = &mut slot.buffer.bytes_mut()[..room];
-            self.transport.read(from, remote, into)?
+        let chosen = match self.state.single_copy_from {
+            _ if is_shared => Chosen::always(Way::Read),
+            Some(from) if total < from => Chosen::always(Way::Ring),
+            Some(_) => Chosen::always(Way::Read),
+            None => self.state.choose_way(from, room),
         };
-        match copied {
+        if chosen.way == Way::Ring {
+            return self.ask_for_rest(receive, chosen);
+        }
+        let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
+        match self.transport.read(from, remote, into)? {
             Copied::All => {
-                step(Step::Fetched);
-                let profile = &mut self.state.profile;
                 if is_shared {
-                    profile.shared_copy += 1;
+                    self.state.profile.shared_copy += 1;
                 } else {
-                    profile.single_copy += 1;
+                    self.state.was_read(from, chosen, room);
+                    self.state.profile.single_copy += 1;
                 }
-                self.state.received(receive);
-                self.answer_finished(from, send)
+                self.fetched(receive, from, send)
             }
             Copied::Refused(done) => {
                 step(Step::NotFetched);
-                slot.done = done;
-                self.ask_for_rest(receive)
+                if !is_shared {
+                    self.state.was_refused(from);
+                }
+                self.state.requests.at_mut(receive).done = done;
+                self.ask_for_rest(receive, Chosen::always(Way::Ring))
             }
         }
     }
 
+    /// All that a receive has room for is there, without a ring.
+    fn fetched(&mut self, receive: u32, from: Process, send: u64) -> Result<(), Error> {
+        step(Step::Fetched);
+        self.state.received(receive);
+        self.answer_finished(from, send)
+    }
+
     /// Asks the sender to put the rest of a message into a ring, of this process's if it can lend
     /// one.
-    fn ask_for_rest(&mut self, receive: u32) -> Result<(), Error> {
+    fn ask_for_rest(&mut self, receive: u32, chosen: Chosen) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(receive);
         let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());
+        self.state.is_asked_for(receive, from, chosen, room);
         // What is to go there goes beside what comes from there, rather than after it.
         let alone =
             self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
@@ -278,6 +294,13 @@ impl<T: Transport> Core<T> {
 
     /// Moves what can be moved through rings; whether anything was.
     pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
+        self.state.watch.begin_turn();
+        let moved = self.move_through_rings()?;
+        self.state.watch.end_turn();
+        Ok(moved)
+    }
+
+    fn move_through_rings(&mut self) -> Result<bool, Error> {
         let mut moved = self.give_rings()?;
         let mut at = 0;
         while let Some(&push) = self.state.rings.pushing.get(at) {
@@ -348,6 +371,7 @@ impl<T: Transport> Core<T> {
             Pulled::All => {
                 step(Step::RingEmptiedLast);
                 self.state.profile.ring += 1;
+                self.state.has_come(pull.receive, pull.from);
                 self.state.received(pull.receive);
                 Ok((true, true))
             }

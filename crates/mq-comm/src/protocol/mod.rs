@@ -2,8 +2,9 @@
 //!
 //! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if
 //! nobody has asked for it. Of a long one only an announcement is sent, and the receiver, once it
-//! is matched, asks for a ring; or, if the message is very long or in a shared buffer, reads the
-//! bytes where they are, unless the kernel refuses that, or refuses to go on:
+//! is matched, asks for a ring; or, if the message is very long or in a shared buffer, or that is
+//! found to be quicker (`ways`), reads the bytes where they are, unless the kernel refuses that, or
+//! refuses to go on:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
@@ -29,6 +30,7 @@ mod front;
 mod large;
 mod receive;
 mod send;
+mod ways;
 
 use std::collections::VecDeque;
 
@@ -51,6 +53,7 @@ use crate::transport::Transport;
 use contexts::Contexts;
 use front::Front;
 use large::Rings;
+use ways::{Stopwatch, Ways};
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use receive::{Wanted, peer_of};
@@ -90,8 +93,11 @@ pub(crate) struct State {
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
     pub(crate) eager_limit: usize,
-    /// The shortest message that is read from the sender's memory.
-    pub(crate) single_copy_from: u64,
+    /// The shortest message that is read from the sender's memory; by what is quicker if there is
+    /// none.
+    single_copy_from: Option<u64>,
+    /// Transfers by which that is found out.
+    watch: Stopwatch,
     pub(crate) bypass: bool,
     /// The program has no communicator any more.
     leaving: bool,
@@ -112,6 +118,8 @@ pub(crate) struct Peer {
     pub(crate) gone: Option<Gone>,
     /// Messages that were announced to it and of which it has said nothing yet.
     announced: u32,
+    /// How long what it had announced took to come. Made with the first message of that kind.
+    ways: Option<Box<Ways>>,
 }
 
 /// A message that waits for a cell.
@@ -188,7 +196,8 @@ impl<T: Transport> Core<T> {
             contexts: Contexts::new(processes),
             profile: Profile::default(),
             eager_limit: options.eager_limit,
-            single_copy_from: options.single_copy_from as u64,
+            single_copy_from: options.single_copy_from.map(|bytes| bytes as u64),
+            watch: Stopwatch::default(),
             bypass: options.bypass,
             leaving: false,
             attention: false,

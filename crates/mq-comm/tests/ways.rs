@@ -1,0 +1,53 @@
+//! Announced messages whose way is found out: all come whole, some by the ring and some by the
+//! kernel.
+
+mod common;
+
+use common::watchdog;
+use mq_comm::{Error, Options, Profile, World};
+
+const LENGTHS: [usize; 3] = [40_000, 65_536, 1_000_003];
+const MESSAGES: usize = 200;
+
+fn content(number: usize, bytes: usize) -> Vec<u8> {
+    let mut content = vec![number as u8; bytes];
+    for (at, chunk) in content.chunks_mut(4096).enumerate() {
+        chunk[0] = (at ^ number) as u8;
+    }
+    content
+}
+
+/// Both directions at once, several messages under way, of all lengths by turns.
+fn exchange(single_copy_from: Option<usize>) -> Result<Vec<Profile>, Error> {
+    let options = Options {
+        single_copy_from,
+        ..Options::default()
+    };
+    World::threads_with(2, &options, |world| {
+        let (me, other) = (world.rank() as usize, 1 - world.rank());
+        for number in 0..MESSAGES {
+            for bytes in LENGTHS {
+                let out = content(number + me, bytes);
+                let mut into = vec![0; bytes];
+                world.sendrecv(&out, other, 1, &mut into, other, 1)?;
+                assert!(into == content(number + other as usize, bytes), "{number}");
+            }
+        }
+        Ok(world.profile())
+    })
+}
+
+#[test]
+fn both_ways_are_tried_and_all_comes_whole() {
+    let _dog = watchdog("both ways");
+    let all = (MESSAGES * LENGTHS.len()) as u64;
+    let may_read = exchange(Some(0)).expect("by the kernel")[0].single_copy > 0;
+    for profile in exchange(None).expect("by what is quicker") {
+        assert_eq!(profile.single_copy + profile.ring, all);
+        assert!(profile.ring > 0, "{profile:?}");
+        assert_eq!(profile.single_copy > 0, may_read, "{profile:?}");
+    }
+    for profile in exchange(Some(usize::MAX)).expect("by rings") {
+        assert_eq!((profile.single_copy, profile.ring), (0, all));
+    }
+}
