@@ -37,9 +37,9 @@ pub struct Options {
     pub single_copy: bool,
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are
     /// not eager go through a ring. The kernel looks every page up, and one process copies where
-    /// two can: the ring is quicker up to 4 MiB where messages are written anew each time, and on
-    /// AMD processors always. `None`: each message takes the way that was found to be the quicker
-    /// one for its size and sender; finding out costs up to 3 % of the bandwidth.
+    /// two can: which is quicker depends on the processor, and on whether messages are written anew
+    /// each time. `None`: each message takes the way that was found to be the quicker one for its
+    /// size and sender; finding out costs some per cent of the bandwidth.
     pub single_copy_from: Option<usize>,
     /// Copying large messages straight from where they lie, if that is a
     /// [shared buffer](crate::SharedBuffer). It is the sender's that counts.
