@@ -26,17 +26,18 @@ pub(crate) struct BareTable {
 }
 
 impl BareTable {
-    /// A table for a stream whose queues are filled and drained, if it can match that: every entry
-    /// of a key of its own, and no wildcards.
+    /// A table for a stream, if it can match that: every entry of a key of its own, and no wildcards.
     pub(crate) fn for_stream(stream: &Stream) -> Option<Self> {
-        let steps = &stream.steps[..stream.unit];
-        let mut keys = (steps[..stream.unit / 2].iter())
+        let queued = match stream.fill.is_empty() {
+            true => &stream.steps[..stream.unit / 2],
+            false => &stream.fill[..],
+        };
+        let mut keys = (queued.iter())
             .map(|step| step.key().map(pack))
             .collect::<Option<Vec<u64>>>()?;
         keys.sort_unstable();
         keys.dedup();
-        let is_distinct = keys.len() == stream.unit / 2;
-        (stream.fill.is_empty() && is_distinct).then(|| Self::with_room_for(keys.len()))
+        (keys.len() == queued.len()).then(|| Self::with_room_for(keys.len()))
     }
 
     fn with_room_for(entries: usize) -> Self {

@@ -22,15 +22,18 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     say!(
         "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns, each turn run \
          once before it is timed. {MARK}. `bare table`: \
-         entries in the chains of a hash table of fixed size and nothing around it, where no key comes twice and none \
-         is a wildcard.\n",
+         entries in the chains of a hash table of fixed size and nothing around it, where no key comes twice; queues \
+         of steady length have no wildcards there.\n",
         plan.repeat
     );
     let after = [&["bare table"], &Target::HEADINGS[..]].concat();
     let table = Table::new(&columns(&["stream"], kinds, &after), 1, rows.len());
     for row in rows {
         table.begin(&row.name);
-        let (costs, bare) = measure_beside_table(&(row.stream)(), kinds, plan);
+        let stream = (row.stream)();
+        let in_full = row.in_full.map(|stream| stream());
+        let (costs, bare) =
+            measure_beside_table(&stream, in_full.as_ref().unwrap_or(&stream), kinds, plan);
         let measured: Vec<Measured> = costs.iter().map(Measured::from).collect();
         let mut cells = vec![row.name];
         cells.extend(costs.into_iter().map(show));
@@ -47,6 +50,8 @@ struct Row {
     depth: u32,
     /// Made when its turn has come.
     stream: Box<dyn Fn() -> Stream>,
+    /// The same without wildcards, for a table that knows none, if it has some.
+    in_full: Option<Box<dyn Fn() -> Stream>>,
     target: Target,
 }
 
@@ -55,6 +60,7 @@ fn row(name: String, depth: u32, target: Target, stream: impl Fn() -> Stream + '
         name,
         depth,
         stream: Box::new(stream),
+        in_full: None,
         target,
     }
 }
@@ -157,9 +163,11 @@ fn standing() -> Vec<Row> {
     ];
     let rows = rows.map(|(depth, percent, (wild, wild_name), best_c, goal)| {
         let name = format!("{depth} posted, steady, {percent} % {wild_name}");
-        row(name, depth, Target::new(best_c, goal), move || {
-            steady(Queue::Posted, depth, wild, percent)
-        })
+        let mixed = move || steady(Queue::Posted, depth, wild, percent);
+        Row {
+            in_full: Some(Box::new(move || steady(Queue::Posted, depth, wild, 0))),
+            ..row(name, depth, Target::new(best_c, goal), mixed)
+        }
     });
     rows.into()
 }

@@ -56,14 +56,16 @@ pub(crate) fn measure(stream: &Stream, kinds: &[Kind], plan: Plan) -> Vec<Cost> 
     take_turns(series(stream, kinds, plan), plan)
 }
 
-/// The same, and by turns with them that in a [`BareTable`], if it can match such a stream.
+/// The same, and by turns with them that of a stream without wildcards in a [`BareTable`], if it can
+/// match that.
 pub(crate) fn measure_beside_table(
     stream: &Stream,
+    in_full: &Stream,
     kinds: &[Kind],
     plan: Plan,
 ) -> (Vec<Cost>, Option<Cost>) {
     let mut all = series(stream, kinds, plan);
-    all.extend(BareTable::for_stream(stream).map(|table| Series::of_table(table, stream, plan)));
+    all.extend(BareTable::for_stream(in_full).map(|table| Series::of_table(table, in_full, plan)));
     let mut costs = take_turns(all, plan);
     let bare = (costs.len() > kinds.len()).then(|| costs.pop()).flatten();
     (costs, bare)

@@ -10,7 +10,7 @@ use rand::seq::SliceRandom;
 use crate::stream::{Queue, Stream, Wild, random, steady};
 use crate::subject::subject;
 use crate::table::{Table, columns};
-use crate::timing::{MARK, Plan, digits, measure, show_median};
+use crate::timing::{MARK, Plan, digits, measure_beside_table, show_median};
 
 const DEPTHS: [u32; 3] = [64, 4096, 65_536];
 
@@ -23,11 +23,16 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     }
     say!(
         "Nanoseconds a pair, queues of steady length, median of at most {}, structures taking turns, each turn run once before it \
-         is timed; `chase` is a dependent load at random in \
-         as many bytes as `indexed` holds, and the last line of each class says how all of it grows. {MARK}.\n",
+         is timed; `bare table` is the same without wildcards in the chains of a hash table of fixed size and nothing \
+         around it, `chase` a dependent load at random in as many bytes as `indexed` holds, and the last line of each \
+         class says how all of it grows. {MARK}.\n",
         plan.repeat
     );
-    let columns = columns(&["queue", "wildcards", "entries"], kinds, &["chase"]);
+    let columns = columns(
+        &["queue", "wildcards", "entries"],
+        kinds,
+        &["bare table", "chase"],
+    );
     let depths: Vec<u32> = (DEPTHS.into_iter())
         .filter(|&depth| depth <= plan.deepest())
         .collect();
@@ -87,7 +92,9 @@ impl Row {
         for &depth in depths {
             table.begin(&format!("{}, {}, {depth}", self.queue_name, self.name));
             let stream = steady(self.queue, depth, self.wild, self.percent);
-            let costs = measure(&stream, kinds, plan);
+            let in_full = steady(self.queue, depth, self.wild, 0);
+            let (mut costs, bare) = measure_beside_table(&stream, &in_full, kinds, plan);
+            costs.extend(bare);
             let floor = chase(bytes(&stream), plan.quick);
             let medians = costs.iter().map(|cost| cost.median);
             measured.push(medians.chain([floor]).collect());
