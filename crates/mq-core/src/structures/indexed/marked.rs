@@ -1,16 +1,16 @@
 //! The table of receives with wildcards: chains, and beside each bucket a mark of what is in it.
 //!
 //! Every message asks this table, mostly in vain, for each class of wildcards. That a bucket is not
-//! empty says little at two keys for three buckets, and a look at its entries is a look at memory
-//! that nobody has touched for long. Eight bits of each bucket tell seven of eight such keys apart,
-//! and those of ten thousand receives are in the processor's nearest cache.
+//! empty says little, and a look at its entries is a look at memory that nobody has touched for long.
+//! Sixteen bits of each bucket, of which a key sets two, tell all but one of a hundred such keys
+//! apart, and those of ten thousand receives are in the processor's nearest cache.
 
 use super::chains::{Chains, Nodes, Probe};
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
 
 /// Buckets that have marks: as they grow, at most half as many bytes are moved at once.
-const MOST: usize = 1 << 17;
+const MOST: usize = 1 << 16;
 
 /// Chains with a mark for each bucket.
 #[derive(Debug, Default)]
@@ -18,20 +18,27 @@ pub(super) struct Marked {
     chains: Chains,
     /// For each bucket, of the first [`MOST`], the [`mark`]s of the keys that were put into it since it
     /// was empty.
-    marks: Vec<u8>,
+    marks: Vec<u16>,
     /// How many buckets there were when the marks were last brought into line with them; 0 before
     /// the first key.
     buckets: u32,
 }
 
-/// One of eight bits of a hash that has nothing to do with its bucket.
+/// Two of sixteen bits, or one, by a part of the hash that has nothing to do with its bucket.
 #[inline(always)]
-const fn mark(hash: u32) -> u8 {
-    1 << (hash >> 29)
+const fn mark(hash: u32) -> u16 {
+    (1 << (hash >> 28)) | (1 << ((hash >> 24) & 15))
+}
+
+/// As how many keys the chains are to see so many, since marks say more than empty buckets: then
+/// there are five buckets for four keys, and one with its mark takes no more than where there are
+/// no marks.
+const fn counted(keys: u32) -> u32 {
+    keys - keys / 3
 }
 
 /// What may be in a bucket without marks.
-const ALL: u8 = u8::MAX;
+const ALL: u16 = u16::MAX;
 
 /// The bucket that this one was split from.
 const fn origin(bucket: u32) -> u32 {
@@ -44,7 +51,7 @@ const fn origin(bucket: u32) -> u32 {
 impl Marked {
     /// So many keys are to be stored in a table that has none.
     pub(super) fn prepare(&mut self, keys: u32) {
-        self.chains.prepare(keys);
+        self.chains.prepare(counted(keys));
         self.marks.clear();
         self.begin();
     }
@@ -89,8 +96,9 @@ impl Marked {
             }
         }
         self.buckets = buckets;
-        if self.marks.capacity() > 4 * self.marks.len() {
-            self.marks.shrink_to(2 * self.marks.len());
+        let marks = self.marks.len();
+        if self.marks.capacity() > 2 * marks {
+            self.marks.shrink_to(marks + marks / 2);
         }
     }
 
@@ -104,7 +112,7 @@ impl Marked {
         hash: u32,
         keys: u32,
     ) {
-        self.chains.serve(nodes, keys);
+        self.chains.serve(nodes, counted(keys));
         self.follow();
         let place = self.chains.place(hash);
         if self.chains.near_first(place) == Some(NIL) {
@@ -129,7 +137,7 @@ impl Marked {
     pub(super) fn marked_bucket(&self, hash: u32) -> Option<u32> {
         let bucket = self.chains.bucket(hash);
         match self.marks.get(bucket as usize) {
-            Some(marks) if marks & mark(hash) == 0 => None,
+            Some(marks) if !marks & mark(hash) != 0 => None,
             _ => Some(bucket),
         }
     }
@@ -188,7 +196,7 @@ impl Marked {
     /// A removal has left so many keys: removes some of the buckets if these are few.
     #[inline(always)]
     pub(super) fn shrink_to<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
-        self.chains.shrink_to(nodes, keys);
+        self.chains.shrink_to(nodes, counted(keys));
         self.follow();
     }
 
@@ -214,9 +222,9 @@ mod tests {
 
     #[test]
     fn marks_hide_no_key_and_most_that_are_not_there() {
-        grow_and_shrink(30_000, 15);
+        grow_and_shrink(30_000, 8);
         // Of more buckets than have marks.
-        grow_and_shrink(120_000, 45);
+        grow_and_shrink(120_000, 65);
     }
 
     /// With so many keys; of 100 others `most` may seem to be there.

@@ -36,7 +36,7 @@ const fn patience(messages: u32) -> u32 {
 }
 
 /// The messages by what is left of their bits under one mask, in a table of their own: 12 bytes for
-/// each slot and some 6 for each key.
+/// each slot and some 7.5 for each key.
 #[derive(Debug)]
 pub(super) struct View<B> {
     care: B,

@@ -37,13 +37,24 @@ const MERGES: u32 = 512;
 const SPARSE: u32 = 8;
 const SPARSE_AT_FIRST: u32 = 64;
 
-/// Three buckets for two keys, so that a key costs six bytes.
+/// Fifteen buckets for eight keys, so that a key costs seven and a half bytes, and the next two
+/// thirds of the time finds its bucket empty: which of the two it is nobody can foresee. As many as
+/// are [near](NEAR) have to do for some more keys.
 const fn buckets_for(keys: u32) -> u32 {
-    keys.saturating_add(keys / 2)
+    if keys <= SERVED_NEAR && keys > NEAR / 15 * 8 {
+        return NEAR;
+    }
+    keys.saturating_add(keys / 8 * 7)
 }
 
+/// Keys that the near buckets serve.
+const SERVED_NEAR: u32 = NEAR / 3 * 2;
+
 const fn served_by(buckets: u32) -> u32 {
-    buckets - buckets / 3
+    match buckets {
+        NEAR => SERVED_NEAR,
+        _ => buckets / 15 * 8,
+    }
 }
 
 impl Default for Chains {
