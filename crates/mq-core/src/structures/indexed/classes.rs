@@ -193,8 +193,8 @@ impl<B: MatchBits> Classes<B> {
         class?.view.as_mut()
     }
 
-    /// Links the newest message in all views, and drops those that are only kept up. Its key may
-    /// not be in its slot yet.
+    /// Links the newest message in all views, and drops those that are only kept up; returns whether
+    /// there were such. Its key may not be in its slot yet.
     #[inline(never)]
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,
@@ -202,7 +202,7 @@ impl<B: MatchBits> Classes<B> {
         slot: u32,
         key: Key<B>,
         seed: Seed,
-    ) {
+    ) -> bool {
         let mut stale = false;
         for view in self.classes.iter_mut().filter_map(|c| c.view.as_mut()) {
             view.link(unexpected, slot, key, seed);
@@ -211,6 +211,7 @@ impl<B: MatchBits> Classes<B> {
         if stale {
             self.retire();
         }
+        stale
     }
 
     /// Arrivals stop paying for the views that no receive has asked for in a long while.
@@ -228,14 +229,9 @@ impl<B: MatchBits> Classes<B> {
 
     /// Unlinks a message that is leaving from all views.
     #[inline(never)]
-    pub(super) fn unlink<E: Envelope<Bits = B>, M>(
-        &mut self,
-        unexpected: &Slab<E, M>,
-        slot: u32,
-        seed: Seed,
-    ) {
+    pub(super) fn unlink<E: Envelope<Bits = B>, M>(&mut self, unexpected: &Slab<E, M>, slot: u32) {
         for view in self.classes.iter_mut().filter_map(|c| c.view.as_mut()) {
-            view.unlink(unexpected, slot, seed);
+            view.unlink(unexpected, slot);
         }
     }
 
@@ -245,12 +241,11 @@ impl<B: MatchBits> Classes<B> {
         care: B,
         unexpected: &Slab<E, M>,
         slot: u32,
-        seed: Seed,
     ) {
         if self.views > 1 {
             let others = self.classes.iter_mut().filter(|class| class.care != care);
             for view in others.filter_map(|class| class.view.as_mut()) {
-                view.unlink(unexpected, slot, seed);
+                view.unlink(unexpected, slot);
             }
         }
     }

@@ -243,13 +243,24 @@ impl<B: MatchBits> Index<B> {
 
     /// Links the newest message in all views; its key may not be in its slot yet.
     #[inline(always)]
-    fn link_in_views<P, R, M>(&mut self, slabs: &Slabs<P, R, M>, slot: u32, key: Key<B>)
+    pub(super) fn link_in_views<P, R, M>(&mut self, slabs: &Slabs<P, R, M>, slot: u32, key: Key<B>)
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        self.classes.link(&slabs.unexpected, slot, key, self.seed);
-        self.count_special();
+        if self.classes.link(&slabs.unexpected, slot, key, self.seed) {
+            self.count_special();
+        }
+    }
+
+    /// Unlinks a message from all views.
+    #[inline(always)]
+    pub(super) fn unlink_from_views<P, R, M>(&mut self, slabs: &Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        self.classes.unlink(&slabs.unexpected, slot);
     }
 
     /// Links a message that was looked for in vain and is now stored, with [`home`](Self::home).
@@ -358,7 +369,7 @@ impl<B: MatchBits> Index<B> {
             return;
         }
         if self.classes.views() > 0 {
-            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+            self.classes.unlink(&slabs.unexpected, slot);
         }
         self.unlink_from_table(slabs, slot);
     }

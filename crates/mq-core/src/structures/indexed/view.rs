@@ -7,12 +7,21 @@ use super::paged::Paged;
 use crate::envelope::{Envelope, MatchBits};
 use crate::slab::{NIL, Slab};
 
-/// The links of one message in the view.
+/// The links of one message in the view, and its hash there: messages of other keys are told by that,
+/// and are not looked at, nor is the one that leaves.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     chain: u32,
     next: u32,
     prev: u32,
+    hash: u32,
+}
+
+/// What messages are found by, and its hash.
+#[derive(Clone, Copy, Debug)]
+struct Hashed<B> {
+    key: Key<B>,
+    hash: u32,
 }
 
 /// To keep one message in a view, from its coming to its leaving, takes as long as a look at so many
@@ -35,7 +44,7 @@ const fn patience(messages: u32) -> u32 {
         .saturating_mul(KEEPING)
 }
 
-/// The messages by what is left of their bits under one mask, in a table of their own: 12 bytes for
+/// The messages by what is left of their bits under one mask, in a table of their own: 16 bytes for
 /// each slot and some 7.5 for each key.
 #[derive(Debug)]
 pub(super) struct View<B> {
@@ -68,21 +77,22 @@ struct Seen<'a, E: Envelope, M> {
     links: &'a mut Paged<Link>,
     unexpected: &'a Slab<E, M>,
     care: E::Bits,
-    seed: Seed,
 }
 
 impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
-    type Key = Key<E::Bits>;
+    type Key = Hashed<E::Bits>;
 
     #[inline]
-    fn has_key(&self, node: u32, key: Self::Key) -> bool {
+    fn has_key(&self, node: u32, Hashed { key, hash }: Self::Key) -> bool {
+        if self.links.get(node).hash != hash {
+            return false;
+        }
         let envelope = self.unexpected.key(node);
         envelope.bits() & self.care == key.bits && envelope.context() == key.context
     }
     #[inline]
     fn hash(&self, node: u32) -> u32 {
-        let envelope = self.unexpected.key(node);
-        self.seed.hash(key_of_message(envelope, self.care))
+        self.links.get(node).hash
     }
     #[inline]
     fn chain(&self, node: u32) -> u32 {
@@ -171,8 +181,9 @@ impl<B: MatchBits> View<B> {
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
         self.asked(unexpected.slots());
-        let (chains, seen) = self.parts(unexpected, seed);
-        let found = chains.probe(&seen, key, seed.hash(key)).node;
+        let hash = seed.hash(key);
+        let (chains, seen) = self.parts(unexpected);
+        let found = chains.probe(&seen, Hashed { key, hash }, hash).node;
         (found != NIL).then_some(found)
     }
 
@@ -184,13 +195,14 @@ impl<B: MatchBits> View<B> {
         unexpected: &Slab<E, M>,
     ) -> Option<u32> {
         self.asked(unexpected.slots());
-        let (chains, mut seen) = self.parts(unexpected, seed);
-        let probe = chains.probe(&seen, key, seed.hash(key));
+        let hash = seed.hash(key);
+        let (chains, mut seen) = self.parts(unexpected);
+        let probe = chains.probe(&seen, Hashed { key, hash }, hash);
         if probe.node == NIL {
             return None;
         }
         chains.unlink_first(&mut seen, probe);
-        self.after_unlinking(unexpected, probe.node, seed);
+        self.after_unlinking(unexpected, probe.node);
         Some(probe.node)
     }
 
@@ -202,11 +214,6 @@ impl<B: MatchBits> View<B> {
         key: Key<B>,
         seed: Seed,
     ) {
-        const UNLINKED: Link = Link {
-            chain: NIL,
-            next: NIL,
-            prev: NIL,
-        };
         if unexpected.len() > self.most {
             self.credit = self
                 .credit
@@ -214,51 +221,48 @@ impl<B: MatchBits> View<B> {
             self.most = unexpected.len();
         }
         self.credit = self.credit.saturating_sub(KEEPING);
-        self.links.put(slot, UNLINKED);
         let key = Key {
             bits: key.bits & self.care,
             care: self.care,
             ..key
         };
+        let hash = seed.hash(key);
+        let link = Link {
+            chain: NIL,
+            next: NIL,
+            prev: NIL,
+            hash,
+        };
+        self.links.put(slot, link);
         let keys = unexpected.len();
-        let (chains, mut seen) = self.parts(unexpected, seed);
+        let (chains, mut seen) = self.parts(unexpected);
         chains.serve(&mut seen, keys);
-        let bucket = chains.bucket(seed.hash(key));
+        let bucket = chains.bucket(hash);
         if chains.first(bucket) == NIL {
             return chains.set_first(bucket, slot);
         }
-        let probe = chains.probe_bucket(&seen, key, bucket);
+        let probe = chains.probe_bucket(&seen, Hashed { key, hash }, bucket);
         chains.link(&mut seen, probe, slot);
     }
 
     /// Unlinks a message that is leaving.
-    pub(super) fn unlink<E: Envelope<Bits = B>, M>(
-        &mut self,
-        unexpected: &Slab<E, M>,
-        slot: u32,
-        seed: Seed,
-    ) {
-        let key = key_of_message(unexpected.key(slot), self.care);
-        let hash = seed.hash(key);
-        let bucket = self.chains.bucket(hash);
-        let link = self.links.get(slot);
+    pub(super) fn unlink<E: Envelope<Bits = B>, M>(&mut self, unexpected: &Slab<E, M>, slot: u32) {
+        let link = *self.links.get(slot);
+        let bucket = self.chains.bucket(link.hash);
         if link.next == NIL && self.chains.first(bucket) == slot {
             self.chains.set_first(bucket, link.chain);
         } else {
-            let (chains, mut seen) = self.parts(unexpected, seed);
-            chains.unlink(&mut seen, slot, key, hash);
+            let key = key_of_message(unexpected.key(slot), self.care);
+            let hash = link.hash;
+            let (chains, mut seen) = self.parts(unexpected);
+            chains.unlink(&mut seen, slot, Hashed { key, hash }, hash);
         }
-        self.after_unlinking(unexpected, slot, seed);
+        self.after_unlinking(unexpected, slot);
     }
 
-    fn after_unlinking<E: Envelope<Bits = B>, M>(
-        &mut self,
-        unexpected: &Slab<E, M>,
-        slot: u32,
-        seed: Seed,
-    ) {
+    fn after_unlinking<E: Envelope<Bits = B>, M>(&mut self, unexpected: &Slab<E, M>, slot: u32) {
         let left = unexpected.len() - 1;
-        let (chains, mut seen) = self.parts(unexpected, seed);
+        let (chains, mut seen) = self.parts(unexpected);
         chains.shrink_to(&mut seen, left);
         self.links.let_go(slot);
     }
@@ -266,13 +270,11 @@ impl<B: MatchBits> View<B> {
     fn parts<'a, E: Envelope<Bits = B>, M>(
         &'a mut self,
         unexpected: &'a Slab<E, M>,
-        seed: Seed,
     ) -> (&'a mut Chains, Seen<'a, E, M>) {
         let seen = Seen {
             links: &mut self.links,
             unexpected,
             care: self.care,
-            seed,
         };
         (&mut self.chains, seen)
     }

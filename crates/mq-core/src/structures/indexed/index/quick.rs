@@ -56,7 +56,7 @@ pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, first: u32) -> O
 impl<B: MatchBits> Index<B> {
     /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slots are
     /// near, and the chain is empty, or is one receive with another key, or begins with the only
-    /// message of the key. For an index without views.
+    /// message of the key. Views are the caller's.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,
@@ -150,7 +150,7 @@ impl<B: MatchBits> Index<B> {
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         let several = entry.next != NIL;
                         if self.classes.views() > 0 {
-                            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+                            self.classes.unlink(&slabs.unexpected, slot);
                         }
                         if several {
                             self.unlink_first(slabs, probe(bucket, before, node));
@@ -378,8 +378,7 @@ impl<B: MatchBits> Index<B> {
         if let Slot::Unexpected(slot) = slot_of(probe.node) {
             meter.visited(Queue::Unexpected, 1);
             if self.classes.views() > 0 {
-                self.classes
-                    .unlink(&nodes.slabs.unexpected, slot, self.seed);
+                self.classes.unlink(&nodes.slabs.unexpected, slot);
             }
             self.chains.unlink_first(nodes, probe);
             return probe.node;

@@ -37,7 +37,7 @@ impl<B: MatchBits> Index<B> {
         };
         meter.visited(Queue::Unexpected, 1);
         if self.classes.views() > 0 {
-            self.classes.unlink(&slabs.unexpected, slot, self.seed);
+            self.classes.unlink(&slabs.unexpected, slot);
         }
         let nodes = &mut self.nodes(slabs);
         self.chains.unlink_first(nodes, probe);
@@ -70,7 +70,7 @@ impl<B: MatchBits> Index<B> {
         if let Some(slot) = view.take(key, seed, &slabs.unexpected) {
             meter.visited(Queue::Unexpected, 1);
             let messages = &slabs.unexpected;
-            self.classes.unlink_from_others(care, messages, slot, seed);
+            self.classes.unlink_from_others(care, messages, slot);
             self.unlink_from_table(slabs, slot);
             return slot;
         }

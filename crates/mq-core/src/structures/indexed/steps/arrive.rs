@@ -142,10 +142,29 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return self.arrive_marked(context, bits, first, meter);
         }
         match (index.has_views(), index.is_wide()) {
-            (true, _) => self.arrive_among_wildcards(context, bits, meter),
+            (true, _) => self.arrive_in_views(context, bits, meter),
             (false, true) => self.arrive_wide(context, bits, meter),
             (false, false) => self.arrive_exact(context, bits, meter),
         }
+    }
+
+    /// The same where no receive with a wildcard takes the message, but messages are indexed for some.
+    #[inline(never)]
+    fn arrive_in_views(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let node = match deep(&mut self.index).is_wide() {
+            true => self.arrive_wide(context, bits, meter),
+            false => self.arrive_plain(context, bits, meter),
+        };
+        if let Slot::Unexpected(slot) = slot_of(node) {
+            let key = Key::exact(context, bits);
+            deep(&mut self.index).link_in_views(&self.slabs, slot, key);
+        }
+        node
     }
 
     /// The same where there may be receives with wildcards for the message, the first of this class,

@@ -3,7 +3,7 @@
 use super::super::Indexed;
 use super::super::hash::Key;
 use super::super::index::Quick;
-use super::super::nodes::{Slot, key_of_receive, posted, slot_of, unexpected};
+use super::super::nodes::{Slot, key_of_receive, posted, slot_in, slot_of, unexpected};
 use super::deep;
 use crate::envelope::{ContextId, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -140,8 +140,24 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if index.is_moving() {
             return NIL;
         }
-        let place = index.place(Key::exact(context, bits));
-        self.post_beside(context, bits, place, meter)
+        let key = Key::exact(context, bits);
+        let place = index.place(key);
+        let quick = match index.is_wide() {
+            true => index.post_wide(&mut self.slabs, key, index.bucket_of(place)),
+            false => index.post_quick(&mut self.slabs, key, place),
+        };
+        match quick {
+            Quick::Found(node) => {
+                index.unlink_from_views(&self.slabs, slot_in(node));
+                meter.visited(Queue::Unexpected, 1);
+                self.before_removal(node)
+            }
+            Quick::Queued(node) => {
+                meter.visited(Queue::Unexpected, 0);
+                node
+            }
+            Quick::Several | Quick::Beside => self.post_beside(context, bits, place, meter),
+        }
     }
 
     /// The step of a fully specified receive for which no slot is free, or while entries are being
