@@ -24,13 +24,6 @@ const AWAY: u32 = u32::MAX;
 /// The first slot of a window that is tabled. No slot has this number either.
 const TABLED: u32 = AWAY - 1;
 
-/// A number of near slots.
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "at most NEAR")]
-const fn few(slots: u32) -> u16 {
-    slots as u16
-}
-
 /// The entries of a slab, in order, while none is far and none is on a list.
 ///
 /// They stand one behind the other. One that leaves from the middle leaves a hole, so that all
@@ -47,8 +40,9 @@ pub(crate) struct Window {
     /// The slot behind the last; tabled, there may be holes before it. Away, the slot from which on slots are unused.
     tail: u32,
     /// Holes between the entries. Away, the number of unused slots; tabled, that of slots before the
-    /// last entry that hold none. Near slots are few.
-    holes: u16,
+    /// last entry that hold none. Not fewer bits: what is written in 16 and read in 32, as the compiler
+    /// does, has to reach the cache first.
+    holes: u32,
     /// Whether entries may be in other slots than their handles say: some have been moved. Forgotten
     /// only when queues have drained that were deep or tabled.
     has_moved: bool,
@@ -78,7 +72,7 @@ impl Window {
     /// The number of entries, in a window that is not away.
     #[inline(always)]
     pub(crate) const fn len(&self) -> u32 {
-        self.tail - self.lowest() - self.holes as u32
+        self.tail - self.lowest() - self.holes
     }
 
     /// The slot of the first entry; or of the first that there is, if the window is tabled.

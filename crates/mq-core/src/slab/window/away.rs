@@ -1,6 +1,6 @@
 //! How a window lets go of its entries, which are linked by other means then, and takes them back.
 
-use super::{AWAY, Window, few};
+use super::{AWAY, Window};
 use crate::fifo::Fifo;
 use crate::slab::{NIL, RUN, Slab};
 
@@ -19,14 +19,14 @@ impl Window {
         // All slots behind the last entry are unused, and then all before the first.
         self.tail = if self.tail == slots { 0 } else { self.tail };
         self.head = AWAY;
-        self.holes = few(slots - span);
+        self.holes = slots - span;
         leaving
     }
 
     /// Frees some of the slots that were never used, in a window that is away; false if there are
     /// none.
     pub(crate) fn free_unused<K, T>(&mut self, slab: &mut Slab<K, T>) -> bool {
-        let some = self.holes.min(RUN as u16);
+        let some = self.holes.min(RUN as u32);
         for _ in 0..some {
             let slot = self.tail;
             slab.near[slot as usize].next = slab.free;

@@ -1,6 +1,6 @@
 //! The searches of a window, and the holes that they close.
 
-use super::{Window, few};
+use super::Window;
 use crate::slab::{NIL, Slab};
 
 /// Holes that a search passes before it closes them.
@@ -117,7 +117,7 @@ impl Window {
                 slab.move_near(from, to);
             }
         }
-        self.holes -= few(to - self.head);
+        self.holes -= to - self.head;
         self.head = to;
         self.has_moved = true;
     }

@@ -3,7 +3,7 @@
 //! Entries are written behind the last as ever, and who asks for the first finds that it is no
 //! slot. Where the first is, nobody has to know.
 
-use super::{TABLED, Window, few};
+use super::{TABLED, Window};
 use crate::slab::Slab;
 
 impl Window {
@@ -25,7 +25,7 @@ impl Window {
     /// From now on the window is tabled: returns the slot of its first entry.
     pub(crate) const fn begin_tables(&mut self) -> u32 {
         let first = self.head;
-        self.holes += few(first);
+        self.holes += first;
         self.head = TABLED;
         first
     }
@@ -58,12 +58,12 @@ impl Window {
     /// Whether a window that is tabled has used up its slots for a queue that is shorter: one that
     /// stays long and never drains, which had to be moved and linked anew each time.
     pub(crate) const fn is_worn_out(&self) -> bool {
-        self.is_tabled() && self.holes as u32 >= self.tail / 4
+        self.is_tabled() && self.holes >= self.tail / 4
     }
 
     /// Whether no entry is left in a window that is tabled.
     #[inline(always)]
     pub(crate) const fn has_drained(&self) -> bool {
-        self.tail == self.holes as u32
+        self.tail == self.holes
     }
 }

@@ -67,7 +67,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 meter.visited(Queue::Unexpected, 0);
                 return Short::Deep;
             }
-            None => self.take_message_tabled(key_of_receive(pattern)),
+            None => self.take_message_tabled(key_of_receive(pattern)).into(),
         };
         meter.visited(Queue::Unexpected, sought.visited);
         match sought.slot {
@@ -151,7 +151,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             true => self.take_message_tabled(key),
             false => self.take_any_message_tabled(key, from),
         };
-        farther(sought, passed)
+        farther(sought.into(), passed)
     }
 
     /// Messages that a receive may be compared with.
@@ -203,7 +203,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 meter.visited(Queue::Posted, 0);
                 return Short::Deep;
             }
-            None => self.take_receive_tabled(*envelope),
+            None => self.take_receive_tabled(*envelope).into(),
         };
         meter.visited(Queue::Posted, sought.visited);
         match sought.slot {
@@ -241,7 +241,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn table_and_take_receive(&mut self, envelope: P::Envelope) -> Sought {
         self.table_receives();
         let sought = self.take_receive_tabled(envelope);
-        farther(sought, self.scan_limit.into())
+        farther(sought.into(), self.scan_limit.into())
     }
 
     /// The slot of the receive that takes a message, which stays.
@@ -266,7 +266,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             self.table_receives();
         }
         let sought = self.peek_receive_tabled(envelope);
-        let sought = farther(sought, passed);
+        let sought = farther(sought.into(), passed);
         meter.visited(Queue::Posted, sought.visited);
         (sought.slot != NIL).then_some(sought.slot)
     }
@@ -292,7 +292,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             from = self.unexpected.slot_behind(passed);
             self.table_messages();
         }
-        let sought = farther(self.peek_message_tabled(key, from), passed);
+        let sought = farther(self.peek_message_tabled(key, from).into(), passed);
         meter.visited(Queue::Unexpected, sought.visited);
         (sought.slot != NIL).then_some(sought.slot)
     }

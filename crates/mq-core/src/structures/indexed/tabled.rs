@@ -1,6 +1,8 @@
 //! Searches of queues that have [tables](super::tables). Those of steps take what they find off its
 //! chain and out of the window; it is still in storage.
 
+use core::hint::black_box;
+
 use super::Indexed;
 use super::hash::Key;
 use super::index::Index;
@@ -9,15 +11,41 @@ use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::{NIL, Sought, TOO_FAR};
 
-const NOTHING: Sought = Sought {
-    slot: NIL,
-    visited: 0,
-};
+/// Where a search ended, and what it cost, in one word: so a function that ends with the call of another
+/// passes its answer on without coming back, and has nothing to save for that.
+#[derive(Clone, Copy)]
+pub(super) struct Answer(u64);
 
-impl From<Found> for Sought {
+impl Answer {
+    const NOTHING: Self = Self::new(NIL, 0);
+
+    #[inline(always)]
+    const fn new(slot: u32, visited: u32) -> Self {
+        Self((visited as u64) << 32 | slot as u64)
+    }
+
+    /// The only one that was compared.
+    #[inline(always)]
+    const fn first(slot: u32) -> Self {
+        Self::new(slot, 1)
+    }
+}
+
+impl From<Found> for Answer {
     #[inline(always)]
     fn from(Found { slot, visited }: Found) -> Self {
-        Self { slot, visited }
+        Self::new(slot, visited)
+    }
+}
+
+impl From<Answer> for Sought {
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
+    fn from(Answer(word): Answer) -> Self {
+        Self {
+            slot: word as u32,
+            visited: (word >> 32) as u32,
+        }
     }
 }
 
@@ -49,9 +77,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Takes the receive for a message.
     #[inline(never)]
-    pub(super) fn take_receive_tabled(&mut self, envelope: P::Envelope) -> Sought {
+    pub(super) fn take_receive_tabled(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return self.take_receive_among(envelope);
         };
         let receives = &mut index.tables.receives;
         if !receives.are_plain(&self.posted) {
@@ -60,50 +88,45 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let near = self.slabs.posted.near_entries();
         let (context, bits) = (envelope.context(), envelope.bits());
         match receives.take_first(near, &mut self.posted, context, bits) {
-            NIL => NOTHING,
+            NIL => Answer::NOTHING,
             NOT_LINKED => self.take_pending_receive(envelope),
             TOO_FAR => self.take_receive_among(envelope),
-            slot if self.posted.has_drained() => self.last_receive(slot),
-            slot => Sought { slot, visited: 1 },
+            slot => self.after_taking_receive(Answer::first(slot)),
         }
     }
 
     /// The same where it can only be one that is not linked: mostly one has just come, and is the one.
     #[inline(never)]
-    fn take_pending_receive(&mut self, envelope: P::Envelope) -> Sought {
+    fn take_pending_receive(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &self.index else {
-            return NOTHING;
+            return self.take_receive_of_pending(envelope);
         };
         let near = self.slabs.posted.near_entries();
         let (context, bits) = (envelope.context(), envelope.bits());
         let receives = &index.tables.receives;
         match receives.take_only_pending(near, &mut self.posted, context, bits) {
             None => self.take_receive_of_pending(envelope),
-            Some(slot) if self.posted.has_drained() => self.last_receive(slot),
-            Some(slot) => Sought { slot, visited: 1 },
+            Some(slot) => self.after_taking_receive(Answer::first(slot)),
         }
     }
 
     /// The same where several are not linked, or the only one takes other messages.
     #[inline(never)]
-    fn take_receive_of_pending(&mut self, envelope: P::Envelope) -> Sought {
+    fn take_receive_of_pending(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.posted.near_entries();
         let receives = &index.tables.receives;
         let found = receives.take_pending(near, &mut self.posted, &envelope);
-        if self.posted.has_drained() {
-            self.last_receive(found.slot);
-        }
-        found.into()
+        self.after_taking_receive(found.into())
     }
 
     /// The same where some have wildcards, or many have come since the last search.
     #[inline(never)]
-    fn take_receive_specially(&mut self, envelope: P::Envelope) -> Sought {
+    fn take_receive_specially(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let receives = &mut index.tables.receives;
         if receives.are_behind(&self.posted) {
@@ -115,16 +138,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match found.slot {
             NOT_LINKED => self.take_wildcard(envelope, found.visited),
             TOO_FAR => self.take_receive_of_classes(envelope),
-            slot if self.posted.has_drained() => self.last_receive(slot),
-            _ => found.into(),
+            _ => self.after_taking_receive(found.into()),
         }
     }
 
     /// The same where it may be one with a wildcard, of the only class; so many were compared before.
     #[inline(never)]
-    fn take_wildcard(&mut self, envelope: P::Envelope, visited: u32) -> Sought {
+    fn take_wildcard(&mut self, envelope: P::Envelope, visited: u32) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.posted.near_entries();
         let receives = &mut index.tables.receives;
@@ -132,20 +154,17 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match receives.take_first_wildcard(near, &mut self.posted, context, bits) {
             TOO_FAR => self.take_receive_among(envelope),
             slot => {
-                if self.posted.has_drained() {
-                    self.last_receive(slot);
-                }
                 let visited = visited + 1;
-                Sought { slot, visited }
+                self.after_taking_receive(Answer::new(slot, visited))
             }
         }
     }
 
     /// The same where it may be one with a wildcard of any class, or any receive of its bucket.
     #[inline(never)]
-    fn take_receive_of_classes(&mut self, envelope: P::Envelope) -> Sought {
+    fn take_receive_of_classes(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.posted.near_entries();
         let receives = &mut index.tables.receives;
@@ -154,15 +173,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if found.slot == TOO_FAR {
             return self.take_receive_among(envelope);
         }
-        if self.posted.has_drained() {
-            self.last_receive(found.slot);
-        }
-        found.into()
+        self.after_taking_receive(found.into())
     }
 
     /// The same where many have come since the last search.
     #[inline(never)]
-    fn link_receives_and_take(&mut self, envelope: P::Envelope) -> Sought {
+    fn link_receives_and_take(&mut self, envelope: P::Envelope) -> Answer {
         if let Some(index) = &mut self.index {
             let near = self.slabs.posted.near_entries_mut();
             index.tables.receives.link(near, &self.posted);
@@ -173,9 +189,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// The same where it may be any receive of its bucket, or one with a wildcard, or one that is not
     /// linked.
     #[inline(never)]
-    fn take_receive_among(&mut self, envelope: P::Envelope) -> Sought {
+    fn take_receive_among(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.posted.near_entries_mut();
         let receives = &mut index.tables.receives;
@@ -183,19 +199,26 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             receives.link(near, &self.posted);
         }
         let found = receives.take(near, &mut self.posted, &envelope);
-        if self.posted.has_drained() {
-            self.last_receive(found.slot);
-        }
-        found.into()
+        self.after_taking_receive(found.into())
     }
 
-    /// The receive that leaves is the last: the queue is short again.
+    /// The end of a search.
+    #[inline(always)]
+    fn after_taking_receive(&mut self, found: Answer) -> Answer {
+        match self.posted.has_drained() {
+            true => self.last_receive(found),
+            false => found,
+        }
+    }
+
+    /// The receive that leaves is the last: the queue is short again. The answer is returned, and not
+    /// known to be the same, or callers would save it over this call.
     #[cold]
     #[inline(never)]
-    fn last_receive(&mut self, slot: u32) -> Sought {
+    fn last_receive(&mut self, found: Answer) -> Answer {
         self.posted.restart();
         self.index().tables.receives.rest();
-        Sought { slot, visited: 1 }
+        black_box(found)
     }
 
     /// The receive in a slot leaves: takes it off its chain and out of the window.
@@ -205,15 +228,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             let receives = &mut index.tables.receives;
             receives.drop_slot(near, &mut self.posted, slot);
             if self.posted.has_drained() {
-                self.last_receive(slot);
+                self.last_receive(Answer::NOTHING);
             }
         }
     }
 
     /// The slot of the receive for a message, which stays.
-    pub(super) fn peek_receive_tabled(&mut self, envelope: &P::Envelope) -> Sought {
+    pub(super) fn peek_receive_tabled(&mut self, envelope: &P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let receives = &mut index.tables.receives;
         let near = self.slabs.posted.near_entries_mut();
@@ -225,7 +248,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Takes the message for a receive.
     #[inline(always)]
-    pub(super) fn take_message_tabled(&mut self, key: Key<BitsOf<P>>) -> Sought {
+    pub(super) fn take_message_tabled(&mut self, key: Key<BitsOf<P>>) -> Answer {
         match key.care == BitsOf::<P>::ALL {
             true => self.take_message_exact_tabled(key.context, key.bits),
             false => self.take_any_message_tabled(key, 0),
@@ -234,9 +257,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// The same for a fully specified receive.
     #[inline(never)]
-    fn take_message_exact_tabled(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+    fn take_message_exact_tabled(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return self.take_message_among(context, bits);
         };
         let messages = &mut index.tables.messages;
         if messages.are_behind(&self.unexpected) {
@@ -244,17 +267,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
         let near = self.slabs.unexpected.near_entries();
         match messages.take_first(near, &mut self.unexpected, context, bits) {
-            NIL => NOTHING,
+            NIL => Answer::NOTHING,
             NOT_LINKED => self.take_pending_message(context, bits),
             TOO_FAR => self.take_message_among(context, bits),
-            slot if self.unexpected.has_drained() => self.last_message(slot),
-            slot => Sought { slot, visited: 1 },
+            slot => self.after_taking_message(Answer::first(slot)),
         }
     }
 
     /// The same where many have come since the last search.
     #[inline(never)]
-    fn link_messages_and_take(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+    fn link_messages_and_take(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         if let Some(index) = &mut self.index {
             let near = self.slabs.unexpected.near_entries_mut();
             index.tables.messages.link(near, &self.unexpected);
@@ -264,39 +286,35 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// The same where it can only be one that is not linked: mostly one has just come, and is the one.
     #[inline(never)]
-    fn take_pending_message(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+    fn take_pending_message(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &self.index else {
-            return NOTHING;
+            return self.take_message_of_pending(context, bits);
         };
         let near = self.slabs.unexpected.near_entries();
         let messages = &index.tables.messages;
         match messages.take_only_pending(near, &mut self.unexpected, context, bits) {
             None => self.take_message_of_pending(context, bits),
-            Some(slot) if self.unexpected.has_drained() => self.last_message(slot),
-            Some(slot) => Sought { slot, visited: 1 },
+            Some(slot) => self.after_taking_message(Answer::first(slot)),
         }
     }
 
     /// The same where several are not linked, or the only one is for other receives.
     #[inline(never)]
-    fn take_message_of_pending(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+    fn take_message_of_pending(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.unexpected.near_entries();
         let messages = &mut index.tables.messages;
         let found = messages.take_pending(near, &mut self.unexpected, context, bits);
-        if self.unexpected.has_drained() {
-            self.last_message(found.slot);
-        }
-        found.into()
+        self.after_taking_message(found.into())
     }
 
     /// The same where it may be any message of its bucket, or one that is not linked.
     #[inline(never)]
-    fn take_message_among(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
+    fn take_message_among(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.unexpected.near_entries_mut();
         let messages = &mut index.tables.messages;
@@ -312,9 +330,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Takes the message for a receive with a wildcard, which is in no slot before `from`.
     #[inline(never)]
-    pub(super) fn take_any_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Sought {
+    pub(super) fn take_any_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let near = self.slabs.unexpected.near_entries();
         let messages = &mut index.tables.messages;
@@ -325,13 +343,22 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         found.into()
     }
 
-    /// The message that leaves is the last: the queue is short again.
+    /// The end of a search.
+    #[inline(always)]
+    fn after_taking_message(&mut self, found: Answer) -> Answer {
+        match self.unexpected.has_drained() {
+            true => self.last_message(found),
+            false => found,
+        }
+    }
+
+    /// The message that leaves is the last: as [`last_receive`](Self::last_receive).
     #[cold]
     #[inline(never)]
-    fn last_message(&mut self, slot: u32) -> Sought {
+    fn last_message(&mut self, found: Answer) -> Answer {
         self.unexpected.restart();
         self.index().tables.messages.rest();
-        Sought { slot, visited: 1 }
+        black_box(found)
     }
 
     /// The message in a slot leaves: takes it off the chain of its key and out of the window.
@@ -341,16 +368,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             let messages = &mut index.tables.messages;
             messages.drop_slot(near, &mut self.unexpected, slot);
             if self.unexpected.has_drained() {
-                self.last_message(slot);
+                self.last_message(Answer::NOTHING);
             }
         }
     }
 
     /// The slot of the message for a receive, which stays. One with a wildcard is in no slot before
     /// `from`.
-    pub(super) fn peek_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Sought {
+    pub(super) fn peek_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Answer {
         let Some(index) = &mut self.index else {
-            return NOTHING;
+            return Answer::NOTHING;
         };
         let messages = &mut index.tables.messages;
         if key.care != BitsOf::<P>::ALL {
