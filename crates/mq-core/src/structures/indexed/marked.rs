@@ -2,7 +2,7 @@
 //!
 //! Every message asks this table, mostly in vain, for each class of wildcards. That a bucket is not
 //! empty says little, and a look at its entries is a look at memory that nobody has touched for long.
-//! Sixteen bits of each bucket, of which a key sets two, tell all but one of a hundred such keys
+//! Sixteen bits of each bucket, of which a key sets two, tell all but a few of a hundred such keys
 //! apart, and those of ten thousand receives are in the processor's nearest cache.
 
 use super::chains::{Chains, Nodes, Probe};
