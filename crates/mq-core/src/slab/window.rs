@@ -40,8 +40,8 @@ pub(crate) struct Window {
     /// The slot behind the last; tabled, there may be holes before it. Away, the slot from which on slots are unused.
     tail: u32,
     /// Holes between the entries. Away, the number of unused slots; tabled, that of slots before the
-    /// last entry that hold none. Not fewer bits: what is written in 16 and read in 32, as the compiler
-    /// does, has to reach the cache first.
+    /// last entry that hold none. Not fewer bits: the compiler reads 32 where 16 were written, and
+    /// such a load can not be given what is still on its way to the cache (store forwarding).
     holes: u32,
     /// Whether entries may be in other slots than their handles say: some have been moved. Forgotten
     /// only when queues have drained that were deep or tabled.

@@ -9,7 +9,7 @@ use super::chains::{Chains, Nodes, Probe};
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
 
-/// Buckets that have marks: as they grow, at most half as many bytes are moved at once.
+/// Buckets that have marks: as they grow, at most as many bytes are moved at once.
 const MOST: usize = 1 << 16;
 
 /// Chains with a mark for each bucket.
@@ -30,9 +30,9 @@ const fn mark(hash: u32) -> u16 {
     (1 << (hash >> 28)) | (1 << ((hash >> 24) & 15))
 }
 
-/// As how many keys the chains are to see so many, since marks say more than empty buckets: then
-/// there are five buckets for four keys, and one with its mark takes no more than where there are
-/// no marks.
+/// How many keys the chains are told of, where there are so many: two thirds, since marks say more than
+/// empty buckets do. Then there are five buckets for four keys, and a bucket and its mark take no more
+/// for each than buckets alone do elsewhere.
 const fn counted(keys: u32) -> u32 {
     keys - keys / 3
 }

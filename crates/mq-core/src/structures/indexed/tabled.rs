@@ -11,8 +11,9 @@ use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::{NIL, Sought, TOO_FAR};
 
-/// Where a search ended, and what it cost, in one word: so a function that ends with the call of another
-/// passes its answer on without coming back, and has nothing to save for that.
+/// Where a search ended, and what it cost, in one word: a function that ends with the call of another
+/// then jumps there (a tail call) and has nothing to save, which the compiler does not do with an answer
+/// of two.
 #[derive(Clone, Copy)]
 pub(super) struct Answer(u64);
 
@@ -211,8 +212,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The receive that leaves is the last: the queue is short again. The answer is returned, and not
-    /// known to be the same, or callers would save it over this call.
+    /// The receive that leaves is the last: the queue is short again. The answer is returned
+    /// through a `black_box`: the compiler, if it knew that it is the one given, would save it over this
+    /// call, and make no jump of it.
     #[cold]
     #[inline(never)]
     fn last_receive(&mut self, found: Answer) -> Answer {

@@ -342,7 +342,7 @@ fn a_short_queue_after_long_ones_gives_their_buckets_back() {
     for _ in 0..2 {
         fill_and_take(&mut queues, 60_000, 100);
     }
-    // It begins with 90,000 buckets, of which these entries use pages when they are indexed, each
+    // It begins with 112,000 buckets, of which these entries use pages when they are indexed, each
     // another part of one.
     let ranks = |i| i % 1000 * 16;
     for i in 0..1000 {

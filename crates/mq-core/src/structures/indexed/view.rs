@@ -7,8 +7,8 @@ use super::paged::Paged;
 use crate::envelope::{Envelope, MatchBits};
 use crate::slab::{NIL, Slab};
 
-/// The links of one message in the view, and its hash there: messages of other keys are told by that,
-/// and are not looked at, nor is the one that leaves.
+/// The links of one message in the view, and its hash there: messages of other keys are told by that
+/// without a look at them, and one that leaves is not hashed again.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     chain: u32,

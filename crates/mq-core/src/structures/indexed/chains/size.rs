@@ -4,7 +4,7 @@
 //! moves is bounded, whatever the size. Steps do not count keys: the owner says how many there may
 //! be before it stores one ([`Chains::serve`]), and when few are left ([`Chains::shrink`]).
 //!
-//! Programs fill and drain their queues in every step. Adding 90,000 buckets anew for each 60,000
+//! Programs fill and drain their queues in every step. Adding the buckets anew for each 60,000
 //! entries took half of the time of such a queue; so a table that has emptied begins with the
 //! buckets that the last two fillings both needed, whose memory comes when they are used.
 
@@ -37,24 +37,30 @@ const MERGES: u32 = 512;
 const SPARSE: u32 = 8;
 const SPARSE_AT_FIRST: u32 = 64;
 
-/// Fifteen buckets for eight keys, so that a key costs seven and a half bytes, and the next two
-/// thirds of the time finds its bucket empty: which of the two it is nobody can foresee. As many as
-/// are [near](NEAR) have to do for some more keys.
+/// Fifteen buckets for eight keys, so that a key costs seven and a half bytes, and three of five
+/// newcomers find their bucket empty: whether it is, nobody can foresee. The [near](NEAR) buckets, whose
+/// steps are quicker, serve some more keys than that before others are added.
 const fn buckets_for(keys: u32) -> u32 {
-    if keys <= SERVED_NEAR && keys > NEAR / 15 * 8 {
+    if keys <= SERVED_NEAR && keys > served_at_most(NEAR) {
         return NEAR;
     }
-    keys.saturating_add(keys / 8 * 7)
+    keys.saturating_add(keys - keys / 8)
 }
 
 /// Keys that the near buckets serve.
 const SERVED_NEAR: u32 = NEAR / 3 * 2;
 
 const fn served_by(buckets: u32) -> u32 {
-    match buckets {
-        NEAR => SERVED_NEAR,
-        _ => buckets / 15 * 8,
+    let served = served_at_most(buckets);
+    if buckets >= NEAR && served < SERVED_NEAR {
+        return SERVED_NEAR;
     }
+    served
+}
+
+/// Keys for which so many buckets are [enough](buckets_for).
+const fn served_at_most(buckets: u32) -> u32 {
+    buckets / 15 * 8 + buckets % 15 * 8 / 15
 }
 
 impl Default for Chains {
@@ -240,6 +246,27 @@ impl Chains {
             self.served = served_by(self.buckets);
             self.sparse = SPARSE_AT_FIRST;
             self.lingering = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_serve_the_keys_that_they_are_for_and_more_serve_no_fewer() {
+        let keys = (1..3 * NEAR).chain([1 << 20, (1 << 31) - 1]);
+        for keys in keys {
+            let buckets = buckets_for(keys);
+            assert!(served_by(buckets) >= keys, "{buckets} for {keys}");
+            assert!(u64::from(buckets) <= u64::from(keys) * 2, "for {keys}");
+        }
+        for buckets in FEWEST..4 * NEAR {
+            assert!(
+                served_by(buckets) <= served_by(buckets + 1),
+                "{buckets} and one more"
+            );
         }
     }
 }

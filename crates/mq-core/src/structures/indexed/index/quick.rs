@@ -56,7 +56,7 @@ pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, first: u32) -> O
 impl<B: MatchBits> Index<B> {
     /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slots are
     /// near, and the chain is empty, or is one receive with another key, or begins with the only
-    /// message of the key. Views are the caller's.
+    /// message of the key. Linking in views, and unlinking, is the caller's.
     #[inline(always)]
     pub(in super::super) fn post_quick<P, R, M>(
         &mut self,

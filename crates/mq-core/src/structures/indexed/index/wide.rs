@@ -14,8 +14,8 @@ use crate::slab::NIL;
 
 impl<B: MatchBits> Index<B> {
     /// [`post_exact`](Self::post_exact) if little is to be done: where the chain of the bucket is
-    /// empty, or is one receive with another key, or begins with the only message of the key. Views
-    /// are the caller's.
+    /// empty, or is one receive with another key, or begins with the only message of the key. Linking
+    /// in views, and unlinking, is the caller's.
     #[inline(always)]
     pub(in super::super) fn post_wide<P, R, M>(
         &mut self,
