@@ -53,10 +53,25 @@ impl Bucket {
         self.first as u32
     }
 
+    /// Whether the chain has no entry.
+    #[inline(always)]
+    pub(super) const fn is_empty(self) -> bool {
+        self.first == NONE
+    }
+
     /// Takes the first entry off the chain, of which the second is known.
     #[inline(always)]
     pub(super) const fn drop_first(&mut self, second: u32) {
         self.first = short(second);
+    }
+
+    /// Puts a slot behind the others, if there are some; returns the one that was the last.
+    #[inline(always)]
+    pub(super) const fn push_behind(&mut self, slot: u32) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
+        self.push(slot)
     }
 
     /// Puts a slot behind all others; returns the one that was the last, if there was any.

@@ -3,7 +3,7 @@
 use super::super::hash::{Key, Seed};
 use super::buckets::Buckets;
 use super::view::View;
-use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending, link_behind};
+use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending, link_alone, link_behind};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -245,28 +245,38 @@ impl<B: MatchBits> Messages<B> {
     /// Links all messages before a slot that are not; returns how many they are, and how many came to
     /// be behind others with another key.
     #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
     fn link_to<E>(&mut self, near: &mut [Entry<E, impl Sized>], end: u32) -> (u32, u32)
     where
         E: Envelope<Bits = B>,
     {
-        let (buckets, hash) = self.buckets.parts();
         let (mut linked, mut behind) = (0, 0);
-        let end = (end as usize).min(near.len());
-        for at in self.linked as usize..end {
-            let entry = &mut near[at];
-            if !entry.is_used() {
-                continue;
-            }
-            entry.next = NIL;
-            let bits = entry.key.bits();
-            let Some(bucket) = buckets.get_mut(hash.place(bits, B::ALL)) else {
-                break;
-            };
-            let slot = at as u32;
-            linked += 1;
-            if let Some(last) = bucket.push(slot) {
-                behind += link_behind(near, last, slot, |envelope| envelope.bits() != bits);
+        let mut slot = self.linked;
+        while let Some(entries) = near.get_mut(slot as usize..end as usize)
+            && !entries.is_empty()
+        {
+            let (buckets, hash) = self.buckets.parts();
+            let (alone, passed) = link_alone(entries, slot, buckets, |envelope| {
+                Some(hash.place(envelope.bits(), B::ALL))
+            });
+            linked += alone;
+            slot += passed;
+            // Those that have others before them.
+            while slot < end
+                && let Some(entry) = near.get_mut(slot as usize)
+            {
+                if entry.is_used() {
+                    let bits = entry.key.bits();
+                    let Some(bucket) = self.buckets.get_mut(hash.place(bits, B::ALL)) else {
+                        return (linked, behind);
+                    };
+                    let Some(last) = bucket.push_behind(slot) else {
+                        break;
+                    };
+                    entry.next = NIL;
+                    linked += 1;
+                    behind += link_behind(near, last, slot, |envelope| envelope.bits() != bits);
+                }
+                slot += 1;
             }
         }
         (linked, behind)

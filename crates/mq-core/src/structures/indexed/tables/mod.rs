@@ -15,7 +15,7 @@ mod wild;
 
 use core::ops::Range;
 
-use self::buckets::Links;
+use self::buckets::{Bucket, Links};
 use self::messages::Messages;
 use self::receives::Receives;
 use super::hash::Seed;
@@ -106,6 +106,33 @@ fn find_pending<K, T>(
         }
     }
     Found { slot: NIL, visited }
+}
+
+/// Links entries as long as each is the first of its bucket: returns how many, and how many of the slots
+/// it has passed, which are all if it has met no other. Those without a place are the caller's, as
+/// others are. A function without calls, so that all is in registers: nearly all entries are alone.
+#[inline(never)]
+fn link_alone<K, T>(
+    entries: &mut [Entry<K, T>],
+    first: u32,
+    buckets: &mut [Bucket],
+    place: impl Fn(&K) -> Option<usize>,
+) -> (u32, u32) {
+    let mut linked = 0;
+    for (slot, entry) in (first..).zip(entries.iter_mut()) {
+        if !entry.is_used() {
+            continue;
+        }
+        match place(&entry.key).and_then(|place| buckets.get_mut(place)) {
+            Some(bucket) if bucket.is_empty() => {
+                entry.next = NIL;
+                bucket.push(slot);
+                linked += 1;
+            }
+            _ => return (linked, slot - first),
+        }
+    }
+    (linked, u32::try_from(entries.len()).unwrap_or(u32::MAX))
 }
 
 /// Links an entry behind the last of its bucket; 1 if that has another key.

@@ -1,7 +1,7 @@
 //! Receives that have come since the last search are put on their chains, all together.
 
-use super::super::link_behind;
 use super::super::wild;
+use super::super::{link_alone, link_behind};
 use super::Receives;
 use crate::envelope::{Envelope, MatchBits};
 use crate::pattern::Pattern;
@@ -55,35 +55,43 @@ impl<B: MatchBits> Receives<B> {
     /// how many of these came to be behind others with another key. `None`, and some are linked, if
     /// there is no room for one with a wildcard.
     #[inline(never)]
-    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
     fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<(u32, u32)>
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let (buckets, hash) = self.buckets.parts();
         let (mut linked, mut behind) = (0, 0);
-        let end = (end as usize).min(near.len());
-        for at in self.linked as usize..end {
-            let entry = &mut near[at];
-            if !entry.is_used() {
-                continue;
-            }
-            entry.next = NIL;
-            let (bits, care, slot) = (entry.key.bits(), entry.key.care(), at as u32);
-            if care != B::ALL {
-                if self.wild.is_full() {
-                    return None;
+        let mut slot = self.linked;
+        while slot < end {
+            let (buckets, hash) = self.buckets.parts();
+            let entries = near.get_mut(slot as usize..end as usize)?;
+            let (alone, passed) = link_alone(entries, slot, buckets, |pattern| {
+                (pattern.care() == B::ALL).then(|| hash.place(pattern.bits(), B::ALL))
+            });
+            linked += alone;
+            slot += passed;
+            // Those that have others before them, and those with a wildcard.
+            while slot < end {
+                let entry = near.get_mut(slot as usize)?;
+                let (bits, care) = (entry.key.bits(), entry.key.care());
+                if entry.is_used() && care == B::ALL {
+                    let bucket = self.buckets.get_mut(hash.place(bits, B::ALL))?;
+                    let Some(last) = bucket.push_behind(slot) else {
+                        break;
+                    };
+                    entry.next = NIL;
+                    linked += 1;
+                    behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
+                } else if entry.is_used() {
+                    if self.wild.is_full() {
+                        return None;
+                    }
+                    entry.next = NIL;
+                    if let Some(last) = self.wild.push(bits, care, slot) {
+                        link_behind(near, last, slot, |_| false);
+                    }
                 }
-                if let Some(last) = self.wild.push(bits, care, slot) {
-                    link_behind(near, last, slot, |_| false);
-                }
-                continue;
-            }
-            let bucket = buckets.get_mut(hash.place(bits, B::ALL))?;
-            linked += 1;
-            if let Some(last) = bucket.push(slot) {
-                behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
+                slot += 1;
             }
         }
         Some((linked, behind))
