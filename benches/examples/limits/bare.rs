@@ -28,11 +28,9 @@ pub(crate) struct BareTable {
 impl BareTable {
     /// A table for a stream, if it can match that: every entry of a key of its own, and no wildcards.
     pub(crate) fn for_stream(stream: &Stream) -> Option<Self> {
-        stream
-            .steps
-            .iter()
-            .all(|step| step.key().is_some())
-            .then_some(())?;
+        if stream.steps.iter().any(|step| step.key().is_none()) {
+            return None;
+        }
         let queued = match stream.fill.is_empty() {
             true => &stream.steps[..stream.unit / 2],
             false => &stream.fill[..],

@@ -45,6 +45,7 @@
 //! searched so has no index; of the tables of a queue that drains at most 64 KiB are kept, and of the
 //! deep form's at most 60.
 
+mod answer;
 mod chains;
 mod classes;
 mod hash;

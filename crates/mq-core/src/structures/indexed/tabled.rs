@@ -4,51 +4,13 @@
 use core::hint::black_box;
 
 use super::Indexed;
+use super::answer::Answer;
 use super::hash::Key;
 use super::index::Index;
-use super::tables::{Found, NOT_LINKED};
+use super::tables::NOT_LINKED;
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
-use crate::slab::{NIL, Sought, TOO_FAR};
-
-/// Where a search ended, and what it cost, in one word: a function that ends with the call of another
-/// then jumps there (a tail call) and has nothing to save, which the compiler does not do with an answer
-/// of two.
-#[derive(Clone, Copy)]
-pub(super) struct Answer(u64);
-
-impl Answer {
-    const NOTHING: Self = Self::new(NIL, 0);
-
-    #[inline(always)]
-    const fn new(slot: u32, visited: u32) -> Self {
-        Self((visited as u64) << 32 | slot as u64)
-    }
-
-    /// The only one that was compared.
-    #[inline(always)]
-    const fn first(slot: u32) -> Self {
-        Self::new(slot, 1)
-    }
-}
-
-impl From<Found> for Answer {
-    #[inline(always)]
-    fn from(Found { slot, visited }: Found) -> Self {
-        Self::new(slot, visited)
-    }
-}
-
-impl From<Answer> for Sought {
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
-    fn from(Answer(word): Answer) -> Self {
-        Self {
-            slot: word as u32,
-            visited: (word >> 32) as u32,
-        }
-    }
-}
+use crate::slab::{NIL, TOO_FAR};
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn index(&mut self) -> &mut Index<BitsOf<P>> {
@@ -74,7 +36,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 
     // The common case has no call but in the place of its return, so that it saves hardly a
-    // register.
+    // register. Nor does it give an answer where there is no index, which never is: the constant would
+    // be in a register from its beginning.
 
     /// Takes the receive for a message.
     #[inline(never)]
