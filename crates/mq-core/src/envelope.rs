@@ -69,6 +69,18 @@ macro_rules! traffic_classes {
                 Self::PointToPoint, $(Self::$variant,)* Self::OtherCollective, Self::Unknown,
             ];
 
+            /// The class whose `class as u32` this is.
+            #[inline]
+            pub const fn numbered(number: u32) -> Option<Self> {
+                match number {
+                    _ if number == Self::PointToPoint as u32 => Some(Self::PointToPoint),
+                    $(_ if number == Self::$variant as u32 => Some(Self::$variant),)*
+                    _ if number == Self::OtherCollective as u32 => Some(Self::OtherCollective),
+                    _ if number == Self::Unknown as u32 => Some(Self::Unknown),
+                    _ => None,
+                }
+            }
+
             /// The class that Open MPI 5 encodes in a negative tag; tags >= 0 are point-to-point.
             pub const fn from_open_mpi_tag(tag: Tag) -> Self {
                 match tag.0 {

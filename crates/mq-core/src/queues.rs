@@ -320,7 +320,7 @@ pub trait MatchQueues: Sized {
     /// # Panics
     /// If a queue would come to hold 2^31 - 256 entries, as `arrive`, `queue_receive` and
     /// `queue_message` do.
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
         self.post_metered(pattern, receive, &mut Unmetered)
     }
@@ -330,7 +330,7 @@ pub trait MatchQueues: Sized {
     ///
     /// # Cost
     /// One search of the posted queue, and an insertion.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, envelope: EnvelopeOf<Self>, message: Self::Message) -> ArriveOf<Self> {
         self.arrive_metered(envelope, message, &mut Unmetered)
     }
@@ -340,7 +340,7 @@ pub trait MatchQueues: Sized {
     ///
     /// # Cost
     /// One search of the unexpected queue, as for `find` and `probe`.
-    #[inline]
+    #[inline(always)]
     fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
         self.extract_metered(pattern, &mut Unmetered)
     }
@@ -350,14 +350,14 @@ pub trait MatchQueues: Sized {
     ///
     /// # Cost
     /// One search of the posted queue, as for `find_receive`.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
         self.deliver_metered(envelope, &mut Unmetered)
     }
 
     /// Shows the earliest unexpected message that `pattern` matches and names it, so that
     /// [`take`](Self::take) can remove it without another search.
-    #[inline]
+    #[inline(always)]
     fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundOf<'_, Self>> {
         self.find_metered(pattern, &mut Unmetered)
     }
@@ -365,7 +365,7 @@ pub trait MatchQueues: Sized {
     /// Shows the earliest posted receive that matches a message and names it, so that
     /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
     /// [`find`](Self::find), for a caller who compares the first matches of several objects.
-    #[inline]
+    #[inline(always)]
     fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<ShownOf<'_, Self>> {
         self.find_receive_metered(envelope, &mut Unmetered)
     }
@@ -374,7 +374,7 @@ pub trait MatchQueues: Sized {
     /// `MPI_Probe`, `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
     /// Takes `&mut self` so that a structure may index what is asked for again and again.
-    #[inline]
+    #[inline(always)]
     fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenOf<'_, Self>> {
         self.probe_metered(pattern, &mut Unmetered)
     }

@@ -5,9 +5,10 @@ use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::ops::Range;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use mq_core::structures::Kind;
 use parking_lot::lock_api::RawMutex as _;
 use parking_lot::{Mutex, RawMutex};
 
@@ -30,15 +31,38 @@ struct Shell {
     mutex: RawMutex,
     /// Whether calls take the mutex.
     locked: AtomicBool,
-    /// Whether more has to be done for a call than to match: the mutex, statistics, a session,
-    /// limits, an allocator that may refuse.
-    watched: AtomicBool,
+    /// A [`Behind`]: what is behind the front.
+    behind: AtomicU8,
     /// Who is in a callback of the caller's; 0 if nobody.
     in_callback: AtomicUsize,
     /// `None` once freed.
     matching: UnsafeCell<Option<Box<Matching>>>,
     /// The end of the numbers of its names.
     numbers_end: AtomicU64,
+}
+
+/// What an operation meets that is not done in the front.
+#[repr(u8)]
+enum Behind {
+    /// Queues of the default structure.
+    Default,
+    /// Queues of another structure.
+    Any,
+    /// More has to be done for a call than to match: the mutex, statistics, a session, limits, an allocator that
+    /// may refuse.
+    More,
+}
+
+impl Behind {
+    fn of(matching: &Matching, locked: bool) -> Self {
+        if locked || !matching.is_plain() || allocator::is_custom() {
+            Self::More
+        } else if matching.engine().kind() == Kind::Indexed {
+            Self::Default
+        } else {
+            Self::Any
+        }
+    }
 }
 
 // SAFETY: the cells are reached by one thread at a time: the one that holds the mutex of a locked
@@ -108,7 +132,7 @@ pub(crate) fn install(
             front: UnsafeCell::new(mq_front::CLOSED),
             mutex: RawMutex::INIT,
             locked: AtomicBool::new(false),
-            watched: AtomicBool::new(true),
+            behind: AtomicU8::new(Behind::More as u8),
             in_callback: AtomicUsize::new(0),
             matching: UnsafeCell::new(None),
             numbers_end: AtomicU64::new(0),
@@ -122,8 +146,8 @@ pub(crate) fn install(
     shell.numbers_end.store(numbers.end, Ordering::Relaxed);
     front::furnish(&mut front, &mut matching);
     shell.locked.store(locked, Ordering::Relaxed);
-    let watched = locked || !matching.is_plain() || allocator::is_custom();
-    shell.watched.store(watched, Ordering::Relaxed);
+    let behind = Behind::of(&matching, locked) as u8;
+    shell.behind.store(behind, Ordering::Relaxed);
     // A thread that still calls with the pointer to the locked engine before is told that this is
     // freed, or finds the new one: it has the mutex meanwhile.
     shell.mutex.lock();
@@ -154,7 +178,7 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         let front = unsafe { &mut *shell.front.get() };
         let named = core::mem::replace(front, mq_front::CLOSED).sequence;
         let gone = matching.take().ok_or(MQ_ERR_ENGINE);
-        shell.watched.store(true, Ordering::Relaxed);
+        shell.behind.store(Behind::More as u8, Ordering::Relaxed);
         drop(access);
         gone.map(|matching| {
             let next = named.max(matching.engine().next_sequence());
@@ -256,8 +280,11 @@ impl InCallback<'_> {
 pub(crate) enum Way {
     /// In the front: [`front_of`] is allowed.
     Front,
-    /// On the queues, and nothing has to be noted but how it ended: [`straight`] is allowed.
-    Straight,
+    /// On the queues, which have the default structure unless their context asked for another, and nothing has to be
+    /// noted but how it ended: [`straight`] is allowed.
+    Default,
+    /// Likewise, on queues of another structure.
+    Any,
     /// Through everything that may stand in between: [`enter`].
     Around,
 }
@@ -272,8 +299,9 @@ pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -
     let Some(mq_engine { shell }) = (unsafe { engine.as_ref() }) else {
         return Way::Around;
     };
-    let watched = shell.watched.load(Ordering::Relaxed);
-    if shell.in_callback.load(Ordering::Relaxed) != 0 || watched && shell.is_locked() {
+    let behind = shell.behind.load(Ordering::Relaxed);
+    let more = behind == Behind::More as u8;
+    if shell.in_callback.load(Ordering::Relaxed) != 0 || more && shell.is_locked() {
         return Way::Around;
     }
     // SAFETY: an engine without a lock is used by one thread at a time, which is in no other call
@@ -281,10 +309,12 @@ pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -
     let front = unsafe { &*shell.front.get() };
     if state(front) == MQ_FRONT_LAYOUT {
         Way::Front
-    } else if watched {
+    } else if behind == Behind::Default as u8 {
+        Way::Default
+    } else if more {
         Way::Around
     } else {
-        Way::Straight
+        Way::Any
     }
 }
 
@@ -303,7 +333,7 @@ pub(crate) unsafe fn front_of<'a>(engine: *mut mq_engine) -> &'a mut mq_front {
 /// The front and the queues of an engine that is neither locked, watched nor limited.
 ///
 /// # Safety
-/// [`way`] has just said [`Way::Straight`]; nothing else of the engine is in use.
+/// [`way`] has just said [`Way::Default`] or [`Way::Any`]; nothing else of the engine is in use.
 #[inline(always)]
 pub(crate) unsafe fn straight<'a>(
     engine: *mut mq_engine,

@@ -29,14 +29,7 @@ pub unsafe extern "C" fn mq_extract(
     envelope: *mut mq_envelope,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.no_messages) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe { ways::extract::in_front(engine, pattern, message, envelope) },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe { ways::extract::straight(engine, pattern, message, envelope) },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { extract_around(engine, pattern, message, envelope) },
-    }
+    unsafe { ways::extract::call(engine, pattern, message, envelope) }
 }
 
 /// [`mq_extract`] through all that may stand in between.
@@ -78,14 +71,7 @@ pub unsafe extern "C" fn mq_find(
     envelope: *mut mq_envelope,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.no_messages) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe { ways::find::in_front(engine, pattern, found, message, envelope) },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe { ways::find::straight(engine, pattern, found, message, envelope) },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { find_around(engine, pattern, found, message, envelope) },
-    }
+    unsafe { ways::find::call(engine, pattern, found, message, envelope) }
 }
 
 /// [`mq_find`] through all that may stand in between.
@@ -165,14 +151,7 @@ pub unsafe extern "C" fn mq_deliver(
     receive: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.no_receives) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe { ways::deliver::in_front(engine, envelope, receive) },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe { ways::deliver::straight(engine, envelope, receive) },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { deliver_around(engine, envelope, receive) },
-    }
+    unsafe { ways::deliver::call(engine, envelope, receive) }
 }
 
 /// [`mq_deliver`] through all that may stand in between.
@@ -213,14 +192,7 @@ pub unsafe extern "C" fn mq_queue_receive(
     handle: *mut mq_handle,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.open) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe { ways::queue_receive::in_front(engine, pattern, receive, handle) },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe { ways::queue_receive::straight(engine, pattern, receive, handle) },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { queue_receive_around(engine, pattern, receive, handle) },
-    }
+    unsafe { ways::queue_receive::call(engine, pattern, receive, handle) }
 }
 
 /// [`mq_queue_receive`] through all that may stand in between.
@@ -293,18 +265,7 @@ pub unsafe extern "C" fn mq_queue_message(
     queued: *mut mq_message_handle,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.open) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe {
-            ways::queue_message::in_front(engine, envelope, bytes, message, queued)
-        },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe {
-            ways::queue_message::straight(engine, envelope, bytes, message, queued)
-        },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { queue_message_around(engine, envelope, bytes, message, queued) },
-    }
+    unsafe { ways::queue_message::call(engine, envelope, bytes, message, queued) }
 }
 
 /// [`mq_queue_message`] through all that may stand in between.

@@ -111,18 +111,7 @@ pub unsafe extern "C" fn mq_post(
     envelope: *mut mq_envelope,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.open) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe {
-            ways::post::in_front(engine, pattern, receive, handle, message, envelope)
-        },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe {
-            ways::post::straight(engine, pattern, receive, handle, message, envelope)
-        },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { post_around(engine, pattern, receive, handle, message, envelope) },
-    }
+    unsafe { ways::post::call(engine, pattern, receive, handle, message, envelope) }
 }
 
 /// [`mq_post`] through all that may stand in between.
@@ -176,16 +165,7 @@ pub unsafe extern "C" fn mq_arrive(
     receive: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.open) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe { ways::arrive::in_front(engine, envelope, bytes, message, receive) },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe {
-            ways::arrive::straight(engine, envelope, bytes, message, receive)
-        },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { arrive_around(engine, envelope, bytes, message, receive) },
-    }
+    unsafe { ways::arrive::call(engine, envelope, bytes, message, receive) }
 }
 
 /// [`mq_arrive`] through all that may stand in between.
@@ -228,14 +208,7 @@ pub unsafe extern "C" fn mq_probe(
     envelope: *mut mq_envelope,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    match unsafe { way(engine, |front| front.no_messages) } {
-        // SAFETY: as required of the caller.
-        Way::Front => unsafe { ways::probe::in_front(engine, pattern, message, envelope) },
-        // SAFETY: as required of the caller.
-        Way::Straight => unsafe { ways::probe::straight(engine, pattern, message, envelope) },
-        // SAFETY: as required of the caller.
-        Way::Around => unsafe { probe_around(engine, pattern, message, envelope) },
-    }
+    unsafe { ways::probe::call(engine, pattern, message, envelope) }
 }
 
 /// [`mq_probe`] through all that may stand in between.

@@ -5,12 +5,15 @@
 //! it is compared, and an answer is written where it is found. Passed through memory in between, a
 //! small struct is written in pieces and read whole, and the processor waits longer for that than a
 //! short search takes.
+//!
+//! [`on`] has the steps on queues of one structure. Here they are taken on whichever queues the engine has for
+//! them, after all checks.
 
 use core::ffi::{c_int, c_void};
 
-use mq_core::mpi::MpiPattern;
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::QueuesVisitor;
-use mq_core::{Arrive, MatchQueues, Post, Rank, Source};
+use mq_core::{Arrive, Engine, MatchQueues, Post, Rank, Source};
 
 use crate::gate::write;
 use crate::matching::{Message, Queues};
@@ -19,7 +22,6 @@ use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{
     MQ_ANY_SOURCE, MQ_ANY_TAG, mq_envelope, mq_handle, mq_message_handle, mq_pattern,
 };
-use mq_core::Engine;
 
 /// Where a call writes what it found.
 #[derive(Clone, Copy)]
@@ -58,227 +60,150 @@ fn for_message<'a>(
         .map_err(of)
 }
 
-/// Makes a visitor of a struct and the body of its step.
+/// Makes a step of a name: on queues of one structure, and on those that the engine has for it.
 macro_rules! step {
-    ($name:ident { $($field:ident: $type:ty),* }, $self:ident, $queues:ident => $body:expr) => {
-        struct $name<'a> { $($field: $type,)* what: core::marker::PhantomData<&'a ()> }
+    ($name:ident($queues:ident, $what:ident: $read:ty $(, $field:ident: $type:ty)*) $body:block
+     from $raw:ty, by $find:path) => {
+        pub(crate) mod $name {
+            use super::*;
 
-        impl QueuesVisitor<MpiPattern, *mut c_void, Message> for $name<'_> {
-            type Output = Result<c_int, c_int>;
-
+            /// The step, on queues of one structure.
+            ///
+            /// # Safety
+            /// The outputs are null or valid for a write.
             #[inline(always)]
-            fn visit<Q>($self, $queues: &mut Q) -> Self::Output
+            pub(crate) unsafe fn on<Q>($queues: &mut Q, $what: $read $(, $field: $type)*) -> c_int
             where
                 Q: MatchQueues<Pattern = MpiPattern, Receive = *mut c_void, Message = Message>,
-            {
-                $body
+            $body
+
+            /// The step, on the queues that the engine has for it.
+            ///
+            /// # Errors
+            /// A status; nothing has changed.
+            ///
+            /// # Safety
+            /// As for [`on`].
+            #[inline(always)]
+            pub(crate) unsafe fn of(
+                engine: &mut Engine<Queues>,
+                $what: &$raw
+                $(, $field: $type)*
+            ) -> Result<c_int, c_int> {
+                struct Step<'a> { $what: &'a $raw $(, $field: $type)* }
+
+                impl QueuesVisitor<MpiPattern, *mut c_void, Message> for Step<'_> {
+                    type Output = Result<c_int, c_int>;
+
+                    #[inline(always)]
+                    fn visit<Q>(self, queues: &mut Q) -> Self::Output
+                    where
+                        Q: MatchQueues<Pattern = MpiPattern, Receive = *mut c_void, Message = Message>,
+                    {
+                        let $what = self.$what.read()?;
+                        // SAFETY: as required of the caller of `of`.
+                        Ok(unsafe { on(queues, $what $(, self.$field)*) })
+                    }
+                }
+
+                $find(engine, $what)?.with(Step { $what $(, $field)* })
             }
         }
     };
 }
 
-step!(PostStep { wanted: &'a mq_pattern, receive: *mut c_void, handle: *mut mq_handle, out: Outputs },
-self, queues => match queues.post(self.wanted.read()?, self.receive) {
-    Post::Queued(queued) => {
-        // SAFETY: as required of the caller of `post`.
-        unsafe { write(self.handle, mq_handle::of(queued)) };
-        Ok(MQ_NONE)
+step! {
+    post(queues, wanted: MpiPattern, receive: *mut c_void, handle: *mut mq_handle, out: Outputs) {
+        match queues.post(wanted, receive) {
+            Post::Queued(queued) => {
+                // SAFETY: as required of the caller.
+                unsafe { write(handle, mq_handle::of(queued)) };
+                MQ_NONE
+            }
+            Post::Matched { envelope, message, .. } => {
+                let taken = (envelope, message.cookie);
+                // SAFETY: as required of the caller.
+                unsafe { show_message(out.message, out.envelope, &taken) }
+            }
+        }
     }
-    Post::Matched { envelope, message, .. } => {
-        let taken = (envelope, message.cookie);
-        // SAFETY: as required of the caller of `post`.
-        Ok(unsafe { show_message(self.out.message, self.out.envelope, &taken) })
-    }
-});
-
-/// `mq_post`.
-///
-/// # Safety
-/// The outputs are null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn post(
-    engine: &mut Engine<Queues>,
-    wanted: &mq_pattern,
-    receive: *mut c_void,
-    handle: *mut mq_handle,
-    out: Outputs,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_receive(engine, wanted)?.with(PostStep {
-        wanted,
-        receive,
-        handle,
-        out,
-        what,
-    })
+    from mq_pattern, by for_receive
 }
 
-step!(ArriveStep { carried: &'a mq_envelope, message: Message, receive: *mut *mut c_void },
-self, queues => match queues.arrive(self.carried.read()?, self.message) {
-    Arrive::Unexpected => Ok(MQ_NONE),
-    Arrive::Matched { receive, .. } => {
-        // SAFETY: as required of the caller of `arrive`.
-        unsafe { write(self.receive, receive) };
-        Ok(MQ_MATCHED)
+step! {
+    arrive(queues, carried: MpiEnvelope, message: Message, receive: *mut *mut c_void) {
+        match queues.arrive(carried, message) {
+            Arrive::Unexpected => MQ_NONE,
+            Arrive::Matched { receive: matched, .. } => {
+                // SAFETY: as required of the caller.
+                unsafe { write(receive, matched) };
+                MQ_MATCHED
+            }
+        }
     }
-});
-
-/// `mq_arrive`.
-///
-/// # Safety
-/// `receive` is null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn arrive(
-    engine: &mut Engine<Queues>,
-    carried: &mq_envelope,
-    message: Message,
-    receive: *mut *mut c_void,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_message(engine, carried)?.with(ArriveStep {
-        carried,
-        message,
-        receive,
-        what,
-    })
+    from mq_envelope, by for_message
 }
 
-step!(ExtractStep { wanted: &'a mq_pattern, out: Outputs },
-self, queues => match queues.extract(&self.wanted.read()?) {
-    None => Ok(MQ_NONE),
-    Some((envelope, message)) => {
-        let taken = (envelope, message.cookie);
-        // SAFETY: as required of the caller of `extract`.
-        Ok(unsafe { show_message(self.out.message, self.out.envelope, &taken) })
+step! {
+    extract(queues, wanted: MpiPattern, out: Outputs) {
+        match queues.extract(&wanted) {
+            None => MQ_NONE,
+            Some((envelope, message)) => {
+                let taken = (envelope, message.cookie);
+                // SAFETY: as required of the caller.
+                unsafe { show_message(out.message, out.envelope, &taken) }
+            }
+        }
     }
-});
-
-/// `mq_extract`.
-///
-/// # Safety
-/// The outputs are null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn extract(
-    engine: &mut Engine<Queues>,
-    wanted: &mq_pattern,
-    out: Outputs,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_receive(engine, wanted)?.with(ExtractStep { wanted, out, what })
+    from mq_pattern, by for_receive
 }
 
-step!(FindStep { wanted: &'a mq_pattern, found: *mut mq_message_handle, out: Outputs },
-self, queues => match queues.find(&self.wanted.read()?) {
-    None => Ok(MQ_NONE),
-    Some((name, envelope, message)) => {
-        let seen = (envelope, message.cookie);
-        // SAFETY: as required of the caller of `find`.
-        unsafe { write(self.found, mq_message_handle::of(name)) };
-        // SAFETY: as above.
-        Ok(unsafe { show_message(self.out.message, self.out.envelope, &seen) })
+step! {
+    find(queues, wanted: MpiPattern, found: *mut mq_message_handle, out: Outputs) {
+        match queues.find(&wanted) {
+            None => MQ_NONE,
+            Some((name, envelope, message)) => {
+                let seen = (envelope, message.cookie);
+                // SAFETY: as required of the caller.
+                unsafe { write(found, mq_message_handle::of(name)) };
+                // SAFETY: as above.
+                unsafe { show_message(out.message, out.envelope, &seen) }
+            }
+        }
     }
-});
-
-/// `mq_find`.
-///
-/// # Safety
-/// The outputs are null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn find(
-    engine: &mut Engine<Queues>,
-    wanted: &mq_pattern,
-    found: *mut mq_message_handle,
-    out: Outputs,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_receive(engine, wanted)?.with(FindStep {
-        wanted,
-        found,
-        out,
-        what,
-    })
+    from mq_pattern, by for_receive
 }
 
-step!(DeliverStep { carried: &'a mq_envelope, receive: *mut *mut c_void },
-self, queues => match queues.deliver(&self.carried.read()?) {
-    None => Ok(MQ_NONE),
-    Some((_, receive)) => {
-        // SAFETY: as required of the caller of `deliver`.
-        unsafe { write(self.receive, receive) };
-        Ok(MQ_MATCHED)
+step! {
+    deliver(queues, carried: MpiEnvelope, receive: *mut *mut c_void) {
+        match queues.deliver(&carried) {
+            None => MQ_NONE,
+            Some((_, matched)) => {
+                // SAFETY: as required of the caller.
+                unsafe { write(receive, matched) };
+                MQ_MATCHED
+            }
+        }
     }
-});
-
-/// `mq_deliver`.
-///
-/// # Safety
-/// `receive` is null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn deliver(
-    engine: &mut Engine<Queues>,
-    carried: &mq_envelope,
-    receive: *mut *mut c_void,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_message(engine, carried)?.with(DeliverStep {
-        carried,
-        receive,
-        what,
-    })
+    from mq_envelope, by for_message
 }
 
-step!(QueueReceiveStep { wanted: &'a mq_pattern, receive: *mut c_void, handle: *mut mq_handle },
-self, queues => {
-    let queued = queues.queue_receive(self.wanted.read()?, self.receive);
-    // SAFETY: as required of the caller of `queue_receive`.
-    unsafe { write(self.handle, mq_handle::of(queued)) };
-    Ok(MQ_NONE)
-});
-
-/// `mq_queue_receive`.
-///
-/// # Safety
-/// `handle` is null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn queue_receive(
-    engine: &mut Engine<Queues>,
-    wanted: &mq_pattern,
-    receive: *mut c_void,
-    handle: *mut mq_handle,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_receive(engine, wanted)?.with(QueueReceiveStep {
-        wanted,
-        receive,
-        handle,
-        what,
-    })
+step! {
+    queue_receive(queues, wanted: MpiPattern, receive: *mut c_void, handle: *mut mq_handle) {
+        let queued = queues.queue_receive(wanted, receive);
+        // SAFETY: as required of the caller.
+        unsafe { write(handle, mq_handle::of(queued)) };
+        MQ_NONE
+    }
+    from mq_pattern, by for_receive
 }
 
-step!(QueueMessageStep { carried: &'a mq_envelope, message: Message, queued: *mut mq_message_handle },
-self, queues => {
-    let name = queues.queue_message(self.carried.read()?, self.message);
-    // SAFETY: as required of the caller of `queue_message`.
-    unsafe { write(self.queued, mq_message_handle::of(name)) };
-    Ok(MQ_NONE)
-});
-
-/// `mq_queue_message`.
-///
-/// # Safety
-/// `queued` is null or valid for a write.
-#[inline(always)]
-pub(crate) unsafe fn queue_message(
-    engine: &mut Engine<Queues>,
-    carried: &mq_envelope,
-    message: Message,
-    queued: *mut mq_message_handle,
-) -> Result<c_int, c_int> {
-    let what = core::marker::PhantomData;
-    for_message(engine, carried)?.with(QueueMessageStep {
-        carried,
-        message,
-        queued,
-        what,
-    })
+step! {
+    queue_message(queues, carried: MpiEnvelope, message: Message, queued: *mut mq_message_handle) {
+        let name = queues.queue_message(carried, message);
+        // SAFETY: as required of the caller.
+        unsafe { write(queued, mq_message_handle::of(name)) };
+        MQ_NONE
+    }
+    from mq_envelope, by for_message
 }

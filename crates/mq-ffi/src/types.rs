@@ -158,6 +158,7 @@ pub struct mq_entry {
 impl mq_envelope {
     /// # Errors
     /// A status.
+    #[inline(always)]
     pub(crate) fn read(&self) -> Result<MpiEnvelope, c_int> {
         let source = u32::try_from(self.source).map_err(|_| MQ_ERR_RANK)?;
         let class = read_class(self.traffic_class)?;
@@ -246,6 +247,41 @@ impl mq_pattern {
     }
 }
 
+/// What may say its source and its whole tag.
+pub(crate) trait Exact {
+    /// As matching knows it.
+    type Read;
+
+    /// The sender, and all of it; `None` if there is a wildcard, or something is wrong with it.
+    fn exact(&self) -> Option<(u32, Self::Read)>;
+}
+
+impl Exact for mq_pattern {
+    type Read = MpiPattern;
+
+    #[inline(always)]
+    fn exact(&self) -> Option<(u32, MpiPattern)> {
+        // `MQ_ANY_SOURCE` is below 0, too.
+        let source = u32::try_from(self.source).ok()?;
+        let class = TrafficClass::numbered(self.traffic_class)?;
+        if self.tag == MQ_ANY_TAG || self.ignore != 0 {
+            return None;
+        }
+        let pattern = MpiPattern::new(self.context, source, self.tag);
+        Some((source, pattern.with_class(class)))
+    }
+}
+
+impl Exact for mq_envelope {
+    type Read = MpiEnvelope;
+
+    #[inline(always)]
+    fn exact(&self) -> Option<(u32, MpiEnvelope)> {
+        let source = u32::try_from(self.source).ok()?;
+        self.read().ok().map(|envelope| (source, envelope))
+    }
+}
+
 impl mq_handle {
     pub(crate) const fn of(handle: Handle) -> Self {
         Self {
@@ -275,7 +311,7 @@ impl mq_message_handle {
     }
 }
 
+#[inline(always)]
 fn read_class(class: u32) -> Result<TrafficClass, c_int> {
-    let known = TrafficClass::ALL.get(class as usize);
-    known.copied().ok_or(MQ_ERR_ARGUMENT)
+    TrafficClass::numbered(class).ok_or(MQ_ERR_ARGUMENT)
 }

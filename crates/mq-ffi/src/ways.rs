@@ -7,13 +7,15 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 
 use crate::front::Reach::{All, Near};
-use crate::front::{self, emptied, mq_front, prepare, settle, steps};
+use mq_core::{Envelope, Pattern};
+
+use crate::front::{self, emptied, is_settled, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard, mq_engine, straight, way};
-use crate::matching::{Matching, Message};
+use crate::matching::{Matching, Message, Queues};
 use crate::operations::InContext;
 use crate::plain::{self, Outputs};
 use crate::status::{MQ_ERR_NULL, MQ_MATCHED, MQ_NONE};
-use crate::types::{mq_envelope, mq_handle, mq_message_handle, mq_pattern};
+use crate::types::{Exact, mq_envelope, mq_handle, mq_message_handle, mq_pattern};
 use crate::{halves, operations};
 
 /// How a step of posting ended.
@@ -23,7 +25,7 @@ fn posted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
         matching.receive_added();
         front.no_receives = 0;
         front.open = 0;
-    } else if matching.message_left() {
+    } else if status == MQ_MATCHED && matching.message_left() {
         emptied(front, matching);
     }
 }
@@ -35,7 +37,7 @@ fn arrived(front: &mut mq_front, matching: &mut Matching, status: c_int) {
         matching.message_added();
         front.no_messages = 0;
         front.open = 0;
-    } else if matching.receive_left() {
+    } else if status == MQ_MATCHED && matching.receive_left() {
         emptied(front, matching);
     }
 }
@@ -91,20 +93,43 @@ unsafe fn may_look_at_all(engine: *mut mq_engine, pattern: &mq_pattern) -> bool 
 }
 
 macro_rules! ways {
-    ($name:ident($what:ident: $type:ty $(, $arg:ident: $kind:ty)*), queues: $queues:literal,
-     again: $again:path, around: $around:path,
+    ($name:ident($what:ident: $type:ty $(, $arg:ident: $kind:ty)*),
+     $may:ident, queues: $queues:literal, around: $around:path,
      $front:ident => $in_front:expr $(; wildcards: $far:expr)?,
-     $queue:ident => $straight:expr, $ended:ident) => {
+     $step:ident($($with:expr),*), $ended:ident) => {
         /// The ways of the call of this name.
         pub(crate) mod $name {
             use super::*;
+
+            /// Wherever it is to be done.
+            ///
+            /// # Safety
+            /// As for the call.
+            #[inline(always)]
+            pub(crate) unsafe extern "C" fn call(
+                engine: *mut mq_engine,
+                $what: *const $type,
+                $($arg: $kind),*
+            ) -> c_int {
+                // SAFETY: as required of the caller.
+                match unsafe { way(engine, |front| front.$may) } {
+                    // SAFETY: as required of the caller.
+                    Way::Front => unsafe { in_front(engine, $what, $($arg),*) },
+                    // SAFETY: as required of the caller.
+                    Way::Default => unsafe { in_default(engine, $what, $($arg),*) },
+                    // SAFETY: as required of the caller.
+                    Way::Any => unsafe { in_any(engine, $what, $($arg),*) },
+                    // SAFETY: as required of the caller.
+                    Way::Around => unsafe { $around(engine, $what, $($arg),*) },
+                }
+            }
 
             /// In the front, or wherever it is done if not there.
             ///
             /// # Safety
             /// As for the call; [`way`] has just said [`Way::Front`].
             #[inline(never)]
-            pub(crate) unsafe extern "C" fn in_front(
+            unsafe extern "C" fn in_front(
                 engine: *mut mq_engine,
                 $what: *const $type,
                 $($arg: $kind),*
@@ -113,18 +138,31 @@ macro_rules! ways {
                 let Some($what) = (unsafe { $what.as_ref() }) else {
                     return MQ_ERR_NULL;
                 };
-                {
-                    // SAFETY: as required of the caller.
-                    let $front = unsafe { front_of(engine) };
-                    // SAFETY: as required of the caller.
-                    if let Some(status) = unsafe { $in_front } {
-                        return status;
-                    }
+                // SAFETY: as required of the caller.
+                let $front = unsafe { front_of(engine) };
+                // SAFETY: as required of the caller.
+                if let Some(status) = unsafe { $in_front } {
+                    return status;
                 }
+                // SAFETY: as required of the caller.
+                unsafe { not_in_front(engine, $what, $($arg),*) }
+            }
+
+            /// [`in_front`] has no answer.
+            ///
+            /// # Safety
+            /// As for the call; `$what` is not null.
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn not_in_front(
+                engine: *mut mq_engine,
+                $what: &$type,
+                $($arg: $kind),*
+            ) -> c_int {
                 // SAFETY: as required of the caller.
                 if unsafe { try_again(engine, $what.context(), $queues) } {
                     // SAFETY: as required of the caller.
-                    return unsafe { $again(engine, $what, $($arg),*) };
+                    return unsafe { call(engine, $what, $($arg),*) };
                 }
                 $(
                     // SAFETY: as required of the caller.
@@ -140,18 +178,44 @@ macro_rules! ways {
                 // SAFETY: as required of the caller.
                 match unsafe { way(engine, |_| 0) } {
                     // SAFETY: as required of the caller.
-                    Way::Straight => unsafe { straight(engine, $what, $($arg),*) },
+                    Way::Default | Way::Any => unsafe { in_any(engine, $what, $($arg),*) },
                     // SAFETY: as required of the caller.
                     _ => unsafe { $around(engine, $what, $($arg),*) },
                 }
             }
 
-            /// Straight to the queues.
+            /// On queues of the default structure, for what says its source and its whole tag: with few checks
+            /// and one structure's code, which needs few registers. All else is for [`in_any`].
             ///
             /// # Safety
-            /// As for the call; [`way`] has just said [`Way::Straight`].
+            /// As for the call; [`way`] has just said [`Way::Default`].
             #[inline(never)]
-            pub(crate) unsafe extern "C" fn straight(
+            unsafe extern "C" fn in_default(
+                engine: *mut mq_engine,
+                $what: *const $type,
+                $($arg: $kind),*
+            ) -> c_int {
+                // SAFETY: as required of the caller.
+                let (exact, parts) = unsafe { ($what.as_ref().and_then(Exact::exact), straight(engine)) };
+                if let (Some((source, exact)), Ok((front, matching))) = (exact, parts)
+                    && is_settled(front)
+                    && let Some(Queues::Indexed(queues)) = matching.engine_mut().own_queues(exact.context().0, source)
+                {
+                    // SAFETY: as required of the caller.
+                    let status = guard(|| Ok(unsafe { plain::$step::on(queues, exact, $($with),*) }));
+                    $ended(front, matching, status);
+                    return status;
+                }
+                // SAFETY: as required of the caller.
+                unsafe { in_any(engine, $what, $($arg),*) }
+            }
+
+            /// On queues of whatever structure, for whatever is asked.
+            ///
+            /// # Safety
+            /// As for the call; [`way`] has just said [`Way::Default`] or [`Way::Any`].
+            #[inline(never)]
+            unsafe extern "C" fn in_any(
                 engine: *mut mq_engine,
                 $what: *const $type,
                 $($arg: $kind),*
@@ -160,11 +224,10 @@ macro_rules! ways {
                     // SAFETY: as required of the caller.
                     let $what = unsafe { $what.as_ref() }.ok_or(MQ_ERR_NULL)?;
                     // SAFETY: as required of the caller.
-                    let (front, matching) = unsafe { super::straight(engine) }?;
+                    let (front, matching) = unsafe { straight(engine) }?;
                     settle(front, matching);
-                    let $queue = matching.engine_mut();
                     // SAFETY: as required of the caller.
-                    let status = unsafe { $straight }?;
+                    let status = unsafe { plain::$step::of(matching.engine_mut(), $what, $($with),*) }?;
                     $ended(front, matching, status);
                     Ok(status)
                 })
@@ -174,61 +237,64 @@ macro_rules! ways {
 }
 
 ways! {
-    post(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: true,
-    again: crate::mq_post, around: operations::post_around,
+    post(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle,
+         message: *mut *mut c_void, envelope: *mut mq_envelope),
+    open, queues: true, around: operations::post_around,
     front => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, Near);
     wildcards: steps::post(front, pattern, receive, handle, Outputs { message, envelope }, All),
-    engine => plain::post(engine, pattern, receive, handle, Outputs { message, envelope }), posted
+    post(receive, handle, Outputs { message, envelope }), posted
 }
 
 ways! {
-    arrive(envelope: mq_envelope, bytes: u64, message: *mut c_void, receive: *mut *mut c_void), queues: true,
-    again: crate::mq_arrive, around: operations::arrive_around,
+    arrive(envelope: mq_envelope, bytes: u64, message: *mut c_void, receive: *mut *mut c_void),
+    open, queues: true, around: operations::arrive_around,
     front => steps::arrive(front, envelope, bytes, message, receive),
-    engine => plain::arrive(engine, envelope, Message { cookie: message, bytes }, receive), arrived
+    arrive(Message { cookie: message, bytes }, receive), arrived
 }
 
 ways! {
-    probe(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
-    again: crate::mq_probe, around: operations::probe_around,
+    probe(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope),
+    no_messages, queues: false, around: operations::probe_around,
     front => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, Near);
     wildcards: steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, All),
-    engine => plain::find(engine, pattern, ptr::null_mut(), Outputs { message, envelope }), looked
+    find(ptr::null_mut(), Outputs { message, envelope }), looked
 }
 
 ways! {
-    extract(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
-    again: crate::mq_extract, around: halves::extract_around,
+    extract(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope),
+    no_messages, queues: false, around: halves::extract_around,
     front => steps::extract(front, pattern, Outputs { message, envelope }, Near);
     wildcards: steps::extract(front, pattern, Outputs { message, envelope }, All),
-    engine => plain::extract(engine, pattern, Outputs { message, envelope }), extracted
+    extract(Outputs { message, envelope }), extracted
 }
 
 ways! {
-    find(pattern: mq_pattern, found: *mut mq_message_handle, message: *mut *mut c_void, envelope: *mut mq_envelope), queues: false,
-    again: crate::mq_find, around: halves::find_around,
+    find(pattern: mq_pattern, found: *mut mq_message_handle, message: *mut *mut c_void,
+         envelope: *mut mq_envelope),
+    no_messages, queues: false, around: halves::find_around,
     front => steps::find(front, pattern, found, Outputs { message, envelope }, Near);
     wildcards: steps::find(front, pattern, found, Outputs { message, envelope }, All),
-    engine => plain::find(engine, pattern, found, Outputs { message, envelope }), looked
+    find(found, Outputs { message, envelope }), looked
 }
 
 ways! {
-    deliver(envelope: mq_envelope, receive: *mut *mut c_void), queues: false,
-    again: crate::mq_deliver, around: halves::deliver_around,
+    deliver(envelope: mq_envelope, receive: *mut *mut c_void),
+    no_receives, queues: false, around: halves::deliver_around,
     front => steps::deliver(front, envelope, receive),
-    engine => plain::deliver(engine, envelope, receive), delivered
+    deliver(receive), delivered
 }
 
 ways! {
-    queue_receive(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle), queues: true,
-    again: crate::mq_queue_receive, around: halves::queue_receive_around,
+    queue_receive(pattern: mq_pattern, receive: *mut c_void, handle: *mut mq_handle),
+    open, queues: true, around: halves::queue_receive_around,
     front => steps::queue_receive(front, pattern, receive, handle),
-    engine => plain::queue_receive(engine, pattern, receive, handle), posted
+    queue_receive(receive, handle), posted
 }
 
 ways! {
-    queue_message(envelope: mq_envelope, bytes: u64, message: *mut c_void, queued: *mut mq_message_handle), queues: true,
-    again: crate::mq_queue_message, around: halves::queue_message_around,
+    queue_message(envelope: mq_envelope, bytes: u64, message: *mut c_void,
+                  queued: *mut mq_message_handle),
+    open, queues: true, around: halves::queue_message_around,
     front => steps::queue_message(front, envelope, bytes, message, queued),
-    engine => plain::queue_message(engine, envelope, Message { cookie: message, bytes }, queued), arrived
+    queue_message(Message { cookie: message, bytes }, queued), arrived
 }

@@ -19,7 +19,7 @@ pub use self::budget::{Budget, HighWater, Used};
 pub(crate) use self::common_budget::CommonBudget;
 use self::directory::{Context, Directory};
 use self::ledger::Ledger;
-use self::object::Object;
+use self::object::{Object, own_for_message};
 pub use self::options::{ContextOptions, EngineOptions};
 pub use self::terms::Limits;
 pub(crate) use self::terms::Terms;
@@ -113,6 +113,11 @@ impl<Q: MatchQueues> Engine<Q> {
             ledger: Ledger::new(options.budget, options.high_water),
             retired: options.first_sequence,
         }
+    }
+
+    /// The structure of contexts that ask for none.
+    pub const fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// A number that no handle of this engine has had, nor any above it: where another may
@@ -296,6 +301,15 @@ impl<Q: MatchQueues> Engine<Q> {
         let id = ContextId(context);
         let object = self.object_for_message(id, Rank(source))?;
         Ok(&mut self.objects[object].queues)
+    }
+
+    /// The queues for a message from `source`, or for a receive that names it and its whole tag, if one look
+    /// finds them: where contexts are numbered from 0, and no budget counts their messages. `None` says nothing
+    /// but to ask [`queues_for_message`](Self::queues_for_message) or
+    /// [`queues_for_receive`](Self::queues_for_receive), which say what is wrong if something is.
+    #[inline(always)]
+    pub fn own_queues(&mut self, context: u32, source: u32) -> Option<&mut Q> {
+        own_for_message(&mut self.objects, ContextId(context), Rank(source))
     }
 
     #[inline(always)]

@@ -75,9 +75,15 @@ pub(crate) fn may_look_at_all(
 /// none.
 #[inline(always)]
 pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
-    if front.open != 0 && !front.is_empty() {
+    if !is_settled(front) && !front.is_empty() {
         move_in(front, matching);
     }
+}
+
+/// Whether the front is known to hold nothing.
+#[inline(always)]
+pub(crate) const fn is_settled(front: &mq_front) -> bool {
+    front.open == 0
 }
 
 #[cold]
