@@ -17,7 +17,7 @@ macro_rules! any_queues {
         /// Queues of the structure that [`Config::kind`] names.
         ///
         /// # Cost
-        /// One branch an operation over the structure itself.
+        /// One branch an operation over the structure itself, and a call if that is not the default.
         #[derive(Debug)]
         pub enum AnyQueues<P: Pattern, R, M> {
             $(
@@ -91,6 +91,39 @@ impl<P: Pattern, R, M> AnyQueues<P, R, M> {
     }
 }
 
+/// The steps of other structures than the default, each apart from the caller's code: twelve structures in one function
+/// leave it no registers, and then patterns and answers go through memory.
+impl<P: Pattern, R, M> AnyQueues<P, R, M> {
+    #[inline(never)]
+    fn post_rarer(&mut self, pattern: P, receive: R, meter: &mut impl Meter) -> PostOf<Self> {
+        each!(self, queues => queues.post_metered(pattern, receive, meter))
+    }
+
+    #[inline(never)]
+    fn arrive_rarer(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+        meter: &mut impl Meter,
+    ) -> ArriveOf<Self> {
+        each!(self, queues => queues.arrive_metered(envelope, message, meter))
+    }
+
+    #[inline(never)]
+    fn extract_rarer(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<(EnvelopeOf<Self>, M)> {
+        each!(self, queues => queues.extract_metered(pattern, meter))
+    }
+
+    #[inline(never)]
+    fn deliver_rarer(&mut self, envelope: &P::Envelope, meter: &mut impl Meter) -> Option<(P, R)> {
+        each!(self, queues => queues.deliver_metered(envelope, meter))
+    }
+}
+
 macro_rules! accept {
     ($($variant:ident, $type:ident, $name:literal, $source:literal, $choose:literal;)*) => {
         impl Kind {
@@ -124,7 +157,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
 
     #[inline]
     fn post_metered(&mut self, pattern: P, receive: R, meter: &mut impl Meter) -> PostOf<Self> {
-        each!(self, queues => queues.post_metered(pattern, receive, meter))
+        match self {
+            Self::Indexed(queues) => queues.post_metered(pattern, receive, meter),
+            others => others.post_rarer(pattern, receive, meter),
+        }
     }
 
     #[inline]
@@ -134,7 +170,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         message: M,
         meter: &mut impl Meter,
     ) -> ArriveOf<Self> {
-        each!(self, queues => queues.arrive_metered(envelope, message, meter))
+        match self {
+            Self::Indexed(queues) => queues.arrive_metered(envelope, message, meter),
+            others => others.arrive_rarer(envelope, message, meter),
+        }
     }
 
     fn extract_metered(
@@ -142,7 +181,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         pattern: &P,
         meter: &mut impl Meter,
     ) -> Option<(EnvelopeOf<Self>, M)> {
-        each!(self, queues => queues.extract_metered(pattern, meter))
+        match self {
+            Self::Indexed(queues) => queues.extract_metered(pattern, meter),
+            others => others.extract_rarer(pattern, meter),
+        }
     }
 
     fn deliver_metered(
@@ -150,7 +192,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> Option<(P, R)> {
-        each!(self, queues => queues.deliver_metered(envelope, meter))
+        match self {
+            Self::Indexed(queues) => queues.deliver_metered(envelope, meter),
+            others => others.deliver_rarer(envelope, meter),
+        }
     }
 
     fn probe_metered(
