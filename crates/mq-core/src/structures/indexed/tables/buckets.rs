@@ -47,6 +47,15 @@ const EMPTY: Bucket = Bucket {
 };
 
 impl Bucket {
+    /// A chain of one entry.
+    #[inline(always)]
+    pub(super) const fn of(slot: u32) -> Self {
+        Self {
+            first: short(slot),
+            last: short(slot),
+        }
+    }
+
     /// The first slot of the chain; if there is none, a number that is no slot.
     #[inline(always)]
     pub(super) const fn first(self) -> u32 {

@@ -118,21 +118,22 @@ fn link_alone<K, T>(
     buckets: &mut [Bucket],
     place: impl Fn(&K) -> Option<usize>,
 ) -> (u32, u32) {
-    let mut linked = 0;
-    for (slot, entry) in (first..).zip(entries.iter_mut()) {
+    let (mut slot, mut holes) = (first, 0);
+    for entry in entries {
         if !entry.is_used() {
-            continue;
+            holes += 1;
+        } else if let Some(bucket) = place(&entry.key).and_then(|place| buckets.get_mut(place))
+            && bucket.is_empty()
+        {
+            *bucket = Bucket::of(slot);
+            entry.next = NIL;
+        } else {
+            break;
         }
-        match place(&entry.key).and_then(|place| buckets.get_mut(place)) {
-            Some(bucket) if bucket.is_empty() => {
-                entry.next = NIL;
-                bucket.push(slot);
-                linked += 1;
-            }
-            _ => return (linked, slot - first),
-        }
+        slot += 1;
     }
-    (linked, u32::try_from(entries.len()).unwrap_or(u32::MAX))
+    let passed = slot - first;
+    (passed - holes, passed)
 }
 
 /// Links an entry behind the last of its bucket; 1 if that has another key.
