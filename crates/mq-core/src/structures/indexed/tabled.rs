@@ -12,11 +12,24 @@ use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::{NIL, TOO_FAR};
 
+#[cold]
+#[inline(never)]
+fn new_index<B: MatchBits>(
+    none: &mut Option<Box<Index<B>>>,
+    seed: u32,
+    limit: u8,
+) -> &mut Index<B> {
+    none.insert(Box::new(Index::new(seed, limit)))
+}
+
 impl<P: Pattern, R, M> Indexed<P, R, M> {
+    #[inline(always)]
     fn index(&mut self) -> &mut Index<BitsOf<P>> {
         let (seed, limit) = (self.hash_seed, self.scan_limit);
-        let index = &mut self.index;
-        index.get_or_insert_with(|| Box::new(Index::new(seed, limit)))
+        match &mut self.index {
+            Some(index) => index,
+            none => new_index(none, seed, limit),
+        }
     }
 
     /// Searches of receives have become long: from now on they are found by key.
@@ -24,7 +37,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     pub(super) fn table_receives(&mut self) {
         let first = self.posted.begin_tables();
-        self.index().tables.receives.begin(first);
+        self.index().tables.receives.fill(first);
     }
 
     /// The same for messages.
@@ -32,7 +45,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     pub(super) fn table_messages(&mut self) {
         let first = self.unexpected.begin_tables();
-        self.index().tables.messages.begin(first);
+        self.index().tables.messages.fill(first);
     }
 
     // The common case has no call but in the place of its return, so that it saves hardly a

@@ -14,6 +14,9 @@ const FEWEST: usize = 128;
 /// Buckets for each entry, at first; half as many when their number is doubled.
 const ROOM: usize = 2;
 
+/// Buckets that queues of some length are given are kept by those of an eighth of it.
+const SHORTER: usize = 8;
+
 /// See [`Buckets::is_worn_out`].
 const WEAR: usize = 4;
 
@@ -173,6 +176,14 @@ pub(super) fn word_of<B: MatchBits>(care: B) -> u64 {
     (!care).fold(0).wrapping_mul(MASK)
 }
 
+/// The number of buckets for so many entries.
+#[inline(always)]
+const fn wanted(entries: u32) -> usize {
+    let entries = entries as usize;
+    let served = if entries < FEWEST { FEWEST } else { entries };
+    served.next_power_of_two() * ROOM
+}
+
 /// A power of two of buckets, or none yet.
 #[derive(Debug)]
 pub(super) struct Buckets {
@@ -222,9 +233,20 @@ impl Buckets {
         entries as usize <= self.buckets.len()
     }
 
+    /// Whether empty buckets are as they would be after [`begin`](Self::begin), or not many more.
+    #[inline(always)]
+    pub(super) fn suit(&self, entries: u32) -> bool {
+        self.next == self.hash.factor && self.buckets.len() <= SHORTER * wanted(entries)
+    }
+
+    /// Whether no bucket has an entry.
+    pub(super) fn are_empty(&self) -> bool {
+        self.buckets.iter().all(|bucket| bucket.is_empty())
+    }
+
     /// Begins anew, with buckets for so many entries.
     pub(super) fn begin(&mut self, entries: u32) {
-        let wanted = (entries as usize).max(FEWEST).next_power_of_two() * ROOM;
+        let wanted = wanted(entries);
         self.hash.factor = self.next;
         self.hash.shift = u64::BITS - wanted.trailing_zeros();
         self.buckets.clear();

@@ -57,9 +57,22 @@ impl<B: MatchBits> Messages<B> {
         }
     }
 
-    /// The window begins to be tabled, with this slot, or its entries have moved.
+    /// The window begins to be tabled, with this slot: nothing is linked by its bits.
+    pub(in super::super) fn fill(&mut self, first: u32) {
+        debug_assert!(
+            self.buckets.are_empty(),
+            "all messages were taken off their chains"
+        );
+        self.set_first(first);
+    }
+
+    /// What is linked is so no more: the window begins with this slot, and its entries may have moved.
     pub(in super::super) fn begin(&mut self, first: u32) {
         self.buckets.forget();
+        self.set_first(first);
+    }
+
+    fn set_first(&mut self, first: u32) {
         self.set_linked(first);
         self.first = first;
         self.views.iter_mut().for_each(View::begin);
@@ -226,7 +239,10 @@ impl<B: MatchBits> Messages<B> {
         E: Envelope<Bits = B>,
     {
         let (end, queued) = (window.end(), window.len());
-        let mut is_new = self.buckets.replace_if_worn() || !self.buckets.serves(queued);
+        let is_first = self.linked == self.first;
+        let mut is_new = self.buckets.replace_if_worn()
+            || !self.buckets.serves(queued)
+            || is_first && !self.buckets.suit(queued);
         loop {
             if is_new {
                 self.buckets.begin(queued);

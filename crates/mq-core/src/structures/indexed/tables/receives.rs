@@ -54,10 +54,24 @@ impl<B: MatchBits> Receives<B> {
         }
     }
 
-    /// The window begins to be tabled, with this slot, or its entries have moved.
+    /// The window begins to be tabled, with this slot: nothing is linked.
+    pub(in super::super) fn fill(&mut self, first: u32) {
+        debug_assert!(
+            self.buckets.are_empty(),
+            "all receives were taken off their chains"
+        );
+        self.wild.forget();
+        self.set_first(first);
+    }
+
+    /// What is linked is so no more: the window begins with this slot, and its entries may have moved.
     pub(in super::super) fn begin(&mut self, first: u32) {
         self.buckets.forget();
         self.wild.forget();
+        self.set_first(first);
+    }
+
+    const fn set_first(&mut self, first: u32) {
         self.linked = first;
         self.limit = first + self.pending;
         self.first = first;

@@ -17,7 +17,12 @@ impl<B: MatchBits> Receives<B> {
     {
         let (end, queued) = (window.end(), window.len());
         let is_worn = self.buckets.replace_if_worn() | self.wild.replace_if_worn();
-        let mut is_new = is_worn || !self.buckets.serves(queued);
+        let is_first = self.linked == self.first;
+        let is_unsuited = is_first && !self.buckets.suit(queued);
+        let mut is_new = is_worn || is_unsuited || !self.buckets.serves(queued);
+        if is_first && !is_new {
+            self.wild.begin(0);
+        }
         let mut wild = 0;
         loop {
             if is_new {
