@@ -240,13 +240,32 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return self.take_message_among(context, bits);
         };
         let messages = &mut index.tables.messages;
+        if !messages.are_plain(&self.unexpected) {
+            return self.take_message_specially(context, bits);
+        }
+        let near = self.slabs.unexpected.near_entries();
+        match messages.take_first::<false, _>(near, &mut self.unexpected, context, bits) {
+            NIL => Answer::NOTHING,
+            NOT_LINKED => self.take_pending_message(context, bits),
+            TOO_FAR => self.take_message_among(context, bits),
+            slot => self.after_taking_message(Answer::first(slot)),
+        }
+    }
+
+    /// The same beside views, or where many have come since the last search.
+    #[inline(never)]
+    fn take_message_specially(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
+        let Some(index) = &mut self.index else {
+            return Answer::NOTHING;
+        };
+        let messages = &mut index.tables.messages;
         if messages.are_behind(&self.unexpected) {
             return self.link_messages_and_take(context, bits);
         }
         let near = self.slabs.unexpected.near_entries();
-        match messages.take_first(near, &mut self.unexpected, context, bits) {
+        match messages.take_first::<true, _>(near, &mut self.unexpected, context, bits) {
             NIL => Answer::NOTHING,
-            NOT_LINKED => self.take_pending_message(context, bits),
+            NOT_LINKED => self.take_message_of_pending(context, bits),
             TOO_FAR => self.take_message_among(context, bits),
             slot => self.after_taking_message(Answer::first(slot)),
         }

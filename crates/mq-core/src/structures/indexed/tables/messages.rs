@@ -31,7 +31,8 @@ pub(in super::super) struct Messages<B> {
     buckets: Buckets,
     /// The slot of the first that is not linked; all before are.
     linked: u32,
-    /// Where the window may end before more are to be linked.
+    /// Where a window may end whose searches by bits need nothing but a bucket, and what is not linked; 0 while
+    /// there are views.
     limit: u32,
     /// No message is in a slot before this.
     first: u32,
@@ -84,6 +85,7 @@ impl<B: MatchBits> Messages<B> {
         self.first = 0;
         if !self.views.is_empty() {
             self.views.retain_mut(View::rest);
+            self.set_limit();
             if self.bytes() > KEEP_BYTES {
                 self.views.iter_mut().for_each(View::release);
             }
@@ -100,7 +102,15 @@ impl<B: MatchBits> Messages<B> {
     #[inline(always)]
     const fn set_linked(&mut self, end: u32) {
         self.linked = end;
-        self.limit = end + self.pending;
+        self.set_limit();
+    }
+
+    #[inline(always)]
+    const fn set_limit(&mut self) {
+        self.limit = match self.views.is_empty() {
+            true => self.linked + self.pending,
+            false => 0,
+        };
     }
 
     /// No message is in a slot before this.
@@ -110,13 +120,21 @@ impl<B: MatchBits> Messages<B> {
 
     /// The masks whose receives keep asking, which are forgotten.
     pub(in super::super) fn forget_masks(&mut self) -> Vec<B> {
-        self.views.drain(..).map(|view| view.care).collect()
+        let masks = self.views.drain(..).map(|view| view.care).collect();
+        self.set_limit();
+        masks
     }
 
     /// Whether so many messages are not linked by their bits that they are to be.
     #[inline(always)]
     pub(in super::super) const fn are_behind(&self, window: &Window) -> bool {
-        window.end() > self.limit
+        window.end() > self.linked + self.pending
+    }
+
+    /// Whether they are not [behind](Self::are_behind), and there is no view.
+    #[inline(always)]
+    pub(in super::super) const fn are_plain(&self, window: &Window) -> bool {
+        window.end() <= self.limit
     }
 
     /// Whether the table by bits is to begin anew, so that searches are short again.
@@ -126,9 +144,9 @@ impl<B: MatchBits> Messages<B> {
 
     /// Takes the message for a fully specified receive off its chain and out of the window, if it is
     /// the first of its bucket: its slot, [`NIL`] if there is none, [`NOT_LINKED`] if it may only be
-    /// one of those, or [`TOO_FAR`] if it may be any.
+    /// one of those, or [`TOO_FAR`] if it may be any. `VIEWED`: there may be views.
     #[inline(always)]
-    pub(in super::super) fn take_first<E>(
+    pub(in super::super) fn take_first<const VIEWED: bool, E>(
         &mut self,
         near: &[Entry<E, impl Sized>],
         window: &mut Window,
@@ -153,12 +171,17 @@ impl<B: MatchBits> Messages<B> {
             return TOO_FAR;
         }
         bucket.drop_first(entry.next);
-        self.drop_from(window, slot);
+        if VIEWED {
+            self.drop_from(window, slot);
+        } else if window.drop_tabled(slot) {
+            self.linked = slot;
+            self.limit = slot + self.pending;
+        }
         slot
     }
 
     /// The slot of the one message that is not linked, which a fully specified receive takes, out of
-    /// the window; `None` if there are more, or it is another.
+    /// the window; `None` if there are more, or it is another. For messages that [are plain](Self::are_plain).
     #[inline(always)]
     pub(in super::super) fn take_only_pending<E>(
         &self,
@@ -173,11 +196,7 @@ impl<B: MatchBits> Messages<B> {
         let slot = self.linked;
         match near.get(slot as usize) {
             Some(only) if window.ends_with(slot) && is(only, context, bits) => {
-                if self.views.is_empty() {
-                    window.drop_tabled(slot);
-                } else {
-                    window.leave_hole();
-                }
+                window.drop_tabled(slot);
                 Some(slot)
             }
             _ => None,
@@ -349,6 +368,7 @@ impl<B: MatchBits> Messages<B> {
                 let mut view = View::new(key.care, self.seed);
                 view.begin();
                 self.views.push(view);
+                self.set_limit();
                 self.views.len() - 1
             }
             None => return self.look_at_all(near, window, key, from),
@@ -420,5 +440,6 @@ impl<B: MatchBits> Messages<B> {
     pub(super) fn release(&mut self) {
         self.buckets.release();
         self.views = Vec::new();
+        self.set_limit();
     }
 }
