@@ -17,7 +17,8 @@ are filled and drained out of order: in reverse, at random, in reverse by receiv
   turns    the same with the pairs on two communicators by turns, the standing entries on the first
   list     no libmq: a list in the caller's own requests, drained in reverse
 
-Counted as ci/instructions.sh counts. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
+Counted as ci/instructions.sh counts; with 64 entries and more, the least of three runs, since the secret of the hash
+differs from run to run. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
 TEXT
 }
 
@@ -63,6 +64,19 @@ instructions() {
     echo "$count"
 }
 
+# least DEPTH COMMAND...: instructions; the least of three runs where entries are found by key, since now and then the
+# secret of an engine's hash puts two keys into one place.
+least() {
+    depth=$1
+    shift
+    best=$(instructions "$@")
+    for _ in $([ "$depth" -lt 64 ] || echo 2 3); do
+        count=$(instructions "$@")
+        [ "$count" -ge "$best" ] || best=$count
+    done
+    echo "$best"
+}
+
 # per_pair MODE DEPTH FORM: prints the instructions of one pair, rounded. Whole drains, in the modes that drain.
 per_pair() {
     pairs=$((1024 / ($2 + 1) * $2))
@@ -75,8 +89,8 @@ per_pair() {
         fewer=$(instructions "$program" "$structure" "$2" "$1" $pairs)
         more=$(instructions "$program" "$structure" "$2" "$1" $((2 * pairs)))
     else
-        fewer=$(instructions "$made/instructions" "$structure" "$2" "$1" $pairs "$3")
-        more=$(instructions "$made/instructions" "$structure" "$2" "$1" $((2 * pairs)) "$3")
+        fewer=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $pairs "$3")
+        more=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $((2 * pairs)) "$3")
     fi
     echo $(((more - fewer + pairs / 2) / pairs))
 }
