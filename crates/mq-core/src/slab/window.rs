@@ -181,7 +181,7 @@ impl Window {
     pub(crate) fn push<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, key: K, payload: T) -> u32 {
         let slot = self.tail;
         let place = &mut slab.near[slot as usize];
-        // By its words, if it has several: see there.
+        // Word by word, as patterns are cloned: one that was made in memory, as by callers in C, has just been written so.
         #[expect(clippy::clone_on_copy, reason = "a copy is made in one piece")]
         let key = key.clone();
         place.key = key;
@@ -264,9 +264,6 @@ impl<K: Copy, T> Slab<K, T> {
         let entry = &mut self.near[from as usize];
         let (key, sequence, payload) = (entry.key, entry.sequence, entry.payload.take());
         let place = &mut self.near[to as usize];
-        // By its words, if it has several: see there.
-        #[expect(clippy::clone_on_copy, reason = "a copy is made in one piece")]
-        let key = key.clone();
         place.key = key;
         place.sequence = sequence;
         place.payload = payload;

@@ -14,7 +14,7 @@ const FEWEST: usize = 128;
 /// Buckets for each entry, at first; half as many when their number is doubled.
 const ROOM: usize = 2;
 
-/// Buckets that queues of some length are given are kept by those of an eighth of it.
+/// Empty buckets that were made for so many times as many entries, but no more, serve as they are.
 const SHORTER: usize = 8;
 
 /// See [`Buckets::is_worn_out`].
