@@ -69,9 +69,9 @@ instructions() {
 least() {
     depth=$1
     shift
-    best=$(instructions "$@")
+    best=$(instructions "$@") || return 1
     for _ in $([ "$depth" -lt 64 ] || echo 2 3); do
-        count=$(instructions "$@")
+        count=$(instructions "$@") || return 1
         [ "$count" -ge "$best" ] || best=$count
     done
     echo "$best"
@@ -86,11 +86,11 @@ per_pair() {
     esac
     if [ "$3" = Rust ]; then
         program="$target/release/examples/instructions"
-        fewer=$(instructions "$program" "$structure" "$2" "$1" $pairs)
-        more=$(instructions "$program" "$structure" "$2" "$1" $((2 * pairs)))
+        fewer=$(instructions "$program" "$structure" "$2" "$1" $pairs) || return 1
+        more=$(instructions "$program" "$structure" "$2" "$1" $((2 * pairs))) || return 1
     else
-        fewer=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $pairs "$3")
-        more=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $((2 * pairs)) "$3")
+        fewer=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $pairs "$3") || return 1
+        more=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $((2 * pairs)) "$3") || return 1
     fi
     echo $(((more - fewer + pairs / 2) / pairs))
 }

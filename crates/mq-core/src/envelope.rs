@@ -246,3 +246,19 @@ pub trait Envelope: Copy + fmt::Debug {
         TrafficClass::PointToPoint
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_found_by_its_number() {
+        for (number, &class) in (0..).zip(TrafficClass::ALL) {
+            assert_eq!(class as u32, number);
+            assert_eq!(TrafficClass::numbered(number), Some(class));
+        }
+        let classes = u32::try_from(TrafficClass::ALL.len()).unwrap_or(u32::MAX);
+        assert_eq!(TrafficClass::numbered(classes), None);
+        assert_eq!(TrafficClass::numbered(u32::MAX), None);
+    }
+}

@@ -6,8 +6,8 @@
 //! small struct is written in pieces and read whole, and the processor waits longer for that than a
 //! short search takes.
 //!
-//! [`on`] has the steps on queues of one structure. Here they are taken on whichever queues the engine has for
-//! them, after all checks.
+//! A step has two forms: `on` queues of one structure, and `of` an engine, after all checks, on whichever
+//! queues that has for it.
 
 use core::ffi::{c_int, c_void};
 

@@ -6,9 +6,9 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use crate::front::Reach::{All, Near};
 use mq_core::{Envelope, Pattern};
 
+use crate::front::Reach::{All, Near};
 use crate::front::{self, emptied, is_settled, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};

@@ -181,7 +181,8 @@ impl Window {
     pub(crate) fn push<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, key: K, payload: T) -> u32 {
         let slot = self.tail;
         let place = &mut slab.near[slot as usize];
-        // Word by word, as patterns are cloned: one that was made in memory, as by callers in C, has just been written so.
+        // Word by word, as patterns are cloned: one that was made in memory, as by callers in C, has
+        // just been written so.
         #[expect(clippy::clone_on_copy, reason = "a copy is made in one piece")]
         let key = key.clone();
         place.key = key;
