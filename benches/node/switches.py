@@ -26,6 +26,7 @@ JOBS = {
     "one way": ["pingpong", "--sizes", "0,8,128,584"],
     "rate": ["rate", "--size", "8"],
     "large": ["bandwidth", "--sizes", "65536,262144,1048576,4194304"],
+    "ahead": ["bandwidth", "--sizes", "32768,65536"],
     "limit": ["pingpong", "--sizes", ",".join(map(str, EAGER_SIZES))],
     "shared": ["bandwidth", "--shared-buffers", "--sizes", "65536,262144,1048576,4194304"],
 }
@@ -37,6 +38,7 @@ BY = {"window": "window", "pingpong": "ping-pong", "rewritten": "rewritten"}
 SWITCHES = [
     ("bypass", {}, {"MQ_BYPASS": "0"}, ["one way", "rate"], "0 bytes: 341 ns, 403 without (1.18)"),
     ("fastbox", {}, {"MQ_FASTBOX": "0"}, ["one way", "rate"], "no figure"),
+    ("messages that go ahead", {}, {"MQ_AHEAD_LIMIT": "0"}, ["ahead"], "it has none"),
     ("single copy, the ring without it", {"MQ_SINGLE_COPY_FROM": "0"}, {"MQ_SINGLE_COPY": "0"}, ["large"],
      "its double-buffered ring over cells: 1,500 MiB/s, 130 less without (0.91)"),
     ("stores past the caches, into the ring", {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "0"},
@@ -68,12 +70,15 @@ def parsed():
     parser.add_argument("--samples", type=int, default=15, metavar="N", help="of a row in each round (%(default)s)")
     parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="how long a sample takes, about (%(default)s)")
     parser.add_argument("--only", choices=["switches", "limit", "large"], help="one of the three tables")
+    parser.add_argument("--switch", default="", metavar="TEXT", help="of the switches only those whose name contains this")
     parser.add_argument("--patience", metavar="SPINS,YIELDS", help="MQ_PATIENCE of all; a machine that others use as well takes "
                         "the core from whoever lets others run")
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="of one run (%(default)s)")
     options = parser.parse_args()
     if options.rounds < 1 or options.samples < 1:
         parser.error("at least one round of one sample is needed")
+    if not any(options.switch in name for name, *_ in SWITCHES):
+        parser.error(f"no switch's name contains {options.switch!r}; there are: {', '.join(name for name, *_ in SWITCHES)}")
     if not os.access(options.mq, os.X_OK):
         parser.error(f"there is no program {options.mq}; `cargo build --release -p mq-cli` makes target/release/mq")
     return options
@@ -129,11 +134,12 @@ def fixed(variables):
 
 
 def switches(options):
-    contests = {(job, fixed(variables)) for _, on, off, jobs, _ in SWITCHES for job in jobs for variables in (on, off)}
+    chosen = [switch for switch in SWITCHES if options.switch in switch[0]]
+    contests = {(job, fixed(variables)) for _, on, off, jobs, _ in chosen for job in jobs for variables in (on, off)}
     results = measured(options, sorted(contests))
     print("| switch | measured | on | off | off / on | the paper |")
     print("| --- | --- | ---: | ---: | ---: | --- |")
-    for name, on, off, jobs, paper in SWITCHES:
+    for name, on, off, jobs, paper in chosen:
         for job in jobs:
             for row, with_it in results[job, fixed(on)].items():
                 without = results[job, fixed(off)][row]

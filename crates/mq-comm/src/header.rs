@@ -31,6 +31,12 @@ pub(crate) enum Kind {
     Withdrawn = 7,
     /// To all members of a communicator: it is over at one. The first word is its number.
     Closed = 8,
+    /// A message whose bytes are in a ring, or will be without being asked for; its payload is an
+    /// [`Ahead`].
+    Ahead = 9,
+    /// To the sender of a message that went ahead: nobody had asked for it, and others are to be
+    /// announced.
+    HoldBack = 10,
 }
 
 /// The second word of a header.
@@ -79,6 +85,8 @@ impl Word {
             6 => Kind::Withdraw,
             7 => Kind::Withdrawn,
             8 => Kind::Closed,
+            9 => Kind::Ahead,
+            10 => Kind::HoldBack,
             _ => return None,
         })
     }
@@ -147,48 +155,59 @@ pub(crate) struct RingWanted {
     pub(crate) from: u64,
     pub(crate) until: u64,
     /// The ring that the receiver lends for it, or [`NO_RING`].
-    pub(crate) ring: u64,
-    /// The number with which its buffers begin.
+    pub(crate) ring: u32,
+    /// Messages of up to so many bytes may go ahead from now on.
+    pub(crate) ahead: u32,
+    /// The number with which the ring's buffers begin.
     pub(crate) first: u64,
 }
 
 /// In a [`RingWanted`]: the sender is to give a ring. In a [`RingGiven`]: it has no memory for one,
 /// and the message is withdrawn.
-pub(crate) const NO_RING: u64 = u64::MAX;
+pub(crate) const NO_RING: u32 = u32::MAX;
 
 /// A ring, and the number with which its buffers begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RingGiven {
-    pub(crate) ring: u64,
+    pub(crate) ring: u32,
+    pub(crate) first: u64,
+}
+
+/// How long a message is that has gone ahead, its ring, and the number with which its buffers begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ahead {
+    pub(crate) bytes: u64,
+    pub(crate) ring: u32,
     pub(crate) first: u64,
 }
 
 macro_rules! words {
-    ($($type:ident { $($field:ident),* };)*) => {
+    ($($type:ident { $($field:ident: $word:ty),* };)*) => {
         $(
             impl $type {
                 pub(crate) fn to_bytes(self) -> Payload {
-                    Payload::of(&[$(self.$field),*])
+                    let mut payload = Payload::default();
+                    $(payload.push(&self.$field.to_le_bytes());)*
+                    payload
                 }
 
                 /// What `to_bytes` made, of a payload of the right length.
                 pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-                    let (words, []) = bytes.as_chunks::<8>() else {
-                        return None;
-                    };
-                    let &[$($field),*] = words else {
-                        return None;
-                    };
-                    Some(Self { $($field: u64::from_le_bytes($field)),* })
+                    $(
+                        let (word, bytes) = bytes.split_first_chunk()?;
+                        let $field = <$word>::from_le_bytes(*word);
+                    )*
+                    bytes.is_empty().then_some(Self { $($field),* })
                 }
             }
         )*
     };
 }
 words! {
-    Announcement { address, shared, bytes, send };
-    RingWanted { receive, from, until, ring, first };
-    RingGiven { ring, first };
+    Announcement { address: u64, shared: u64, bytes: u64, send: u64 };
+    RingWanted { receive: u64, from: u64, until: u64, ring: u32, ahead: u32, first: u64 };
+    RingGiven { ring: u32, first: u64 };
+    Ahead { bytes: u64, ring: u32, first: u64 };
 }
 
 /// The payload of a message of the protocol's own.
@@ -211,13 +230,10 @@ impl Payload {
     /// The longest there is.
     pub(crate) const MOST: usize = 40;
 
-    fn of(words: &[u64]) -> Self {
-        let mut payload = Self::default();
-        for (to, word) in payload.bytes.chunks_exact_mut(8).zip(words) {
-            to.copy_from_slice(&word.to_le_bytes());
-            payload.len += 8;
-        }
-        payload
+    fn push(&mut self, word: &[u8]) {
+        let end = usize::from(self.len) + word.len();
+        self.bytes[usize::from(self.len)..end].copy_from_slice(word);
+        self.len = end as u8;
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -276,6 +292,6 @@ mod tests {
         };
         assert_eq!(RingGiven::from_bytes(given.to_bytes().bytes()), Some(given));
         assert_eq!(RingWanted::from_bytes(given.to_bytes().bytes()), None);
-        assert_eq!(RingGiven::from_bytes(&[0; 15]), None);
+        assert_eq!(RingGiven::from_bytes(&[0; 11]), None);
     }
 }

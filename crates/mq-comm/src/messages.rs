@@ -37,6 +37,8 @@ pub(crate) enum Body {
         shared: u64,
         send: u64,
     },
+    /// Some here, the others in a ring or on their way there.
+    Ring,
     /// Nowhere: it was withdrawn.
     Withdrawn,
     /// Nowhere: its sender has ended.

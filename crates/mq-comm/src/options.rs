@@ -15,6 +15,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`policy`](Self::policy) | `MQ_POLICY` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
 /// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 0, 1 |
 /// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | bytes, with K, M or G |
+/// | [`ahead_limit`](Self::ahead_limit) | `MQ_AHEAD_LIMIT` | bytes, with K, M or G |
 /// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 0, 1 |
 /// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | bytes, with K, M or G, or `auto` |
 /// | [`shared_copy`](Self::shared_copy) | `MQ_SHARED_COPY` | 0, 1 |
@@ -33,6 +34,10 @@ pub struct Options {
     pub bypass: bool,
     /// The longest message that is sent without asking, in bytes.
     pub eager_limit: usize,
+    /// The longest message that others may send this process through a ring without asking, in
+    /// bytes, 256 KiB at most: one that follows another which was waited for. One that nobody waits
+    /// for takes as much memory here until it is received.
+    pub ahead_limit: usize,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are
@@ -66,6 +71,7 @@ impl Default for Options {
             policy: Policy::default(),
             bypass: true,
             eager_limit: CELL_PAYLOAD,
+            ahead_limit: 64 << 10,
             single_copy: true,
             single_copy_from: Some(8 << 20),
             shared_copy: true,
@@ -107,6 +113,10 @@ impl Options {
         });
         each("MQ_EAGER_LIMIT", &mut |value| {
             self.eager_limit = bytes(value)?;
+            Ok(())
+        });
+        each("MQ_AHEAD_LIMIT", &mut |value| {
+            self.ahead_limit = bytes(value)?;
             Ok(())
         });
         each("MQ_SINGLE_COPY_FROM", &mut |value| {
@@ -243,6 +253,7 @@ mod tests {
             ("MQ_POLICY", "shared"),
             ("MQ_BYPASS", "0"),
             ("MQ_EAGER_LIMIT", "64K"),
+            ("MQ_AHEAD_LIMIT", "32K"),
             ("MQ_SINGLE_COPY", "0"),
             ("MQ_SINGLE_COPY_FROM", "1M"),
             ("MQ_SHARED_COPY", "0"),
@@ -258,6 +269,7 @@ mod tests {
             policy: Policy::Shared,
             bypass: false,
             eager_limit: 64 << 10,
+            ahead_limit: 32 << 10,
             single_copy: false,
             single_copy_from: Some(1 << 20),
             shared_copy: false,

@@ -12,6 +12,10 @@ pub struct Profile {
     pub rendezvous: u64,
     /// Bytes in them.
     pub rendezvous_bytes: u64,
+    /// Messages that went ahead through a ring, without being asked for.
+    pub ahead: u64,
+    /// Bytes in them.
+    pub ahead_bytes: u64,
     /// Messages, or rests of them, sent that had to wait for a cell.
     pub deferred: u64,
     /// Messages received into a user's buffer.
@@ -29,7 +33,7 @@ pub struct Profile {
     /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of
     /// the sender's.
     pub shared_copy: u64,
-    /// Announced messages that came through a ring, or whose rest did.
+    /// Announced messages that came through a ring, or whose rest did, and those that came ahead.
     pub ring: u64,
 }
 
@@ -37,13 +41,13 @@ impl Profile {
     /// Messages sent.
     #[must_use]
     pub const fn sent(&self) -> u64 {
-        self.eager + self.rendezvous
+        self.eager + self.rendezvous + self.ahead
     }
 
     /// Bytes sent.
     #[must_use]
     pub const fn sent_bytes(&self) -> u64 {
-        self.eager_bytes + self.rendezvous_bytes
+        self.eager_bytes + self.rendezvous_bytes + self.ahead_bytes
     }
 
     /// The share of messages received that came unexpected; 0 if there were none.

@@ -51,6 +51,12 @@ steps! {
     RingOffered,
     /// The receiver knows.
     RingKnown,
+    /// A message is about to go ahead: its buffers are promised, and the receiver does not know.
+    GoingAhead,
+    /// The receiver has been told.
+    GoneAhead,
+    /// A message has come ahead that nobody waits for, and its sender does not know.
+    CameTooEarly,
     /// Some of a message is in a ring.
     RingFilled,
     /// All of it is, and the ring is not free.

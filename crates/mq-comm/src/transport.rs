@@ -154,6 +154,10 @@ pub unsafe trait Transport {
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError>;
+    /// The same, if a ring that leads there has room for all of them now.
+    fn take_ring_with_room(&mut self, _to: Process, _bytes: usize) -> Option<(RingId, u64)> {
+        None
+    }
     /// A ring of this process's for so many bytes *from* another, if there is one that suits and no
     /// message to there waits for one. The other has to be told: all of the bytes are to be pushed
     /// and pulled.
@@ -176,6 +180,18 @@ pub unsafe trait Transport {
         from: Process,
         stretch: Stretch,
         into: &mut [u8],
+        done: usize,
+    ) -> Result<Pulled, ShmError>;
+    /// Empties the buffers of a ring without reading them, from byte `done` of a message on, which
+    /// has so many bytes.
+    ///
+    /// # Errors
+    /// If there is no such ring.
+    fn pass(
+        &mut self,
+        from: Process,
+        stretch: Stretch,
+        bytes: usize,
         done: usize,
     ) -> Result<Pulled, ShmError>;
 }

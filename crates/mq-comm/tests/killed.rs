@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use common::watchdog_for;
-use mq_comm::{Communicator, Error, Options, SharedBuffer, Source, World};
+use mq_comm::{Communicator, Error, Options, Request, SharedBuffer, Source, World};
 use mq_shm::{Geometry, Mapped, Process};
 
 const SIZE: u32 = 4;
@@ -30,6 +30,8 @@ const TASK: &str = "MQ_TEST_TASK";
 
 /// Steps of single copy, which the kernel may refuse.
 const COPIES: [&str; 4] = ["Copying", "Copied", "Fetched", "BufferFree"];
+/// Steps of messages that go ahead, which none does where the kernel may read.
+const AHEAD: [&str; 3] = ["GoingAhead", "GoneAhead", "CameTooEarly"];
 /// Steps that come after another's end, or by chance: the transport's own kill tests have them.
 const ELSEWHERE: [&str; 5] = ["Buried", "StruckOut", "Inherited", "GivenBack", "Sleeping"];
 
@@ -53,6 +55,7 @@ fn a_child_does_its_task() {
     for round in 0..ROUNDS {
         exchange(&world, round);
         answer(&world, round);
+        stream(&world, round);
         collect(&world, round, &mut expected);
         give_up(&world);
         crowd(&world);
@@ -199,6 +202,42 @@ fn answer(world: &Communicator, round: u32) {
                     with_peer(world, peer, world.send(&mine, peer, tag));
                 } else if with_peer(world, peer, world.recv(&mut theirs, peer, tag)).is_some() {
                     assert!(theirs == bytes(peer, me, round, len), "from {peer}");
+                }
+            }
+        }
+    }
+}
+
+/// Messages that go ahead, one after the other, with everybody: two of four are waited for.
+fn stream(world: &Communicator, round: u32) {
+    const BYTES: usize = 50_000;
+    let (me, tag) = (world.rank(), 500 + round as i32);
+    for peer in others(world) {
+        for sends in [me < peer, me > peer] {
+            if sends {
+                with_peer(world, peer, world.recv(&mut [0_u8], peer, tag));
+                for number in 0..4 {
+                    let mine = bytes(me, peer, round + number, BYTES);
+                    with_peer(world, peer, world.send(&mine, peer, tag));
+                }
+                continue;
+            }
+            let mut posted = Vec::new();
+            for _ in 0..2 {
+                let begun = world.irecv(vec![0_u8; BYTES], peer, tag);
+                posted.extend(with_peer(world, peer, begun.map_err(Error::from)));
+            }
+            with_peer(world, peer, world.send(&[0_u8], peer, tag));
+            let waited = posted.into_iter().map(Request::wait);
+            let later = (2..4).map(|_| {
+                let mut theirs = vec![0_u8; BYTES];
+                let status = world.recv(&mut theirs, peer, tag)?;
+                Ok((theirs, status))
+            });
+            for (number, heard) in (0..).zip(waited.chain(later)) {
+                if let Some((theirs, _)) = with_peer(world, peer, heard) {
+                    let expected = bytes(peer, me, round + number, BYTES);
+                    assert!(theirs == expected, "{number} from {peer}");
                 }
             }
         }
@@ -453,7 +492,10 @@ fn at_every_step() {
     let only = std::env::var("MQ_KILL_STEPS").unwrap_or_default();
     let named = |step: &str| only.is_empty() || only.split(',').any(|name| name == step);
     for step in steps.filter(|step| !ELSEWHERE.contains(step) && named(step)) {
-        let ring = step.starts_with("Ring") || step.starts_with("Buffer") || *step == "NotFetched";
+        let ring = step.starts_with("Ring")
+            || step.starts_with("Buffer")
+            || *step == "NotFetched"
+            || AHEAD.contains(step);
         let single = COPIES.contains(step);
         if single && !copies {
             println!("{step} was not tried: process_vm_readv is refused on this machine");

@@ -41,7 +41,11 @@ fn lent(alice: &mut Member, bytes: usize) -> Option<Stretch> {
 }
 
 fn push(sender: &mut Member, stretch: Stretch, message: &[u8]) {
-    assert_eq!(sender.push(stretch, message, 0).unwrap(), Pushed::All);
+    push_from(sender, stretch, message, 0);
+}
+
+fn push_from(sender: &mut Member, stretch: Stretch, message: &[u8], done: usize) {
+    assert_eq!(sender.push(stretch, message, done).unwrap(), Pushed::All);
 }
 
 fn pull(receiver: &mut Member, from: Process, stretch: Stretch, message: &[u8]) {
@@ -176,6 +180,105 @@ fn messages_share_a_ring_that_is_lent_and_one_the_other_way_comes_behind_them() 
     assert!(!alice.free_ring(own.ring()));
     pull(&mut bob, ALICE, own, &message(4, BYTES));
     assert!(alice.free_ring(own.ring()));
+}
+
+/// What the receiver has not asked for.
+fn ahead(sender: &mut Member, to: Process, bytes: usize) -> Option<Stretch> {
+    Some(of_alice(sender.take_ring_with_room(to, bytes)?, 0))
+}
+
+#[test]
+fn what_is_not_asked_for_goes_where_a_ring_has_room_for_all_of_it() {
+    const RING: usize = 1 << 20;
+    let (mut alice, mut bob) = pair(Options::default());
+    assert_eq!(ahead(&mut alice, BOB, BYTES), None, "nothing has led there");
+    let first = stretch(&mut alice, BYTES);
+    // Of ten buffers the last is not full.
+    let rest = ahead(&mut alice, BOB, RING - 10 * 4096).unwrap();
+    assert_eq!(
+        (rest.ring(), rest.first()),
+        (first.ring(), first.first() + 10)
+    );
+    assert_eq!(ahead(&mut alice, BOB, 1), None, "all is promised");
+    push(&mut alice, first, &message(0, BYTES));
+    assert_eq!(ahead(&mut alice, BOB, 1), None, "it is not empty");
+    pull(&mut bob, ALICE, first, &message(0, BYTES));
+    assert_eq!(ahead(&mut alice, BOB, BYTES + 4096), None);
+    let again = ahead(&mut alice, BOB, BYTES).unwrap();
+    for (number, stretch, bytes) in [(1, rest, RING - 10 * 4096), (2, again, BYTES)] {
+        push(&mut alice, stretch, &message(number, bytes));
+        pull(&mut bob, ALICE, stretch, &message(number, bytes));
+    }
+    let lent = lent(&mut alice, BYTES).unwrap();
+    assert_eq!(ahead(&mut alice, BOB, BYTES), None, "it is the other's");
+    push(&mut bob, lent, &message(3, BYTES));
+    pull(&mut alice, BOB, lent, &message(3, BYTES));
+    assert!(ahead(&mut alice, BOB, BYTES).is_some());
+}
+
+#[test]
+fn the_last_ring_is_for_those_who_ask() {
+    let segment = Heap::new(Geometry::new(5).unwrap());
+    let join = |me| Endpoint::join(segment.clone(), Process(me), Options::default()).unwrap();
+    let mut alice = join(0);
+    let mut others: Vec<Member> = (1..5).map(join).collect();
+    let rings: Vec<Stretch> = (1..5)
+        .map(|to| of_alice(alice.take_ring(Process(to), 1).unwrap().unwrap(), 0))
+        .collect();
+    for (other, &stretch) in others.iter_mut().zip(&rings) {
+        push(&mut alice, stretch, b"x");
+        pull(other, ALICE, stretch, b"x");
+        assert!(alice.free_ring(stretch.ring()));
+    }
+    for to in 1..4 {
+        assert!(ahead(&mut alice, Process(to), 1).is_some());
+    }
+    assert_eq!(ahead(&mut alice, Process(4), 1), None);
+    assert!(ahead(&mut alice, Process(3), 1).is_some(), "it has one");
+    assert!(alice.take_ring(Process(4), 1).unwrap().is_some());
+    assert!(ahead(&mut alice, Process(4), 1).is_some(), "it has one");
+}
+
+#[test]
+fn what_is_not_wanted_is_passed() {
+    let (mut alice, mut bob) = pair(Options::default());
+    for read in [0, 1, 4096, 5000, BYTES - 1, BYTES] {
+        let there = stretch(&mut alice, BYTES);
+        let next = stretch(&mut alice, BYTES);
+        let mut into = vec![0; read];
+        if read > 0 {
+            push(&mut alice, there, &message(0, BYTES)[..8192]);
+            let pulled = bob.pull(ALICE, there, &mut into, 0).unwrap();
+            assert_eq!(pulled == Pulled::All, read <= 8192);
+        }
+        let before = if read > 0 { 8192 } else { 0 };
+        push_from(&mut alice, there, &message(0, BYTES), before);
+        push(&mut alice, next, &message(1, BYTES));
+        if read > 8192 {
+            let pulled = bob.pull(ALICE, there, &mut into, 8192).unwrap();
+            assert_eq!(pulled, Pulled::All);
+        }
+        assert!(into == message(0, BYTES)[..read]);
+        assert_eq!(bob.pass(ALICE, there, BYTES, read).unwrap(), Pulled::All);
+        pull(&mut bob, ALICE, next, &message(1, BYTES));
+        assert!(alice.free_ring(there.ring()));
+    }
+}
+
+#[test]
+fn what_has_not_come_yet_is_passed_later() {
+    let (mut alice, mut bob) = pair(Options::default());
+    let there = stretch(&mut alice, BYTES);
+    assert_eq!(bob.pass(ALICE, there, BYTES, 0).unwrap(), Pulled::Upto(0));
+    push(&mut alice, there, &message(0, BYTES)[..8192]);
+    let passed = bob.pass(ALICE, there, BYTES, 0).unwrap();
+    assert_eq!(passed, Pulled::Upto(8192));
+    push_from(&mut alice, there, &message(0, BYTES), 8192);
+    assert_eq!(bob.pass(ALICE, there, BYTES, 8192).unwrap(), Pulled::All);
+    assert!(alice.free_ring(there.ring()));
+    let none = of_alice((RingId(4), 0), 0);
+    let passed = bob.pass(ALICE, none, BYTES, 0);
+    assert!(matches!(passed, Err(ShmError::Corrupt { process: 0, .. })));
 }
 
 /// The death of the other is reported, with what it had put into the ring still there.

@@ -4,7 +4,9 @@ use mq_core::MessageHandle;
 use mq_core::mpi::MpiEnvelope;
 use mq_shm::ShmError;
 
+use super::ahead::{Ahead, Credit};
 use super::front::Taken;
+use super::rings::Pull;
 use super::{Follow, State, Target, Wanted};
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, NO_RING, Payload, RingGiven, RingWanted, Word};
@@ -12,6 +14,16 @@ use crate::messages::Body;
 use crate::request::{Name, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Arrived;
+
+/// Where the bytes of a message are that has come.
+enum Bytes {
+    /// With it, or in the parts that follow.
+    Here,
+    /// With the sender.
+    Announced(Announcement),
+    /// In a ring, or on their way there.
+    Ahead(Ahead),
+}
 
 /// What no process of this crate sends.
 #[cold]
@@ -36,7 +48,9 @@ impl State {
         let [bits, word] = message.header();
         let word = Word(word);
         match word.kind() {
-            Some(Kind::Eager | Kind::Announce) => self.matched(message, bits, word, hand),
+            Some(Kind::Eager | Kind::Announce | Kind::Ahead) => {
+                self.matched(message, bits, word, hand)
+            }
             Some(kind) => self.answered(message, kind, Name(bits)),
             None => Err(corrupt("the kind of a message", from)),
         }
@@ -51,19 +65,21 @@ impl State {
         hand: Option<&Wanted>,
     ) -> Result<Follow, Error> {
         let from = message.source();
-        let announced = match word.kind() {
+        let bytes = match word.kind() {
             Some(Kind::Announce) => {
-                Some(announcement(message).ok_or_else(|| corrupt("an announcement", from))?)
+                let announced = announcement(message);
+                Bytes::Announced(announced.ok_or_else(|| corrupt("an announcement", from))?)
             }
-            _ => None,
+            Some(Kind::Ahead) => Bytes::Ahead(Ahead::read(message)?),
+            _ => Bytes::Here,
         };
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
         if !self.knows(word.context()) || self.leaving {
-            return Ok(self.discard(message, announced));
+            return Ok(self.discard(message, &bytes));
         }
         if let Some(Taken { receive, unwanted }) = self.front.matched(bits, word) {
-            self.begin(receive, message, bits, announced);
+            self.begin(receive, message, bits, &bytes);
             return Ok(Follow::Matched {
                 receive,
                 wanted: unwanted,
@@ -76,7 +92,7 @@ impl State {
             let slot = self.requests.at_mut(receive);
             slot.posted = None;
             let wanted = Some(slot.peer);
-            self.begin(receive, message, bits, announced);
+            self.begin(receive, message, bits, &bytes);
             return Ok(Follow::Matched { receive, wanted });
         }
         if let Some(hand) = hand
@@ -85,13 +101,13 @@ impl State {
         {
             self.profile.bypassed += 1;
             let receive = hand.request;
-            self.begin(receive, message, bits, announced);
+            self.begin(receive, message, bits, &bytes);
             let wanted = None;
             return Ok(Follow::Matched { receive, wanted });
         }
         self.profile.unexpected += 1;
-        let (total, body) = match announced {
-            Some(Announcement {
+        let (total, body) = match &bytes {
+            &Bytes::Announced(Announcement {
                 address,
                 shared,
                 bytes,
@@ -104,7 +120,8 @@ impl State {
                 };
                 (bytes, body)
             }
-            None => (message.total(), Body::Here),
+            Bytes::Ahead(ahead) => (ahead.bytes as u64, Body::Ring),
+            Bytes::Here => (message.total(), Body::Here),
         };
         let kept = self.messages.add(from, bits, word, total, body);
         match self.queue(envelope, kept) {
@@ -116,15 +133,22 @@ impl State {
         }
         self.unexpected += 1;
         step(Step::MessageKept);
-        if announced.is_none() {
-            let bytes = &mut self.messages.at_mut(kept).bytes;
-            append(bytes, message);
-            if (bytes.len() as u64) < total {
-                let done = bytes.len() as u64;
-                self.peers[from.index()].assembly = Some((Target::Message(kept), done));
+        match bytes {
+            Bytes::Here => {
+                let bytes = &mut self.messages.at_mut(kept).bytes;
+                append(bytes, message);
+                if (bytes.len() as u64) < total {
+                    let done = bytes.len() as u64;
+                    self.peers[from.index()].assembly = Some((Target::Message(kept), done));
+                }
+                Ok(Follow::Nothing)
+            }
+            Bytes::Announced(_) => Ok(Follow::Nothing),
+            Bytes::Ahead(ahead) => {
+                self.pull_ahead(from, ahead, Target::Message(kept));
+                Ok(Follow::TooEarly)
             }
         }
-        Ok(Follow::Nothing)
     }
 
     /// Queues a message for which no receive is posted.
@@ -139,23 +163,26 @@ impl State {
     }
 
     /// A receive takes a message of which the first part is there.
-    fn begin(
-        &mut self,
-        receive: u32,
-        message: &mut impl Arrived,
-        bits: u64,
-        announced: Option<Announcement>,
-    ) {
+    fn begin(&mut self, receive: u32, message: &mut impl Arrived, bits: u64, bytes: &Bytes) {
         let slot = self.requests.at_mut(receive);
         slot.peer = message.source();
         slot.bits = bits;
-        if let Some(announced) = announced {
-            slot.total = announced.bytes;
-            slot.address = announced.address;
-            slot.shared = announced.shared;
-            slot.remote = announced.send;
-            slot.stage = Stage::Fetching;
-            return;
+        match *bytes {
+            Bytes::Here => {}
+            Bytes::Announced(announced) => {
+                slot.total = announced.bytes;
+                slot.address = announced.address;
+                slot.shared = announced.shared;
+                slot.remote = announced.send;
+                slot.stage = Stage::Fetching;
+                return;
+            }
+            Bytes::Ahead(ahead) => {
+                slot.total = ahead.bytes as u64;
+                slot.stage = Stage::Pulling;
+                let from = slot.peer;
+                return self.pull_ahead(from, ahead, Target::Request(receive));
+            }
         }
         slot.total = message.total();
         message.copy_to(slot.buffer.bytes_mut());
@@ -184,9 +211,14 @@ impl State {
     }
 
     /// A message whose communicator is no more.
-    fn discard(&mut self, message: &mut impl Arrived, announced: Option<Announcement>) -> Follow {
-        if let Some(Announcement { send, .. }) = announced {
-            return Follow::Discarded { send };
+    fn discard(&mut self, message: &mut impl Arrived, bytes: &Bytes) -> Follow {
+        match *bytes {
+            Bytes::Here => {}
+            Bytes::Announced(Announcement { send, .. }) => return Follow::Discarded { send },
+            Bytes::Ahead(ahead) => {
+                self.pull_ahead(message.source(), ahead, Target::Nowhere);
+                return Follow::Nothing;
+            }
         }
         let done = message.bytes() as u64;
         if done < message.total() {
@@ -253,6 +285,10 @@ impl State {
         if kind == Kind::Withdraw {
             return Ok(Follow::Withdraw { send: name.0 });
         }
+        if kind == Kind::HoldBack {
+            self.peers[from.index()].ahead = Credit::default();
+            return Ok(Follow::Nothing);
+        }
         if kind == Kind::Closed {
             let number = u32::try_from(name.0).map_err(|_| corrupt("an answer", from))?;
             self.contexts.closed(number, from);
@@ -284,6 +320,7 @@ impl State {
                 slot.done = done;
                 slot.total = wanted.until;
                 slot.remote = wanted.receive;
+                self.peers[from.index()].ahead = Credit::of(wanted.ahead);
                 let (ring, first) = (wanted.ring, wanted.first);
                 let lent = (ring != NO_RING).then_some(RingGiven { ring, first });
                 Ok(Follow::Ring {
@@ -299,8 +336,14 @@ impl State {
                     return Ok(Follow::RingNamed);
                 }
                 slot.stage = Stage::Pulling;
-                let stretch = given.stretch(from, slot.done);
-                self.rings.pull(request, from, stretch);
+                let (done, until) = (slot.done, slot.room());
+                self.rings.pull(Pull {
+                    into: Target::Request(request),
+                    from,
+                    stretch: given.stretch(from, done),
+                    done,
+                    until,
+                });
                 self.attention = true;
                 step(Step::RingKnown);
                 Ok(Follow::RingNamed)

@@ -322,6 +322,10 @@ impl<T: Transport> Core<T> {
         let kept = self.state.messages.at_mut(message);
         kept.keeper = Keeper::Nobody;
         let (from, body) = (kept.from, kept.body);
+        if body == Body::Ring {
+            self.state.redirect(message, Target::Nowhere);
+            return Ok(());
+        }
         self.state.messages.release(message);
         match body {
             Body::Announced { send, .. } => self.answer_finished(from, send),
@@ -334,7 +338,7 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(())
             }
-            Body::Withdrawn | Body::Lost(_) => Ok(()),
+            Body::Ring | Body::Withdrawn | Body::Lost(_) => Ok(()),
         }
     }
 }

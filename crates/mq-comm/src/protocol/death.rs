@@ -50,9 +50,10 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Messages that were announced can not be fetched any more.
+    /// Messages that were announced can not be fetched any more, and the rest of those that went
+    /// ahead is in no ring.
     fn lose_announced(&mut self, process: Process, how: Gone) {
-        let announced = |body| matches!(body, Body::Announced { .. });
+        let announced = |body| matches!(body, Body::Announced { .. } | Body::Ring);
         let lost: Vec<u32> = self
             .state
             .messages
@@ -107,7 +108,9 @@ impl<T: Transport> Core<T> {
         let State {
             rings, requests, ..
         } = &mut self.state;
-        rings.forget(|index| matches!(requests.at(index).stage, Stage::Done | Stage::Free));
+        rings.forget(process, |index| {
+            matches!(requests.at(index).stage, Stage::Done | Stage::Free)
+        });
         self.state.forget_ways(process);
     }
 

@@ -16,6 +16,9 @@
 //! | or has no memory for one: `RingGiven` without a ring; its send fails | → | its receive fails |
 //! | | or | |
 //! | fills buffers | ← | `RingWanted`: from byte n on, through a ring that the receiver lends; empties its buffers |
+//! | | or, where such answers were foreseen (`ahead`) | |
+//! | `Ahead`: through which ring, and fills buffers | → | empties them |
+//! | announces the next ones | ← | `HoldBack`, if nobody had asked |
 //!
 //! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
 //!
@@ -23,12 +26,14 @@
 //! that is still in the transport's memory; what then has to be done with the transport is a
 //! [`Follow`], for [`Core`] to do.
 
+mod ahead;
 mod arrive;
 mod contexts;
 mod death;
 mod front;
 mod large;
 mod receive;
+mod rings;
 mod send;
 mod ways;
 
@@ -50,9 +55,10 @@ use crate::progress::RollCall;
 use crate::request::{Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
+use ahead::Credit;
 use contexts::Contexts;
 use front::Front;
-use large::Rings;
+use rings::Rings;
 use ways::{Stopwatch, Ways};
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
@@ -93,6 +99,8 @@ pub(crate) struct State {
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
     pub(crate) eager_limit: usize,
+    /// The longest message that others may send ahead.
+    longest_ahead: u32,
     /// The shortest message that is read from the sender's memory; by what is quicker if there is
     /// none.
     single_copy_from: Option<u64>,
@@ -118,6 +126,8 @@ pub(crate) struct Peer {
     pub(crate) gone: Option<Gone>,
     /// Messages that were announced to it and of which it has said nothing yet.
     announced: u32,
+    /// What it wants to have without asking.
+    ahead: Credit,
     /// How long what it had announced took to come. Made with the first message of that kind.
     ways: Option<Box<Ways>>,
 }
@@ -172,6 +182,8 @@ pub(crate) enum Follow {
     Withdraw {
         send: u64,
     },
+    /// A message that has gone ahead came before a receive for it.
+    TooEarly,
     /// An announced message is for nobody.
     Discarded {
         send: u64,
@@ -196,6 +208,7 @@ impl<T: Transport> Core<T> {
             contexts: Contexts::new(processes),
             profile: Profile::default(),
             eager_limit: options.eager_limit,
+            longest_ahead: ahead::longest_wanted(options),
             single_copy_from: options.single_copy_from.map(|bytes| bytes as u64),
             watch: Stopwatch::default(),
             bypass: options.bypass,
@@ -221,7 +234,7 @@ impl<T: Transport> Core<T> {
                 if let Some(wanted) = wanted {
                     self.unwant(wanted);
                 }
-                self.fetch_if_announced(receive)
+                self.fetch_if_large(receive, true)
             }
             Follow::Finished { send } => {
                 step(Step::BufferFree);
@@ -242,6 +255,7 @@ impl<T: Transport> Core<T> {
                 Ok(())
             }
             Follow::Withdraw { send } => self.withdrawn_by(from, send),
+            Follow::TooEarly => self.hold_back(from),
             Follow::Discarded { send } => self.answer_finished(from, send),
         }
     }

@@ -174,7 +174,11 @@ impl<T: Transport> Core<T> {
                 slot.remote = send;
                 slot.stage = Stage::Fetching;
                 self.state.messages.release(message);
-                self.fetch_if_announced(receive)
+                self.fetch_if_large(receive, false)
+            }
+            Body::Ring => {
+                self.state.take_on_its_way(receive, message);
+                self.fetch_if_large(receive, false)
             }
             Body::Withdrawn | Body::Lost(_) => {
                 let outcome = match body {

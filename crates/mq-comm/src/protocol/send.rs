@@ -74,6 +74,8 @@ impl<T: Transport> Core<T> {
             self.state.profile.eager_bytes += slot.total;
             let header = [bits, word.0];
             self.transmit(to, header, What::Request(send), done)
+        } else if self.go_ahead(send)? {
+            Ok(())
         } else {
             self.announce(send)
         }
@@ -129,7 +131,7 @@ impl<T: Transport> Core<T> {
 
     /// Sends what can be sent now, and puts the rest into the outbox. To one who has ended nothing
     /// is sent.
-    fn transmit(
+    pub(super) fn transmit(
         &mut self,
         to: Process,
         header: [u64; 2],
@@ -148,7 +150,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Puts what is left to send into the outbox.
-    fn put_off(&mut self, to: Process, header: [u64; 2], what: What, done: usize) {
+    pub(super) fn put_off(&mut self, to: Process, header: [u64; 2], what: What, done: usize) {
         let outbox = &mut self.state.peers[to.index()].outbox;
         if outbox.is_empty() {
             self.state.clogged.push(to);

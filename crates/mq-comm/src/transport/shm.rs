@@ -178,6 +178,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::take_ring(self, to, bytes)
     }
 
+    fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
+        Endpoint::take_ring_with_room(self, to, bytes)
+    }
+
     fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
         Endpoint::lend_ring(self, from, bytes)
     }
@@ -198,5 +202,15 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         done: usize,
     ) -> Result<Pulled, ShmError> {
         Endpoint::pull(self, from, stretch, into, done)
+    }
+
+    fn pass(
+        &mut self,
+        from: Process,
+        stretch: Stretch,
+        bytes: usize,
+        done: usize,
+    ) -> Result<Pulled, ShmError> {
+        Endpoint::pass(self, from, stretch, bytes, done)
     }
 }

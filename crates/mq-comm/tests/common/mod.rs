@@ -1,6 +1,8 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod hindered;
+
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 

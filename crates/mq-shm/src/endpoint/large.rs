@@ -5,101 +5,13 @@ use crate::copy::Way;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::index::Process;
-use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Share, Stretch};
+use crate::large::ring::{BUFFER_BYTES, Pulled, Pushed, Ring, RingId, Share, Stretch};
 use crate::large::single_copy::{Copied, Known, Remote};
 use crate::layout::RINGS;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait;
-
-/// The rings of this process: who is at the other end of each.
-#[derive(Debug, Default)]
-pub(super) struct Rings {
-    rings: [State; RINGS as usize],
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct State {
-    committed: bool,
-    /// Who is at the other end, until all that was promised is through.
-    with: Option<Process>,
-    /// Who was, the last time.
-    before: Option<Process>,
-    /// The newest stretch is lent: the other fills it.
-    lent: bool,
-    /// Buffers promised to messages since the segment began.
-    promised: u64,
-    /// The same, at the end of the newest stretch that was lent.
-    lent_until: u64,
-    /// The buffer with which those begin that were promised since the ring was empty.
-    begun: u64,
-}
-
-impl Rings {
-    /// Whether a transfer goes on, which nobody announces step by step.
-    pub(super) fn busy(&self) -> bool {
-        self.rings.iter().any(|ring| ring.with.is_some())
-    }
-
-    /// The ring between this process and another, in which something is on its way or was the last
-    /// time.
-    fn leading_to(&self, other: Process) -> Option<usize> {
-        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
-        find(&|ring| ring.with == Some(other))
-            .or_else(|| find(&|ring| ring.with.is_none() && ring.before == Some(other)))
-    }
-
-    /// A ring in which nothing is on its way.
-    fn free(&self) -> Option<usize> {
-        let free = |ring: &State| ring.with.is_none();
-        let has_memory = |ring: &State| free(ring) && ring.committed;
-        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
-        find(&has_memory).or_else(|| find(&free))
-    }
-
-    /// The other end of some transfers has died, or left. What it had put into rings that were lent
-    /// to it can be read until it is `buried`.
-    pub(super) fn abandon<M: Memory>(
-        &mut self,
-        memory: &M,
-        me: Process,
-        process: Process,
-        buried: bool,
-    ) {
-        for (number, state) in self.rings.iter_mut().enumerate() {
-            let ring = memory.ring(me, number as u32);
-            if state.with == Some(process) && (buried || !ring.awaits(state.lent_until)) {
-                ring.begin(state.promised);
-                state.with = None;
-            }
-        }
-    }
-}
-
-impl State {
-    /// Promises buffers for so many bytes between this process and `other`, which fills them if
-    /// they are lent; the number of the first.
-    fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
-        if ring.is_empty(self.promised) {
-            if self.before == Some(other) && self.lent != lent {
-                // An answer begins where the message began: whoever fills the buffers now has read
-                // them.
-                let buffers = u64::from(BUFFERS);
-                self.promised += self.begun.wrapping_sub(self.promised) % buffers;
-                ring.begin(self.promised);
-            }
-            self.begun = self.promised;
-        }
-        let first = self.promised;
-        self.promised = first.wrapping_add(bytes.div_ceil(BUFFER_BYTES) as u64);
-        if lent {
-            self.lent_until = self.promised;
-        }
-        (self.with, self.before, self.lent) = (Some(other), Some(other), lent);
-        first
-    }
-}
 
 fn no_ring(process: Process) -> ShmError {
     ShmError::Corrupt {
@@ -191,6 +103,30 @@ impl<M: Memory> Endpoint<M> {
         step(Step::RingTaken);
         let first = state.promise(self.memory.ring(self.me, number), to, bytes, false);
         Ok(Some((RingId(number), first)))
+    }
+
+    /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the
+    /// ring: only of a ring that has led there, which has room for all of the bytes now, and is
+    /// not the last that is free.
+    pub fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
+        if self.gone(to).is_some() {
+            return None;
+        }
+        let number = self.rings.leading_to(to)?;
+        if self.rings.is_last_free(number) {
+            return None;
+        }
+        let state = &mut self.rings.rings[number];
+        let number = number as u32;
+        let ring = self.memory.ring(self.me, number);
+        let is_lent = state.lent && !ring.is_empty(state.promised);
+        let buffers = bytes.div_ceil(BUFFER_BYTES) as u64;
+        if is_lent || ring.room(state.promised) < buffers {
+            return None;
+        }
+        step(Step::RingTaken);
+        let first = state.promise(ring, to, bytes, false);
+        Some((RingId(number), first))
     }
 
     /// A ring of this process's for so many bytes of a message *from* another, if there is one that
@@ -321,6 +257,22 @@ impl<M: Memory> Endpoint<M> {
         state.with.is_none()
     }
 
+    /// Whether there is a ring between this process and `from`, that can still be emptied.
+    fn check_to_empty(&self, from: Process, stretch: Stretch) -> Result<(), ShmError> {
+        let (owner, ring) = (stretch.owner, stretch.ring);
+        self.geometry().check(from)?;
+        if ring.0 >= RINGS || (owner != from && owner != self.me) {
+            return Err(no_ring(from));
+        }
+        match self.gone(from) {
+            Some(how) if self.peers[from.index()].struck_out => Err(ShmError::Gone {
+                process: from.0,
+                how,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once
     /// those of the messages before it are empty.
     ///
@@ -337,18 +289,8 @@ impl<M: Memory> Endpoint<M> {
         into: &mut [u8],
         mut done: usize,
     ) -> Result<Pulled, ShmError> {
-        let (owner, ring) = (stretch.owner, stretch.ring);
-        self.geometry().check(from)?;
-        if ring.0 >= RINGS || (owner != from && owner != self.me) {
-            return Err(no_ring(from));
-        }
-        if let (true, Some(how)) = (self.peers[from.index()].struck_out, self.gone(from)) {
-            return Err(ShmError::Gone {
-                process: from.0,
-                how,
-            });
-        }
-        let shared: &Ring = self.memory.ring(owner, ring.0);
+        self.check_to_empty(from, stretch)?;
+        let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
         let pace = &mut self.peers[from.index()].reading;
         let before = done;
         let mut number = stretch.number(done);
@@ -382,6 +324,35 @@ impl<M: Memory> Endpoint<M> {
             Pulled::All
         } else {
             Pulled::Upto(done)
+        })
+    }
+
+    /// Counts the buffers of a ring that `from` has filled as emptied, as [`pull`](Self::pull)
+    /// does, but reads nothing: of a message of so many bytes, of which the first `done` were pulled
+    /// or passed.
+    ///
+    /// # Errors
+    /// As those of `pull`.
+    pub fn pass(
+        &mut self,
+        from: Process,
+        stretch: Stretch,
+        bytes: usize,
+        done: usize,
+    ) -> Result<Pulled, ShmError> {
+        self.check_to_empty(from, stretch)?;
+        let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
+        let (number, end) = (stretch.number_behind(done), stretch.number_behind(bytes));
+        let left = end.wrapping_sub(number);
+        let full = shared.full(number).min(left);
+        if full > 0 {
+            shared.emptied(number.wrapping_add(full));
+            wait::wake(self.memory.place(from), self.fences);
+        }
+        Ok(if full == left {
+            Pulled::All
+        } else {
+            Pulled::Upto(done + full as usize * BUFFER_BYTES)
         })
     }
 }

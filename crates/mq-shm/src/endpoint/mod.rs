@@ -27,6 +27,7 @@ mod deaths;
 mod large;
 mod peer;
 mod receive;
+mod rings;
 mod send;
 mod short;
 
@@ -132,7 +133,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     takes: u32,
     /// Those of which this was reported, and whose memory this process may still look into.
     buried: Vec<Process>,
-    rings: large::Rings,
+    rings: rings::Rings,
     buffers: buffers::Buffers,
     /// A word for others to try whether they can read this process's memory.
     _token: Box<u64>,
@@ -204,7 +205,7 @@ impl<M: Memory> Endpoint<M> {
             ending: Vec::new(),
             takes: 0,
             buried: Vec::new(),
-            rings: large::Rings::default(),
+            rings: rings::Rings::default(),
             buffers: buffers::Buffers::default(),
             _token: token,
             memory,

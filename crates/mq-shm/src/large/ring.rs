@@ -81,6 +81,12 @@ impl Stretch {
         self.first
     }
 
+    /// The number of the buffer behind the one with the last of the first `done` bytes.
+    pub(crate) fn number_behind(&self, done: usize) -> u64 {
+        let before = done.saturating_sub(self.skipped).div_ceil(BUFFER_BYTES);
+        self.first.wrapping_add(before as u64)
+    }
+
     /// The number of the buffer that byte `done` of the message begins.
     pub(crate) fn number(&self, done: usize) -> u64 {
         let before = done.saturating_sub(self.skipped) / BUFFER_BYTES;
@@ -231,6 +237,15 @@ impl Ring {
     pub(crate) fn emptied(&self, count: u64) {
         // RING-EMPTY (release): the reads of the buffers come before the sender's next writes.
         self.emptied.0.store(count, Ordering::Release);
+    }
+
+    /// How many buffers can be promised behind `count` others, so that they are empty: for the owner,
+    /// who has promised them.
+    pub(crate) fn room(&self, count: u64) -> u64 {
+        // Relaxed: whoever fills them looks at their turn and at this count again, RING-TURN and
+        // RING-EMPTY.
+        let emptied = self.emptied.0.load(Ordering::Relaxed);
+        u64::from(BUFFERS).saturating_sub(count.wrapping_sub(emptied))
     }
 
     /// Whether all of `count` buffers have been emptied.

@@ -1,0 +1,179 @@
+//! Messages that go ahead: through a ring, without being asked for.
+//!
+//! A large message is announced, asked for and given a ring: three messages, and two trips on which
+//! its sender waits. Where one follows the other, as in a window, and receives for them are posted,
+//! the answers are always the same. So whoever asks for a ring says also up to which length further
+//! messages may go ahead, if it had a receive for this one when it came. As long as the ring that
+//! leads there has room for all of a message, the sender promises itself the buffers, says where they
+//! are, and fills them at once, so that its send is over with the call. The receiver empties them
+//! into the receive's buffer; into memory of its own if there is none, and then has the sender hold
+//! back, until it asks for a ring again. One that does not hear of that has no more than a
+//! [`CREDIT`].
+//!
+//! Every message that has gone ahead is taken out of the ring, whoever it is for, since those behind
+//! it wait for its buffers.
+
+use mq_shm::{Process, Stretch};
+
+use super::arrive::corrupt;
+use super::rings::{Pull, Push};
+use super::{Core, State, Target, What};
+use crate::error::Error;
+use crate::header::{self, Kind, Payload, RingGiven};
+use crate::messages::Body;
+use crate::options::Options;
+use crate::request::Stage;
+use crate::steps::{Step, step};
+use crate::transport::{Arrived, Transport};
+
+/// The longest message that may go ahead, in bytes, whatever is asked for: a quarter of a ring.
+pub(crate) const MOST: usize = 256 << 10;
+
+/// Bytes that may go ahead before the receiver asks for a ring again: so much memory a sender takes
+/// at most with messages that nobody waits for.
+const CREDIT: u64 = 4 << 20;
+
+/// What a receiver wants to have without asking.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Credit {
+    /// The longest message.
+    longest: u32,
+    /// Bytes of all.
+    left: u64,
+}
+
+impl Credit {
+    /// Of messages of up to so many bytes.
+    pub(super) const fn of(longest: u32) -> Self {
+        Self {
+            longest,
+            left: CREDIT,
+        }
+    }
+
+    const fn allows(self, bytes: usize) -> bool {
+        bytes as u64 <= self.longest as u64 && bytes as u64 <= self.left
+    }
+}
+
+/// A message that has gone ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    pub(super) bytes: usize,
+    stretch: Stretch,
+}
+
+impl Ahead {
+    /// What the payload of a message says.
+    pub(super) fn read(message: &mut impl Arrived) -> Result<Self, Error> {
+        let from = message.source();
+        let mut payload = [0; Payload::MOST];
+        let count = message.copy_to(&mut payload);
+        let said = header::Ahead::from_bytes(&payload[..count]);
+        let bytes = said.and_then(|said| usize::try_from(said.bytes).ok());
+        match (said, bytes) {
+            (Some(header::Ahead { ring, first, .. }), Some(bytes)) if bytes <= MOST => {
+                let stretch = RingGiven { ring, first }.stretch(from, 0);
+                Ok(Self { bytes, stretch })
+            }
+            _ => Err(corrupt("a message that went ahead", from)),
+        }
+    }
+}
+
+/// The longest message that a process wants to have without asking: one for which it would ask for a
+/// ring.
+pub(super) fn longest_wanted(options: &Options) -> u32 {
+    let by_ring = match options.single_copy_from {
+        _ if !options.single_copy => usize::MAX,
+        Some(from) => from.saturating_sub(1),
+        // Which way is quicker is found out by asking for one or the other.
+        None => 0,
+    };
+    by_ring.min(options.ahead_limit).min(MOST) as u32
+}
+
+impl<T: Transport> Core<T> {
+    /// Sends a message ahead, if its receiver wants that and there is room; whether it was sent.
+    pub(super) fn go_ahead(&mut self, send: u32) -> Result<bool, Error> {
+        let slot = self.state.requests.at_mut(send);
+        let (to, bytes, bits) = (slot.peer, slot.buffer.len(), slot.bits);
+        let peer = &self.state.peers[to.index()];
+        if !peer.ahead.allows(bytes) || !peer.outbox.is_empty() {
+            return Ok(false);
+        }
+        if self.transport.expose(slot.buffer.bytes()).shared.is_some() {
+            // One copy is quicker than two.
+            return Ok(false);
+        }
+        let Some((ring, first)) = self.transport.take_ring_with_room(to, bytes) else {
+            return Ok(false);
+        };
+        self.state.peers[to.index()].ahead.left -= bytes as u64;
+        slot.stage = Stage::Pushing;
+        let header = [bits, slot.word.with_kind(Kind::Ahead).0];
+        self.state.profile.ahead += 1;
+        self.state.profile.ahead_bytes += bytes as u64;
+        let said = header::Ahead {
+            bytes: bytes as u64,
+            ring: ring.0,
+            first,
+        };
+        let given = RingGiven {
+            ring: ring.0,
+            first,
+        };
+        let stretch = given.stretch(self.state.me, 0);
+        self.state.rings.push(Push { send, stretch });
+        self.state.attention = true;
+        step(Step::GoingAhead);
+        let what = What::Words(said.to_bytes());
+        if self.transmit(to, header, what, 0).is_err() {
+            // The buffers are promised: what is wrong shows when it is tried again.
+            self.put_off(to, header, What::Words(said.to_bytes()), 0);
+        }
+        step(Step::GoneAhead);
+        self.turn_rings()?;
+        Ok(true)
+    }
+
+    /// A message has come ahead that no receive was posted for.
+    pub(super) fn hold_back(&mut self, from: Process) -> Result<(), Error> {
+        step(Step::CameTooEarly);
+        self.turn_rings()?;
+        self.answer(from, Kind::HoldBack, 0, Payload::default())
+    }
+}
+
+impl State {
+    /// The bytes of a message that has come ahead are taken out of the ring from now on.
+    pub(super) fn pull_ahead(&mut self, from: Process, ahead: Ahead, into: Target) {
+        self.rings.pull(Pull {
+            into,
+            from,
+            stretch: ahead.stretch,
+            done: 0,
+            until: ahead.bytes,
+        });
+        self.attention = true;
+    }
+
+    /// A receive takes a message that is still on its way through a ring.
+    pub(super) fn take_on_its_way(&mut self, receive: u32, message: u32) {
+        let slot = self.requests.at_mut(receive);
+        let bytes = &self.messages.at(message).bytes;
+        let into = slot.buffer.bytes_mut();
+        let count = into.len().min(bytes.len());
+        into[..count].copy_from_slice(&bytes[..count]);
+        slot.stage = Stage::Pulling;
+        self.redirect(message, Target::Request(receive));
+    }
+
+    /// What was to be kept in a message, which is on its way through a ring, goes elsewhere.
+    pub(super) fn redirect(&mut self, message: u32, into: Target) {
+        debug_assert_eq!(self.messages.at(message).body, Body::Ring);
+        self.rings.redirect(Target::Message(message), into);
+        self.messages.release(message);
+        self.attention = true;
+    }
+}

@@ -1,0 +1,245 @@
+//! Transfers through rings: what goes into them, and what comes out.
+
+use std::collections::VecDeque;
+
+use mq_shm::{Process, Pulled, Pushed, RingId, ShmError, Stretch};
+
+use super::{Core, State, Target};
+use crate::error::Error;
+use crate::messages::Body;
+use crate::request::Outcome;
+use crate::steps::{Step, step};
+use crate::transport::Transport;
+
+/// Transfers through rings, those through one ring in its order, and the rings that are to become
+/// free.
+#[derive(Debug, Default)]
+pub(crate) struct Rings {
+    pushing: Vec<Push>,
+    pulling: Vec<Pull>,
+    /// Sends that wait for a ring.
+    pub(super) asking: VecDeque<u32>,
+    /// Rings that are filled for the last time and not yet empty.
+    pub(super) draining: Vec<RingId>,
+}
+
+/// A send whose bytes go into a ring.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Push {
+    pub(super) send: u32,
+    pub(super) stretch: Stretch,
+}
+
+/// A message whose bytes come out of a ring.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pull {
+    pub(super) into: Target,
+    pub(super) from: Process,
+    pub(super) stretch: Stretch,
+    /// Bytes of it that have come.
+    pub(super) done: usize,
+    /// Bytes of it that come at all: as many as were asked for, or all.
+    pub(super) until: usize,
+}
+
+impl Rings {
+    pub(super) fn is_busy(&self) -> bool {
+        !(self.pushing.is_empty()
+            && self.pulling.is_empty()
+            && self.asking.is_empty()
+            && self.draining.is_empty())
+    }
+
+    /// Whether bytes may come that nothing announces.
+    pub(crate) fn is_moving(&self) -> bool {
+        !(self.pushing.is_empty() && self.pulling.is_empty())
+    }
+
+    /// Whether a ring of this process's is in use.
+    pub(super) fn use_one_of(&self, me: Process) -> bool {
+        let is_own = |stretch: Stretch| stretch.owner() == me;
+        !self.draining.is_empty()
+            || self.pushing.iter().any(|push| is_own(push.stretch))
+            || self.pulling.iter().any(|pull| is_own(pull.stretch))
+    }
+
+    /// The ring for a send is there.
+    pub(super) fn push(&mut self, push: Push) {
+        self.pushing.push(push);
+    }
+
+    /// The ring for a message is there.
+    pub(super) fn pull(&mut self, pull: Pull) {
+        self.pulling.push(pull);
+    }
+
+    /// What was to come into one place comes into another.
+    pub(super) fn redirect(&mut self, from: Target, to: Target) {
+        for pull in self.pulling.iter_mut().filter(|pull| pull.into == from) {
+            pull.into = to;
+        }
+    }
+
+    /// A ring of this process's is filled for the last time as yet.
+    fn drain(&mut self, ring: RingId) {
+        if !self.draining.contains(&ring) {
+            self.draining.push(ring);
+        }
+    }
+
+    /// The receivers of some sends have ended, and the rings to them may be others' now.
+    pub(super) fn stop_pushing(&mut self, is_for_nobody: impl Fn(u32) -> bool) {
+        self.pushing.retain(|push| !is_for_nobody(push.send));
+    }
+
+    /// A process has ended. Its transfers are over, and the transport has taken the rings to it
+    /// back.
+    pub(super) fn forget(&mut self, process: Process, is_over: impl Fn(u32) -> bool) {
+        self.pushing.retain(|push| !is_over(push.send));
+        self.pulling.retain(|pull| pull.from != process);
+        self.asking.retain(|&send| !is_over(send));
+    }
+}
+
+impl<T: Transport> Core<T> {
+    /// Moves what can be moved through rings; whether anything was.
+    pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
+        self.state.watch.begin_turn();
+        let moved = self.move_through_rings()?;
+        self.state.watch.end_turn();
+        Ok(moved)
+    }
+
+    fn move_through_rings(&mut self) -> Result<bool, Error> {
+        let mut moved = self.give_rings()?;
+        let mut at = 0;
+        while let Some(&push) = self.state.rings.pushing.get(at) {
+            let (done, over) = self.push(push)?;
+            moved |= done;
+            if over {
+                self.state.rings.pushing.remove(at);
+                if push.stretch.owner() == self.state.me {
+                    self.state.rings.drain(push.stretch.ring());
+                }
+            } else {
+                at += 1;
+            }
+        }
+        let mut at = 0;
+        while let Some(&pull) = self.state.rings.pulling.get(at) {
+            let (done, over) = self.pull(at, pull)?;
+            moved |= done;
+            if over {
+                self.state.rings.pulling.remove(at);
+                if pull.stretch.owner() == self.state.me {
+                    // Unless there is more to come through it.
+                    self.transport.free_ring(pull.stretch.ring());
+                }
+            } else {
+                at += 1;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Fills a ring; whether that moved anything, and whether it was the last of the message.
+    fn push(&mut self, push: Push) -> Result<(bool, bool), Error> {
+        let slot = self.state.requests.at_mut(push.send);
+        let until = slot.room();
+        let message = &slot.buffer.bytes()[..until];
+        match self.transport.push(push.stretch, message, slot.done) {
+            Ok(Pushed::All) => {
+                step(Step::RingFilledLast);
+                // Of a message that is longer than the receiver's buffer the send has all.
+                slot.total = slot.buffer.len() as u64;
+                self.state.requests.complete(push.send, Outcome::Fine);
+                Ok((true, true))
+            }
+            Ok(Pushed::Upto(done)) => {
+                step(Step::RingFilled);
+                let before = core::mem::replace(&mut slot.done, done);
+                Ok((done > before, false))
+            }
+            Err(ShmError::Gone { how, .. }) => {
+                let outcome = Outcome::Gone(slot.peer, how);
+                self.state.requests.complete(push.send, outcome);
+                Ok((true, true))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Empties a ring; whether that moved anything, and whether it was the last of the message.
+    fn pull(&mut self, at: usize, pull: Pull) -> Result<(bool, bool), Error> {
+        let Pull {
+            into,
+            from,
+            stretch,
+            done,
+            until,
+        } = pull;
+        let (pulled, last) = match into {
+            Target::Request(receive) => {
+                let slot = self.state.requests.at_mut(receive);
+                let room = slot.room().min(until);
+                let into = &mut slot.buffer.bytes_mut()[..room];
+                // More may have come before it was known to be for this receive.
+                let pulled = if done < room {
+                    self.transport.pull(from, stretch, into, done)?
+                } else {
+                    Pulled::All
+                };
+                (pulled, room.max(done))
+            }
+            Target::Message(message) => {
+                let bytes = &mut self.state.messages.at_mut(message).bytes;
+                bytes.resize(until, 0);
+                let pulled = self.transport.pull(from, stretch, bytes, done);
+                // Those are there that have come.
+                bytes.truncate(match pulled {
+                    Ok(Pulled::All) => until,
+                    Ok(Pulled::Upto(now)) => now,
+                    Err(_) => done,
+                });
+                (pulled?, until)
+            }
+            Target::Nowhere => (self.transport.pass(from, stretch, until, done)?, until),
+        };
+        match pulled {
+            Pulled::Upto(now) => {
+                step(Step::RingEmptied);
+                self.state.rings.pulling[at].done = now;
+                Ok((now > done, false))
+            }
+            Pulled::All => {
+                step(Step::RingEmptiedLast);
+                self.state.has_come_by_ring(into, from);
+                if last == until {
+                    return Ok((true, true));
+                }
+                // The receive has no room for more, but those behind wait for the buffers.
+                let rest = &mut self.state.rings.pulling[at];
+                (rest.into, rest.done) = (Target::Nowhere, last);
+                Ok((true, false))
+            }
+        }
+    }
+}
+
+impl State {
+    /// All that was to come through a ring into some place has come.
+    fn has_come_by_ring(&mut self, into: Target, from: Process) {
+        match into {
+            Target::Request(receive) => {
+                self.profile.ring += 1;
+                self.has_come(receive, from);
+                self.received(receive);
+            }
+            Target::Message(message) => {
+                self.profile.ring += 1;
+                self.messages.at_mut(message).body = Body::Here;
+            }
+            Target::Nowhere => {}
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! Messages that go ahead, through a ring and unasked: to receives that wait, to none, to some that
+//! are too short, and to nobody any more.
+
+mod common;
+
+use std::sync::Mutex;
+
+use common::hindered::{self, Hindered};
+use common::watchdog;
+use mq_comm::transport::Transport;
+use mq_comm::{Communicator, Error, Options, Profile, Request, World};
+use mq_shm::{Geometry, Mapped};
+
+/// Longer than an eager message, and not a number of whole buffers.
+const BYTES: usize = 50_001;
+/// What a sender may send to one that receives nothing, at most: what is promised in `protocol`,
+/// and what a ring holds.
+const UNRECEIVED: u64 = 5 << 20;
+
+fn by_rings(size: u32, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
+    with(size, &Options::default(), program)
+}
+
+fn with(size: u32, options: &Options, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
+    let run = |world: World| {
+        program(&world)?;
+        Ok(world.profile())
+    };
+    World::threads_with(size, options, run).expect("the program runs")
+}
+
+fn content(number: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (number * 101 + at * 7) as u8).collect()
+}
+
+/// A message from rank 0 to rank 1, which waits for it: the next ones may go ahead.
+fn permit<T: Transport>(world: &World<T>) -> Result<(), Error> {
+    if world.rank() == 0 {
+        world.recv(&mut [0_u8], 1, 0)?;
+        world.send(&content(0, BYTES), 1, 0)?;
+        return Ok(());
+    }
+    let receiving = world.irecv(vec![0; BYTES], 0, 0)?;
+    world.send(&[0_u8], 0, 0)?;
+    assert!(receiving.wait()?.0 == content(0, BYTES));
+    Ok(())
+}
+
+/// So many are posted.
+fn post(world: &Communicator, count: usize) -> Result<Vec<Request<Vec<u8>>>, Error> {
+    let post = |number| Ok(world.irecv(vec![0; BYTES], 0, number as i32)?);
+    (0..count).map(post).collect()
+}
+
+#[test]
+fn they_go_where_receives_wait_for_them() {
+    let _dog = watchdog("they_go_where_receives_wait_for_them");
+    let profiles = by_rings(2, |world| {
+        permit(world)?;
+        for round in 0..20 {
+            if world.rank() == 0 {
+                world.recv(&mut [0_u8], 1, 1)?;
+                for number in 0..10 {
+                    world.send(&content(round + number, BYTES), 1, number as i32)?;
+                }
+            } else {
+                let receiving = post(world, 10)?;
+                world.send(&[0_u8], 0, 1)?;
+                for (number, request) in receiving.into_iter().enumerate() {
+                    assert!(request.wait()?.0 == content(round + number, BYTES));
+                }
+            }
+        }
+        Ok(())
+    });
+    let [sender, receiver] = profiles[..] else {
+        panic!("two ranks")
+    };
+    assert_eq!(sender.ahead + sender.rendezvous, 201);
+    assert_eq!(sender.ahead_bytes, sender.ahead * BYTES as u64);
+    // Now and then one asks, and those that follow before the answer.
+    assert!(sender.ahead > 50, "{sender:?}");
+    assert_eq!((receiver.ring, receiver.unexpected), (201, 0));
+}
+
+#[test]
+fn their_order_is_kept_among_all_others() {
+    let _dog = watchdog("their_order_is_kept_among_all_others");
+    const LENGTHS: [usize; 6] = [BYTES, 8, 21_000, 400_000, 16_000, 65_536];
+    let profiles = by_rings(2, |world| {
+        permit(world)?;
+        for round in 0..200 {
+            let length = |number: usize| LENGTHS[(number + round) % LENGTHS.len()];
+            if world.rank() == 0 {
+                for number in 0..8 {
+                    world.send(&content(number, length(number)), 1, 5)?;
+                }
+            } else {
+                for number in 0..8 {
+                    let mut into = vec![0; length(number)];
+                    world.recv(&mut into, 0, 5)?;
+                    assert!(into == content(number, length(number)), "{number}");
+                }
+            }
+        }
+        Ok(())
+    });
+    assert!(profiles[0].ahead > 0, "{:?}", profiles[0]);
+}
+
+#[test]
+fn those_that_nobody_waits_for_are_kept_and_their_sender_holds_back() {
+    let _dog = watchdog("those_that_nobody_waits_for_are_kept_and_their_sender_holds_back");
+    let profiles = by_rings(2, |world| {
+        permit(world)?;
+        if world.rank() == 0 {
+            for number in 0..5 {
+                world.send(&content(number, BYTES), 1, number as i32)?;
+            }
+            world.send(&[1_u8], 1, 90)?;
+            world.recv(&mut [0_u8], 1, 91)?;
+            // What came too early has been said, and this is announced.
+            world.send(&content(5, BYTES), 1, 5)?;
+        } else {
+            // All have come before any is received.
+            world.recv(&mut [0_u8], 0, 90)?;
+            world.send(&[1_u8], 0, 91)?;
+            for number in (0..6).rev() {
+                let mut into = vec![0; BYTES];
+                world.recv(&mut into, 0, number as i32)?;
+                assert!(into == content(number, BYTES), "{number}");
+            }
+        }
+        Ok(())
+    });
+    assert_eq!((profiles[0].ahead, profiles[0].rendezvous), (5, 2));
+    assert!(profiles[1].unexpected >= 5, "{:?}", profiles[1]);
+}
+
+#[test]
+fn a_sender_that_hears_of_nothing_fills_no_memory() {
+    let _dog = watchdog("a_sender_that_hears_of_nothing_fills_no_memory");
+    const MESSAGES: usize = 300;
+    let profiles = by_rings(2, |world| {
+        permit(world)?;
+        if world.rank() == 0 {
+            let mut sending = Vec::new();
+            for number in 0..MESSAGES {
+                sending.push(world.isend(content(number, BYTES), 1, number as i32)?);
+                // Time for the receiver to empty the ring; nothing is listened to.
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+            for request in sending {
+                request.wait()?;
+            }
+        } else {
+            world.recv(&mut vec![0; BYTES], 0, MESSAGES as i32 - 1)?;
+            for number in 0..MESSAGES - 1 {
+                let mut into = vec![0; BYTES];
+                world.recv(&mut into, 0, number as i32)?;
+                assert!(into == content(number, BYTES), "{number}");
+            }
+        }
+        Ok(())
+    });
+    let sender = profiles[0];
+    assert!(sender.ahead_bytes <= UNRECEIVED, "{sender:?}");
+    assert_eq!(sender.ahead + sender.rendezvous, MESSAGES as u64 + 1);
+}
+
+#[test]
+fn one_that_is_too_long_is_cut_and_the_next_is_whole() {
+    let _dog = watchdog("one_that_is_too_long_is_cut_and_the_next_is_whole");
+    let profiles = by_rings(2, |world| {
+        for room in [0, 1, 4_096, 30_000] {
+            permit(world)?;
+            if world.rank() == 0 {
+                world.recv(&mut [0_u8], 1, 1)?;
+                for number in 0..4 {
+                    world.send(&content(number, BYTES), 1, number as i32)?;
+                }
+                continue;
+            }
+            // The first and the third are waited for, the others come too early.
+            let first = world.irecv(vec![0_u8; room], 0, 0)?;
+            let third = world.irecv(vec![0_u8; BYTES], 0, 2)?;
+            world.send(&[0_u8], 0, 1)?;
+            let cut = |heard: Error| {
+                let sizes = match heard {
+                    Error::Truncated { sent, room } => (sent, room),
+                    other => panic!("{other}"),
+                };
+                assert_eq!(sizes, (BYTES as u64, room as u64));
+            };
+            cut(first.wait().map(|_| ()).expect_err("it is cut"));
+            assert!(third.wait()?.0 == content(2, BYTES));
+            let mut second = vec![0_u8; room];
+            cut(world.recv(&mut second, 0, 1).expect_err("it is cut"));
+            assert!(second == content(1, BYTES)[..room]);
+            let mut fourth = vec![0_u8; BYTES];
+            world.recv(&mut fourth, 0, 3)?;
+            assert!(fourth == content(3, BYTES));
+        }
+        Ok(())
+    });
+    assert!(profiles[0].ahead >= 4, "{:?}", profiles[0]);
+}
+
+#[test]
+fn a_matched_probe_takes_them_out_and_may_drop_them() {
+    let _dog = watchdog("a_matched_probe_takes_them_out_and_may_drop_them");
+    let profiles = by_rings(2, |world| {
+        permit(world)?;
+        if world.rank() == 0 {
+            for number in 0..3 {
+                world.send(&content(number, BYTES), 1, number as i32)?;
+            }
+            world.recv(&mut [0_u8], 1, 9)?;
+            return Ok(());
+        }
+        drop(world.mprobe(0, 0)?);
+        assert_eq!(world.probe(0, 1)?.bytes(), BYTES as u64);
+        let taken = world.mprobe(0, 1)?;
+        assert_eq!(taken.status().bytes(), BYTES as u64);
+        assert!(taken.recv_vec::<u8>()? == content(1, BYTES));
+        let taken = world.mprobe(0, 2)?;
+        let (bytes, _) = taken.irecv(vec![0_u8; BYTES])?.wait()?;
+        assert!(bytes == content(2, BYTES));
+        world.send(&[0_u8], 0, 9)
+    });
+    assert_eq!(profiles[0].ahead, 3);
+}
+
+/// Those on a communicator that ends, and behind it those on another.
+#[test]
+fn what_is_left_behind_keeps_nothing_else_waiting() {
+    let _dog = watchdog("what_is_left_behind_keeps_nothing_else_waiting");
+    let profiles = by_rings(2, |world| {
+        for round in 0..10 {
+            let other = world.dup()?;
+            permit(world)?;
+            if world.rank() == 0 {
+                for number in 0..3 {
+                    other.send(&content(number, BYTES), 1, number as i32)?;
+                }
+                drop(other);
+                world.send(&content(round, BYTES), 1, 7)?;
+            } else {
+                if round % 2 == 0 {
+                    other.probe(0, 2)?;
+                }
+                drop(other);
+                let mut into = vec![0_u8; BYTES];
+                world.recv(&mut into, 0, 7)?;
+                assert!(into == content(round, BYTES));
+            }
+        }
+        Ok(())
+    });
+    assert!(profiles[0].ahead >= 10, "{:?}", profiles[0]);
+}
+
+#[test]
+fn a_sender_that_leaves_leaves_them_whole() {
+    let _dog = watchdog("a_sender_that_leaves_leaves_them_whole");
+    by_rings(3, |world| {
+        if world.rank() == 2 {
+            return Ok(());
+        }
+        permit(world)?;
+        if world.rank() == 0 {
+            for number in 0..10 {
+                world.send(&content(number, BYTES), 1, number as i32)?;
+            }
+            assert_eq!(world.profile().ahead, 10);
+            return Ok(());
+        }
+        let ended = world.recv(&mut [0_u8], 0, 99);
+        assert!(
+            matches!(ended, Err(Error::Gone { process: 0, .. })),
+            "{ended:?}"
+        );
+        for number in 0..10 {
+            let mut into = vec![0_u8; BYTES];
+            world.recv(&mut into, 0, number as i32)?;
+            assert!(into == content(number, BYTES), "{number}");
+        }
+        Ok(())
+    });
+}
+
+/// What a receiver does; the second is to be called for the sender to go on.
+type Receiving = fn(&World<Hindered>, &dyn Fn()) -> Result<(), Error>;
+
+/// A message goes ahead whose sender stops after the first bytes; the receiver does something with
+/// it, and then another one comes whole.
+fn while_it_is_on_its_way(receive: Receiving) {
+    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = memory.file().try_clone_to_owned().unwrap();
+    let sender = std::thread::spawn(move || -> Result<(), Error> {
+        let memory = Mapped::open(file, "it").unwrap();
+        let (world, hindrance) = hindered::join(memory, 0, &Options::default());
+        permit(&world)?;
+        hindrance.stalls.set(true);
+        let sending = world.isend(content(1, BYTES), 1, 1)?;
+        world.send(&[1_u8], 1, 2)?;
+        world.recv(&mut [0_u8], 1, 3)?;
+        hindrance.stalls.set(false);
+        sending.wait()?;
+        world.send(&content(4, 1_000), 1, 4)?;
+        world.send(&content(5, BYTES), 1, 5)?;
+        assert_eq!(world.profile().ahead, 1);
+        world.recv(&mut [0_u8], 1, 3)?;
+        Ok(())
+    });
+    let (world, _) = hindered::join(memory, 1, &Options::default());
+    let run = || -> Result<(), Error> {
+        permit(&world)?;
+        world.recv(&mut [0_u8], 0, 2)?;
+        receive(&world, &|| world.send(&[0_u8], 0, 3).unwrap())?;
+        // In the memory of the one before, if that was given back with something in it.
+        world.probe(0, 4)?;
+        for (number, bytes) in [(5, BYTES), (4, 1_000)] {
+            let mut into = vec![0_u8; bytes];
+            world.recv(&mut into, 0, number as i32)?;
+            assert!(into == content(number, bytes), "{number}");
+        }
+        world.send(&[0_u8], 0, 3)
+    };
+    run().unwrap();
+    sender.join().unwrap().unwrap();
+}
+
+#[test]
+fn one_on_its_way_is_received() {
+    let _dog = watchdog("one_on_its_way_is_received");
+    while_it_is_on_its_way(|world, go_on| {
+        assert_eq!(world.probe(0, 1)?.bytes(), BYTES as u64);
+        let receiving = world.irecv(vec![0_u8; BYTES], 0, 1)?;
+        go_on();
+        assert!(receiving.wait()?.0 == content(1, BYTES));
+        Ok(())
+    });
+}
+
+#[test]
+fn one_on_its_way_is_cut() {
+    let _dog = watchdog("one_on_its_way_is_cut");
+    // Less than has come, and more.
+    const ROOMS: [usize; 2] = [5_000, 30_000];
+    fn receive<const ROOM: usize>(world: &World<Hindered>, go_on: &dyn Fn()) -> Result<(), Error> {
+        let room = ROOMS[ROOM];
+        let mut into = vec![0_u8; room];
+        let heard = world.scope(|scope| {
+            let receiving = scope.irecv(&mut into, 0, 1)?;
+            go_on();
+            receiving.wait().map(|_| ())
+        });
+        assert!(
+            matches!(heard, Err(Error::Truncated { sent, room: its })
+                if (sent, its) == (BYTES as u64, room as u64)),
+            "{heard:?}"
+        );
+        assert!(into == content(1, BYTES)[..room]);
+        Ok(())
+    }
+    while_it_is_on_its_way(receive::<0>);
+    while_it_is_on_its_way(receive::<1>);
+}
+
+#[test]
+fn one_on_its_way_is_taken_out_and_dropped() {
+    let _dog = watchdog("one_on_its_way_is_taken_out_and_dropped");
+    while_it_is_on_its_way(|world, go_on| {
+        drop(world.mprobe(0, 1)?);
+        go_on();
+        Ok(())
+    });
+}
+
+/// Five receivers let one message each lie until a sixth has asked for a ring, and got one.
+#[test]
+fn a_ring_is_left_for_those_who_ask() {
+    const LAST: u32 = 6;
+    static SERVED: Mutex<bool> = Mutex::new(false);
+    let _dog = watchdog("a_ring_is_left_for_those_who_ask");
+    let profiles = by_rings(LAST + 1, |world| {
+        match world.rank() {
+            0 => {
+                for peer in 1..LAST {
+                    world.recv(&mut [0_u8], peer, 0)?;
+                    world.send(&content(0, BYTES), peer, 0)?;
+                    world.recv(&mut [0_u8], peer, 0)?;
+                }
+                let mut sending = Vec::new();
+                for peer in 1..LAST {
+                    sending.push(world.isend(content(1, BYTES), peer, 1)?);
+                }
+                world.send(&content(2, 1 << 20), LAST, 2)?;
+                for request in sending {
+                    request.wait()?;
+                }
+            }
+            LAST => {
+                let mut into = vec![0; 1 << 20];
+                world.recv(&mut into, 0, 2)?;
+                assert!(into == content(2, 1 << 20));
+                *SERVED.lock().unwrap() = true;
+            }
+            _ => {
+                let first = world.irecv(vec![0; BYTES], 0, 0)?;
+                world.send(&[0_u8], 0, 0)?;
+                first.wait()?;
+                let left = world.irecv(vec![0; BYTES], 0, 1)?;
+                world.send(&[0_u8], 0, 0)?;
+                while !*SERVED.lock().unwrap() {
+                    std::thread::yield_now();
+                }
+                assert!(left.wait()?.0 == content(1, BYTES));
+            }
+        }
+        Ok(())
+    });
+    assert!(profiles[0].ahead > 0, "{:?}", profiles[0]);
+}
+
+#[test]
+fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
+    let _dog = watchdog("none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted");
+    let program = |world: &World| {
+        permit(world)?;
+        if world.rank() == 0 {
+            return world.send(&content(1, BYTES), 1, 1);
+        }
+        let mut into = vec![0_u8; BYTES];
+        world.recv(&mut into, 0, 1)?;
+        assert!(into == content(1, BYTES));
+        Ok(())
+    };
+    let default = Options::default();
+    for (options, ahead) in [
+        (default, 1),
+        (
+            Options {
+                ahead_limit: 0,
+                ..default
+            },
+            0,
+        ),
+        (
+            Options {
+                ahead_limit: BYTES - 1,
+                ..default
+            },
+            0,
+        ),
+        (
+            Options {
+                single_copy_from: None,
+                ..default
+            },
+            0,
+        ),
+        (
+            Options {
+                single_copy_from: Some(BYTES),
+                ..default
+            },
+            0,
+        ),
+        (
+            Options {
+                single_copy_from: Some(0),
+                single_copy: false,
+                ..default
+            },
+            1,
+        ),
+    ] {
+        let profiles = with(2, &options, program);
+        assert_eq!(profiles[0].ahead, ahead, "{options:?}");
+    }
+}

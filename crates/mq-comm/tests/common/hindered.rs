@@ -1,0 +1,139 @@
+//! A transport that can be made to refuse, or to stop halfway.
+#![allow(unsafe_code, reason = "another transport")]
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use mq_comm::transport::{Event, Transport};
+use mq_comm::{Options, World};
+use mq_shm::wait::Idle;
+use mq_shm::{
+    Copied, Endpoint, Mapped, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch,
+};
+
+/// What is in the way of a transport at the moment.
+#[derive(Default)]
+pub(crate) struct Hindrance {
+    /// It has no memory for cells.
+    pub(crate) refuses: Cell<bool>,
+    /// It puts no more than the first bytes of a message into a ring.
+    pub(crate) stalls: Cell<bool>,
+}
+
+/// How many bytes those are.
+pub(crate) const BEFORE_STALL: usize = 8_192;
+
+/// An endpoint with such things in its way.
+pub(crate) struct Hindered {
+    endpoint: Endpoint,
+    hindrance: Rc<Hindrance>,
+}
+
+// SAFETY: all is the endpoint's, but for what is refused; it allocates nothing.
+unsafe impl Transport for Hindered {
+    type Arrived<'a> = <Endpoint as Transport>::Arrived<'a>;
+    type Short<'a> = <Endpoint as Transport>::Short<'a>;
+
+    fn me(&self) -> Process {
+        self.endpoint.me()
+    }
+    fn processes(&self) -> u32 {
+        self.endpoint.processes()
+    }
+    fn try_send(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        message: &[u8],
+        done: usize,
+    ) -> Result<Sent, ShmError> {
+        if self.hindrance.refuses.get() {
+            return Err(ShmError::NoMemory {
+                what: "message cells",
+                bytes: 1,
+                source: std::io::Error::from(std::io::ErrorKind::StorageFull),
+            });
+        }
+        self.endpoint.try_send(to, header, message, done)
+    }
+    fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError> {
+        Transport::poll(&mut self.endpoint, waiting)
+    }
+    fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        self.endpoint.rest(idle)
+    }
+    fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        self.endpoint.rest_briefly(idle)
+    }
+    fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
+        self.endpoint.want(process)
+    }
+    fn unwant(&mut self, process: Option<Process>) {
+        self.endpoint.unwant(process);
+    }
+    fn check_peers(&mut self) -> Result<usize, ShmError> {
+        self.endpoint.check_peers()
+    }
+    fn expose(&self, bytes: &[u8]) -> Remote {
+        self.endpoint.expose(bytes)
+    }
+    fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError> {
+        self.endpoint.read(from, remote, into)
+    }
+    fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError> {
+        self.endpoint.take_ring(to, bytes)
+    }
+    fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
+        self.endpoint.take_ring_with_room(to, bytes)
+    }
+    fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError> {
+        if !self.hindrance.stalls.get() || message.len() <= BEFORE_STALL {
+            return self.endpoint.push(stretch, message, done);
+        }
+        if done >= BEFORE_STALL {
+            return Ok(Pushed::Upto(done));
+        }
+        let pushed = self
+            .endpoint
+            .push(stretch, &message[..BEFORE_STALL], done)?;
+        Ok(match pushed {
+            Pushed::All => Pushed::Upto(BEFORE_STALL),
+            upto @ Pushed::Upto(_) => upto,
+        })
+    }
+    fn free_ring(&mut self, ring: RingId) -> bool {
+        self.endpoint.free_ring(ring)
+    }
+    fn pull(
+        &mut self,
+        from: Process,
+        stretch: Stretch,
+        into: &mut [u8],
+        done: usize,
+    ) -> Result<Pulled, ShmError> {
+        self.endpoint.pull(from, stretch, into, done)
+    }
+    fn pass(
+        &mut self,
+        from: Process,
+        stretch: Stretch,
+        bytes: usize,
+        done: usize,
+    ) -> Result<Pulled, ShmError> {
+        self.endpoint.pass(from, stretch, bytes, done)
+    }
+}
+
+/// A world of one of two processes, and what can be put into its way.
+pub(crate) fn join(
+    memory: Mapped,
+    rank: u32,
+    options: &Options,
+) -> (World<Hindered>, Rc<Hindrance>) {
+    let hindrance = Rc::new(Hindrance::default());
+    let transport = Hindered {
+        endpoint: Endpoint::join(memory, Process(rank), mq_shm::Options::default()).unwrap(),
+        hindrance: hindrance.clone(),
+    };
+    (World::over(transport, options), hindrance)
+}

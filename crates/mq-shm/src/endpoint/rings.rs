@@ -1,0 +1,101 @@
+//! The rings of a process: who is at the other end of each, and which buffers are promised.
+
+use crate::index::Process;
+use crate::large::ring::{BUFFER_BYTES, BUFFERS, Ring};
+use crate::layout::RINGS;
+use crate::segment::Memory;
+
+/// The rings of this process: who is at the other end of each.
+#[derive(Debug, Default)]
+pub(super) struct Rings {
+    pub(super) rings: [State; RINGS as usize],
+}
+
+/// What its owner knows of a ring.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct State {
+    pub(super) committed: bool,
+    /// Who is at the other end, until all that was promised is through.
+    pub(super) with: Option<Process>,
+    /// Who was, the last time.
+    pub(super) before: Option<Process>,
+    /// The newest stretch is lent: the other fills it.
+    pub(super) lent: bool,
+    /// Buffers promised to messages since the segment began.
+    pub(super) promised: u64,
+    /// The same, at the end of the newest stretch that was lent.
+    lent_until: u64,
+    /// The buffer with which those begin that were promised since the ring was empty.
+    begun: u64,
+}
+
+impl Rings {
+    /// Whether a transfer goes on, which nobody announces step by step.
+    pub(super) fn busy(&self) -> bool {
+        self.rings.iter().any(|ring| ring.with.is_some())
+    }
+
+    /// The ring between this process and another, in which something is on its way or was the last
+    /// time.
+    pub(super) fn leading_to(&self, other: Process) -> Option<usize> {
+        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
+        find(&|ring| ring.with == Some(other))
+            .or_else(|| find(&|ring| ring.with.is_none() && ring.before == Some(other)))
+    }
+
+    /// A ring in which nothing is on its way.
+    pub(super) fn free(&self) -> Option<usize> {
+        let free = |ring: &State| ring.with.is_none();
+        let has_memory = |ring: &State| free(ring) && ring.committed;
+        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
+        find(&has_memory).or_else(|| find(&free))
+    }
+
+    /// Whether there is nothing on its way in this ring, and something in all others.
+    pub(super) fn is_last_free(&self, number: usize) -> bool {
+        let is_free = |at: usize| self.rings[at].with.is_none();
+        is_free(number) && (0..self.rings.len()).all(|at| at == number || !is_free(at))
+    }
+
+    /// The other end of some transfers has died, or left. What it had put into rings that were lent
+    /// to it can be read until it is `buried`.
+    pub(super) fn abandon<M: Memory>(
+        &mut self,
+        memory: &M,
+        me: Process,
+        process: Process,
+        buried: bool,
+    ) {
+        for (number, state) in self.rings.iter_mut().enumerate() {
+            let ring = memory.ring(me, number as u32);
+            if state.with == Some(process) && (buried || !ring.awaits(state.lent_until)) {
+                ring.begin(state.promised);
+                state.with = None;
+            }
+        }
+    }
+}
+
+impl State {
+    /// Promises buffers for so many bytes between this process and `other`, which fills them if
+    /// they are lent; the number of the first.
+    pub(super) fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
+        if ring.is_empty(self.promised) {
+            if self.before == Some(other) && self.lent != lent {
+                // An answer begins where the message began: whoever fills the buffers now has read
+                // them.
+                let buffers = u64::from(BUFFERS);
+                self.promised += self.begun.wrapping_sub(self.promised) % buffers;
+                ring.begin(self.promised);
+            }
+            self.begun = self.promised;
+        }
+        let first = self.promised;
+        self.promised = first.wrapping_add(bytes.div_ceil(BUFFER_BYTES) as u64);
+        if lent {
+            self.lent_until = self.promised;
+        }
+        (self.with, self.before, self.lent) = (Some(other), Some(other), lent);
+        first
+    }
+}
