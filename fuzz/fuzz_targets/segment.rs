@@ -127,6 +127,8 @@ fn take_step(
             if at == 0 {
                 let _ = members[0].take_ring(Process(1), buffer.len());
                 let _ = members[0].lend_ring(Process(1), buffer.len());
+                let _ = members[0].take_ring_with_room(Process(1), buffer.len());
+                let _ = members[1].pass(Process(0), stretch, buffer.len(), usize::from(step));
                 let _ = members[1].push(stretch, buffer, 0);
                 let _ = members[0].pull(Process(1), stretch, buffer, 0);
                 let _ = members[0].free_ring(ring);

@@ -158,6 +158,8 @@ fn bytes_that_nobody_should_have_written_do_no_harm() {
             let _ = receiver.push(stretch, &into, 0);
             let _ = receiver.lend_ring(Process(1), 20_000);
             let _ = receiver.take_ring(Process(random.random_range(0..2)), 20_000);
+            let _ = receiver.take_ring_with_room(Process(random.random_range(0..5)), 20_000);
+            let _ = receiver.pass(Process(0), stretch, 40_000, random.random_range(0..50_000));
             let _ = receiver.free_ring(ring);
             let there = Remote {
                 address: 0,

@@ -342,7 +342,8 @@ impl<M: Memory> Endpoint<M> {
     ) -> Result<Pulled, ShmError> {
         self.check_to_empty(from, stretch)?;
         let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
-        let (number, end) = (stretch.number_behind(done), stretch.number_behind(bytes));
+        let number = stretch.number_behind(done.min(bytes));
+        let end = stretch.number_behind(bytes);
         let left = end.wrapping_sub(number);
         let full = shared.full(number).min(left);
         if full > 0 {
