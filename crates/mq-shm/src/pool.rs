@@ -1,6 +1,8 @@
 //! A process's own cells: those at hand, those that others have brought back, and where the rest
 //! is.
 
+use std::collections::VecDeque;
+
 use crate::channel::{Counters, Tuning};
 use crate::error::ShmError;
 use crate::index::{CellId, Link, Process};
@@ -28,8 +30,9 @@ enum Whereabouts {
 #[derive(Debug)]
 pub(crate) struct Pool {
     me: Process,
-    /// The one used last is used next: it is the one that is still in the caches.
-    free: Vec<CellId>,
+    /// The one that came back first is used next: of the others the receiver has read the lines
+    /// more lately, and would have to give them up one by one while they are written.
+    free: VecDeque<CellId>,
     /// Each cell that there is memory for.
     cells: Vec<Whereabouts>,
     /// Cells that are out, by receiver, but for those that are lent.
@@ -42,7 +45,7 @@ impl Pool {
     pub(crate) fn new(me: Process, processes: u32) -> Self {
         Self {
             me,
-            free: Vec::new(),
+            free: VecDeque::new(),
             cells: Vec::new(),
             out_to: vec![0; processes as usize],
             lent: 0,
@@ -67,7 +70,7 @@ impl Pool {
     /// A cell of those at hand, for a message to a process.
     #[inline]
     pub(crate) fn take<M: Memory>(&mut self, memory: &M, to: Process) -> Option<CellId> {
-        let cell = self.free.pop()?;
+        let cell = self.free.pop_front()?;
         let number = self.number(memory, cell);
         self.cells[number] = Whereabouts::Out(to);
         self.out_to[to.index()] += 1;
@@ -182,7 +185,7 @@ impl Pool {
         }
         let all = (made + more) as usize;
         self.cells.resize(all, Whereabouts::Here);
-        let new = (made..made + more).rev();
+        let new = made..made + more;
         self.free
             .extend(new.map(|number| CellId::of(&geometry, self.me, number)));
         counters.cells = made + more;
@@ -201,7 +204,7 @@ impl Pool {
             Whereabouts::Out(to) => self.out_to[to.index()] -= 1,
             Whereabouts::Lent(_) => self.lent -= 1,
         }
-        self.free.push(cell);
+        self.free.push_back(cell);
     }
 
     fn number<M: Memory>(&self, memory: &M, cell: CellId) -> usize {
