@@ -74,6 +74,40 @@ fn everything_by_every_policy() {
     }
 }
 
+/// Most are waited for, some come too early, and one is cut.
+#[test]
+fn messages_go_ahead() {
+    const BYTES: usize = 50_001;
+    let _dog = watchdog("one mapping, ahead");
+    threads(2, Policy::AdaptiveShared, |world| {
+        for round in 0..40_u8 {
+            if world.rank() == 0 {
+                world.recv(&mut [0_u8], 1, 1)?;
+                for number in 0..8 {
+                    world.send(&vec![round + number; BYTES], 1, 2)?;
+                }
+                continue;
+            }
+            let posted = (0..6).map(|_| world.irecv(vec![0_u8; BYTES], 0, 2));
+            let posted = posted.collect::<Result<Vec<_>, _>>()?;
+            world.send(&[0_u8], 0, 1)?;
+            for (number, request) in (0..).zip(posted) {
+                let (bytes, _) = request.wait()?;
+                assert!(bytes.iter().all(|&byte| byte == round + number));
+            }
+            let mut part = vec![0_u8; 10_000];
+            let heard = world.recv(&mut part, 0, 2);
+            assert!(matches!(heard, Err(Error::Truncated { .. })));
+            assert!(part.iter().all(|&byte| byte == round + 6));
+            let mut last = vec![0_u8; BYTES];
+            world.recv(&mut last, 0, 2)?;
+            assert!(last.iter().all(|&byte| byte == round + 7));
+        }
+        assert!(world.rank() == 1 || world.profile().ahead > 0);
+        Ok(())
+    });
+}
+
 #[test]
 fn those_that_are_left_go_on() {
     let _dog = watchdog("one mapping, an end");
