@@ -56,7 +56,7 @@ pub(crate) struct Message {
     pub(crate) word: Word,
     pub(crate) total: u64,
     pub(crate) body: Body,
-    /// The bytes that have come.
+    /// The bytes that have come; all, with those that are still in a ring.
     pub(crate) bytes: Vec<u8>,
 }
 

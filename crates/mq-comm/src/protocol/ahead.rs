@@ -20,7 +20,6 @@ use super::rings::{Pull, Push};
 use super::{Core, State, Target, What};
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, RingGiven};
-use crate::messages::Body;
 use crate::options::Options;
 use crate::request::Stage;
 use crate::steps::{Step, step};
@@ -94,20 +93,21 @@ pub(super) fn longest_wanted(options: &Options) -> u32 {
 }
 
 impl<T: Transport> Core<T> {
-    /// Sends a message ahead, if its receiver wants that and there is room; whether it was sent.
-    pub(super) fn go_ahead(&mut self, send: u32) -> Result<bool, Error> {
+    /// Sends a message ahead, if its receiver wants that and there is room; whether it was sent. It
+    /// has begun then, whatever goes wrong: that shows when it is tried again.
+    pub(super) fn go_ahead(&mut self, send: u32) -> bool {
         let slot = self.state.requests.at_mut(send);
         let (to, bytes, bits) = (slot.peer, slot.buffer.len(), slot.bits);
         let peer = &self.state.peers[to.index()];
         if !peer.ahead.allows(bytes) || !peer.outbox.is_empty() {
-            return Ok(false);
+            return false;
         }
         if self.transport.expose(slot.buffer.bytes()).shared.is_some() {
             // One copy is quicker than two.
-            return Ok(false);
+            return false;
         }
         let Some((ring, first)) = self.transport.take_ring_with_room(to, bytes) else {
-            return Ok(false);
+            return false;
         };
         self.state.peers[to.index()].ahead.left -= bytes as u64;
         slot.stage = Stage::Pushing;
@@ -129,12 +129,12 @@ impl<T: Transport> Core<T> {
         step(Step::GoingAhead);
         let what = What::Words(said.to_bytes());
         if self.transmit(to, header, what, 0).is_err() {
-            // The buffers are promised: what is wrong shows when it is tried again.
             self.put_off(to, header, What::Words(said.to_bytes()), 0);
         }
         step(Step::GoneAhead);
-        self.turn_rings()?;
-        Ok(true)
+        // The other rings have their turn again with every step.
+        let _ = self.turn_rings();
+        true
     }
 
     /// A message has come ahead that no receive was posted for.
@@ -148,6 +148,9 @@ impl<T: Transport> Core<T> {
 impl State {
     /// The bytes of a message that has come ahead are taken out of the ring from now on.
     pub(super) fn pull_ahead(&mut self, from: Process, ahead: Ahead, into: Target) {
+        if let Target::Message(message) = into {
+            self.messages.at_mut(message).bytes.resize(ahead.bytes, 0);
+        }
         self.rings.pull(Pull {
             into,
             from,
@@ -160,20 +163,19 @@ impl State {
 
     /// A receive takes a message that is still on its way through a ring.
     pub(super) fn take_on_its_way(&mut self, receive: u32, message: u32) {
+        let done = (self.rings).redirect(Target::Message(message), Target::Request(receive));
         let slot = self.requests.at_mut(receive);
-        let bytes = &self.messages.at(message).bytes;
         let into = slot.buffer.bytes_mut();
-        let count = into.len().min(bytes.len());
-        into[..count].copy_from_slice(&bytes[..count]);
+        let count = into.len().min(done);
+        into[..count].copy_from_slice(&self.messages.at(message).bytes[..count]);
         slot.stage = Stage::Pulling;
-        self.redirect(message, Target::Request(receive));
+        self.messages.release(message);
     }
 
-    /// What was to be kept in a message, which is on its way through a ring, goes elsewhere.
-    pub(super) fn redirect(&mut self, message: u32, into: Target) {
-        debug_assert_eq!(self.messages.at(message).body, Body::Ring);
-        self.rings.redirect(Target::Message(message), into);
+    /// Nobody will receive a message that is still on its way through a ring.
+    pub(super) fn discard_on_its_way(&mut self, message: u32) {
+        self.rings
+            .redirect(Target::Message(message), Target::Nowhere);
         self.messages.release(message);
-        self.attention = true;
     }
 }

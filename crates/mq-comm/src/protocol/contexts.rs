@@ -323,7 +323,7 @@ impl<T: Transport> Core<T> {
         kept.keeper = Keeper::Nobody;
         let (from, body) = (kept.from, kept.body);
         if body == Body::Ring {
-            self.state.redirect(message, Target::Nowhere);
+            self.state.discard_on_its_way(message);
             return Ok(());
         }
         self.state.messages.release(message);

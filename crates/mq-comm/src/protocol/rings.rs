@@ -73,11 +73,13 @@ impl Rings {
         self.pulling.push(pull);
     }
 
-    /// What was to come into one place comes into another.
-    pub(super) fn redirect(&mut self, from: Target, to: Target) {
-        for pull in self.pulling.iter_mut().filter(|pull| pull.into == from) {
+    /// What was to come into one place comes into another; how many bytes have come.
+    pub(super) fn redirect(&mut self, from: Target, to: Target) -> usize {
+        let is_it = |pull: &&mut Pull| pull.into == from;
+        self.pulling.iter_mut().find(is_it).map_or(0, |pull| {
             pull.into = to;
-        }
+            pull.done
+        })
     }
 
     /// A ring of this process's is filled for the last time as yet.
@@ -193,15 +195,7 @@ impl<T: Transport> Core<T> {
             }
             Target::Message(message) => {
                 let bytes = &mut self.state.messages.at_mut(message).bytes;
-                bytes.resize(until, 0);
-                let pulled = self.transport.pull(from, stretch, bytes, done);
-                // Those are there that have come.
-                bytes.truncate(match pulled {
-                    Ok(Pulled::All) => until,
-                    Ok(Pulled::Upto(now)) => now,
-                    Err(_) => done,
-                });
-                (pulled?, until)
+                (self.transport.pull(from, stretch, bytes, done)?, until)
             }
             Target::Nowhere => (self.transport.pass(from, stretch, until, done)?, until),
         };

@@ -74,7 +74,7 @@ impl<T: Transport> Core<T> {
             self.state.profile.eager_bytes += slot.total;
             let header = [bits, word.0];
             self.transmit(to, header, What::Request(send), done)
-        } else if self.go_ahead(send)? {
+        } else if self.go_ahead(send) {
             Ok(())
         } else {
             self.announce(send)
