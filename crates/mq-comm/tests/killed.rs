@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use common::watchdog_for;
-use mq_comm::{Communicator, Error, Options, Request, SharedBuffer, Source, World};
+use mq_comm::{Communicator, Error, Options, SharedBuffer, Source, World};
 use mq_shm::{Geometry, Mapped, Process};
 
 const SIZE: u32 = 4;
@@ -208,37 +208,53 @@ fn answer(world: &Communicator, round: u32) {
     }
 }
 
-/// Messages that go ahead, one after the other, with everybody: two of four are waited for.
+/// Messages that go ahead, one after the other, with everybody: two that are waited for, and two
+/// that have come before they are asked for.
 fn stream(world: &Communicator, round: u32) {
     const BYTES: usize = 50_000;
-    let (me, tag) = (world.rank(), 500 + round as i32);
+    let me = world.rank();
+    let [go, waited, early, all_sent] = [500, 600, 700, 800].map(|tag| tag + round as i32);
     for peer in others(world) {
         for sends in [me < peer, me > peer] {
             if sends {
-                with_peer(world, peer, world.recv(&mut [0_u8], peer, tag));
-                for number in 0..4 {
+                with_peer(world, peer, world.recv(&mut [0_u8], peer, go));
+                let mut sending = Vec::new();
+                for (number, tag) in (0..).zip([waited, waited, early, early]) {
                     let mine = bytes(me, peer, round + number, BYTES);
-                    with_peer(world, peer, world.send(&mine, peer, tag));
+                    if tag == waited {
+                        with_peer(world, peer, world.send(&mine, peer, tag));
+                    } else {
+                        // It may have to be asked for.
+                        let begun = world.isend(mine, peer, tag).map_err(Error::from);
+                        sending.extend(with_peer(world, peer, begun));
+                    }
+                }
+                with_peer(world, peer, world.send(&[0_u8], peer, all_sent));
+                for request in sending {
+                    with_peer(world, peer, request.wait());
                 }
                 continue;
             }
-            let mut posted = Vec::new();
-            for _ in 0..2 {
-                let begun = world.irecv(vec![0_u8; BYTES], peer, tag);
-                posted.extend(with_peer(world, peer, begun.map_err(Error::from)));
-            }
-            with_peer(world, peer, world.send(&[0_u8], peer, tag));
-            let waited = posted.into_iter().map(Request::wait);
-            let later = (2..4).map(|_| {
-                let mut theirs = vec![0_u8; BYTES];
-                let status = world.recv(&mut theirs, peer, tag)?;
-                Ok((theirs, status))
-            });
-            for (number, heard) in (0..).zip(waited.chain(later)) {
+            let check = |number: u32, heard| {
                 if let Some((theirs, _)) = with_peer(world, peer, heard) {
                     let expected = bytes(peer, me, round + number, BYTES);
                     assert!(theirs == expected, "{number} from {peer}");
                 }
+            };
+            let mut posted = Vec::new();
+            for _ in 0..2 {
+                let begun = world.irecv(vec![0_u8; BYTES], peer, waited);
+                posted.extend(with_peer(world, peer, begun.map_err(Error::from)));
+            }
+            with_peer(world, peer, world.send(&[0_u8], peer, go));
+            for (number, request) in (0..).zip(posted) {
+                check(number, request.wait());
+            }
+            with_peer(world, peer, world.recv(&mut [0_u8], peer, all_sent));
+            for number in 2..4 {
+                let mut theirs = vec![0_u8; BYTES];
+                let heard = world.recv(&mut theirs, peer, early);
+                check(number, heard.map(|status| (theirs, status)));
             }
         }
     }
