@@ -234,9 +234,17 @@ fn the_last_ring_is_for_those_who_ask() {
         assert!(ahead(&mut alice, Process(to), 1).is_some());
     }
     assert_eq!(ahead(&mut alice, Process(4), 1), None);
-    assert!(ahead(&mut alice, Process(3), 1).is_some(), "it has one");
-    assert!(alice.take_ring(Process(4), 1).unwrap().is_some());
-    assert!(ahead(&mut alice, Process(4), 1).is_some(), "it has one");
+    assert!(ahead(&mut alice, Process(3), 1).is_some(), "another is");
+    let asked = of_alice(alice.take_ring(Process(4), 1).unwrap().unwrap(), 0);
+    assert_eq!(ahead(&mut alice, Process(4), 1), None, "what was asked for");
+    push(&mut alice, asked, b"x");
+    pull(&mut others[3], ALICE, asked, b"x");
+    // Nobody has taken the ring back yet.
+    assert_eq!(ahead(&mut alice, Process(4), 1), None, "it is the only one");
+    assert!(
+        ahead(&mut alice, Process(3), 1).is_some(),
+        "another is empty"
+    );
 }
 
 #[test]

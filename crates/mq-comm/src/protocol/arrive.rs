@@ -128,6 +128,9 @@ impl State {
             Ok(name) => self.messages.at_mut(kept).name = Some(name),
             Err(error) => {
                 self.messages.release(kept);
+                if let Bytes::Ahead(ahead) = bytes {
+                    self.pull_ahead(from, ahead, Target::Nowhere);
+                }
                 return Err(error);
             }
         }

@@ -106,14 +106,14 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the
-    /// ring: only of a ring that has led there, which has room for all of the bytes now, and is
-    /// not the last that is free.
+    /// ring: only of a ring that has led there, which has room for all of the bytes now, while
+    /// another is free.
     pub fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
         if self.gone(to).is_some() {
             return None;
         }
         let number = self.rings.leading_to(to)?;
-        if self.rings.is_last_free(number) {
+        if !self.rings.has_other_free(&self.memory, self.me, number) {
             return None;
         }
         let state = &mut self.rings.rings[number];

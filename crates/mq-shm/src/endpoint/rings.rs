@@ -51,10 +51,13 @@ impl Rings {
         find(&has_memory).or_else(|| find(&free))
     }
 
-    /// Whether there is nothing on its way in this ring, and something in all others.
-    pub(super) fn is_last_free(&self, number: usize) -> bool {
-        let is_free = |at: usize| self.rings[at].with.is_none();
-        is_free(number) && (0..self.rings.len()).all(|at| at == number || !is_free(at))
+    /// Whether there is nothing on its way in another ring than this one.
+    pub(super) fn has_other_free<M: Memory>(&self, memory: &M, me: Process, number: usize) -> bool {
+        let rings = self.rings.iter().enumerate();
+        let mut others = rings.filter(|&(at, _)| at != number);
+        others.any(|(at, state)| {
+            state.with.is_none() || memory.ring(me, at as u32).is_empty(state.promised)
+        })
     }
 
     /// The other end of some transfers has died, or left. What it had put into rings that were lent
