@@ -32,7 +32,7 @@ pub struct Options {
     pub policy: Policy,
     /// Whether a receive for which nothing has come first polls the transport with itself in hand.
     pub bypass: bool,
-    /// The longest message that is sent without asking, in bytes.
+    /// The longest message that is sent with its bytes at any time, in bytes.
     pub eager_limit: usize,
     /// The longest message that others may send this process through a ring without asking, in
     /// bytes, 256 KiB at most: one that follows another which was waited for. One that nobody waits

@@ -378,27 +378,32 @@ fn one_on_its_way_is_taken_out_and_dropped() {
     });
 }
 
-/// Five receivers let one message each lie until a sixth has asked for a ring, and got one.
+/// As many receivers as there are rings, each with one that leads there, let a message lie until
+/// another has asked for a ring, and got one.
 #[test]
 fn a_ring_is_left_for_those_who_ask() {
-    const LAST: u32 = 6;
+    const LAST: u32 = 5;
+    /// More than a ring holds, so that all of them are in use at a time.
+    const LONG: usize = 6_000_000;
     static SERVED: Mutex<bool> = Mutex::new(false);
     let _dog = watchdog("a_ring_is_left_for_those_who_ask");
     let profiles = by_rings(LAST + 1, |world| {
         match world.rank() {
             0 => {
-                for peer in 1..LAST {
-                    world.recv(&mut [0_u8], peer, 0)?;
-                    world.send(&content(0, BYTES), peer, 0)?;
-                    world.recv(&mut [0_u8], peer, 0)?;
-                }
-                let mut sending = Vec::new();
-                for peer in 1..LAST {
-                    sending.push(world.isend(content(1, BYTES), peer, 1)?);
-                }
-                world.send(&content(2, 1 << 20), LAST, 2)?;
-                for request in sending {
-                    request.wait()?;
+                for (number, bytes) in [(0, LONG), (1, BYTES)] {
+                    let mut sending = Vec::new();
+                    for peer in 1..LAST {
+                        world.recv(&mut [0_u8], peer, number)?;
+                    }
+                    for peer in 1..LAST {
+                        sending.push(world.isend(content(0, bytes), peer, number)?);
+                    }
+                    if number == 1 {
+                        world.send(&content(2, 1 << 20), LAST, 2)?;
+                    }
+                    for request in sending {
+                        request.wait()?;
+                    }
                 }
             }
             LAST => {
@@ -408,15 +413,15 @@ fn a_ring_is_left_for_those_who_ask() {
                 *SERVED.lock().unwrap() = true;
             }
             _ => {
-                let first = world.irecv(vec![0; BYTES], 0, 0)?;
+                let first = world.irecv(vec![0; LONG], 0, 0)?;
                 world.send(&[0_u8], 0, 0)?;
                 first.wait()?;
                 let left = world.irecv(vec![0; BYTES], 0, 1)?;
-                world.send(&[0_u8], 0, 0)?;
+                world.send(&[0_u8], 0, 1)?;
                 while !*SERVED.lock().unwrap() {
                     std::thread::yield_now();
                 }
-                assert!(left.wait()?.0 == content(1, BYTES));
+                assert!(left.wait()?.0 == content(0, BYTES));
             }
         }
         Ok(())

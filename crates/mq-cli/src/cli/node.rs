@@ -53,7 +53,8 @@ json, say which were used (null: not bound). Rows are printed as they are measur
 Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0,
 MQ_AHEAD_LIMIT=0, MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer,
 adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: by what is quicker)
-and MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`, mpirun or srun.
+and MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`,
+mpirun or srun.
 ";
 
 /// Options of `mq pingpong`.

@@ -171,11 +171,4 @@ impl State {
         slot.stage = Stage::Pulling;
         self.messages.release(message);
     }
-
-    /// Nobody will receive a message that is still on its way through a ring.
-    pub(super) fn discard_on_its_way(&mut self, message: u32) {
-        self.rings
-            .redirect(Target::Message(message), Target::Nowhere);
-        self.messages.release(message);
-    }
 }

@@ -322,10 +322,6 @@ impl<T: Transport> Core<T> {
         let kept = self.state.messages.at_mut(message);
         kept.keeper = Keeper::Nobody;
         let (from, body) = (kept.from, kept.body);
-        if body == Body::Ring {
-            self.state.discard_on_its_way(message);
-            return Ok(());
-        }
         self.state.messages.release(message);
         match body {
             Body::Announced { send, .. } => self.answer_finished(from, send),
@@ -338,7 +334,12 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(())
             }
-            Body::Ring | Body::Withdrawn | Body::Lost(_) => Ok(()),
+            Body::Ring => {
+                let to = Target::Nowhere;
+                self.state.rings.redirect(Target::Message(message), to);
+                Ok(())
+            }
+            Body::Withdrawn | Body::Lost(_) => Ok(()),
         }
     }
 }
