@@ -24,6 +24,28 @@ pub struct Rank(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Tag(pub i32);
 
+/// A number of its own kind, and back.
+macro_rules! number {
+    ($type:ident, $number:ty) => {
+        impl From<$number> for $type {
+            #[inline(always)]
+            fn from(number: $number) -> Self {
+                Self(number)
+            }
+        }
+
+        impl From<$type> for $number {
+            #[inline(always)]
+            fn from(named: $type) -> Self {
+                named.0
+            }
+        }
+    };
+}
+number!(ContextId, u32);
+number!(Rank, u32);
+number!(Tag, i32);
+
 impl fmt::Display for ContextId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)

@@ -44,6 +44,13 @@ pub enum Error {
     /// A receive of any tag where none was promised (`mpi_assert_no_any_tag`).
     #[error("context {0} has the promise no_any_tag; name the tag of the receive")]
     AnyTagForbidden(ContextId),
+    /// Promises that are taken back while entries lie as they allowed: see
+    /// `SharedEngine::update_context`.
+    #[error(
+        "context {0} is divided by its promises no_any_source and no_any_tag; take them back while \
+         nothing is queued in it"
+    )]
+    PromisesInUse(ContextId),
     /// The budget of unexpected messages is used up.
     #[error("the budget of {limit} unexpected messages is used up; keep the message and retry")]
     EntryBudget {

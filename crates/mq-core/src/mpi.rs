@@ -117,6 +117,12 @@ impl From<i32> for TagSelector {
     }
 }
 
+impl From<Tag> for TagSelector {
+    fn from(tag: Tag) -> Self {
+        Self::Exact(tag)
+    }
+}
+
 /// What an MPI receive asks for.
 ///
 /// ```

@@ -19,6 +19,12 @@ impl From<u32> for Source {
     }
 }
 
+impl From<Rank> for Source {
+    fn from(rank: Rank) -> Self {
+        Self::Rank(rank)
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

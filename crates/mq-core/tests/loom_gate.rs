@@ -393,3 +393,36 @@ fn a_context_is_divided_once() {
         assert_eq!(post(&context, Source::Any, "any"), Got::Message(1));
     });
 }
+
+/// [STAND]: promises are taken back before a message arrives or after; it is where receives from
+/// any source, allowed from then on, look for it.
+#[test]
+fn promises_are_taken_back_before_an_operation_or_after() {
+    let expected = [false, true];
+    outcomes(&expected, || {
+        let (engine, context) = engine(Divide::AtOnce);
+        let promises = ContextOptions::new().no_any_source().no_any_tag();
+        // Divided anew, by what the promises allow.
+        engine
+            .free_context(CONTEXT, &mut |_| ())
+            .expect("it exists");
+        drop(context);
+        let context = engine
+            .create_context(CONTEXT, promises)
+            .expect("it was freed");
+        let other = context.clone();
+        let updating = thread::spawn(move || other.update(ContextOptions::new()));
+        let arrived = arrive(&context, 0, 1);
+        let updated = updating.join().expect("no panic");
+        assert_eq!(arrived, Got::Queued);
+        match updated {
+            Ok(()) => assert_eq!(post(&context, Source::Any, "any"), Got::Message(1)),
+            Err(error) => {
+                assert_eq!(error, Error::PromisesInUse(CONTEXT.into()));
+                assert_eq!(post(&context, 0, "named"), Got::Message(1));
+            }
+        }
+        assert_eq!(lengths(&context), (0, 0));
+        updated.is_ok()
+    });
+}

@@ -41,7 +41,7 @@ impl<Q: MatchQueues> Engine<Q> {
         let queues = &self.objects[found.object()].queues;
         queues.visit(&mut |entry| {
             if checked.is_ok() && context_of(&entry) == id {
-                checked = check::<Q>(terms, id, &entry);
+                checked = terms.check_entry::<Q>(id, &entry);
             }
         });
         checked?;
@@ -50,10 +50,16 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 }
 
-/// Whether a queued entry could be queued on these terms.
-fn check<Q: MatchQueues>(terms: Terms, id: ContextId, entry: &EntryOf<'_, Q>) -> Result<(), Error> {
-    match entry {
-        Entry::Posted(pattern, _) => terms.check_source(id, pattern.source(), pattern.any_tag()),
-        Entry::Unexpected(envelope, _) => terms.check_rank(id, envelope.source()),
+impl Terms {
+    /// Whether a queued entry could be queued on these terms.
+    pub(crate) fn check_entry<Q: MatchQueues>(
+        &self,
+        id: ContextId,
+        entry: &EntryOf<'_, Q>,
+    ) -> Result<(), Error> {
+        match entry {
+            Entry::Posted(pattern, _) => self.check_source(id, pattern.source(), pattern.any_tag()),
+            Entry::Unexpected(envelope, _) => self.check_rank(id, envelope.source()),
+        }
     }
 }

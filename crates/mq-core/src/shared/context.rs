@@ -176,7 +176,7 @@ impl<Q: MatchQueues> Context<Q> {
 
 impl Standing {
     /// How a context on these terms is divided.
-    fn divided_mode(&self) -> Mode {
+    pub(super) fn divided_mode(&self) -> Mode {
         let limits = self.terms.limits();
         if limits.no_any_source && limits.no_any_tag {
             Mode::ByBits
@@ -291,7 +291,7 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     /// Tells every place, and then those who come, how the context stands.
-    fn all_stand(&self, all: &mut All<'_, Q>, standing: Standing) {
+    pub(super) fn all_stand(&self, all: &mut All<'_, Q>, standing: Standing) {
         all.whole.standing = standing;
         for shard in &mut all.shards {
             shard.standing = standing;

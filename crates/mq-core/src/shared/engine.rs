@@ -22,7 +22,11 @@ use crate::queues::{
 };
 use crate::structures::Kind;
 
-/// A process's matching engine for many threads: [`Engine`](crate::Engine), with `&self`.
+/// A process's matching engine for many threads: the whole steps of [`Engine`](crate::Engine), with
+/// `&self`.
+///
+/// What shows an entry where it stands is left out, since it may leave at any moment, and so are the
+/// halves of steps (`find`, `take`, `queue_receive` and their like) and metering.
 ///
 /// Contexts share nothing, so that threads in different contexts do not slow each other down.
 /// Threads in one context wait for each other until the context is divided into shards, by sender
@@ -207,7 +211,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     #[inline(always)]
-    fn find(&self, id: ContextId) -> Result<Found<'_, Q>, Error> {
+    pub(super) fn find(&self, id: ContextId) -> Result<Found<'_, Q>, Error> {
         self.directory.get(id).ok_or(Error::UnknownContext(id))
     }
 }

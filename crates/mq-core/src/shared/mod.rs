@@ -87,6 +87,7 @@ mod place;
 mod pressure;
 mod shared_context;
 pub(crate) mod sync;
+mod update;
 
 pub use self::engine::SharedEngine;
 pub use self::options::{Divide, Sharding};

@@ -33,8 +33,8 @@ use crate::queues::{
 /// # Ok::<(), mq_core::Error>(())
 /// ```
 pub struct SharedContext<Q: MatchQueues> {
-    context: Arc<Context<Q>>,
-    life: u64,
+    pub(super) context: Arc<Context<Q>>,
+    pub(super) life: u64,
 }
 
 impl<Q: MatchQueues> Clone for SharedContext<Q> {

@@ -19,6 +19,7 @@ macro_rules! any_queues {
         /// # Cost
         /// One branch an operation over the structure itself, and a call if that is not the default.
         #[derive(Debug)]
+        #[non_exhaustive]
         pub enum AnyQueues<P: Pattern, R, M> {
             $(
                 #[doc = concat!("`", $name, "`")]

@@ -95,6 +95,7 @@ macro_rules! kinds {
         /// # Ok::<(), mq_core::UnknownKind>(())
         /// ```
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
         pub enum Kind {
             $(
                 #[doc = concat!("`", $name, "`: see [`", stringify!($type), "`].")]

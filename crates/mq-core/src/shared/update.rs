@@ -1,0 +1,89 @@
+//! Other terms for a context that threads use.
+
+use super::context::{All, Context};
+use super::engine::SharedEngine;
+use super::operations::Life;
+use super::place::{Mode, Standing};
+use super::shared_context::SharedContext;
+use crate::engine::{ContextOptions, Terms};
+use crate::envelope::ContextId;
+use crate::error::Error;
+use crate::queues::MatchQueues;
+
+impl<Q: MatchQueues> Context<Q> {
+    fn update(&self, life: Life, options: &ContextOptions) -> Result<(), Error> {
+        let mut all = self.lock_all();
+        all.whole.standing.check_alive(self.id, life)?;
+        let terms = Terms::new(self.id, options)?;
+        let mut checked = Ok(());
+        all.visit(&mut |entry| {
+            if checked.is_ok() {
+                checked = terms.check_entry::<Q>(self.id, &entry);
+            }
+        });
+        checked?;
+        let mut standing = Standing {
+            terms,
+            ..all.whole.standing
+        };
+        if standing.mode == Mode::ByBits {
+            standing.mode = standing.divided_mode();
+            // Which of one sender's messages came first, two shards do not know.
+            if standing.mode != Mode::ByBits && !all.shards_are_empty() {
+                return Err(Error::PromisesInUse(self.id));
+            }
+        }
+        self.all_stand(&mut all, standing);
+        Ok(())
+    }
+}
+
+impl<Q: MatchQueues> All<'_, Q> {
+    fn shards_are_empty(&self) -> bool {
+        let len = |queues: &Q| queues.posted_len() + queues.unexpected_len();
+        self.shards.iter().all(|shard| len(&shard.queues) == 0)
+    }
+}
+
+impl<Q: MatchQueues> SharedEngine<Q> {
+    /// Gives a context another size and other promises: see
+    /// [`Engine::update_context`](crate::Engine::update_context).
+    ///
+    /// A context that has been divided by all that is matched, as the two promises allow, takes them
+    /// back only while its shards hold nothing: they do not know the order between one sender's
+    /// messages of different tags.
+    ///
+    /// # Cost
+    /// Takes all locks of the context, and visits its entries.
+    ///
+    /// # Errors
+    /// As there, and [`Error::PromisesInUse`]. Nothing has changed then.
+    ///
+    /// # Example
+    /// ```
+    /// use mq_core::mpi::MpiPattern;
+    /// use mq_core::shared::SharedEngine;
+    /// use mq_core::structures::Indexed;
+    /// use mq_core::{ContextId, ContextOptions, Error, Source};
+    ///
+    /// let engine: SharedEngine<Indexed<MpiPattern, u64, &str>> = SharedEngine::new();
+    /// engine.create_context(0, ContextOptions::new())?;
+    /// engine.update_context(0, ContextOptions::new().size(4).no_any_source())?;
+    /// let refused = engine.post(MpiPattern::new(0, Source::Any, 5), 1).unwrap_err();
+    /// assert_eq!(refused.error, Error::AnySourceForbidden(ContextId(0)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn update_context(&self, context: u32, options: ContextOptions) -> Result<(), Error> {
+        self.find(ContextId(context))?.update(None, &options)
+    }
+}
+
+impl<Q: MatchQueues> SharedContext<Q> {
+    /// Gives the context another size and other promises: see [`SharedEngine::update_context`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn update(&self, options: ContextOptions) -> Result<(), Error> {
+        self.context.update(Some(self.life), &options)
+    }
+}
