@@ -7,29 +7,36 @@
 
 use libfuzzer_sys::fuzz_target;
 use mq_core::mpi::MpiPattern;
-use mq_core::structures::{
-    Adaptive, Array, Bins, ClusteredLists, Col, ColPnp, FourD, Indexed, Kind, List, Pnp, RbTree,
-    Threshold,
-};
-use mq_core::MatchQueues;
+use mq_core::structures::{Kind, KindVisitor};
+use mq_core::{Footprint, MatchQueues};
 use mq_trace::conformance::{Divergence, Setup, Step, compare, compare_engine, decode};
 
-fn both<Q>(budgets: bool, windows: bool, steps: &[Step]) -> Result<(), Divergence>
-where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
-{
-    let setup = match windows {
-        true => Setup::small_in_windows(),
-        false => Setup::small(),
-    };
-    if budgets {
+/// Runs steps on a structure and on the oracle.
+struct Both<'a> {
+    steps: &'a [Step],
+    budgets: bool,
+    windows: bool,
+}
+
+impl KindVisitor<MpiPattern, u32, u32> for Both<'_> {
+    type Output = Result<(), Divergence>;
+
+    fn visit<Q>(self) -> Self::Output
+    where
+        Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
+    {
+        let setup = match self.windows {
+            true => Setup::small_in_windows(),
+            false => Setup::small(),
+        };
+        if !self.budgets {
+            return compare::<Q>(&setup, self.steps);
+        }
         let setup = setup
             .with_budgets(12, 40)
             .with_source_budgets(4, 12)
             .with_marks(8, 3);
-        compare_engine::<Q>(&setup, steps)
-    } else {
-        compare::<Q>(&setup, steps)
+        compare_engine::<Q>(&setup, self.steps)
     }
 }
 
@@ -39,23 +46,12 @@ fuzz_target!(|data: &[u8]| {
     };
     let steps = decode(bytes);
     let kind = Kind::ALL[usize::from(choice) % Kind::ALL.len()];
-    let budgets = choice & 128 != 0;
-    let windows = choice & 64 != 0;
-    let result = match kind {
-        Kind::List => both::<List<_, _, _>>(budgets, windows, &steps),
-        Kind::Array => both::<Array<_, _, _>>(budgets, windows, &steps),
-        Kind::FourD => both::<FourD<_, _, _>>(budgets, windows, &steps),
-        Kind::Threshold => both::<Threshold<_, _, _>>(budgets, windows, &steps),
-        Kind::RbTree => both::<RbTree<_, _, _>>(budgets, windows, &steps),
-        Kind::Bins => both::<Bins<_, _, _>>(budgets, windows, &steps),
-        Kind::Adaptive => both::<Adaptive<_, _, _>>(budgets, windows, &steps),
-        Kind::Pnp => both::<Pnp<_, _, _>>(budgets, windows, &steps),
-        Kind::Col => both::<Col<_, _, _>>(budgets, windows, &steps),
-        Kind::ColPnp => both::<ColPnp<_, _, _>>(budgets, windows, &steps),
-        Kind::Clusters => both::<ClusteredLists<_, _, _>>(budgets, windows, &steps),
-        Kind::Indexed => both::<Indexed<_, _, _>>(budgets, windows, &steps),
+    let both = Both {
+        steps: &steps,
+        budgets: choice & 128 != 0,
+        windows: choice & 64 != 0,
     };
-    if let Err(divergence) = result {
+    if let Err(divergence) = kind.accept(both) {
         panic!("{kind}: {divergence}");
     }
 });
