@@ -73,7 +73,7 @@ static inline void update_variables(void)
 {
 #if ENABLE_PVAR_RECVQ
     mq_statistics counts;
-    check(mq_statistics_read(engine, &counts));
+    check(mq_statistics_read(engine, &counts, sizeof counts));
     PVAR_LEVEL_posted_recvq_length = (unsigned) counts.posted.length;
     PVAR_LEVEL_unexpected_recvq_length = (unsigned) counts.unexpected.length;
     PVAR_COUNTER_posted_recvq_match_attempts = counts.posted.visited;

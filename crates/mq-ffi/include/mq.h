@@ -88,7 +88,7 @@
 //
 // To be raised with any change to the structs here, to what a field holds, or to what
 // `mq_inline.h` leaves in them. (1 and 2 had no number: their state is where `older` is.)
-#define MQ_FRONT_LAYOUT 3
+#define MQ_FRONT_LAYOUT 4
 
 // How many receives, or messages, a call looks at in the front before it moves them into the
 // queues. Four receives with a wildcard may look at all messages before that.
@@ -217,7 +217,7 @@ typedef void (*mq_high_water_fn)(void *user,
                                  uint64_t entries,
                                  uint64_t bytes);
 
-// What an engine is told when it is made. Zeroed, it asks for the defaults.
+// What an engine is told when it is made. Zeroed, it asks for the defaults. Strings are copied.
 typedef struct mq_engine_options {
   // The name of the structure, or null for the default.
   const char *structure;
@@ -246,9 +246,12 @@ typedef struct mq_engine_options {
   uint64_t high_unexpected_bytes;
   // The low mark in bytes, below the high one.
   uint64_t low_unexpected_bytes;
+  // 0: for options of later versions.
+  uint64_t reserved[4];
 } mq_engine_options;
 
-// What a context is told when it is made, or updated. Zeroed, it asks for the defaults.
+// What a context is told when it is made, or updated. Zeroed, it asks for the defaults. The string
+// is read during the call.
 typedef struct mq_context_options {
   // Ranks that can send on the context; 0 if unknown.
   uint32_t size;
@@ -258,6 +261,8 @@ typedef struct mq_context_options {
   uint32_t rank;
   // The name of a structure for this context alone, or null for the engine's.
   const char *structure;
+  // 0: for options of later versions.
+  uint64_t reserved[2];
 } mq_context_options;
 
 // What a receive or a probe asks for.
@@ -279,7 +284,7 @@ typedef struct mq_pattern {
   uint32_t traffic_class;
 } mq_pattern;
 
-// One queued entry, as shown to a visitor.
+// One queued entry, as shown to a visitor: it is there until that returns.
 typedef struct mq_entry {
   // 1 for a posted receive, 0 for an unexpected message.
   int posted;
@@ -353,9 +358,9 @@ typedef struct mq_queue_statistics {
   uint64_t most_bytes;
 } mq_queue_statistics;
 
-// Counts of an engine, since it was made.
+// Counts of an engine, since it was made. Later versions have more of them, at the end.
 typedef struct mq_statistics {
-  // Receives posted.
+  // Receives posted, and messages taken by name.
   uint64_t receives;
   // Of these, how many took an unexpected message.
   uint64_t receives_matched;
@@ -373,7 +378,7 @@ typedef struct mq_statistics {
   struct mq_queue_statistics unexpected;
 } mq_statistics;
 
-// What a session is told when it is opened. Zeroed, it asks for nothing.
+// What a session is told when it is opened. Zeroed, it asks for nothing. Strings are copied.
 typedef struct mq_session_options {
   // The library's name and version, for the trace and the table; null for "libmq".
   const char *library;
@@ -392,6 +397,8 @@ typedef struct mq_session_options {
   uint32_t environment;
   // Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
   uint32_t no_sizes;
+  // 0: for options of later versions.
+  uint64_t reserved[4];
 } mq_session_options;
 
 // An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
@@ -453,7 +460,7 @@ typedef struct mq_front {
   struct mq_front_queue receives;
   // The messages.
   struct mq_front_queue messages;
-  // What is known of contexts; context `c` at `(c ^ c >> 4) % MQ_FRONT_CONTEXTS`.
+  // What is known of contexts; context `c` at `(c + (c >> 4) * 2) % MQ_FRONT_CONTEXTS`.
   struct mq_known known[MQ_FRONT_CONTEXTS];
 } mq_front;
 
@@ -482,7 +489,7 @@ const char *mq_structure_name(uint32_t index);
 
 // Makes an engine and writes it to `*engine`. `options` may be null.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, a reserved word that is not 0, marks without
 // `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
 // session is closed), `MQ_ERR_MEMORY`.
 //
@@ -508,7 +515,7 @@ int mq_engine_free(struct mq_engine *engine);
 // `mq_context_update`.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_CONTEXT_EXISTS`,
-// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
+// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise, a reserved word that is not 0), `MQ_ERR_MEMORY`.
 //
 // # Safety
 // `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -523,7 +530,7 @@ int mq_context_create(struct mq_engine *engine,
 // told then. `options->rank` is not heeded.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
-// `MQ_ERR_ARGUMENT` (unknown promise, or a structure); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
+// `MQ_ERR_ARGUMENT` (unknown promise, a structure, a reserved word that is not 0); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
 // `MQ_ERR_ANY_TAG` if a queued receive or message is not as `options` say. Nothing has changed
 // then.
 //
@@ -646,9 +653,8 @@ int mq_purge(struct mq_engine *engine,
              mq_removed_fn back,
              void *user);
 
-// Shows every entry: posted receives in posting order, then messages in order of arrival, context
-// by context; of all contexts together with a structure that has one pair of queues for all (see
-// `mq_purge`).
+// Shows every entry: of each context its posted receives in posting order, and then its messages in
+// order of arrival. Entries of several contexts may stand between each other.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //
@@ -691,14 +697,17 @@ int mq_lengths_by_source(struct mq_engine *engine,
 int mq_memory(struct mq_engine *engine,
               uint64_t *bytes);
 
-// Writes what was counted since the engine was made.
+// Writes what was counted since the engine was made: the first `size` bytes of it, where `size` is
+// `sizeof(mq_statistics)` as the caller knows it. Later versions count more, behind what earlier
+// ones do; a caller that knows more than the library is given 0 there.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_NO_STATISTICS`.
 //
 // # Safety
-// As for `mq_lengths`.
+// As for `mq_lengths`; `statistics` is null or valid for writes of `size` bytes.
 int mq_statistics_read(struct mq_engine *engine,
-                       struct mq_statistics *statistics);
+                       struct mq_statistics *statistics,
+                       size_t size);
 
 // Posts a receive, or takes the earliest unexpected message that it matches.
 //
@@ -778,7 +787,7 @@ int mq_announce(struct mq_engine *engine,
 // does a folder for traces that cannot be written, from each rank that can not: it may be another
 // folder on each node. The line names the variable, or the option if it was that.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0).
 //
 // # Safety
 // `options` is null or valid, its strings null or C strings; `session` is null or valid for a

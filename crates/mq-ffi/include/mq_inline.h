@@ -36,7 +36,7 @@ static inline int mq_front_is(uint32_t state)
 /* What the front of the engine knows of a context; null if nothing. */
 static inline const mq_known *mq_front_known(const mq_front *front, uint32_t context)
 {
-    const mq_known *known = &front->known[(context ^ context >> 4) % MQ_FRONT_CONTEXTS];
+    const mq_known *known = &front->known[(context + (context >> 4) * 2) % MQ_FRONT_CONTEXTS];
     return known->context == context ? known : NULL;
 }
 

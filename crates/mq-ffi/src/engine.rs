@@ -7,13 +7,16 @@ use mq_core::structures::Kind;
 use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater};
 
 use crate::allocator;
-use crate::front::{forget, reopen, settle};
+use crate::front::{self, forget, reopen};
 use crate::gate::{InCallback, enter, guard, install, mq_engine, remove};
 use crate::inspect::{give_back, mq_removed_fn};
 use crate::limits::{Listener, budget, high_water};
-use crate::matching::{Matching, Message};
+use crate::matching::{Matching, Message, RemovedOf};
 use crate::session::session_of;
-use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_NONE, of};
+use crate::status::{
+    MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE,
+    of,
+};
 use crate::types::{
     MQ_ALLOW_OVERTAKING, MQ_LOCKED, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, MQ_NO_FRONT, MQ_STATISTICS,
     mq_context_options, mq_engine_options,
@@ -63,7 +66,7 @@ const NAMES: &[&CStr] = &[
 
 /// Makes an engine and writes it to `*engine`. `options` may be null.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, marks without
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, a reserved word that is not 0, marks without
 /// `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
 /// session is closed), `MQ_ERR_MEMORY`.
 ///
@@ -121,7 +124,7 @@ impl Plan {
             return Ok(Self::default());
         };
         let flags = options.flags;
-        if flags & !(MQ_STATISTICS | MQ_LOCKED | MQ_NO_FRONT) != 0 {
+        if flags & !(MQ_STATISTICS | MQ_LOCKED | MQ_NO_FRONT) != 0 || options.reserved != [0; 4] {
             return Err(MQ_ERR_ARGUMENT);
         }
         // SAFETY: as required of the caller.
@@ -199,7 +202,7 @@ pub unsafe extern "C" fn mq_engine_free(engine: *mut mq_engine) -> c_int {
 /// `mq_context_update`.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_CONTEXT_EXISTS`,
-/// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise), `MQ_ERR_MEMORY`.
+/// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise, a reserved word that is not 0), `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -219,7 +222,6 @@ pub unsafe extern "C" fn mq_context_create(
         }
         let group = options.filter(|options| options.size > 0);
         let group = group.map(|options| (options.size, options.rank));
-        settle(entered.front, entered.matching);
         let engine = entered.matching.engine_mut();
         engine.create_context(context, made).map_err(of)?;
         if allocator::has_refused() {
@@ -243,7 +245,7 @@ pub unsafe extern "C" fn mq_context_create(
 /// told then. `options->rank` is not heeded.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
-/// `MQ_ERR_ARGUMENT` (unknown promise, or a structure); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
+/// `MQ_ERR_ARGUMENT` (unknown promise, a structure, a reserved word that is not 0); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
 /// `MQ_ERR_ANY_TAG` if a queued receive or message is not as `options` say. Nothing has changed
 /// then.
 ///
@@ -262,12 +264,15 @@ pub unsafe extern "C" fn mq_context_update(
         if !structure(options).is_null() {
             return Err(MQ_ERR_ARGUMENT);
         }
-        settle(entered.front, entered.matching);
+        let promises = options.map_or(0, |options| options.promises);
+        let last_rank = options.map_or(0, |options| options.size).wrapping_sub(1);
         let engine = entered.matching.engine_mut();
-        let updated = engine.update_context(context, wanted).map_err(of);
+        engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        front::check(entered.front, context, last_rank, promises)?;
+        engine.update_context(context, wanted).map_err(of)?;
         forget(entered.front, context);
         reopen(entered.front, entered.matching, context);
-        updated.map(|()| MQ_NONE)
+        Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) }
@@ -278,6 +283,9 @@ fn terms(options: Option<&mq_context_options>) -> Result<ContextOptions, c_int> 
     let Some(options) = options else {
         return Ok(ContextOptions::new());
     };
+    if options.reserved != [0; 2] {
+        return Err(MQ_ERR_ARGUMENT);
+    }
     let terms = promises(options.promises)?;
     Ok(match options.size {
         0 => terms,
@@ -322,11 +330,15 @@ pub unsafe extern "C" fn mq_context_free(
     user: *mut c_void,
 ) -> c_int {
     let body = |entered: &mut crate::gate::Entered<'_>| {
-        settle(entered.front, entered.matching);
+        let engine = entered.matching.engine();
+        engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         forget(entered.front, context);
-        let freed = entered.with_callbacks(|matching| {
-            matching.free_context(context, &mut |removed| give_back(removed, back, user))
-        });
+        let give_back = &mut |removed: &RemovedOf| give_back(removed, back, user);
+        let freed = if front::is_all_there_is_and_lacks(entered.front, context) {
+            entered.matching.free_context(context, give_back)
+        } else {
+            entered.with_callbacks(|matching| matching.free_context(context, give_back))
+        };
         freed.map(|()| MQ_NONE)
     };
     // SAFETY: as required of the caller.

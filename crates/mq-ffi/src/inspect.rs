@@ -1,11 +1,11 @@
 //! Looking at the queues, and removing by predicate.
 
 use core::ffi::{c_int, c_void};
+use core::ptr;
 
 use mq_core::{Entry, Envelope, Pattern, Removed, Source};
 
 use crate::allocator::apart;
-use crate::front::settle;
 use crate::gate::{Entered, enter, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
@@ -79,9 +79,8 @@ pub unsafe extern "C" fn mq_purge(
     unsafe { enter(engine, body) }
 }
 
-/// Shows every entry: posted receives in posting order, then messages in order of arrival, context
-/// by context; of all contexts together with a structure that has one pair of queues for all (see
-/// `mq_purge`).
+/// Shows every entry: of each context its posted receives in posting order, and then its messages in
+/// order of arrival. Entries of several contexts may stand between each other.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -95,12 +94,10 @@ pub unsafe extern "C" fn mq_visit(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let visitor = visitor.ok_or(MQ_ERR_NULL)?;
-        entered.with_callbacks(|matching| {
-            matching.visit(&mut |entry| {
-                let entry = show(&entry);
-                // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-                apart(|| unsafe { visitor(user, &raw const entry) });
-            });
+        entered.visit(&mut |entry| {
+            let entry = show(&entry);
+            // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+            apart(|| unsafe { visitor(user, &raw const entry) });
         });
         Ok(MQ_NONE)
     };
@@ -152,14 +149,13 @@ pub unsafe extern "C" fn mq_lengths_by_source(
     let body = |entered: &mut Entered<'_>| {
         let known = entered.matching.limits(context);
         known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
-        settle(entered.front, entered.matching);
         // SAFETY: as required of the caller.
         let posted = unsafe { numbers(posted, ranks) };
         // SAFETY: as required of the caller.
         let unexpected = unsafe { numbers(unexpected, ranks) };
         posted.fill(0);
         unexpected.fill(0);
-        entered.matching.visit(&mut |entry| {
+        entered.visit(&mut |entry| {
             let (of, rank, counts) = match entry {
                 Entry::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
                 Entry::Unexpected(envelope, _) => {
@@ -208,21 +204,34 @@ pub unsafe extern "C" fn mq_memory(engine: *mut mq_engine, bytes: *mut u64) -> c
     unsafe { enter(engine, body) }
 }
 
-/// Writes what was counted since the engine was made.
+/// Writes what was counted since the engine was made: the first `size` bytes of it, where `size` is
+/// `sizeof(mq_statistics)` as the caller knows it. Later versions count more, behind what earlier
+/// ones do; a caller that knows more than the library is given 0 there.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_NO_STATISTICS`.
 ///
 /// # Safety
-/// As for `mq_lengths`.
+/// As for `mq_lengths`; `statistics` is null or valid for writes of `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_statistics_read(
     engine: *mut mq_engine,
     statistics: *mut mq_statistics,
+    size: usize,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let watch = entered.matching.watch().ok_or(MQ_ERR_NO_STATISTICS)?;
-        // SAFETY: as required of the caller.
-        unsafe { write(statistics, watch.tally().read()) };
+        if statistics.is_null() {
+            return Ok(MQ_NONE);
+        }
+        let counted = watch.read();
+        let known = size.min(size_of_val(&counted));
+        let (to, from) = (statistics.cast::<u8>(), (&raw const counted).cast::<u8>());
+        // SAFETY: the caller vouches for `size` bytes, and as many as are known were just written.
+        unsafe { ptr::copy_nonoverlapping(from, to, known) };
+        // SAFETY: within them, or at their end.
+        let rest = unsafe { to.add(known) };
+        // SAFETY: as above.
+        unsafe { rest.write_bytes(0, size - known) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.

@@ -285,15 +285,16 @@ pub unsafe extern "C" fn mq_announce(
     bytes: u64,
     size: u32,
 ) -> c_int {
-    let body = |matching: &mut Matching| {
+    // No entry has to do with it: those in the front stay there.
+    let body = |entered: &mut Entered<'_>| {
         let class = TrafficClass::ALL.get(traffic_class as usize).copied();
         let class = class.filter(|class| class.is_collective());
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let class = class.ok_or(MQ_ERR_ARGUMENT)?;
         let call = CollectiveCall::new(ContextId(context), class, bytes, size);
-        let announced = matching.engine_mut().announce(&call);
+        let announced = entered.matching.engine_mut().announce(&call);
         announced.map(|()| MQ_NONE).map_err(of)
     };
     // SAFETY: as required of the caller.
-    unsafe { operate(engine, context, body) }
+    unsafe { enter(engine, body) }
 }

@@ -88,7 +88,7 @@ pub const MQ_NO_FRONT: u32 = 4;
 pub type mq_high_water_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, entries: u64, bytes: u64)>;
 
-/// What an engine is told when it is made. Zeroed, it asks for the defaults.
+/// What an engine is told when it is made. Zeroed, it asks for the defaults. Strings are copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_engine_options {
@@ -119,6 +119,8 @@ pub struct mq_engine_options {
     pub high_unexpected_bytes: u64,
     /// The low mark in bytes, below the high one.
     pub low_unexpected_bytes: u64,
+    /// 0: for options of later versions.
+    pub reserved: [u64; 4],
 }
 
 /// As a bit of `mq_context_options.promises`: no receive will be from any source
@@ -129,7 +131,8 @@ pub const MQ_NO_ANY_TAG: u32 = 2;
 /// Messages may overtake (`mpi_assert_allow_overtaking`).
 pub const MQ_ALLOW_OVERTAKING: u32 = 4;
 
-/// What a context is told when it is made, or updated. Zeroed, it asks for the defaults.
+/// What a context is told when it is made, or updated. Zeroed, it asks for the defaults. The string
+/// is read during the call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_context_options {
@@ -141,9 +144,11 @@ pub struct mq_context_options {
     pub rank: u32,
     /// The name of a structure for this context alone, or null for the engine's.
     pub structure: *const c_char,
+    /// 0: for options of later versions.
+    pub reserved: [u64; 2],
 }
 
-/// One queued entry, as shown to a visitor.
+/// One queued entry, as shown to a visitor: it is there until that returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_entry {

@@ -16,7 +16,7 @@ use mq_core::{ContextId, Engine, Entry, Envelope, Handle, MessageHandle, Pattern
 use self::table::{Noted, Table};
 use crate::allocator::Debt;
 use crate::matching::{EntryOf, Message, Queues, Taken};
-use crate::session::{Session, Tally};
+use crate::session::{Session, Tally, mq_statistics};
 use crate::status::{MQ_ERR_MEMORY, of};
 
 /// Statistics and a session, for one engine.
@@ -50,8 +50,12 @@ impl Watch {
         }
     }
 
-    pub(crate) const fn tally(&self) -> &Tally {
-        &self.tally
+    /// What was counted. The last search has not been yet; while nothing has come of it, it was a
+    /// probe.
+    pub(crate) fn read(&self) -> mq_statistics {
+        let mut counted = self.tally.read();
+        counted.probes += u64::from(self.pending.is_some());
+        counted
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -10,7 +10,7 @@ use mq_core::{Envelope, Pattern};
 
 use crate::front::Reach::{All, Near};
 use crate::front::{self, emptied, is_settled, mq_front, prepare, settle, steps};
-use crate::gate::{Entered, Way, enter, front_of, guard, mq_engine, straight, way};
+use crate::gate::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};
 use crate::operations::InContext;
 use crate::plain::{self, Outputs};
@@ -202,7 +202,7 @@ macro_rules! ways {
                     && let Some(Queues::Indexed(queues)) = matching.engine_mut().own_queues(exact.context().0, source)
                 {
                     // SAFETY: as required of the caller.
-                    let status = guard(|| Ok(unsafe { plain::$step::on(queues, exact, $($with),*) }));
+                    let status = unsafe { guard_step(engine, || Ok(plain::$step::on(queues, exact, $($with),*))) };
                     $ended(front, matching, status);
                     return status;
                 }
@@ -220,7 +220,7 @@ macro_rules! ways {
                 $what: *const $type,
                 $($arg: $kind),*
             ) -> c_int {
-                guard(|| {
+                let step = || {
                     // SAFETY: as required of the caller.
                     let $what = unsafe { $what.as_ref() }.ok_or(MQ_ERR_NULL)?;
                     // SAFETY: as required of the caller.
@@ -230,7 +230,9 @@ macro_rules! ways {
                     let status = unsafe { plain::$step::of(matching.engine_mut(), $what, $($with),*) }?;
                     $ended(front, matching, status);
                     Ok(status)
-                })
+                };
+                // SAFETY: as required of the caller.
+                unsafe { guard_step(engine, step) }
             }
         }
     };

@@ -23,6 +23,7 @@ impl Fixture {
             promises,
             rank: 0,
             structure: null(),
+            reserved: [0; 2],
         };
         // SAFETY: as above.
         let created = unsafe { mq_context_create(engine, 1, &raw const context) };
@@ -138,6 +139,7 @@ fn options(structure: Option<&CStr>, entries: u64, bytes: u64) -> mq_engine_opti
         low_unexpected: 0,
         high_unexpected_bytes: 0,
         low_unexpected_bytes: 0,
+        reserved: [0; 4],
     }
 }
 

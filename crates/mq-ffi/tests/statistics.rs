@@ -7,7 +7,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::mem::zeroed;
-use core::ptr::{null_mut, without_provenance_mut};
+use core::ptr::{null, null_mut, without_provenance_mut};
 
 use mq::*;
 
@@ -76,7 +76,10 @@ fn a_probe_that_waits_is_a_probe_and_no_receive() {
         assert_eq!(mq_cancel(engine, given_up, &raw mut found), MQ_MATCHED);
 
         let mut counted: mq_statistics = zeroed();
-        assert_eq!(mq_statistics_read(engine, &raw mut counted), MQ_NONE);
+        assert_eq!(
+            mq_statistics_read(engine, &raw mut counted, size_of_val(&counted)),
+            MQ_NONE
+        );
         assert_eq!(counted.probes, 2);
         assert_eq!((counted.receives, counted.receives_matched), (1, 1));
         assert_eq!((counted.messages, counted.messages_matched), (1, 0));
@@ -220,5 +223,64 @@ fn purged_messages_are_traced_unless_one_like_them_stays_before() {
     ] {
         let trace = purged(name, chosen);
         assert_eq!(received(&trace), lines, "{name}:\n{trace}");
+    }
+}
+
+#[test]
+fn callers_of_other_versions_get_the_counts_that_they_know() {
+    // SAFETY: zeroed options are valid, and so are the pointers.
+    unsafe {
+        let mut options: mq_engine_options = zeroed();
+        options.flags = MQ_STATISTICS;
+        let mut engine = null_mut();
+        assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+        assert_eq!(mq_context_create(engine, 0, null()), MQ_NONE);
+        let pattern = mq_pattern {
+            context: 0,
+            source: 1,
+            tag: 1,
+            ignore: 0,
+            traffic_class: 0,
+        };
+        let pattern = &raw const pattern;
+        assert_eq!(
+            mq_post(
+                engine,
+                pattern,
+                null_mut(),
+                null_mut(),
+                null_mut(),
+                null_mut()
+            ),
+            MQ_NONE
+        );
+
+        // An earlier one, that knows two numbers, and a later one, that knows one more.
+        let words = size_of::<mq_statistics>() / 8;
+        let mut earlier = [7_u64; 3];
+        let mut later = vec![7_u64; words + 2];
+        for (words, counted) in [(2, earlier.as_mut_ptr()), (words + 1, later.as_mut_ptr())] {
+            assert_eq!(
+                mq_statistics_read(engine, counted.cast(), 8 * words),
+                MQ_NONE
+            );
+        }
+        assert_eq!(earlier, [1, 0, 7]);
+        assert_eq!(
+            (later[0], later[words - 1], later[words], later[words + 1]),
+            (1, 0, 0, 7)
+        );
+
+        // A probe is counted when it has been made.
+        let mut counted: mq_statistics = zeroed();
+        for probes in 1..3 {
+            assert_eq!(mq_probe(engine, pattern, null_mut(), null_mut()), MQ_NONE);
+            assert_eq!(
+                mq_statistics_read(engine, &raw mut counted, size_of_val(&counted)),
+                MQ_NONE
+            );
+            assert_eq!((counted.probes, counted.receives), (probes, 1));
+        }
+        assert_eq!(mq_engine_free(engine), MQ_NONE);
     }
 }

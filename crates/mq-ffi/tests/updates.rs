@@ -42,6 +42,7 @@ fn update(engine: *mut mq_engine, size: u32, promises: u32) -> c_int {
         promises,
         rank: 0,
         structure: null(),
+        reserved: [0; 2],
     };
     // SAFETY: the pointers are valid.
     unsafe { mq_context_update(engine, CONTEXT, &raw const options) }

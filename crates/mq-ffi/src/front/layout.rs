@@ -12,7 +12,7 @@ use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG};
 ///
 /// To be raised with any change to the structs here, to what a field holds, or to what
 /// `mq_inline.h` leaves in them. (1 and 2 had no number: their state is where `older` is.)
-pub const MQ_FRONT_LAYOUT: u32 = 3;
+pub const MQ_FRONT_LAYOUT: u32 = 4;
 
 /// How many receives, or messages, a call looks at in the front before it moves them into the
 /// queues. Four receives with a wildcard may look at all messages before that.
@@ -180,7 +180,7 @@ pub struct mq_front {
     pub receives: mq_front_queue,
     /// The messages.
     pub messages: mq_front_queue,
-    /// What is known of contexts; context `c` at `(c ^ c >> 4) % MQ_FRONT_CONTEXTS`.
+    /// What is known of contexts; context `c` at `(c + (c >> 4) * 2) % MQ_FRONT_CONTEXTS`.
     pub known: [mq_known; MQ_FRONT_CONTEXTS],
 }
 
@@ -223,16 +223,31 @@ impl mq_front {
         }
     }
 
+    /// Knows a context, in place of one that shares its place.
+    pub(super) const fn learn(&mut self, known: mq_known) {
+        self.known[place_of(known.context)] = known;
+    }
+
+    /// Knows nothing of a context any more.
+    pub(super) const fn forget(&mut self, context: u32) {
+        if self.known(context).is_some() {
+            let place = place_of(context);
+            self.known[place] = not_known(place);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.receives.first == self.receives.end && self.messages.first == self.messages.end
     }
 }
 
-/// Contexts that are counted, and those whose numbers count in sixteens, have places of their own.
+/// Of contexts that are used together few share a place: sixteen that are counted share none, nor do eight
+/// communicators that have two numbers beside each other each, in sixteens (MPICH: messages and collectives), nor the
+/// world and the first communicators after it with those of collectives within a node and between nodes too.
 #[inline(always)]
-pub(super) const fn place_of(context: u32) -> usize {
-    (context ^ context >> 4) as usize % MQ_FRONT_CONTEXTS
+const fn place_of(context: u32) -> usize {
+    context.wrapping_add((context >> 4) * 2) as usize % MQ_FRONT_CONTEXTS
 }
 
 const NOT_KNOWN: mq_known = mq_known {
@@ -241,7 +256,7 @@ const NOT_KNOWN: mq_known = mq_known {
     promises: 0,
 };
 
-pub(super) const fn not_known(place: usize) -> mq_known {
+const fn not_known(place: usize) -> mq_known {
     mq_known {
         // Of the contexts below `MQ_FRONT_CONTEXTS` each has the place of its number.
         context: place as u32 ^ 1,
@@ -285,12 +300,59 @@ mod tests {
             size_of::<mq_front>(),
         ];
         let constants = (MQ_FRONT_SCAN, MQ_FRONT_CONTEXTS, MQ_FRONT_SLOT);
-        assert_eq!(MQ_FRONT_LAYOUT, 3, "these are the offsets of layout 3");
+        assert_eq!(MQ_FRONT_LAYOUT, 4, "these are the offsets of layout 4");
         assert_eq!(parked, [0, 8, 16, 24, 32, 40]);
         assert_eq!(queue, [0, 8, 16, 24]);
         assert_eq!(known, [0, 4, 8, 12]);
         assert_eq!(front, [24, 32, 64, 96, 288]);
         assert_eq!(constants, (48, 16, 0xffff_fffe));
+    }
+
+    fn known(context: u32) -> mq_known {
+        mq_known {
+            context,
+            ..NOT_KNOWN
+        }
+    }
+
+    #[test]
+    fn contexts_that_libraries_use_together_are_known_together() {
+        let counted: Vec<u32> = (0..16).collect();
+        let communicators = (0..8).flat_map(|i| [16 * i, 16 * i + 1]).collect();
+        // The first communicators that a user of MPICH makes are 3, 4 and 5.
+        let with_the_world = |other: u32| {
+            let numbers = [0, 16 * other].into_iter();
+            numbers
+                .flat_map(|number| [0, 1, 3, 5].map(|of| number + of))
+                .collect()
+        };
+        let [third, fourth, fifth] = [3, 4, 5].map(with_the_world);
+        for contexts in [counted, communicators, third, fourth, fifth] {
+            let mut front = mq_front::CLOSED;
+            contexts
+                .iter()
+                .for_each(|&context| front.learn(known(context)));
+            for &context in &contexts {
+                assert!(front.known(context).is_some(), "{context} of {contexts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_context_gives_way_to_one_that_shares_its_place() {
+        let mut front = mq_front::CLOSED;
+        assert!((0..64).all(|context| front.known(context).is_none()));
+        assert_eq!(place_of(2), place_of(16));
+        let is_known = |front: &mq_front| [2, 16].map(|context| front.known(context).is_some());
+        front.learn(known(2));
+        assert_eq!(is_known(&front), [true, false]);
+        front.learn(known(16));
+        assert_eq!(is_known(&front), [false, true]);
+        front.forget(2);
+        assert_eq!(is_known(&front), [false, true]);
+        front.forget(16);
+        assert_eq!(is_known(&front), [false, false]);
+        assert_eq!(place_of(u32::MAX), 13);
     }
 
     /// In every layout, whatever its number.

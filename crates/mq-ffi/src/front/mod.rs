@@ -22,12 +22,18 @@ pub use self::layout::{
     MQ_FRONT_CONTEXTS, MQ_FRONT_LAYOUT, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue,
     mq_known, mq_parked,
 };
-use self::layout::{not_known, place_of};
 pub(crate) use self::memory::Memory;
-use crate::allocator;
-use crate::matching::Matching;
-use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG, mq_envelope, mq_pattern};
+use core::ffi::c_int;
+
+use mq_core::Entry;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
+
+use crate::allocator;
+use crate::matching::{EntryOf, Matching, Message};
+use crate::status::{MQ_ERR_ANY_SOURCE, MQ_ERR_ANY_TAG, MQ_ERR_RANK};
+use crate::types::{
+    MQ_ANY_SOURCE, MQ_ANY_TAG, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, mq_envelope, mq_pattern,
+};
 
 /// Gives the front of a new engine its memory.
 pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
@@ -118,7 +124,7 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
     tell_what_is_behind(front, matching);
 }
 
-fn pattern_of(parked: &mq_parked) -> Result<MpiPattern, core::ffi::c_int> {
+fn pattern_of(parked: &mq_parked) -> Result<MpiPattern, c_int> {
     let pattern = mq_pattern {
         context: parked.context(),
         source: parked.source(),
@@ -192,25 +198,83 @@ const fn state(holds: bool) -> u32 {
 #[cold]
 fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
     if let Some((last_rank, promises)) = matching.limits(context) {
-        front.known[place_of(context)] = mq_known {
+        front.learn(mq_known {
             context,
             last_rank,
             promises,
-        };
+        });
     }
 }
 
 /// A context goes: what the front knows of it is void.
 pub(crate) fn forget(front: &mut mq_front, context: u32) {
-    if front.known(context).is_some() {
-        front.known[place_of(context)] = not_known(place_of(context));
+    front.forget(context);
+}
+
+/// Whether what is queued here could be queued in the context on other terms.
+///
+/// # Errors
+/// `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or `MQ_ERR_ANY_TAG`.
+pub(crate) fn check(
+    front: &mq_front,
+    context: u32,
+    last_rank: u32,
+    promises: u32,
+) -> Result<(), c_int> {
+    let is_out =
+        |entry: &mq_parked| entry.source() >= 0 && entry.source().cast_unsigned() > last_rank;
+    for receive in front
+        .receives
+        .entries()
+        .filter(|entry| entry.context() == context)
+    {
+        if is_out(&receive) {
+            return Err(MQ_ERR_RANK);
+        }
+        if receive.source() == MQ_ANY_SOURCE && promises & MQ_NO_ANY_SOURCE != 0 {
+            return Err(MQ_ERR_ANY_SOURCE);
+        }
+        if receive.tag_or_any() == MQ_ANY_TAG && promises & MQ_NO_ANY_TAG != 0 {
+            return Err(MQ_ERR_ANY_TAG);
+        }
+    }
+    let mut messages = front
+        .messages
+        .entries()
+        .filter(|entry| entry.context() == context);
+    match messages.any(|entry| is_out(&entry)) {
+        true => Err(MQ_ERR_RANK),
+        false => Ok(()),
+    }
+}
+
+/// Whether nothing is queued but here, and nothing here is of a context.
+pub(crate) fn is_all_there_is_and_lacks(front: &mq_front, context: u32) -> bool {
+    let mut entries = front.receives.entries().chain(front.messages.entries());
+    front.open != 0 && entries.all(|entry| entry.context() != context)
+}
+
+/// Shows every receive here, and then every message.
+pub(crate) fn visit(front: &mq_front, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+    for parked in front.receives.entries() {
+        if let Ok(pattern) = pattern_of(&parked) {
+            visitor(Entry::Posted(pattern, &parked.cookie));
+        }
+    }
+    for parked in front.messages.entries() {
+        if let Ok(envelope) = envelope_of(&parked) {
+            let message = Message {
+                cookie: parked.cookie,
+                bytes: parked.care,
+            };
+            visitor(Entry::Unexpected(envelope, &message));
+        }
     }
 }
 
 /// Before functions of the caller's are called: inline calls of theirs become calls, which are
-/// refused.
-pub(crate) fn hide(front: &mut mq_front, matching: &mut Matching) {
-    settle(front, matching);
+/// refused. What is queued here stays here.
+pub(crate) const fn hide(front: &mut mq_front, matching: &Matching) {
     // In an engine with a lock they are 0 for ever, and inline calls of other threads look at them.
     if matching.may_use_front() {
         front.open = 0;

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::{Session, Settings, report};
 use crate::engine::read_structure;
 use crate::gate::{borrow, guard};
-use crate::status::{MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
+use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
 
 /// One process's trace, statistics and settings, over all its engines. Opaque; made by
 /// `mq_session_open`.
@@ -42,7 +42,7 @@ fn install(session: Arc<Session>) -> *mut mq_session {
     block.as_ptr()
 }
 
-/// What a session is told when it is opened. Zeroed, it asks for nothing.
+/// What a session is told when it is opened. Zeroed, it asks for nothing. Strings are copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_session_options {
@@ -63,6 +63,8 @@ pub struct mq_session_options {
     pub environment: u32,
     /// Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
     pub no_sizes: u32,
+    /// 0: for options of later versions.
+    pub reserved: [u64; 4],
 }
 
 /// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
@@ -71,7 +73,7 @@ pub struct mq_session_options {
 /// does a folder for traces that cannot be written, from each rank that can not: it may be another
 /// folder on each node. The line names the variable, or the option if it was that.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0).
 ///
 /// # Safety
 /// `options` is null or valid, its strings null or C strings; `session` is null or valid for a
@@ -86,6 +88,9 @@ pub unsafe extern "C" fn mq_session_open(
         let options = unsafe { borrow(options) }?;
         if session.is_null() {
             return Err(MQ_ERR_NULL);
+        }
+        if options.reserved != [0; 4] {
+            return Err(MQ_ERR_ARGUMENT);
         }
         // SAFETY: as required of the caller.
         let library = unsafe { text(options.library) }.unwrap_or_else(|| "libmq".into());

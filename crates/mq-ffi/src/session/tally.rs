@@ -117,11 +117,11 @@ impl Tally {
     }
 }
 
-/// Counts of an engine, since it was made.
+/// Counts of an engine, since it was made. Later versions have more of them, at the end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_statistics {
-    /// Receives posted.
+    /// Receives posted, and messages taken by name.
     pub receives: u64,
     /// Of these, how many took an unexpected message.
     pub receives_matched: u64,

@@ -60,7 +60,7 @@ static void null_everything(void)
     CHECK(mq_lengths(NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_lengths_by_source(NULL, 0, 0, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_memory(NULL, NULL), MQ_ERR_NULL);
-    CHECK(mq_statistics_read(NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_statistics_read(NULL, NULL, 0), MQ_ERR_NULL);
     CHECK(mq_inline_post(NULL, NULL, NULL, NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_inline_arrive(NULL, NULL, 0, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_inline_extract(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
@@ -86,7 +86,7 @@ static void null_everything(void)
     CHECK(mq_lengths(engine, NULL, NULL), MQ_NONE);
     CHECK(mq_lengths_by_source(engine, 1, 8, NULL, NULL), MQ_NONE);
     CHECK(mq_memory(engine, NULL), MQ_NONE);
-    CHECK(mq_statistics_read(engine, NULL), MQ_ERR_NO_STATISTICS);
+    CHECK(mq_statistics_read(engine, NULL, 0), MQ_ERR_NO_STATISTICS);
     CHECK(mq_engine_free(engine), MQ_NONE);
 }
 

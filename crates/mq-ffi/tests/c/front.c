@@ -34,6 +34,7 @@ struct side {
     mq_handle handles[HANDLES];
     mq_message_handle found;
     void *seen[512];
+    uint32_t seen_of[512];
     int count;
 };
 
@@ -45,12 +46,24 @@ static void see(void *user, const mq_entry *entry)
 {
     struct side *side = user;
     if (side->count < 512)
-        side->seen[side->count++] = entry->cookie;
+        side->seen_of[side->count] = entry->pattern.context, side->seen[side->count++] = entry->cookie;
     mq_pattern any = {.context = entry->pattern.context, .source = MQ_ANY_SOURCE, .tag = MQ_ANY_TAG};
     if (mq_inline_probe(side->engine, &any, NULL, NULL) != MQ_ERR_REENTRANT) {
         fprintf(stderr, "an inline call from a callback was not refused\n");
         exit(1);
     }
+}
+
+/* Puts what was seen of each context together, in the order in which it was seen: a visit may mix contexts. */
+static void group(struct side *side)
+{
+    void *seen[512];
+    int count = 0;
+    for (int c = 0; c < CONTEXT_COUNT; c++)
+        for (int i = 0; i < side->count; i++)
+            if (side->seen_of[i] == CONTEXTS[c])
+                seen[count++] = side->seen[i];
+    memcpy(side->seen, seen, (size_t) count * sizeof *seen);
 }
 
 static int by_address(const void *one, const void *other)
@@ -136,6 +149,7 @@ static struct answer act(struct side *side, uint32_t what, uint32_t plain, const
     case 9:
         side->count = 0;
         answer.status = mq_visit(engine, see, side);
+        group(side);
         break;
     default:
         side->count = 0;

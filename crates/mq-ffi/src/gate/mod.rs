@@ -1,21 +1,23 @@
 //! What stands between C and an engine, in every build: null and liveness checks, the refusal of
 //! calls from within a callback, the lock of a locked engine, and the panic boundary.
 
+mod blocks;
+
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
-use core::ops::Range;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mq_core::structures::Kind;
+use parking_lot::RawMutex;
 use parking_lot::lock_api::RawMutex as _;
-use parking_lot::{Mutex, RawMutex};
+
+pub(crate) use self::blocks::{install, remove};
 
 use crate::allocator;
 use crate::front::{self, MQ_FRONT_LAYOUT, mq_front};
-use crate::matching::Matching;
-use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL, MQ_ERR_REENTRANT, MQ_NONE};
+use crate::matching::{EntryOf, Matching};
+use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL, MQ_ERR_REENTRANT};
 
 /// A matching engine. Opaque; made by `mq_engine_new`.
 pub struct mq_engine {
@@ -51,6 +53,8 @@ enum Behind {
     /// More has to be done for a call than to match: the mutex, statistics, a session, limits, an allocator that
     /// may refuse.
     More,
+    /// What a panic has left: no call may use it.
+    Broken,
 }
 
 impl Behind {
@@ -73,129 +77,6 @@ impl core::fmt::Debug for mq_engine {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("mq_engine").finish_non_exhaustive()
     }
-}
-
-/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer
-/// can be told from a live one; the next engine uses it again.
-static FREED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
-
-/// The block of a freed engine, and the numbers that are left for the names of the next.
-struct Block {
-    at: NonNull<mq_engine>,
-    numbers: Range<u64>,
-}
-
-/// Numbers for the names of the engines in one block, one after the other: a handle of one that was
-/// freed is stale in all later ones, and in all other blocks.
-const NUMBERS_OF_A_BLOCK: u64 = 1 << 40;
-
-/// Of the numbers of a block so many have to be left for the next engine, or it gets new ones.
-const NUMBERS_LEFT: u64 = 1 << 38;
-
-/// The first number that no block has, from 1 on: a zeroed handle names nothing.
-static NUMBERS: AtomicU64 = AtomicU64::new(NUMBERS_OF_A_BLOCK);
-
-/// Numbers that no engine has had; none after 2^23 blocks, which are as many engines at a time.
-fn new_numbers() -> Option<Range<u64>> {
-    let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end_of_numbers);
-    let first = first.ok()?;
-    Some(first..end_of_numbers(first)?)
-}
-
-/// The end of the numbers of a block that begin so; none where an engine can not begin
-/// ([`first_sequence`](mq_core::EngineOptions::first_sequence)).
-fn end_of_numbers(first: u64) -> Option<u64> {
-    (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
-}
-
-// SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
-unsafe impl Send for Block {}
-
-/// A block that holds the engine that `make` makes, whose names, and those in its front, are
-/// numbered from the number that this is given; `None` if there are no numbers left.
-pub(crate) fn install(
-    make: impl FnOnce(InCallback<'static>, u64) -> Box<Matching>,
-    locked: bool,
-) -> Option<*mut mq_engine> {
-    let reused = FREED.lock().pop();
-    let (reused, numbers) = match reused {
-        Some(Block { at, numbers }) => (Some(at), numbers),
-        None => (None, 0..0),
-    };
-    let numbers = if numbers.end.saturating_sub(numbers.start) < NUMBERS_LEFT {
-        new_numbers()?
-    } else {
-        numbers
-    };
-    let block = reused.unwrap_or_else(|| {
-        let shell = Shell {
-            front: UnsafeCell::new(mq_front::CLOSED),
-            mutex: RawMutex::INIT,
-            locked: AtomicBool::new(false),
-            behind: AtomicU8::new(Behind::More as u8),
-            in_callback: AtomicUsize::new(0),
-            matching: UnsafeCell::new(None),
-            numbers_end: AtomicU64::new(0),
-        };
-        NonNull::from(Box::leak(Box::new(mq_engine { shell })))
-    });
-    // SAFETY: blocks live for ever.
-    let shell: &'static Shell = unsafe { &block.as_ref().shell };
-    let mut matching = make(InCallback(&shell.in_callback), numbers.start);
-    let mut front = mq_front::numbered_from(numbers.start);
-    shell.numbers_end.store(numbers.end, Ordering::Relaxed);
-    front::furnish(&mut front, &mut matching);
-    shell.locked.store(locked, Ordering::Relaxed);
-    let behind = Behind::of(&matching, locked) as u8;
-    shell.behind.store(behind, Ordering::Relaxed);
-    // A thread that still calls with the pointer to the locked engine before is told that this is
-    // freed, or finds the new one: it has the mutex meanwhile.
-    shell.mutex.lock();
-    // SAFETY: nobody else has this block, but for such a thread.
-    unsafe { *shell.front.get() = front };
-    // SAFETY: as above.
-    unsafe { *shell.matching.get() = Some(matching) };
-    // SAFETY: locked above.
-    unsafe { shell.mutex.unlock() };
-    Some(block.as_ptr())
-}
-
-/// Empties a block and keeps it for the next engine.
-///
-/// # Safety
-/// `engine` is null or came from [`install`].
-pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
-    let Some(block) = NonNull::new(engine) else {
-        return MQ_NONE;
-    };
-    let emptied = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: blocks live for ever.
-        let shell = unsafe { &block.as_ref().shell };
-        let access = shell.access()?;
-        // SAFETY: this thread has the access.
-        let matching = unsafe { &mut *shell.matching.get() };
-        // SAFETY: as above.
-        let front = unsafe { &mut *shell.front.get() };
-        let named = core::mem::replace(front, mq_front::CLOSED).sequence;
-        let gone = matching.take().ok_or(MQ_ERR_ENGINE);
-        shell.behind.store(Behind::More as u8, Ordering::Relaxed);
-        drop(access);
-        gone.map(|matching| {
-            let next = named.max(matching.engine().next_sequence());
-            next..shell.numbers_end.load(Ordering::Relaxed)
-        })
-    }));
-    let status = match emptied {
-        Ok(Ok(numbers)) => {
-            FREED.lock().push(Block { at: block, numbers });
-            MQ_NONE
-        }
-        Ok(Err(status)) => status,
-        Err(_) => MQ_ERR_INTERNAL,
-    };
-    // As in `guard`.
-    allocator::has_refused();
-    status
 }
 
 /// Tells threads apart, without a system call.
@@ -223,8 +104,28 @@ impl Shell {
         self.locked.load(Ordering::Relaxed)
     }
 
+    /// The right to use what is not broken.
     #[inline]
     fn access(&self) -> Result<Access<'_>, c_int> {
+        let access = self.any_access()?;
+        if self.behind.load(Ordering::Relaxed) == Behind::Broken as u8 {
+            return Err(MQ_ERR_INTERNAL);
+        }
+        Ok(access)
+    }
+
+    /// A panic may have left anything in the engine: from now on calls use nothing of it, inline calls included.
+    #[cold]
+    fn break_down(&self) {
+        self.behind.store(Behind::Broken as u8, Ordering::Relaxed);
+        // SAFETY: the panic was this thread's, which has the access still, or uses an engine without a lock.
+        let front = unsafe { &mut *self.front.get() };
+        // The names that were given stay stale in the next engine of the block.
+        *front = mq_front::numbered_from(front.sequence);
+    }
+
+    #[inline]
+    fn any_access(&self) -> Result<Access<'_>, c_int> {
         let inside = self.in_callback.load(Ordering::Relaxed);
         let locked = self.is_locked();
         if inside != 0 && (!locked || inside == thread_token()) {
@@ -249,10 +150,26 @@ impl Entered<'_> {
     /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused.
     /// All entries are in the queues meanwhile.
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
+        front::settle(self.front, self.matching);
         front::hide(self.front, self.matching);
         let done = self.in_callback.during(|| body(self.matching));
         front::show(self.front, self.matching);
         done
+    }
+}
+
+impl Entered<'_> {
+    /// Shows every entry, in the front or behind it, to code that calls functions of the caller's, as
+    /// [`with_callbacks`](Self::with_callbacks): nothing moves.
+    pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+        // Of which at least one is empty.
+        let is_in_front = !front::is_settled(self.front);
+        front::hide(self.front, self.matching);
+        self.in_callback.during(|| match is_in_front {
+            true => front::visit(self.front, visitor),
+            false => self.matching.visit(visitor),
+        });
+        front::show(self.front, self.matching);
     }
 }
 
@@ -300,7 +217,7 @@ pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -
         return Way::Around;
     };
     let behind = shell.behind.load(Ordering::Relaxed);
-    let more = behind == Behind::More as u8;
+    let more = behind >= Behind::More as u8;
     if shell.in_callback.load(Ordering::Relaxed) != 0 || more && shell.is_locked() {
         return Way::Around;
     }
@@ -366,12 +283,42 @@ pub(crate) unsafe fn enter(
         let front = unsafe { &mut *shell.front.get() };
         let matching = matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?;
         let in_callback = InCallback(&shell.in_callback);
+        let breaks = Breaks(shell);
         let status = body(&mut Entered {
             matching,
             front,
             in_callback,
         });
+        core::mem::forget(breaks);
         drop(access);
+        status
+    })
+}
+
+/// Breaks an engine down if a panic passes by.
+struct Breaks<'a>(&'a Shell);
+
+impl Drop for Breaks<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.break_down();
+    }
+}
+
+/// Runs a step on [`straight`] parts of an engine; a panic becomes a status, and breaks it down.
+///
+/// # Safety
+/// `engine` came from [`install`]; nothing else of it is in use.
+#[inline(always)]
+pub(crate) unsafe fn guard_step(
+    engine: *mut mq_engine,
+    step: impl FnOnce() -> Result<c_int, c_int>,
+) -> c_int {
+    guard(|| {
+        // SAFETY: a block, which lives for ever.
+        let breaks = Breaks(unsafe { &(*engine).shell });
+        let status = step();
+        core::mem::forget(breaks);
         status
     })
 }
@@ -379,7 +326,7 @@ pub(crate) unsafe fn enter(
 /// Runs the body of a call; a panic becomes a status.
 #[inline]
 pub(crate) fn guard(body: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
-    // After a panic the engine is not used any more, as the status says; nothing else is shared.
+    // After a panic the engine is broken, as the status says; nothing else is shared.
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(status) | Err(status)) => status,
         Err(_) => MQ_ERR_INTERNAL,
@@ -416,21 +363,4 @@ pub(crate) unsafe fn write<T>(output: *mut T, value: T) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_end_where_engines_can_not_begin() {
-        let last = (1 << 63) - NUMBERS_OF_A_BLOCK;
-        assert_eq!(end_of_numbers(NUMBERS_OF_A_BLOCK), Some(2 << 40));
-        assert_eq!(end_of_numbers(last), Some(1 << 63));
-        assert_eq!(end_of_numbers(1 << 63), None);
-    }
-
-    #[test]
-    fn an_engine_is_as_small_as_the_documentation_says() {
-        let block = size_of::<mq_engine>();
-        let bytes = block + size_of::<Matching>();
-        assert_eq!((size_of::<mq_front>(), block, bytes), (288, 320, 688));
-    }
-}
+mod tests;

@@ -1,0 +1,154 @@
+//! Where engines are: in blocks that are never given back, so that a freed engine is told from a live one.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::ops::Range;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parking_lot::lock_api::RawMutex as _;
+use parking_lot::{Mutex, RawMutex};
+
+use super::{Behind, InCallback, Shell, mq_engine};
+use crate::allocator;
+use crate::front::{self, mq_front};
+use crate::matching::Matching;
+use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_NONE};
+
+/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer
+/// can be told from a live one; the next engine uses it again.
+static FREED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
+
+/// The block of a freed engine, and the numbers that are left for the names of the next.
+struct Block {
+    at: NonNull<mq_engine>,
+    numbers: Range<u64>,
+}
+
+/// Numbers for the names of the engines in one block, one after the other: a handle of one that was
+/// freed is stale in all later ones, and in all other blocks.
+const NUMBERS_OF_A_BLOCK: u64 = 1 << 40;
+
+/// Of the numbers of a block so many have to be left for the next engine, or it gets new ones.
+const NUMBERS_LEFT: u64 = 1 << 38;
+
+/// The first number that no block has, from 1 on: a zeroed handle names nothing.
+static NUMBERS: AtomicU64 = AtomicU64::new(NUMBERS_OF_A_BLOCK);
+
+/// Numbers that no engine has had; none after 2^23 blocks, which are as many engines at a time.
+fn new_numbers() -> Option<Range<u64>> {
+    let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end_of_numbers);
+    let first = first.ok()?;
+    Some(first..end_of_numbers(first)?)
+}
+
+/// The end of the numbers of a block that begin so; none where an engine can not begin
+/// ([`first_sequence`](mq_core::EngineOptions::first_sequence)).
+fn end_of_numbers(first: u64) -> Option<u64> {
+    (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
+}
+
+// SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
+unsafe impl Send for Block {}
+
+/// A block that holds the engine that `make` makes, whose names, and those in its front, are
+/// numbered from the number that this is given; `None` if there are no numbers left.
+pub(crate) fn install(
+    make: impl FnOnce(InCallback<'static>, u64) -> Box<Matching>,
+    locked: bool,
+) -> Option<*mut mq_engine> {
+    let reused = FREED.lock().pop();
+    let (reused, numbers) = match reused {
+        Some(Block { at, numbers }) => (Some(at), numbers),
+        None => (None, 0..0),
+    };
+    let numbers = if numbers.end.saturating_sub(numbers.start) < NUMBERS_LEFT {
+        new_numbers()?
+    } else {
+        numbers
+    };
+    let block = reused.unwrap_or_else(|| {
+        let shell = Shell {
+            front: UnsafeCell::new(mq_front::CLOSED),
+            mutex: RawMutex::INIT,
+            locked: AtomicBool::new(false),
+            behind: AtomicU8::new(Behind::More as u8),
+            in_callback: AtomicUsize::new(0),
+            matching: UnsafeCell::new(None),
+            numbers_end: AtomicU64::new(0),
+        };
+        NonNull::from(Box::leak(Box::new(mq_engine { shell })))
+    });
+    // SAFETY: blocks live for ever.
+    let shell: &'static Shell = unsafe { &block.as_ref().shell };
+    let mut matching = make(InCallback(&shell.in_callback), numbers.start);
+    let mut front = mq_front::numbered_from(numbers.start);
+    shell.numbers_end.store(numbers.end, Ordering::Relaxed);
+    front::furnish(&mut front, &mut matching);
+    shell.locked.store(locked, Ordering::Relaxed);
+    let behind = Behind::of(&matching, locked) as u8;
+    shell.behind.store(behind, Ordering::Relaxed);
+    // A thread that still calls with the pointer to the locked engine before is told that this is
+    // freed, or finds the new one: it has the mutex meanwhile.
+    shell.mutex.lock();
+    // SAFETY: nobody else has this block, but for such a thread.
+    unsafe { *shell.front.get() = front };
+    // SAFETY: as above.
+    unsafe { *shell.matching.get() = Some(matching) };
+    // SAFETY: locked above.
+    unsafe { shell.mutex.unlock() };
+    Some(block.as_ptr())
+}
+
+/// Empties a block and keeps it for the next engine.
+///
+/// # Safety
+/// `engine` is null or came from [`install`].
+pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
+    let Some(block) = NonNull::new(engine) else {
+        return MQ_NONE;
+    };
+    let emptied = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: blocks live for ever.
+        let shell = unsafe { &block.as_ref().shell };
+        // One that a panic has broken may be freed.
+        let access = shell.any_access()?;
+        // SAFETY: this thread has the access.
+        let matching = unsafe { &mut *shell.matching.get() };
+        // SAFETY: as above.
+        let front = unsafe { &mut *shell.front.get() };
+        let named = core::mem::replace(front, mq_front::CLOSED).sequence;
+        let gone = matching.take().ok_or(MQ_ERR_ENGINE);
+        shell.behind.store(Behind::More as u8, Ordering::Relaxed);
+        drop(access);
+        gone.map(|matching| {
+            let next = named.max(matching.engine().next_sequence());
+            next..shell.numbers_end.load(Ordering::Relaxed)
+        })
+    }));
+    let status = match emptied {
+        Ok(Ok(numbers)) => {
+            FREED.lock().push(Block { at: block, numbers });
+            MQ_NONE
+        }
+        Ok(Err(status)) => status,
+        Err(_) => MQ_ERR_INTERNAL,
+    };
+    // As in [`guard`](super::guard).
+    allocator::has_refused();
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_end_where_engines_can_not_begin() {
+        let last = (1 << 63) - NUMBERS_OF_A_BLOCK;
+        assert_eq!(end_of_numbers(NUMBERS_OF_A_BLOCK), Some(2 << 40));
+        assert_eq!(end_of_numbers(last), Some(1 << 63));
+        assert_eq!(end_of_numbers(1 << 63), None);
+    }
+}

@@ -1,0 +1,65 @@
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a test calls many functions with the same valid pointers"
+)]
+
+use core::ptr::{null, null_mut};
+
+use super::*;
+use crate::engine::{mq_context_create, mq_engine_free, mq_engine_new};
+use crate::inspect::mq_lengths;
+use crate::status::MQ_NONE;
+use crate::types::{MQ_LOCKED, MQ_STATISTICS, mq_engine_options, mq_envelope};
+use crate::{mq_arrive, mq_probe};
+
+#[test]
+fn an_engine_that_a_panic_has_broken_can_only_be_freed() {
+    for flags in [0, MQ_STATISTICS, MQ_LOCKED] {
+        // SAFETY: all pointers are null or valid, and the engine is this thread's.
+        unsafe {
+            let mut options: mq_engine_options = core::mem::zeroed();
+            options.flags = flags;
+            let mut engine = null_mut();
+            assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+            assert_eq!(mq_context_create(engine, 0, null()), MQ_NONE);
+            let open = (*engine).shell.front.get();
+            assert_eq!((*open).open == MQ_FRONT_LAYOUT, flags == 0);
+
+            let broken = match flags {
+                0 => guard_step(engine, || panic!("on purpose")),
+                _ => enter(engine, |_| panic!("on purpose")),
+            };
+            assert_eq!(broken, MQ_ERR_INTERNAL);
+            assert_eq!(
+                ((*open).open, (*open).no_receives, (*open).no_messages),
+                (0, 0, 0)
+            );
+            let envelope = mq_envelope {
+                context: 0,
+                source: 0,
+                tag: 0,
+                traffic_class: 0,
+            };
+            let arrived = mq_arrive(engine, &raw const envelope, 0, null_mut(), null_mut());
+            assert_eq!(arrived, MQ_ERR_INTERNAL);
+            let probed = mq_probe(engine, null(), null_mut(), null_mut());
+            assert_eq!(probed, MQ_ERR_INTERNAL);
+            assert_eq!(mq_lengths(engine, null_mut(), null_mut()), MQ_ERR_INTERNAL);
+            assert_eq!(mq_engine_free(engine), MQ_NONE);
+            assert_eq!(mq_engine_free(engine), MQ_ERR_ENGINE);
+            // The block is as good as new.
+            assert_eq!(mq_engine_new(null(), &raw mut engine), MQ_NONE);
+            assert_eq!(mq_context_create(engine, 0, null()), MQ_NONE);
+            let arrived = mq_arrive(engine, &raw const envelope, 0, null_mut(), null_mut());
+            assert_eq!(arrived, MQ_NONE);
+            assert_eq!(mq_engine_free(engine), MQ_NONE);
+        }
+    }
+}
+
+#[test]
+fn an_engine_is_as_small_as_the_documentation_says() {
+    let block = size_of::<mq_engine>();
+    let bytes = block + size_of::<Matching>();
+    assert_eq!((size_of::<mq_front>(), block, bytes), (288, 320, 688));
+}
