@@ -8,9 +8,12 @@ for source in examples/*.rs; do
     cargo run --quiet -p mq-examples --example "$name"
 done
 
-echo "== square_roots, four processes"
+echo "== halo, four processes"
 cargo build --quiet -p mq-cli
 built=${CARGO_TARGET_DIR:-target}/debug
+"$built/mq" run -n 4 -- "$built/examples/halo" | grep 'heat of 4 processes after 100 steps: 1000.000'
+
+echo "== square_roots, four processes"
 said=$("$built/mq" run -n 4 -- "$built/examples/square_roots" | sort)
 echo "$said"
 [ "$(grep -c 'from rank [123]$' <<<"$said")" -eq 3 ]

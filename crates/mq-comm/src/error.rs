@@ -52,7 +52,7 @@ pub enum Error {
     /// The process at the other end has ended.
     #[error("process {process} {how}")]
     Gone {
-        /// Its number in the world.
+        /// Its number in the world; see [`Communicator::rank_of`](crate::Communicator::rank_of).
         process: u32,
         /// How it ended.
         how: Gone,

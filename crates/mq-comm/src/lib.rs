@@ -26,7 +26,7 @@
 //! - [`Communicator`]: sending, receiving, probing, collectives, new communicators.
 //! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on
 //!   vectors.
-//! - [`SharedBuffer`]: memory of which large messages are copied once, at the speed of memory.
+//! - [`SharedBuffer`]: memory that receivers read large messages out of themselves, with one copy.
 //! - [`Profile`]: what was sent and received, and how.
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
 //!
@@ -49,6 +49,9 @@
 //! ranks that find one gone; those that live all come to its end, and to the next one. Where a rank
 //! died while a communicator was made, some may have it and others not: [`Communicator::dup`] says
 //! what to do then.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("mq-comm is for Linux: what moves its messages, mq-shm, is empty elsewhere");
 
 mod buffer;
 mod collective;

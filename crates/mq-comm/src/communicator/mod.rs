@@ -108,6 +108,24 @@ impl<T: Transport> Communicator<T> {
         self.inner.group.len() as u32
     }
 
+    /// The rank here of a process by its number in the world, which is what [`Error::Gone`] names;
+    /// `None` if it is not a member. `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// assert_eq!(world.rank_of(0), Some(0));
+    /// assert_eq!(world.rank_of(1), None);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn rank_of(&self, process: u32) -> Option<u32> {
+        let mut ranks = (0..).zip(&*self.inner.group);
+        let found = ranks.find(|(_, member)| member.0 == process);
+        found.map(|(rank, _)| rank)
+    }
+
     /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.
     ///
     /// # Errors

@@ -90,6 +90,8 @@ impl<T: Transport> Communicator<T> {
     /// [`SharedBuffer`](crate::SharedBuffer), as many as it has. It comes back from the request.
     /// `MPI_Irecv`, MPI 4.1 §3.7.2.
     ///
+    /// Keep the handle: one that is dropped takes the receive back, unless a message has matched it.
+    ///
     /// # Errors
     /// As [`isend`](Self::isend).
     pub fn irecv<B: Owned>(

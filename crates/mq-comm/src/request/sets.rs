@@ -49,6 +49,18 @@ impl Completion {
         self.result
     }
 
+    /// What became of it, and the vector that it was begun with, as of
+    /// [`into_vec`](Self::into_vec). A receive that failed gives its vector back too; what is in it
+    /// means nothing then.
+    pub fn into_parts<E: Plain>(self) -> (Result<Status, Error>, Option<Vec<E>>) {
+        (self.result, self.buffer.into_vec())
+    }
+
+    /// The same of a [`SharedBuffer`], as of [`into_shared_buffer`](Self::into_shared_buffer).
+    pub fn into_shared_parts<E: Plain>(self) -> (Result<Status, Error>, Option<SharedBuffer<E>>) {
+        (self.result, self.buffer.into_shared())
+    }
+
     /// The vector that the request was begun with, if its elements are of this type. Nothing of a
     /// scope's request: what that was lent comes back from its handle, or with the scope's end.
     #[must_use]
@@ -194,7 +206,9 @@ impl<T: Transport> Core<T> {
 /// }
 /// let mut sum = 0;
 /// while let Some(completion) = set.wait_any()? {
-///     sum += completion.into_vec::<u32>().expect("as begun").iter().sum::<u32>();
+///     let (result, elements) = completion.into_parts::<u32>();
+///     result?;
+///     sum += elements.expect("as begun").iter().sum::<u32>();
 /// }
 /// assert_eq!(sum, 2 * 4 * (0 + 1 + 2));
 /// # Ok::<(), Error>(())

@@ -1,5 +1,4 @@
-//! Buffers that the other processes can read messages out of: one plain copy, at the speed of
-//! memory.
+//! Buffers that the other processes can read messages out of: one plain copy, by the receiver.
 //!
 //! Every process has a region of its own behind the rest of the segment, without memory at first.
 //! It alone hands out pages of it, by a list that nobody else can see (`space.rs`), so that its

@@ -49,11 +49,13 @@ impl Inlet {
     /// The header of a message that has come and was not given back.
     #[inline(always)]
     pub(crate) fn header(&self) -> [u64; 2] {
-        // SAFETY: the message is published and not yet given back: the sender does not touch it. A
-        // body begins at a word.
-        self.slot
-            .body
-            .with(|body| unsafe { body.cast::<[u64; 2]>().read() })
+        // SAFETY: within the mapping, where any bytes are words, and a body begins at one. The message is
+        // published and not yet given back, so that an honest sender does not touch it; volatile, since another
+        // may.
+        self.slot.body.with(|body| unsafe {
+            let words = body.cast::<u64>();
+            [words.read_volatile(), words.add(1).read_volatile()]
+        })
     }
 
     /// The name of the cell that such a message is in, if it is longer than
@@ -61,9 +63,11 @@ impl Inlet {
     #[inline]
     pub(crate) fn name(&self) -> CellName {
         // SAFETY: as in `header`.
-        self.slot
+        let word = self
+            .slot
             .body
-            .with(|body| unsafe { CellName(body.cast::<u64>().add(NAME).read()) })
+            .with(|body| unsafe { body.cast::<u64>().add(NAME).read_volatile() });
+        CellName(word)
     }
 
     /// Copies the first bytes of such a message out; it has as many, and is in slots.
