@@ -44,7 +44,7 @@ Examples:
   mq run -n 4 -- ./program              four processes that find each other in shared memory
   mq pingpong                           what a message between two processes takes
 
-Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input; record
+Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input; record \
 and run pass on the exit code of what they run."
 )]
 pub(crate) struct Cli {
@@ -104,9 +104,11 @@ pub(crate) enum Format {
 
 /// Options of `mq replay`.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Times are the median of the repetitions, per operation, less those of an empty loop over the same
-operations (the loop floor). The structures take turns, so that a slow spell of the machine hits
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Times are the median of the repetitions, per operation, less those of an empty loop over the same \
+operations (the loop floor). The structures take turns, so that a slow spell of the machine hits \
 all.
 
 Examples:
@@ -116,11 +118,12 @@ Examples:
   mq replay traces/*.mqt.gz --plot costs.svg
   mq generate depth --depth 512 | mq replay -
 
-Times are also given against those of `list`, which is timed in any case: on queues of 100,000
+Times are also given against those of `list`, which is timed in any case: on queues of 100,000 \
 entries that takes most of the time.
 
-Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if a trace in a
-directory could not be read and was left out.")]
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in \
+a directory were left out: they could not be read, or a recording did not collect them."
+)]
 pub(crate) struct ReplayOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -131,7 +134,8 @@ pub(crate) struct ReplayOptions {
     /// How to print the results; json is a list with an object for each trace and structure
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Also draw the times as bars, on a logarithmic scale, into an SVG file
+    /// Also draw the times as bars, on a logarithmic scale, into an SVG file, whose name has to end
+    /// in .svg
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -145,7 +149,8 @@ pub(crate) struct Timed {
         value_parser = structure_parser(),
     )]
     structure: Vec<Choice>,
-    /// Timed repetitions of each structure, after one to warm up; fewer for very slow structures
+    /// Timed repetitions of each structure, 1 to 1,000,000, after one to warm up; fewer for very slow
+    /// structures
     #[arg(short, long, value_name = "N", default_value_t = 15,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
@@ -168,13 +173,19 @@ impl Timed {
         }
         kinds
     }
+
+    /// Whether a structure was asked for by its own name, and not only by `all`.
+    pub(crate) fn names(&self, kind: Kind) -> bool {
+        let mut chosen = self.structure.iter();
+        chosen.any(|choice| matches!(choice, Choice::One(one) if *one == kind))
+    }
 }
 
 /// Options of `mq stats`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Search lengths are those of `list`: the entries compared with, in one list for all communicators.
-Behind several traces, as of the processes of a run, stands a table with a row for each and one for
+Search lengths are those of `list`: the entries compared with, in one list for all communicators. \
+Behind several traces, as of the processes of a run, stands a table with a row for each and one for \
 all together.
 
 Examples:
@@ -183,8 +194,9 @@ Examples:
   mq stats traces/*.mqt.gz --format json > traces.json
   mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg
 
-Exit codes: 0 described, also a trace that differs from MPI's rules (`mismatches` says how often), 2
-bad usage or input, also if a trace in a directory could not be read and was left out.")]
+Exit codes: 0 described, also a trace that differs from MPI's rules (`mismatches` says how often), 2 \
+bad usage or input, also if traces in a directory were left out: they could not be read, or a \
+recording did not collect them.")]
 pub(crate) struct StatsOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -196,8 +208,8 @@ pub(crate) struct StatsOptions {
     /// Print the table of all traces alone
     #[arg(long)]
     pub(crate) summary: bool,
-    /// Also draw the queue lengths over time into an SVG file: a panel for each trace, or for those
-    /// with the longest queues if there are many
+    /// Also draw the queue lengths over time into an SVG file, whose name has to end in .svg: a panel
+    /// for each trace, or for those with the longest queues if there are many
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -229,7 +241,7 @@ pub(crate) enum GenerateCommand {
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-The outcomes are those that MPI's matching rules demand, so that `mq replay` can check them. Working
+The outcomes are those that MPI's matching rules demand, so that `mq replay` can check them. Working \
 them out takes time quadratic in the depth.
 
 Examples:
@@ -238,7 +250,7 @@ Examples:
   mq generate depth --depth 16 --by tag --contexts 4 --rounds 2"
 )]
 pub(crate) struct DepthOptions {
-    /// Entries in the filled queue, over all communicators
+    /// Entries in the filled queue, over all communicators, 1 to 1,000,000
     #[arg(long, value_name = "N", default_value_t = 1024,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) depth: u32,
@@ -260,11 +272,11 @@ pub(crate) struct DepthOptions {
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percentage,
         help = "Share of receives with ANY_TAG, in percent, independent of --any-source")]
     pub(crate) any_tag: f64,
-    /// Communicators that the entries are dealt to in turn
+    /// Communicators that the entries are dealt to in turn, 1 to 65,536
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) contexts: u32,
-    /// How often the queue is filled and drained
+    /// How often the queue is filled and drained, 1 to 1,000,000
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: u32,

@@ -25,13 +25,8 @@ pub(crate) enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A command could not be started.
-    Start {
-        /// The command, without its arguments.
-        name: String,
-        /// What the operating system said.
-        source: io::Error,
-    },
+    /// The processes of a program could not be started; the program is not to blame.
+    Launch(String),
     /// A command ran and left no trace behind.
     Untraced(String),
     /// Whoever reads standard output has closed it: no failure, only the end.
@@ -72,7 +67,7 @@ impl fmt::Display for Error {
             Self::Trace(error) => error.fmt(f),
             Self::Write { name, source } => write!(f, "{name}: cannot write: {source}"),
             Self::List { name, source } => write!(f, "{name}: cannot read the directory: {source}"),
-            Self::Start { name, source } => write!(f, "{name}: cannot start: {source}"),
+            Self::Launch(reason) => write!(f, "the processes cannot be started: {reason}"),
             Self::ClosedPipe => f.write_str("standard output was closed"),
             Self::Usage(message) | Self::Untraced(message) => f.write_str(message),
             Self::Plot(message) => write!(f, "the plot could not be drawn: {message}"),
@@ -84,10 +79,12 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Trace(error) => Some(error),
-            Self::Write { source, .. } | Self::List { source, .. } | Self::Start { source, .. } => {
-                Some(source)
-            }
-            Self::ClosedPipe | Self::Usage(_) | Self::Untraced(_) | Self::Plot(_) => None,
+            Self::Write { source, .. } | Self::List { source, .. } => Some(source),
+            Self::ClosedPipe
+            | Self::Launch(_)
+            | Self::Usage(_)
+            | Self::Untraced(_)
+            | Self::Plot(_) => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use mq_trace::{Header, Line, TraceWriter};
 
 use crate::cli::DepthOptions;
 use crate::error::Error;
-use crate::{progress, report};
+use crate::{progress, report, whole};
 
 /// The most operations of a generated trace, some 2 GB of memory.
 const MAX_OPERATIONS: u64 = 20_000_000;
@@ -25,6 +25,9 @@ pub(crate) fn depth(options: &DepthOptions) -> Result<(), Error> {
             report::count(MAX_OPERATIONS)
         )));
     }
+    let file = options.output.as_ref();
+    let file = file.filter(|path| path.as_os_str() != "-");
+    file.map_or(Ok(()), |path| whole::prepare(path))?;
     let pattern = pattern(options);
     let lines = {
         let bar = progress::bar(operations, "matching");
@@ -35,11 +38,12 @@ pub(crate) fn depth(options: &DepthOptions) -> Result<(), Error> {
         })
     };
     let header = header(options, &pattern);
-    let file = options.output.as_ref();
-    match file.filter(|path| path.as_os_str() != "-") {
+    match file {
         Some(path) => {
-            let writer = TraceWriter::create(path, &header);
-            let written = writer.and_then(|writer| write(writer, &lines));
+            let written = whole::write(path, |path| {
+                let writer = TraceWriter::create(path, &header)?;
+                write(writer, &lines)
+            });
             written.map_err(|error| Error::write(path, error))
         }
         None => {

@@ -3,40 +3,94 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mq_trace::Trace;
+use mq_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::Error;
+use crate::report::counted;
 use crate::{progress, say};
 
 /// How the names of directories begin where `mq record` has traces written; those of recordings that
 /// were killed stay.
 pub(crate) const RECORDING: &str = "recording-";
 
-/// Traces in directories that can not be read, which is said where they are left out.
+/// What standard input is called.
+const STDIN: &str = "standard input";
+
+/// Traces in directories that are not used: those that can not be read, which is said where they are
+/// left out, and those that recordings did not collect.
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct LeftOut {
     files: usize,
     of: usize,
+    uncollected: Vec<Uncollected>,
 }
 
 impl LeftOut {
     /// What is to be said in the end, when all that can be done is done.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
-        match self.files {
-            0 => Ok(()),
-            files => Err(Error::Usage(format!(
-                "{files} of {} traces could not be read and were left out",
-                self.of
-            ))),
+        let unread = (self.files > 0).then(|| {
+            let of = counted(self.of, "trace");
+            format!("{} of {of} could not be read and were left out", self.files)
+        });
+        match (self.uncollected(), unread) {
+            (None, None) => Ok(()),
+            (Some(sentence), None) | (None, Some(sentence)) => Err(Error::Usage(sentence)),
+            (Some(first), Some(second)) => {
+                say(&first);
+                Err(Error::Usage(second))
+            }
+        }
+    }
+
+    /// Which traces recordings did not collect, as a sentence.
+    fn uncollected(&self) -> Option<String> {
+        let traces = self.uncollected.iter().map(|left| left.traces).sum();
+        let traces = counted(traces, "more trace");
+        match &self.uncollected[..] {
+            [] => None,
+            [one] => Some(format!(
+                "{} has {traces} that a recording did not collect: name that too",
+                one.directory.display()
+            )),
+            [first, more @ ..] => Some(format!(
+                "{} and {} more have {traces} that recordings did not collect: name those too",
+                first.directory.display(),
+                more.len()
+            )),
         }
     }
 }
 
-/// A file that was named, or found in a directory that was.
-struct Found {
-    path: PathBuf,
-    named: bool,
+/// A directory where a recording that was killed, or goes on, has left traces.
+#[derive(Debug)]
+struct Uncollected {
+    directory: PathBuf,
+    traces: usize,
+}
+
+/// A trace that was named, or found in a directory that was.
+enum Found {
+    Stdin,
+    Named(PathBuf),
+    Inside(PathBuf),
+}
+
+impl Found {
+    fn name(&self) -> String {
+        match self {
+            Self::Stdin => STDIN.into(),
+            Self::Named(path) | Self::Inside(path) => path.display().to_string(),
+        }
+    }
+
+    fn read(&self) -> Result<Trace, TraceError> {
+        match self {
+            // By its path it could not be opened where it is a socket, or another user's.
+            Self::Stdin => Trace::read(TraceReader::from_stream(STDIN, io::stdin())?),
+            Self::Named(path) | Self::Inside(path) => Trace::open(path),
+        }
+    }
 }
 
 /// Reads all traces, so that a malformed one is refused before any work is done. A directory stands
@@ -46,66 +100,78 @@ struct Found {
 /// # Cost
 /// 48 bytes of memory an operation, over all traces.
 pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Trace>, LeftOut), Error> {
-    let files = files(paths)?;
+    let (files, uncollected) = files(paths)?;
     let mut traces = Vec::with_capacity(files.len());
     let mut left_out = LeftOut {
         files: 0,
         of: files.len(),
+        uncollected,
     };
     let mut last = None;
-    for Found { path, named } in &files {
-        let spinner = progress::spinner(&format!("reading {}", path.display()));
-        let read = Trace::open(path);
+    for file in &files {
+        let spinner = progress::spinner(&format!("reading {}", file.name()));
+        let read = file.read();
         drop(spinner);
-        match read {
-            Ok(trace) => traces.push(trace),
-            Err(error) if *named => return Err(error.into()),
-            Err(error) => {
+        match (read, file) {
+            (Ok(trace), _) => traces.push(trace),
+            (Err(error), Found::Inside(_)) => {
                 if let Some(before) = last.replace(error) {
                     say(&before.to_string());
                 }
                 left_out.files += 1;
             }
+            (Err(error), _) => return Err(error.into()),
         }
     }
     match last {
-        // Nothing is left to be done.
-        Some(error) if traces.is_empty() => return Err(error.into()),
+        Some(error) if traces.is_empty() => {
+            // Nothing is left to be done.
+            left_out.uncollected().iter().for_each(|more| say(more));
+            return Err(error.into());
+        }
         Some(error) => say(&error.to_string()),
         None => {}
     }
     Ok((traces, left_out))
 }
 
-fn files(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
+fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
     let mut files = Vec::with_capacity(paths.len());
+    let mut uncollected = Vec::new();
     for path in paths {
+        if path.as_os_str() == "-" {
+            if files.iter().any(|file| matches!(file, Found::Stdin)) {
+                let twice = "`-` is given twice: standard input holds one trace";
+                return Err(Error::Usage(twice.into()));
+            }
+            files.push(Found::Stdin);
+            continue;
+        }
         if !path.is_dir() {
-            let path = match path.as_os_str() == "-" {
-                true => PathBuf::from("/dev/stdin"),
-                false => path.clone(),
-            };
-            files.push(Found { path, named: true });
+            files.push(Found::Named(path.clone()));
             continue;
         }
         let inside = traces_in(path).map_err(|error| Error::list(path, error))?;
+        let left = left_behind(path);
         if inside.is_empty() {
-            let left = left_behind(path);
             return Err(Error::Usage(format!(
-                "{}: the directory has no traces (*.mqt or *.mqt.gz){left}",
-                path.display()
+                "{}: the directory has no traces (*.mqt or *.mqt.gz){}",
+                path.display(),
+                instead(&left)
             )));
         }
-        files.extend(inside.into_iter().map(|path| Found { path, named: false }));
+        files.extend(inside.into_iter().map(Found::Inside));
+        uncollected.extend(left);
     }
-    Ok(files)
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let named: Vec<PathBuf> = paths.iter().map(|path| whole(path)).collect();
+    uncollected.retain(|left| !named.contains(&whole(&left.directory)));
+    Ok((files, uncollected))
 }
 
-/// Where recordings that were killed, or go on, have left traces in a directory, in words; nothing if
-/// nowhere.
-fn left_behind(directory: &Path) -> String {
-    let with_traces = |path: &PathBuf| traces_in(path).is_ok_and(|traces| !traces.is_empty());
-    let mut left: Vec<PathBuf> = directory
+/// Where recordings that were killed, or go on, have left traces in a directory.
+fn left_behind(directory: &Path) -> Vec<Uncollected> {
+    let mut left: Vec<Uncollected> = directory
         .read_dir()
         .into_iter()
         .flatten()
@@ -114,18 +180,26 @@ fn left_behind(directory: &Path) -> String {
             let name = path.file_name().map(std::ffi::OsStr::to_string_lossy);
             name.is_some_and(|name| name.starts_with(RECORDING))
         })
-        .filter(with_traces)
+        .filter_map(|directory| {
+            let traces = traces_in(&directory).ok()?.len();
+            (traces > 0).then_some(Uncollected { directory, traces })
+        })
         .collect();
-    left.sort();
-    match &left[..] {
+    left.sort_by(|a, b| a.directory.cmp(&b.directory));
+    left
+}
+
+/// Where the traces are that a directory has not, in words; nothing if nowhere.
+fn instead(left: &[Uncollected]) -> String {
+    match left {
         [] => String::new(),
         [one] => format!(
             ", but {} has, which a recording did not collect: name that",
-            one.display()
+            one.directory.display()
         ),
         [first, more @ ..] => format!(
             ", but {} and {} more have, which recordings did not collect: name those",
-            first.display(),
+            first.directory.display(),
             more.len()
         ),
     }
@@ -139,7 +213,9 @@ pub(crate) fn traces_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
         let path = entry?.path();
         let name = path.file_name().map(std::ffi::OsStr::to_string_lossy);
         let trace = name.is_some_and(|name| name.ends_with(".mqt") || name.ends_with(".mqt.gz"));
-        if trace && path.is_file() {
+        // A link that leads nowhere is a trace too, one that can not be opened.
+        let is_file = |path: &Path| path.metadata().map_or(true, |found| found.is_file());
+        if trace && is_file(&path) {
             files.push(path);
         }
     }

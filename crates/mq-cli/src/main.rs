@@ -11,6 +11,7 @@ mod cli;
 mod error;
 mod generate;
 mod input;
+mod mismatches;
 mod names;
 #[cfg(target_os = "linux")]
 mod node;
@@ -24,6 +25,7 @@ mod run;
 mod stats;
 mod structures;
 mod timing;
+mod whole;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -153,6 +153,32 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number))
 }
 
+/// The most names in a list of [`some`].
+const SOME: usize = 3;
+
+/// Names with commas between them, and how many more there are than fit into a sentence.
+pub(crate) fn some(names: &[String]) -> String {
+    let first = &names[..names.len().min(SOME)];
+    let mut text = first.join(", ");
+    if names.len() > SOME {
+        text += &format!(" and {} more", count(names.len() - SOME));
+    }
+    text
+}
+
+/// Text without what a terminal would obey: control characters as Rust writes them.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            escaped.extend(letter.escape_default());
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
 /// A memory size in the largest fitting unit.
 pub(crate) fn bytes(bytes: usize) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
@@ -239,6 +265,20 @@ mod tests {
         assert_eq!(wrapped("a few hundred ranks", 13), "a few hundred\nranks");
         assert_eq!(wrapped("incommensurable it", 5), "incommensurable\nit");
         assert_eq!(wrapped("", 5), "");
+    }
+
+    #[test]
+    fn many_names_are_not_all_given() {
+        let names = |count: usize| -> Vec<String> { (0..count).map(|i| format!("r{i}")).collect() };
+        assert_eq!(some(&names(1)), "r0");
+        assert_eq!(some(&names(3)), "r0, r1, r2");
+        assert_eq!(some(&names(5)), "r0, r1, r2 and 2 more");
+    }
+
+    #[test]
+    fn control_characters_are_not_passed_on() {
+        assert_eq!(escaped("Größe 2"), "Größe 2");
+        assert_eq!(escaped("\x1b[2J\u{9b}1m"), "\\u{1b}[2J\\u{9b}1m");
     }
 
     #[test]

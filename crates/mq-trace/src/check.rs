@@ -1,6 +1,5 @@
 //! [`check()`]: replays a trace through a structure and compares every pairing.
 
-use core::fmt;
 use std::sync::Arc;
 
 use mq_core::mpi::MpiPattern;
@@ -10,6 +9,7 @@ use mq_core::{
     Visits,
 };
 
+use crate::mismatch::Mismatch;
 use crate::trace::{Operation, Trace};
 
 /// What a checking replay found.
@@ -35,21 +35,6 @@ pub struct Report {
     pub peak_bytes: usize,
     /// Heap bytes held when the trace ended.
     pub final_bytes: usize,
-}
-
-/// An operation whose outcome differs from the recorded one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Mismatch {
-    /// The line of the trace.
-    pub line: u32,
-    /// The operation.
-    pub operation: Operation,
-    /// What the trace says was matched.
-    pub expected: Option<u32>,
-    /// What the structure matched.
-    pub got: Option<u32>,
-    /// The structure refused the operation, or a receive to be cancelled was not queued.
-    pub refused: bool,
 }
 
 /// The state of the queues after one operation, for plots and tables.
@@ -87,33 +72,6 @@ fn mean(sum: u64, count: u64) -> f64 {
         0.0
     } else {
         sum as f64 / count as f64
-    }
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.operation {
-            Operation::Post { .. } | Operation::Probe { .. } => "message",
-            Operation::Arrive { .. } => "receive",
-            Operation::Cancel { receive } => {
-                return write!(f, "line {}: receive {receive} was not queued", self.line);
-            }
-        };
-        let matched = |number: Option<u32>| match number {
-            Some(number) => format!("{what} {number}"),
-            None => format!("no {what}"),
-        };
-        let got = if self.refused {
-            "a refusal".into()
-        } else {
-            matched(self.got)
-        };
-        write!(
-            f,
-            "line {}: expected {}, got {got}",
-            self.line,
-            matched(self.expected)
-        )
     }
 }
 
@@ -352,7 +310,7 @@ mod tests {
             let report = check(&wrong, kind);
             assert_eq!(report.mismatches, 1, "{kind}");
             let text = report.first_mismatch.map(|m| m.to_string());
-            let expected = "line 4: expected receive 1, got receive 0";
+            let expected = "line 4: recorded receive 1, replayed receive 0";
             assert_eq!(text.as_deref(), Some(expected), "{kind}");
         }
     }

@@ -4,8 +4,6 @@ use std::fmt;
 
 use crate::error::quoted;
 
-/// What every header begins with, before its version.
-const MAGIC: &str = "# mqtrace ";
 /// The only version there is.
 const VERSION: &str = "1";
 
@@ -72,7 +70,10 @@ impl Header {
     /// its version is not 1, or a field is not `key=value` or comes twice.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_suffix('\r').unwrap_or(text);
-        let Some(rest) = text.strip_prefix(MAGIC).filter(|rest| !rest.is_empty()) else {
+        let Some(rest) = text
+            .strip_prefix(Self::MAGIC)
+            .filter(|rest| !rest.is_empty())
+        else {
             return Err(format!("{}; found {}", Self::EXPECTED, quoted(text)));
         };
         let mut words = rest.split(' ');
@@ -103,13 +104,15 @@ impl Header {
         Ok(header)
     }
 
+    /// What every header begins with, before its version.
+    pub(crate) const MAGIC: &'static str = "# mqtrace ";
     /// How a message says what the first line has to be.
     pub(crate) const EXPECTED: &'static str = "the first line must be `# mqtrace 1 key=value ...`";
 }
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MAGIC}{VERSION}")?;
+        write!(f, "{}{VERSION}", Self::MAGIC)?;
         self.fields
             .iter()
             .try_for_each(|(key, value)| write!(f, " {key}={value}"))

@@ -25,10 +25,12 @@
 mod check;
 pub mod conformance;
 mod error;
+mod foreign;
 pub mod generate;
 mod gzip;
 mod header;
 mod line;
+mod mismatch;
 mod oracle;
 mod reader;
 mod recorder;
@@ -37,10 +39,11 @@ mod trace;
 mod validate;
 mod writer;
 
-pub use check::{Mismatch, Report, Sample, check, check_queues, check_with};
+pub use check::{Report, Sample, check, check_queues, check_with};
 pub use error::TraceError;
 pub use header::Header;
 pub use line::{Line, SourceField, TagField};
+pub use mismatch::Mismatch;
 pub use oracle::Oracle;
 pub use reader::{Numbered, TraceReader};
 pub use recorder::Recorder;

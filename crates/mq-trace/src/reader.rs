@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::TraceError;
+use crate::foreign;
 use crate::gzip::{self, Members};
 use crate::header::Header;
 use crate::line::Line;
@@ -96,6 +97,22 @@ impl TraceReader<Box<dyn BufRead + Send>> {
             Err(source) => Err(TraceError::Open { name, source }),
         }
     }
+
+    /// Reads a trace from a stream, gzip-compressed or plain, as [`open`](Self::open) does from a
+    /// file: standard input, for instance. `name` stands for the stream in errors.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn from_stream(
+        name: impl Into<String>,
+        stream: impl Read + Send + 'static,
+    ) -> Result<Self, TraceError> {
+        let name = name.into();
+        match decompressed(stream) {
+            Ok((input, file)) => Self::start(name, input, file),
+            Err(source) => Err(TraceError::Open { name, source }),
+        }
+    }
 }
 
 impl<R: BufRead> TraceReader<R> {
@@ -124,10 +141,11 @@ impl<R: BufRead> TraceReader<R> {
         if !reader.fetch()? {
             return Err(reader.malformed(format!("{}; the trace is empty", Header::EXPECTED)));
         }
-        reader.header = reader
-            .text()
-            .and_then(Header::parse)
-            .map_err(|reason| reader.malformed(reason))?;
+        let header = match foreign::reason(&reader.buffer) {
+            Some(reason) => Err(reason),
+            None => reader.text().and_then(Header::parse),
+        };
+        reader.header = header.map_err(|reason| reader.malformed(reason))?;
         Ok(reader)
     }
 
@@ -275,9 +293,18 @@ impl<R> fmt::Debug for TraceReader<R> {
 fn open_input(path: &Path) -> io::Result<(Box<dyn BufRead + Send>, FileFacts)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
+    let (input, facts) = decompressed(file)?;
+    let len = metadata.is_file().then_some(metadata.len());
+    Ok((input, FileFacts { len, ..facts }))
+}
+
+/// Puts a decompressor on a stream if its first bytes ask for one.
+fn decompressed(
+    stream: impl Read + Send + 'static,
+) -> io::Result<(Box<dyn BufRead + Send>, FileFacts)> {
     let fetched = ByteCount::default();
     let mut file = Counted {
-        file,
+        file: stream,
         fetched: fetched.clone(),
     };
     // Read to a full two bytes: a pipe may hand out one at a time.
@@ -292,15 +319,12 @@ fn open_input(path: &Path) -> io::Result<(Box<dyn BufRead + Send>, FileFacts)> {
     } else {
         Box::new(whole)
     };
-    let len = metadata.is_file().then_some(metadata.len());
-    Ok((
-        input,
-        FileFacts {
-            gzip,
-            len,
-            fetched: Some(fetched),
-        },
-    ))
+    let facts = FileFacts {
+        gzip,
+        len: None,
+        fetched: Some(fetched),
+    };
+    Ok((input, facts))
 }
 
 /// A byte count that a [`Counted`] file, out of sight behind a decompressor, shares with its
@@ -321,13 +345,13 @@ impl ByteCount {
     }
 }
 
-/// A file that counts the bytes read from it.
-struct Counted {
-    file: File,
+/// A file or a stream that counts the bytes read from it.
+struct Counted<R> {
+    file: R,
     fetched: ByteCount,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read(buffer)?;
         self.fetched.add(bytes);

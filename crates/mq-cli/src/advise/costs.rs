@@ -86,6 +86,12 @@ impl Costs {
         costs
     }
 
+    /// Whether the structures that every advice compares with reproduced all pairings.
+    pub(super) fn comparable(&self) -> bool {
+        let mut compared = [Kind::List, Kind::default()].into_iter();
+        compared.all(|kind| self.of_kind(kind).is_some_and(|cost| cost.mismatches == 0))
+    }
+
     /// What one structure costs, if it was timed.
     pub(super) fn of_kind(&self, kind: Kind) -> Option<&Cost> {
         let mut structures = self.structures.iter();

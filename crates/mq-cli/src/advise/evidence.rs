@@ -34,7 +34,7 @@ impl Evidence {
     /// What one trace shows.
     pub(super) fn of(summary: &Summary) -> Self {
         Self {
-            receives: summary.traffic.posts,
+            receives: summary.traffic.receives,
             wildcard_receives: summary.traffic.wildcards(),
             max_posted: summary.max_posted,
             max_unexpected: summary.max_unexpected,

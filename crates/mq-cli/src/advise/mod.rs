@@ -22,6 +22,9 @@ use crate::{input, names, report, stats};
 #[derive(Serialize)]
 struct Advice {
     trace: String,
+    /// What a sentence calls the trace.
+    #[serde(skip)]
+    label: String,
     #[serde(flatten)]
     costs: Costs,
     #[serde(flatten)]
@@ -41,10 +44,7 @@ struct Output {
 /// Advises on the traces; whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
-    let kinds = kinds(options.timed.structures(), &traces);
-    traces
-        .iter()
-        .try_for_each(|trace| replay::refuse_oversized(trace, &kinds))?;
+    let kinds = kinds(replay::structures(&options.timed, &traces)?, &traces);
     let paths: Vec<&str> = traces.iter().map(Trace::name).collect();
     let labels = names::labels(&paths);
     let repetitions = options.timed.repeat as usize;
@@ -93,10 +93,7 @@ fn kinds(mut asked: Vec<Kind>, traces: &[Trace]) -> Vec<Kind> {
     let own = traces
         .iter()
         .filter_map(|trace| own::structure(trace.header()))
-        .filter(|&own| {
-            let mut refusals = traces.iter().map(|t| replay::refuse_oversized(t, &[own]));
-            refusals.all(|refusal| refusal.is_ok())
-        });
+        .filter(|&own| replay::fits(own, traces));
     for kind in [Kind::List, Kind::default()].into_iter().chain(own) {
         if !asked.contains(&kind) {
             asked.push(kind);
@@ -111,6 +108,7 @@ impl Advice {
         let (costs, evidence) = (Costs::of(replayed), Evidence::of(&summary));
         Self {
             trace: trace.name().into(),
+            label: label.into(),
             verdict: Verdict::on(&costs, &evidence, label, own::structure(trace.header())),
             costs,
             evidence,
@@ -122,13 +120,29 @@ impl Advice {
         let evidence = Evidence::together(advices.iter().map(|advice| &advice.evidence));
         let place = match advices {
             [one] => names::label(&one.trace),
-            _ => format!("all {} traces together", report::count(advices.len())),
+            several => format!("all {} traces together", report::count(several.len())),
         };
+        let on = differing(advices).unwrap_or_else(|| place.clone());
         Self {
-            verdict: Verdict::on(&costs, &evidence, &place, own),
+            verdict: Verdict::on(&costs, &evidence, &on, own),
+            label: place.clone(),
             trace: place,
             costs,
             evidence,
         }
     }
+}
+
+/// On which of several traces pairings differ, in words; nothing if they do on none.
+fn differing(advices: &[Advice]) -> Option<String> {
+    let differ = advices.iter().filter(|advice| !advice.costs.comparable());
+    let labels: Vec<String> = differ.map(|advice| advice.label.clone()).collect();
+    if advices.len() < 2 || labels.is_empty() {
+        return None;
+    }
+    let (some, all) = (report::count(labels.len()), report::count(advices.len()));
+    Some(format!(
+        "{some} of {all} traces ({})",
+        report::some(&labels)
+    ))
 }

@@ -79,12 +79,14 @@ struct Contest<'a> {
 }
 
 impl<'a> Contest<'a> {
-    /// None if a structure to compare with was not timed, or did not reproduce all pairings.
+    /// None if what to compare with was not timed, or did not reproduce all pairings.
     fn of(costs: &'a Costs) -> Option<Self> {
-        let sound = |cost: &&Cost| cost.mismatches == 0;
-        let list = costs.of_kind(Kind::List).filter(sound)?;
-        let default = costs.of_kind(Kind::default()).filter(sound)?;
-        let cheapest = costs.structures.iter().find(sound)?;
+        if !costs.comparable() {
+            return None;
+        }
+        let list = costs.of_kind(Kind::List)?;
+        let default = costs.of_kind(Kind::default())?;
+        let cheapest = costs.structures.iter().find(|cost| cost.mismatches == 0)?;
         let spreads = [list, default, cheapest].map(|cost| cost.spread_ns_per_op);
         let spread = spreads.into_iter().fold(0.0, f64::max);
         Some(Self {

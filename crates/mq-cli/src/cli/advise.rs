@@ -8,14 +8,16 @@ use super::{Format, Timed};
 
 /// Options of `mq advise`.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Every trace is checked and timed as by `mq replay`. The structures stand in the order of their cost,
-beside `list`, which most MPI libraries have; `list` and the default are always among them. Where a
-trace's header names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` has it),
-`array`, which is Open MPI's own structure, is among them too, and the verdict compares with it
-first. Less than 5% of the time of `list` is noise, or what repetitions differ from their median by
-if that is more. No other structure than the default is advised for noise, or for less than 2 ns an
-operation. Traces hold no times: how much of a run its matching is, `total` beside the run's own time
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Every trace is checked and timed as by `mq replay`. The structures stand in the order of their cost, \
+beside `list`, which most MPI libraries have; `list` and the default are always among them. Where a \
+trace's header names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` has it), \
+`array`, which is Open MPI's own structure, is among them too, and the verdict compares with it \
+first. Less than 5% of the time of `list` is noise, or what repetitions differ from their median by \
+if that is more. No other structure than the default is advised for noise, or for less than 2 ns an \
+operation. Traces hold no times: how much of a run its matching is, `total` beside the run's own time \
 tells.
 
 Examples:
@@ -24,8 +26,9 @@ Examples:
   mq advise traces/hotspot128-*.mqt.gz --structure bins,array
   mq advise mq-traces --repeat 31 --format json > advice.json
 
-Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if a trace in a
-directory could not be read and was left out.")]
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in \
+a directory were left out: they could not be read, or a recording did not collect them."
+)]
 pub(crate) struct AdviseOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]

@@ -16,19 +16,19 @@ const WIDEST: usize = 10_000_000;
 /// What all four have.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct NodeOptions {
-    /// Samples of each row; a row gives their median and the best
+    /// Samples of each row, 1 to 100,000; a row gives their median and the best
     #[arg(long, default_value = "20", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) samples: u32,
-    /// Microseconds that a sample takes, about
+    /// Microseconds that a sample takes, about, 1 to 10,000,000
     #[arg(long, default_value = "2000", value_name = "MICROSECONDS",
         value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) block: u64,
     /// How results are printed; json is one object a line
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Draw the rows as SVG
-    #[arg(long, value_name = "FILE", value_parser = svg_file)]
+    /// Also draw the rows into an SVG file, whose name has to end in .svg
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
     /// Leave the processes to the system's scheduler; otherwise each is bound to a core, or
     /// neighbours to one together where there are more processes than cores
@@ -47,26 +47,28 @@ impl NodeOptions {
 }
 
 const SWITCHES: &str = "\
-How far apart two cores are decides what a message takes: the first line of a table, and \"cores\" in
-json, say which were used (null: not bound). Rows are printed as they are measured.
+How far apart two cores are decides what a message takes: the first line of a table, and \"cores\" in \
+json, say which were used (null: not bound). Rows are printed as they are measured. In json each \
+says also whether it is of \"shared_buffers\", the \"window\" if there is one, and in \"settings\" which \
+of the variables below were set and heeded.
 
-Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0,
-MQ_AHEAD_LIMIT=0, MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer,
-adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: by what is quicker)
-and MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`,
+Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, \
+MQ_AHEAD_LIMIT=0, MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, \
+adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: by what is quicker) \
+and MQ_STRUCTURE choose others. The processes are started by the command itself, or by `mq run`, \
 mpirun or srun.
 ";
 
 /// Options of `mq pingpong`.
 #[derive(Args, Debug)]
-#[command(after_help = format!("{SWITCHES}
+#[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
 Examples:
   mq pingpong
   mq pingpong --sizes 0,8,128 --format json
   mq pingpong --sizes 8 --cores 0,1
   MQ_FASTBOX=0 mq pingpong --sizes 8 --plot latency.svg"))]
 pub(crate) struct PingpongOptions {
-    /// Bytes of the messages, with K, M or G behind them for powers of 1,024
+    /// Bytes of the messages, 1G at most, with K, M or G behind them for powers of 1,024
     #[arg(
         long,
         value_delimiter = ',',
@@ -106,14 +108,14 @@ impl By {
 
 /// Options of `mq bandwidth`.
 #[derive(Args, Debug)]
-#[command(after_help = format!("{SWITCHES}
+#[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
 Examples:
   mq bandwidth
   mq bandwidth --shared-buffers
   mq bandwidth --by pingpong,rewritten --sizes 1M
   MQ_SINGLE_COPY=0 mq bandwidth --sizes 65536,4194304 --format json"))]
 pub(crate) struct BandwidthOptions {
-    /// Bytes of the messages, with K, M or G behind them for powers of 1,024
+    /// Bytes of the messages, 1G at most, with K, M or G behind them for powers of 1,024
     #[arg(
         long,
         value_delimiter = ',',
@@ -134,7 +136,7 @@ pub(crate) struct BandwidthOptions {
         default_value = "window,pingpong,rewritten"
     )]
     pub(crate) by: Vec<By>,
-    /// Messages of a window, between two acknowledgements
+    /// Messages of a window, between two acknowledgements, 1 to 65,536
     #[arg(long, default_value = "64", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) window: u32,
@@ -144,22 +146,22 @@ pub(crate) struct BandwidthOptions {
 
 /// Options of `mq rate`.
 #[derive(Args, Debug)]
-#[command(after_help = format!("{SWITCHES}
-Each row has cores of its own for the receiver and its senders, and says which: they share cores only
+#[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
+Each row has cores of its own for the receiver and its senders, and says which: they share cores only \
 where there are too few for them.
 
 Examples:
   mq rate
   mq rate --senders 1,2,3 --size 8 --format json"))]
 pub(crate) struct RateOptions {
-    /// Senders to one receiver
+    /// Senders to one receiver, 1 to 1,000
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_value = "1",
         value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) senders: Vec<u32>,
-    /// Bytes of the messages, with K, M or G behind them for powers of 1,024
+    /// Bytes of the messages, 1G at most, with K, M or G behind them for powers of 1,024
     #[arg(long, default_value = "8", value_parser = bytes, value_name = "BYTES")]
     pub(crate) size: usize,
-    /// Messages of a sender between two acknowledgements
+    /// Messages of a sender between two acknowledgements, 1 to 65,536
     #[arg(long, default_value = "64", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) window: u32,
@@ -169,16 +171,16 @@ pub(crate) struct RateOptions {
 
 /// Options of `mq halo`.
 #[derive(Args, Debug)]
-#[command(after_help = format!("{SWITCHES}
-Four processes are a grid of 2 x 2, periodic. Each sends and receives four borders, by
-non-blocking operations, and waits for all; the time is that of the slowest. On fewer than four
+#[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
+Four processes are a grid of 2 x 2, periodic. Each sends and receives four borders, by \
+non-blocking operations, and waits for all; the time is that of the slowest. On fewer than four \
 cores the processes share them.
 
 Examples:
   mq halo
   mq halo --tiles 1,10,100,1000 --format json"))]
 pub(crate) struct HaloOptions {
-    /// Elements of 8 bytes in a border
+    /// Elements of 8 bytes in a border, 1 to 10,000,000
     #[arg(
         long,
         value_delimiter = ',',

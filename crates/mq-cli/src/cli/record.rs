@@ -12,14 +12,14 @@ use super::Format;
 /// Options of `mq record`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The patched library writes a trace for each process into the directory that MQ_TRACE names, and
-matches with the structure that MQ_STRUCTURE names. Each trace is read, compressed and replayed when
-the command has ended, also when it failed or was stopped: Ctrl-C, SIGTERM and SIGHUP go to it. A
-trace that cannot be read stays as it was written. So do all if `mq record` itself is killed: in
+The patched library writes a trace for each process into the directory that MQ_TRACE names, and \
+matches with the structure that MQ_STRUCTURE names. Each trace is read, compressed and replayed when \
+the command has ended, also when it failed or was stopped: Ctrl-C, SIGTERM and SIGHUP go to it. A \
+trace that cannot be read stays as it was written. So do all if `mq record` itself is killed: in \
 recording-PID in the output directory, which `mq stats` and the others take like any directory.
 
-With --format json the command's standard output goes to standard error. The MPI libraries' mpirun
-hands the environment to the processes that it starts on this machine; for other machines name
+With --format json the command's standard output goes to standard error. The MPI libraries' mpirun \
+hands the environment to the processes that it starts on this machine; for other machines name \
 MQ_TRACE, MQ_STRUCTURE and LD_LIBRARY_PATH to it (-x or -genvlist), with a shared --output.
 
 Examples:
@@ -28,8 +28,8 @@ Examples:
   mq record --output run2 --force -- srun -n 4 ./app
   mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app && mq advise mq-traces
 
-Exit codes: the command's own if it is not 0 (128 and the signal's number if it was killed), 126 if
-it cannot be executed, 127 if it is not there, else 1 if a trace is invalid or differs from MPI's
+Exit codes: the command's own if it is not 0 (128 and the signal's number if it was killed), 126 if \
+it cannot be executed, 127 if it is not there, else 1 if a trace is invalid or differs from MPI's \
 rules, 2 on bad usage or if there is no trace, 0 if all is well.")]
 pub(crate) struct RecordOptions {
     /// Where the patched MPI library is installed: its bin and lib come first for the command

@@ -12,16 +12,18 @@ const MOST: u32 = 4096;
 
 /// Options of `mq run`.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Each process finds MQ_RANK (0 to N-1), MQ_SIZE (N) and MQ_SEGMENT (`fd:` and the number of the
-inherited descriptor of the shared segment) in its environment. Standard input goes to rank 0, the
-others read /dev/null. Output comes line by line; a line longer than 64 KiB is broken, a last line
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Each process finds MQ_RANK (0 to N-1), MQ_SIZE (N) and MQ_SEGMENT (`fd:` and the number of the \
+inherited descriptor of the shared segment) in its environment. Standard input goes to rank 0, the \
+others read /dev/null. Output comes line by line; a line longer than 64 KiB is broken, a last line \
 without its end gets one. A single process without label is passed on byte by byte.
 
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or
-SIGTERM for the third time in a row, within 5 s each, kills what is still running. Each process has
-its own process group: what it starts there gets the signals too and is killed when all ranks have
-ended. If mq itself is killed, all of these are as well (but not programs that change their user
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or \
+SIGTERM for the third time in a row, within 5 s each, kills what is still running. Each process has \
+its own process group: what it starts there gets the signals too and is killed when all ranks have \
+ended. If mq itself is killed, all of these are as well (but not programs that change their user \
 when they start).
 
 Examples:
@@ -32,9 +34,10 @@ Examples:
   mq run -n 2 --cores 0,8 -- ./ping-pong
   mq run -n 64 --keep-going -- ./independent < input
 
-Exit codes: that of the rank which failed first (128 and the signal's number if it was killed), 0 if
-none failed, 124 after --timeout, 126 if the program cannot be executed, 127 if it is not there, 2
-on bad usage.")]
+Exit codes: that of the rank which failed first (128 and the signal's number if it was killed), 0 if \
+none failed, 124 after --timeout, 126 if the program cannot be executed, 127 if it is not there, 2 \
+on bad usage."
+)]
 pub(crate) struct RunOptions {
     #[arg(short = 'n', long, value_name = "N", value_parser = processes,
         help = format!("Processes to start, 1 to {MOST}"))]

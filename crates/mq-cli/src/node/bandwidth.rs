@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, Request, World};
 
-use super::Plan;
-use super::outgoing::{Outgoing, memory};
+use super::outgoing::{Outgoing, filled, memory};
 use super::pingpong::one_way;
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
+use super::{Memory, Plan};
 use crate::cli::{BandwidthOptions, By, NodeOptions};
 use crate::error::Error;
 
@@ -26,6 +26,12 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         processes: 2,
         rows: options.by.len() * options.sizes.len(),
         what: what(options),
+        shared_buffers: options.shared_buffers,
+        memory: {
+            // Of a window two or more are received at a time.
+            let by_window = options.by.contains(&By::Window);
+            Memory::of_two(&options.sizes, options.shared_buffers && !by_window)
+        },
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &by in &options.by {
@@ -35,6 +41,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
                 rows.add(Row::Bandwidth {
                     by: by.name(),
                     size,
+                    window: (by == By::Window).then_some(options.window),
                     gb_s: bytes / took.median,
                     best: bytes / took.best,
                 });
@@ -108,7 +115,7 @@ fn receive(
     };
     let mut requests = VecDeque::new();
     for _ in 0..standing {
-        requests.push_back(post(vec![0xa5; size])?);
+        requests.push_back(post(filled(0xa5, size)?)?);
     }
     let mut unchecked = standing;
     let samples = sample(world, options, Clock::First, || {

@@ -4,19 +4,33 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
-use super::Plan;
+use super::outgoing::{filled, patterned};
 use super::rows::Row;
-use super::sampling::{Clock, Samples, check, pattern, sample};
+use super::sampling::{Clock, Samples, check, sample};
+use super::{Memory, Plan};
 use crate::cli::{HaloOptions, NodeOptions};
 use crate::error::Error;
 
 const PROCESSES: u32 = 4;
+/// Four that are sent and four that are received.
+const BORDERS: u64 = 8;
 
 pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
     let plan = Plan {
         processes: PROCESSES,
         rows: options.tiles.len(),
         what: "Four processes in a grid of 2 x 2, elements of 8 bytes.".into(),
+        shared_buffers: false,
+        memory: Memory {
+            bytes: BORDERS
+                * options
+                    .tiles
+                    .iter()
+                    .map(|&tile| tile as u64 * 8)
+                    .max()
+                    .unwrap_or(0),
+            chosen_by: "--tiles",
+        },
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &tile in &options.tiles {
@@ -44,10 +58,12 @@ fn opposite(direction: usize) -> usize {
 
 fn exchange(world: &World, options: &NodeOptions, tile: usize) -> Result<Samples, CommError> {
     let bytes = tile * 8;
-    let borders: Vec<_> = (0..4)
-        .map(|way| pattern(bytes, world.rank() as usize * 4 + way))
-        .collect();
-    let mut halos = vec![vec![0xa5_u8; bytes]; 4];
+    let borders: Vec<Vec<u8>> = (0..4)
+        .map(|way| patterned(bytes, world.rank() as usize * 4 + way))
+        .collect::<Result<_, _>>()?;
+    let mut halos: Vec<Vec<u8>> = (0..4)
+        .map(|_| filled(0xa5, bytes))
+        .collect::<Result<_, _>>()?;
     let neighbours = neighbours(world.rank());
     let mut checked = false;
     sample(world, options, Clock::Slowest, || {

@@ -14,15 +14,18 @@ mod sampling;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 
 use mq_comm::World;
+use rustix::fs::{FileType, fstat};
 
 use self::cores::Places;
 use self::rows::Rows;
 use crate::cli::{Bind, Format, Label, NodeOptions, RunOptions};
 use crate::error::Error;
 use crate::progress::ByLines;
+use crate::report;
 
 pub(crate) use self::bandwidth::run as bandwidth;
 pub(crate) use self::halo::run as halo;
@@ -36,6 +39,41 @@ struct Plan {
     rows: usize,
     /// What is the same in all rows and stands in none, as a sentence.
     what: String,
+    /// Whether messages come from shared buffers.
+    shared_buffers: bool,
+    memory: Memory,
+}
+
+/// What a process needs for its messages, the one that needs most.
+struct Memory {
+    bytes: u64,
+    /// The options that it follows from.
+    chosen_by: &'static str,
+}
+
+impl Memory {
+    /// Of two processes that have two messages each, or one if the other is in a shared buffer.
+    fn of_two(sizes: &[usize], shared_buffers: bool) -> Self {
+        let longest = sizes.iter().copied().max().unwrap_or(0) as u64;
+        let messages = if shared_buffers { 1 } else { 2 };
+        Self {
+            bytes: longest * messages,
+            chosen_by: "--sizes",
+        }
+    }
+
+    /// # Errors
+    /// If the system would not give it to a process.
+    fn look_for(&self) -> Result<(), Error> {
+        if outgoing::could_have(self.bytes) {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "a process would need {} for its messages, which the system does not give: choose less by {}",
+            report::bytes(self.bytes as usize),
+            self.chosen_by
+        )))
+    }
 }
 
 /// Does a measurement with the planned processes, of which this is one, or that this one starts.
@@ -50,6 +88,7 @@ fn measured(
     }
     if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
         prepare_plot(options)?;
+        plan.memory.look_for()?;
         // Its ranks say what is wrong with the environment.
         return start(plan, options);
     }
@@ -65,23 +104,24 @@ fn measured(
     }
     let places = Places::of(options)?;
     let cores = places.bind(&world, processes).map_err(failed)?;
-    let mut rows = Rows::new(options, places, cores, world.rank() == 0);
+    let mut rows = Rows::new(plan, options, places, cores, world.rank() == 0);
     measure(&world, &mut rows).map_err(failed)?;
     rows.finish(&plan.what)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn prepare_plot(options: &NodeOptions) -> Result<(), Error> {
-    options.plot.as_deref().map_or(Ok(()), crate::plot::prepare)
+    options
+        .plot
+        .as_deref()
+        .map_or(Ok(()), crate::whole::prepare)
 }
 
 /// Runs this very command once in each process.
 fn start(plan: &Plan, options: &NodeOptions) -> Result<ExitCode, Error> {
-    let here = |source| Error::Start {
-        name: "mq".into(),
-        source,
-    };
-    let mut program = vec![std::env::current_exe().map_err(here)?.into_os_string()];
+    let own = std::env::current_exe();
+    let own = own.map_err(|error| Error::Launch(format!("mq does not find itself: {error}")))?;
+    let mut program = vec![own.into_os_string()];
     program.extend(std::env::args_os().skip(1).collect::<Vec<OsString>>());
     let run = RunOptions {
         processes: plan.processes,
@@ -96,16 +136,59 @@ fn start(plan: &Plan, options: &NodeOptions) -> Result<ExitCode, Error> {
     crate::run::run_with(&run, bar(plan, options.format))
 }
 
-/// A bar that advances by rows; none where they are seen themselves.
+/// A bar that advances by rows; none where they are seen themselves, as on a terminal, or may be: who
+/// reads a pipe may show them on the very terminal where the bar is.
 fn bar(plan: &Plan, format: Format) -> Option<ByLines> {
     let head = match format {
         Format::Table => rows::HEAD_LINES,
         Format::Json => 0,
     };
-    let seen = std::io::stdout().is_terminal();
-    (!seen).then(|| ByLines::new(head, plan.rows as u64, "measuring"))
+    let unseen = is_unseen(std::io::stdout().as_fd());
+    unseen.then(|| ByLines::new(head, plan.rows as u64, "measuring"))
+}
+
+/// Whether nobody sees what is written there as it comes: it is a file, or `/dev/null`.
+fn is_unseen(output: BorrowedFd<'_>) -> bool {
+    let kind = fstat(output).map(|found| FileType::from_raw_mode(found.st_mode));
+    match kind {
+        Ok(FileType::RegularFile) => true,
+        Ok(FileType::CharacterDevice) => !output.is_terminal(),
+        _ => false,
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Usage(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn rows_in_a_pipe_may_be_seen_and_rows_in_a_file_are_not() {
+        let (_reader, writer) = std::io::pipe().expect("a pipe");
+        assert!(!is_unseen(writer.as_fd()));
+        let file = tempfile::tempfile().expect("a file");
+        assert!(is_unseen(file.as_fd()));
+        let null = File::open("/dev/null").expect("it is there");
+        assert!(is_unseen(null.as_fd()));
+    }
+
+    #[test]
+    fn what_no_system_gives_is_said_with_its_size() {
+        let memory = Memory {
+            bytes: 1 << 60,
+            chosen_by: "--sizes",
+        };
+        let error = memory
+            .look_for()
+            .expect_err("no system gives it")
+            .to_string();
+        let expected = "a process would need 1048576.0 TiB for its messages, which the system does not \
+                        give: choose less by --sizes";
+        assert_eq!(error, expected);
+        assert!(Memory::of_two(&[8, 64], false).look_for().is_ok());
+    }
 }

@@ -29,15 +29,13 @@ impl Outgoing {
         size: usize,
         message: usize,
     ) -> Result<Self, Error> {
-        let bytes = pattern(size, message);
-        if !shared {
-            let mut own = Aligned::filled(0, size);
-            own.copy_from_slice(&bytes);
-            return Ok(Self::Own(own));
-        }
-        let mut buffer = world.shared_buffer(size)?;
-        buffer.copy_from_slice(&bytes);
-        Ok(Self::Shared(buffer))
+        let mut out = if shared {
+            Self::Shared(world.shared_buffer(size)?)
+        } else {
+            Self::Own(Aligned::filled(0, size)?)
+        };
+        write(&mut out, message);
+        Ok(out)
     }
 }
 
@@ -72,11 +70,46 @@ pub(super) struct Aligned {
 impl Aligned {
     const PAGE: usize = 4096;
 
-    pub(super) fn filled(with: u8, size: usize) -> Self {
-        let memory = vec![with; size + Self::PAGE];
+    pub(super) fn filled(with: u8, size: usize) -> Result<Self, Error> {
+        let memory = filled(with, size + Self::PAGE)?;
         let from = memory.as_ptr().align_offset(Self::PAGE).min(Self::PAGE);
-        Self { memory, from, size }
+        Ok(Self { memory, from, size })
     }
+}
+
+/// Memory for a message where the allocator puts it.
+///
+/// # Errors
+/// [`Error::Memory`] if there is none.
+pub(super) fn filled(with: u8, size: usize) -> Result<Vec<u8>, Error> {
+    let mut memory = Vec::new();
+    let room = memory.try_reserve_exact(size);
+    room.map_err(|_| Error::Memory { bytes: size as u64 })?;
+    memory.resize(size, with);
+    Ok(memory)
+}
+
+/// As [`filled`], with the [pattern] of a message.
+pub(super) fn patterned(size: usize, message: usize) -> Result<Vec<u8>, Error> {
+    let mut memory = filled(0, size)?;
+    write(&mut memory, message);
+    Ok(memory)
+}
+
+fn write(memory: &mut [u8], message: usize) {
+    let bytes = pattern(memory.len(), message);
+    for (byte, value) in memory.iter_mut().zip(bytes) {
+        *byte = value;
+    }
+}
+
+/// Whether this process could have so many bytes: what is said before any work is done is said once.
+pub(super) fn could_have(bytes: u64) -> bool {
+    let mut memory: Vec<u8> = Vec::new();
+    let room = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
+    // Memory that nobody looks at would not be asked for at all.
+    std::hint::black_box(&memory);
+    room
 }
 
 impl Deref for Aligned {

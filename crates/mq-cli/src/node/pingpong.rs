@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
-use super::Plan;
 use super::outgoing::{Aligned, Outgoing, memory};
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
+use super::{Memory, Plan};
 use crate::cli::{By, NodeOptions, PingpongOptions};
 use crate::error::Error;
 
@@ -22,6 +22,8 @@ pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
             "One message at a time, from {}.",
             memory(options.shared_buffers)
         ),
+        shared_buffers: options.shared_buffers,
+        memory: Memory::of_two(&options.sizes, options.shared_buffers),
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &size in &options.sizes {
@@ -47,7 +49,7 @@ pub(super) fn one_way(
 ) -> Result<Samples, CommError> {
     let other = 1 - world.rank();
     let mut out = Outgoing::new(world, shared, size, world.rank() as usize)?;
-    let mut into = Aligned::filled(0xa5, size);
+    let mut into = Aligned::filled(0xa5, size)?;
     exchange(world, &mut out, &mut into, false)?;
     check(&into, size, other as usize)?;
     out.fill(1);

@@ -4,15 +4,20 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, World};
 
-use super::Plan;
+use super::outgoing::{filled, patterned};
 use super::rows::Row;
-use super::sampling::{Clock, check, pattern, sample};
+use super::sampling::{Clock, check, sample};
+use super::{Memory, Plan};
 use crate::cli::RateOptions;
 use crate::error::Error;
 use crate::report;
 
 const TAG: i32 = 1;
 const READY: i32 = 2;
+/// Bytes that a buffer takes beside its own.
+const BESIDE: u64 = 64;
+/// The most bytes of buffers: beyond this it is a slip of the keyboard.
+const MOST: u64 = 4 << 30;
 
 pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
     let most = options.senders.iter().copied().max().unwrap_or(1);
@@ -24,6 +29,8 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
             report::counted(options.size, "byte"),
             options.window
         ),
+        shared_buffers: false,
+        memory: memory(options)?,
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &senders in &options.senders {
@@ -39,6 +46,7 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
             rows.add(Row::Rate {
                 senders,
                 size: options.size,
+                window: options.window,
                 per_s: messages / round.0,
                 best: messages / round.1,
             });
@@ -47,9 +55,30 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
     })
 }
 
+/// What the receiver needs, who needs most.
+fn memory(options: &RateOptions) -> Result<Memory, Error> {
+    let most = options.senders.iter().copied().max().unwrap_or(1);
+    let messages = u64::from(most) * u64::from(options.window);
+    let memory = Memory {
+        bytes: messages * (options.size as u64 + BESIDE),
+        chosen_by: "--size, --window or --senders",
+    };
+    if memory.bytes > MOST {
+        return Err(Error::Usage(format!(
+            "the receiver would need {} for its buffers, and {} is the most: choose less by {}",
+            report::bytes(memory.bytes as usize),
+            report::bytes(MOST as usize),
+            memory.chosen_by
+        )));
+    }
+    Ok(memory)
+}
+
 fn receive(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f64), CommError> {
     let window = options.window as usize;
-    let mut buffers = vec![vec![0xa5_u8; options.size]; window * senders as usize];
+    let mut buffers: Vec<Vec<u8>> = (0..window * senders as usize)
+        .map(|_| filled(0xa5, options.size))
+        .collect::<Result<_, _>>()?;
     let mut checked = false;
     let samples = sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
@@ -74,9 +103,9 @@ fn receive(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f
 
 fn send(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f64), CommError> {
     let window = options.window as usize;
-    let messages: Vec<_> = (0..window)
-        .map(|message| pattern(options.size, message))
-        .collect();
+    let messages: Vec<Vec<u8>> = (0..window)
+        .map(|message| patterned(options.size, message))
+        .collect::<Result<_, _>>()?;
     let takes_part = world.rank() <= senders;
     let samples = sample(world, &options.node, Clock::First, || {
         if takes_part {

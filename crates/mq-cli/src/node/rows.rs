@@ -1,11 +1,13 @@
 //! Rows as they are measured: a line of JSON or of a table each, and a plot at the end.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use mq_comm::{Error as CommError, Options, World};
 use serde::Serialize;
 
+use super::Plan;
 use super::cores::{Cores, Places};
 use crate::cli::{Format, NodeOptions};
 use crate::error::Error;
@@ -27,12 +29,15 @@ pub(super) enum Row {
     Bandwidth {
         by: &'static str,
         size: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        window: Option<u32>,
         gb_s: f64,
         best: f64,
     },
     Rate {
         senders: u32,
         size: usize,
+        window: u32,
         per_s: f64,
         best: f64,
     },
@@ -68,6 +73,7 @@ impl Row {
                 size,
                 gb_s,
                 best,
+                ..
             } => {
                 vec![
                     (*by).to_owned(),
@@ -81,6 +87,7 @@ impl Row {
                 size,
                 per_s,
                 best,
+                ..
             } => {
                 vec![
                     senders.to_string(),
@@ -126,13 +133,18 @@ impl Row {
     }
 }
 
-/// A row, and where it was measured.
+/// A row, and where and how it was measured.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
     row: &'a Row,
     cores: &'a Cores,
+    shared_buffers: bool,
+    settings: &'a Settings,
 }
+
+/// The settings of the message layer that the environment has and that were taken, by name.
+type Settings = BTreeMap<String, String>;
 
 /// What rank 0 has measured; the others print nothing.
 pub(super) struct Rows<'a> {
@@ -141,12 +153,16 @@ pub(super) struct Rows<'a> {
     /// Where the next row is measured.
     cores: Cores,
     first: bool,
+    /// Whether messages come from shared buffers.
+    shared_buffers: bool,
+    settings: Settings,
     rows: Vec<(Row, Cores)>,
     failed: Option<Error>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) const fn new(
+    pub(super) fn new(
+        plan: &Plan,
         options: &'a NodeOptions,
         places: Places,
         cores: Cores,
@@ -157,6 +173,8 @@ impl<'a> Rows<'a> {
             places,
             cores,
             first,
+            shared_buffers: plan.shared_buffers,
+            settings: settings(|name| std::env::var_os(name)),
             rows: Vec::new(),
             failed: None,
         }
@@ -183,7 +201,13 @@ impl<'a> Rows<'a> {
     fn text(&self, row: &Row) -> String {
         let cores = &self.cores;
         if self.options.format == Format::Json {
-            let line = serde_json::to_string(&Line { row, cores }).unwrap_or_default();
+            let line = Line {
+                row,
+                cores,
+                shared_buffers: self.shared_buffers,
+                settings: &self.settings,
+            };
+            let line = serde_json::to_string(&line).unwrap_or_default();
             return format!("{line}\n");
         }
         let head = if self.rows.is_empty() {
@@ -196,8 +220,11 @@ impl<'a> Rows<'a> {
 
     /// All rows are known.
     pub(super) fn finish(self, what: &str) -> Result<(), Error> {
-        if let Some(error) = self.failed {
-            return Err(error);
+        match self.failed {
+            // Nobody reads on, but the plot is still wanted.
+            Some(Error::ClosedPipe) if self.options.plot.is_some() => {}
+            Some(error) => return Err(error),
+            None => {}
         }
         let (Some((first, _)), Some(path)) = (self.rows.first(), &self.options.plot) else {
             return Ok(());
@@ -205,29 +232,35 @@ impl<'a> Rows<'a> {
         let all = self.rows.iter().map(|(_, cores)| cores);
         let cores = all.max_by_key(|cores| cores.ranks()).unwrap_or(&self.cores);
         let mut notes = vec![format!("{what} {}", cores.line())];
-        notes.extend(switches(|name| std::env::var_os(name)));
+        notes.extend(one_line(&self.settings));
         let points: Vec<_> = self.rows.iter().map(|(row, _)| row.point()).collect();
         plot::save(path, &series::draw(&first.axes(), &notes, &points)?)
     }
 }
 
-/// The settings of the message layer that the environment has and that were taken, in one line;
-/// none if there are none.
-fn switches(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
-    let set = RefCell::new(Vec::new());
+fn settings(variable: impl Fn(&str) -> Option<OsString>) -> Settings {
+    let set = RefCell::new(Settings::new());
     let (_, complaints) = Options::default().with_environment(|name| {
         let value = variable(name).filter(|value| !value.is_empty())?;
-        let setting = format!("{name}={}", value.to_string_lossy());
-        set.borrow_mut().push(setting);
+        let text = value.to_string_lossy().into_owned();
+        set.borrow_mut().insert(name.to_owned(), text);
         Some(value)
     });
     let mut set = set.into_inner();
-    set.retain(|setting| {
-        let ignored = format!("{setting} is ignored; ");
+    set.retain(|name, value| {
+        let ignored = format!("{name}={value} is ignored; ");
         !complaints.iter().any(|said| said.starts_with(&ignored))
     });
-    set.sort();
-    (!set.is_empty()).then(|| set.join(" "))
+    set
+}
+
+/// Nothing if there are none.
+fn one_line(settings: &Settings) -> Option<String> {
+    let each = settings
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join(" "))
 }
 
 #[cfg(test)]
@@ -237,10 +270,10 @@ mod tests {
     #[test]
     fn only_settings_that_apply_are_noted() {
         let noted = |set: &[(&str, &str)]| {
-            switches(|name| {
+            one_line(&settings(|name| {
                 let found = set.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| value.into())
-            })
+            }))
         };
         let of_others = ("MQ_TRACE_DIR", "traces");
         let ignored = ("MQ_PATIENCE", "much");

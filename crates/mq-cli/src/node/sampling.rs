@@ -24,6 +24,12 @@ pub(super) enum Clock {
 
 const TAG: i32 = 1 << 20;
 
+/// Rounds before it is found out how many a block has. An endpoint asks the kernel whether it shares
+/// its core only after some waits, and until it knows that it does each of them takes much longer.
+const WARM_UP_ROUNDS: u64 = 64;
+/// The time after which it is enough all the same: then rounds are long by themselves.
+const WARM_UP_TIME: Duration = Duration::from_millis(200);
+
 /// Does rounds in blocks of a length that rank 0 finds out, and times them. The figures are rank
 /// 0's alone.
 pub(super) fn sample(
@@ -62,6 +68,7 @@ pub(super) fn sample(
             best: 0.0,
         });
     }
+    warm_up(&mut block)?;
     let mut rounds = 1;
     // One that takes long may have been held up: then the next does not.
     while rounds < 1 << 40 && (block(rounds)? < options.block() || block(rounds)? < options.block())
@@ -86,6 +93,18 @@ pub(super) fn sample(
     })
 }
 
+/// Does rounds that count for nothing.
+fn warm_up(mut block: impl FnMut(u64) -> Result<Duration, Error>) -> Result<(), Error> {
+    let (mut done, mut time) = (0, Duration::ZERO);
+    let mut rounds = 1;
+    while done < WARM_UP_ROUNDS && time < WARM_UP_TIME {
+        time += block(rounds)?;
+        done += rounds;
+        rounds *= 2;
+    }
+    Ok(())
+}
+
 /// At rank 0 the longest of all times; elsewhere the own.
 fn slowest(world: &World, time: Duration) -> Result<Duration, Error> {
     if world.rank() > 0 {
@@ -102,18 +121,16 @@ fn slowest(world: &World, time: Duration) -> Result<Duration, Error> {
 }
 
 /// Bytes that tell a message from every other one of the same size.
-pub(super) fn pattern(size: usize, message: usize) -> Vec<u8> {
-    (0..size)
-        .map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ message.wrapping_mul(97)) as u8)
-        .collect()
+pub(super) fn pattern(size: usize, message: usize) -> impl Iterator<Item = u8> {
+    (0..size).map(move |at| (at.wrapping_mul(31) ^ (at >> 8) ^ message.wrapping_mul(97)) as u8)
 }
 
 /// Compares what was received with what was sent.
 pub(super) fn check(received: &[u8], size: usize, message: usize) -> Result<(), Error> {
     match received
         .iter()
-        .zip(&pattern(size, message))
-        .position(|(is, was)| is != was)
+        .zip(pattern(size, message))
+        .position(|(is, was)| *is != was)
     {
         None if received.len() == size => Ok(()),
         at => Err(Error::Start(format!(
@@ -121,5 +138,30 @@ pub(super) fn check(received: &[u8], size: usize, message: usize) -> Result<(), 
             received.len(),
             at.unwrap_or(size)
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many rounds a warm-up does if each takes so long.
+    fn warmed_up(round: Duration) -> u64 {
+        let mut done = 0;
+        let counted = |rounds: u64| {
+            done += rounds;
+            Ok(round * rounds as u32)
+        };
+        warm_up(counted).expect("no block fails");
+        done
+    }
+
+    #[test]
+    fn short_rounds_are_warmed_up_by_their_number_and_long_ones_by_their_time() {
+        assert_eq!(warmed_up(Duration::from_nanos(300)), 127);
+        // As slow as on a shared core.
+        assert_eq!(warmed_up(Duration::from_millis(1)), 127);
+        assert_eq!(warmed_up(Duration::from_millis(40)), 7);
+        assert_eq!(warmed_up(Duration::from_secs(1)), 1);
     }
 }

@@ -7,8 +7,7 @@ pub(crate) mod series;
 #[cfg(target_os = "linux")]
 mod ticks;
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs;
 use std::path::Path;
 
 use plotters::coord::Shift;
@@ -36,19 +35,6 @@ const HEAD: u32 = 76;
 const NOTE: u32 = 20;
 /// Space around everything.
 const MARGIN: i32 = 16;
-
-/// Finds out before any work is done whether a plot can be written where it is wanted. What is
-/// there stays as it is; nothing is left where nothing was.
-pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
-    let made = match File::create_new(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            OpenOptions::new().append(true).open(path).map(drop)
-        }
-        Err(error) => Err(error),
-        Ok(_) => fs::remove_file(path),
-    };
-    made.map_err(|error| Error::write(path, error))
-}
 
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
@@ -105,22 +91,4 @@ fn cut(text: &str, letters: usize) -> String {
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Plot(error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_look_whether_a_plot_can_be_written_changes_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("new.svg");
-        prepare(&path).expect("it can be written");
-        assert!(!path.exists());
-        fs::write(&path, "<svg>").expect("written");
-        prepare(&path).expect("it can be written over");
-        assert_eq!(fs::read_to_string(&path).expect("there"), "<svg>");
-        let error = prepare(&folder.path().join("none/new.svg")).expect_err("no folder");
-        assert!(error.to_string().contains("none/new.svg: cannot write: "));
-    }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::output::Scratch;
 use crate::error::Error;
 use crate::stats::Traffic;
-use crate::{input, progress};
+use crate::{input, mismatches, progress};
 
 /// What became of one process's trace. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ pub(super) enum Outcome {
 /// What is in a valid trace.
 #[derive(Serialize)]
 pub(super) struct Counts {
-    pub(super) communicators: usize,
+    pub(super) communicator_count: usize,
     /// Receives posted.
     pub(super) receives: u64,
     /// Messages that arrived.
@@ -53,7 +53,7 @@ impl Collected {
         match &self.outcome {
             Outcome::Valid(counts) => {
                 let mismatch = counts.first_mismatch?;
-                Some(format!("{}: {mismatch}", self.trace))
+                Some(mismatches::by_the_rules(&self.trace, &mismatch))
             }
             Outcome::Invalid { error } => Some(error.clone()),
         }
@@ -89,9 +89,9 @@ fn counts(raw: &Path) -> Result<Counts, TraceError> {
     let report = check(&trace, Kind::default());
     let traffic = Traffic::of(&trace);
     Ok(Counts {
-        communicators: trace.communicators().len(),
-        receives: traffic.posts,
-        messages: traffic.arrivals,
+        communicator_count: trace.communicators().len(),
+        receives: traffic.receives,
+        messages: traffic.messages,
         probes: traffic.probes,
         cancels: traffic.cancels,
         mismatches: report.mismatches,

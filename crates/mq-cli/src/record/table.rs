@@ -39,7 +39,7 @@ fn cells(collected: &Collected) -> Option<Vec<String>> {
         return None;
     };
     let Counts {
-        communicators,
+        communicator_count,
         receives,
         messages,
         probes,
@@ -53,7 +53,7 @@ fn cells(collected: &Collected) -> Option<Vec<String>> {
     let file = file.map(|name| name.to_string_lossy().into_owned());
     Some(vec![
         file.unwrap_or_default(),
-        count(*communicators),
+        count(*communicator_count),
         count(*receives),
         count(*messages),
         count(*probes),

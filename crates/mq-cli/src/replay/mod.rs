@@ -3,14 +3,14 @@
 pub(crate) mod table;
 
 use mq_core::structures::{Kind, RankHeads};
-use mq_trace::{Mismatch, Report, Trace, check};
+use mq_trace::{Report, Trace, check};
 use serde::Serialize;
 
-use crate::cli::{Format, ReplayOptions};
+use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
 use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure};
-use crate::{input, names, plot, progress, report, say};
+use crate::{input, mismatches, names, plot, progress, report, say, whole};
 
 /// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
 const MAX_ARRAY_RANKS: u64 = 1 << 27;
@@ -35,8 +35,7 @@ pub(crate) struct Row {
     max_unexpected: usize,
     /// The most heap bytes the queues held at a time.
     pub(crate) peak_bytes: usize,
-    /// Repetitions that were timed.
-    #[serde(skip)]
+    /// Repetitions that were timed: fewer than asked for of a slow structure.
     repetitions: usize,
     /// By how much they differ, see [`Timing::spread_ns_per_op`].
     #[serde(skip)]
@@ -59,11 +58,8 @@ pub(crate) struct Replayed {
 /// Replays the traces; whether all pairings were reproduced.
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
-    let kinds = options.timed.structures();
-    traces
-        .iter()
-        .try_for_each(|trace| refuse_oversized(trace, &kinds))?;
-    options.plot.as_deref().map_or(Ok(()), plot::prepare)?;
+    let kinds = structures(&options.timed, &traces)?;
+    options.plot.as_deref().map_or(Ok(()), whole::prepare)?;
     let mut printer = Printer::new(options);
     let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
@@ -121,19 +117,42 @@ impl Printer {
     }
 }
 
-/// Refuses communicators for which `array` would use up the memory.
-pub(crate) fn refuse_oversized(trace: &Trace, kinds: &[Kind]) -> Result<(), Error> {
-    let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
-    let ranks: u64 = trace.communicators().map(|comm| heads(comm.size)).sum();
-    if ranks <= MAX_ARRAY_RANKS || !kinds.contains(&Kind::Array) {
-        return Ok(());
-    }
-    Err(Error::Usage(format!(
-        "{}: `array` would keep 16 bytes for each of {} ranks; name other structures with \
-         --structure",
+/// The structures asked for. `array` is refused where it would use up the memory, or, if nobody named
+/// it, left out with a word.
+pub(crate) fn structures(timed: &Timed, traces: &[Trace]) -> Result<Vec<Kind>, Error> {
+    let mut kinds = timed.structures();
+    let too_large = |trace| Some((trace, too_many_ranks(trace)?));
+    let Some((trace, ranks)) = traces
+        .iter()
+        .find_map(too_large)
+        .filter(|_| kinds.contains(&Kind::Array))
+    else {
+        return Ok(kinds);
+    };
+    let reason = format!(
+        "{}: `array` would keep 16 bytes for each of {} ranks",
         trace.name(),
         report::count(ranks)
-    )))
+    );
+    if timed.names(Kind::Array) {
+        let refusal = format!("{reason}; name other structures with --structure");
+        return Err(Error::Usage(refusal));
+    }
+    say(&format!("{reason} and is left out"));
+    kinds.retain(|&kind| kind != Kind::Array);
+    Ok(kinds)
+}
+
+/// Whether no trace is too large for a structure.
+pub(crate) fn fits(kind: Kind, traces: &[Trace]) -> bool {
+    kind != Kind::Array || traces.iter().all(|trace| too_many_ranks(trace).is_none())
+}
+
+/// The ranks that `array` would keep memory for, if they are too many.
+fn too_many_ranks(trace: &Trace) -> Option<u64> {
+    let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
+    let ranks: u64 = trace.communicators().map(|comm| heads(comm.size)).sum();
+    (ranks > MAX_ARRAY_RANKS).then_some(ranks)
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.
@@ -155,7 +174,8 @@ pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Repl
         .collect();
     let timings = measure(trace, &timed_kinds, repetitions, &bar);
     drop(bar);
-    tell_mismatches(trace, &reports);
+    let differ = mismatches::sentences(trace.name(), &reports);
+    differ.iter().for_each(|sentence| say(sentence));
 
     let result = Replayed::new(trace, &reports, &timings);
     let reproduced = result.rows.iter().all(|row| row.mismatches == 0);
@@ -210,26 +230,5 @@ impl Row {
             repetitions: 0,
             spread_ns_per_op: 0.0,
         }
-    }
-}
-
-/// Prints the first mismatch of every structure, once for structures that agree on it.
-fn tell_mismatches(trace: &Trace, reports: &[(Kind, Report)]) {
-    let mut told: Vec<(Mismatch, Vec<&str>)> = Vec::new();
-    for (kind, report) in reports {
-        let Some(mismatch) = report.first_mismatch else {
-            continue;
-        };
-        match told.iter_mut().find(|(other, _)| *other == mismatch) {
-            Some((_, names)) => names.push(kind.name()),
-            None => told.push((mismatch, vec![kind.name()])),
-        }
-    }
-    for (mismatch, names) in told {
-        say(&format!(
-            "{}: {}: {mismatch}",
-            trace.name(),
-            names.join(", ")
-        ));
     }
 }

@@ -47,10 +47,9 @@ pub(crate) fn run_with(options: &RunOptions, progress: Option<ByLines>) -> Resul
         cores.map_err(|error| Error::Usage(format!("--cores: {error}")))?;
     }
     let launched = launch(options, progress);
-    launched.map(ExitCode::from).map_err(|source| {
-        let name = options.program[0].to_string_lossy().into_owned();
-        Error::Start { name, source }
-    })
+    launched
+        .map(ExitCode::from)
+        .map_err(|error| Error::Launch(error.to_string()))
 }
 
 fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {

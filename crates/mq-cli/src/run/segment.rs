@@ -13,12 +13,26 @@ pub(super) struct Segment {
     memory: Mapped,
     /// The descriptor that the ranks inherit.
     file: OwnedFd,
+    /// Whether [`BUFFERS`] was wrong, which has been said.
+    buffers_ignored: bool,
 }
+
+/// The variable that counts here and not in the ranks.
+pub(super) const BUFFERS: &str = "MQ_SHARED_BUFFERS";
 
 impl Segment {
     /// What `MQ_SEGMENT` says: `fd:` and the number of the descriptor, the same in every process.
     pub(super) fn variable(&self) -> String {
         format!("fd:{}", self.file.as_raw_fd())
+    }
+
+    /// The variables that the ranks are not to find, lest they complain once more.
+    pub(super) fn hidden(&self) -> &'static [&'static str] {
+        if self.buffers_ignored {
+            &[BUFFERS]
+        } else {
+            &[]
+        }
     }
 
     /// Tells the other ranks of one that has ended. They would find out by themselves, but for one
@@ -32,11 +46,20 @@ impl Segment {
 /// The segment of a run of that many processes. Every child that is started from now on
 /// inherits it; this process runs no other program than the ranks'.
 pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
-    // What is wrong with a variable is said by rank 0.
-    let (options, _) = Options::default().with_environment(|name| std::env::var_os(name));
-    let geometry = options.geometry(processes).map_err(io::Error::other)?;
+    let (options, complaints) = Options::default().with_environment(|name| std::env::var_os(name));
+    // What is wrong with the others is said by rank 0, if it heeds them.
+    let complaint = complaints.iter().find(|said| said.starts_with(BUFFERS));
+    complaint.iter().for_each(|said| crate::say(said));
+    let geometry = options.geometry(processes).map_err(|error| {
+        let value = std::env::var_os(BUFFERS).unwrap_or_default();
+        io::Error::other(format!("{BUFFERS}={}: {error}", value.to_string_lossy()))
+    })?;
     let memory = Mapped::create(geometry).map_err(io::Error::other)?;
     let file = memory.file().try_clone_to_owned()?;
     fcntl_setfd(&file, FdFlags::empty())?;
-    Ok(Segment { memory, file })
+    Ok(Segment {
+        memory,
+        file,
+        buffers_ignored: complaint.is_some(),
+    })
 }

@@ -74,6 +74,9 @@ pub(super) fn all(
         command.env("MQ_RANK", rank.to_string());
         command.env("MQ_SIZE", options.processes.to_string());
         command.env("MQ_SEGMENT", segment.variable());
+        for name in segment.hidden() {
+            command.env_remove(name);
+        }
         command.stdin(input.take().unwrap_or_else(Stdio::null));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: a terminal's Ctrl-C comes to the launcher alone, which passes it on,

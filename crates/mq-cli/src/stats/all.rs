@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Summary;
 use super::searches::SearchLengths;
 use crate::names;
-use crate::report::{Cells, count, counted, decimal, percent, table};
+use crate::report::{Cells, count, counted, decimal, percent, some, table};
 
 const HEADER: [&str; 9] = [
     "trace",
@@ -43,9 +43,9 @@ struct Named<'a> {
 struct Row {
     operations: u64,
     mismatches: u64,
-    posts: u64,
+    receives: u64,
     wildcard_receives: u64,
-    arrivals: u64,
+    messages: u64,
     unexpected: u64,
     max_posted: u64,
     max_unexpected: u64,
@@ -81,11 +81,29 @@ impl<'a> All<'a> {
         let traces = self.traces.iter();
         let mut rows: Vec<Vec<String>> = traces.map(|one| one.row.cells(&one.name)).collect();
         rows.push(self.all.cells("all"));
-        format!(
-            "All {}, those with the most entries compared first\n{}",
-            counted(self.traces.len(), "trace"),
-            table(&HEADER, &rows, Cells::Numbers)
-        )
+        let table = table(&HEADER, &rows, Cells::Numbers);
+        format!("{}\n{table}{}", self.heading(), self.mismatches())
+    }
+
+    fn heading(&self) -> String {
+        let traces = counted(self.traces.len(), "trace");
+        match self.traces.len() {
+            1 => traces,
+            _ => format!("All {traces}, those with the most entries compared first"),
+        }
+    }
+
+    /// A line about the traces that differ from MPI's rules; nothing if none does.
+    fn mismatches(&self) -> String {
+        let differ = self.traces.iter().filter(|one| one.row.mismatches > 0);
+        let differ: Vec<String> = differ
+            .map(|one| format!("{} in {}", count(one.row.mismatches), one.name))
+            .collect();
+        if differ.is_empty() {
+            return String::new();
+        }
+        let some = some(&differ);
+        format!("mismatches: {some}; {}\n", super::MISMATCHES)
     }
 }
 
@@ -96,9 +114,9 @@ impl Row {
         Self {
             operations: sum(&|s| s.operations as u64),
             mismatches: sum(&|s| s.mismatches as u64),
-            posts: sum(&|s| s.traffic.posts),
+            receives: sum(&|s| s.traffic.receives),
             wildcard_receives: sum(&|s| s.traffic.wildcards()),
-            arrivals: sum(&|s| s.traffic.arrivals),
+            messages: sum(&|s| s.traffic.messages),
             unexpected: sum(&|s| s.traffic.unexpected),
             max_posted: most(&|s| s.max_posted as u64),
             max_unexpected: most(&|s| s.max_unexpected as u64),
@@ -117,8 +135,8 @@ impl Row {
         vec![
             name.to_owned(),
             count(self.operations),
-            percent(self.wildcard_receives, self.posts),
-            percent(self.unexpected, self.arrivals),
+            percent(self.wildcard_receives, self.receives),
+            percent(self.unexpected, self.messages),
             decimal(self.posted_searches.mean),
             count(self.posted_searches.max),
             decimal(self.unexpected_searches.mean),

@@ -20,10 +20,13 @@ use self::searches::Searches;
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
-use crate::{input, names, plot, progress, report};
+use crate::{input, names, plot, progress, report, whole};
 
 /// Operations between two steps of the progress bar.
 const STEP: usize = 4096;
+
+/// What mismatches are, for people.
+const MISMATCHES: &str = "recorded otherwise than MPI's rules say; mq replay names the first";
 
 /// What a trace holds. The fields are the keys of the JSON output.
 #[derive(Serialize)]
@@ -49,7 +52,7 @@ pub(crate) struct Summary {
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
-    options.plot.as_deref().map_or(Ok(()), plot::prepare)?;
+    options.plot.as_deref().map_or(Ok(()), whole::prepare)?;
     let (summaries, lengths): (Vec<Summary>, Vec<Lengths>) = traces.iter().map(describe).unzip();
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;

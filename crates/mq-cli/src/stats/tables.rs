@@ -3,7 +3,7 @@
 use super::Summary;
 use super::searches::SearchLengths;
 use super::traffic::Traffic;
-use crate::report::{Cells, count, counted, decimal, percent, table};
+use crate::report::{Cells, count, counted, decimal, escaped, percent, table};
 
 /// The most communicators in the table; JSON has them all.
 const MAX_COMMUNICATORS: usize = 20;
@@ -22,7 +22,7 @@ pub(super) fn render(summary: &Summary) -> String {
 fn overview(summary: &Summary) -> String {
     let mut text = summary.trace.clone();
     for (key, value) in &summary.header {
-        text += &format!(" {key}={value}");
+        text += &escaped(&format!(" {key}={value}"));
     }
     text += "\n\n";
     for (name, value, remark) in counts(summary) {
@@ -50,27 +50,27 @@ fn counts(summary: &Summary) -> Vec<Count> {
         ),
     ]);
     if summary.mismatches > 0 {
-        let remark = "recorded otherwise than MPI's rules say; mq replay names the first";
-        counts.push(("mismatches", summary.mismatches as u64, remark.into()));
+        let mismatches = summary.mismatches as u64;
+        counts.push(("mismatches", mismatches, super::MISMATCHES.into()));
     }
     counts
 }
 
 fn traffic_counts(traffic: &Traffic) -> [Count; 10] {
     let whole = |name, count| (name, count, String::new());
-    let receives = |name, part| (name, part, share(part, traffic.posts, "receives"));
-    let messages = |name, part| (name, part, share(part, traffic.arrivals, "messages"));
+    let receives = |name, part| (name, part, share(part, traffic.receives, "receives"));
+    let messages = |name, part| (name, part, share(part, traffic.messages, "messages"));
     let probes = |name, part| (name, part, share(part, traffic.probes, "probes"));
     let mut any_tag = receives("  ANY_TAG", traffic.any_tag);
     if traffic.any_source_and_tag > 0 {
         any_tag.2 += &format!("; {} have both", count(traffic.any_source_and_tag));
     }
     [
-        whole("receives posted", traffic.posts),
+        whole("receives posted", traffic.receives),
         receives("  ANY_SOURCE", traffic.any_source),
         any_tag,
         receives("  cancelled", traffic.cancels),
-        whole("messages arrived", traffic.arrivals),
+        whole("messages arrived", traffic.messages),
         messages("  unexpected", traffic.unexpected),
         messages("  collective", traffic.collective_messages),
         whole("probes", traffic.probes),
@@ -117,12 +117,12 @@ fn classes(summary: &Summary) -> String {
                 class.class.into(),
                 count(class.receives),
                 count(class.messages),
-                percent(class.messages, traffic.arrivals),
+                percent(class.messages, traffic.messages),
             ]
         })
         .collect();
     let header = ["class", "receives", "messages", "of messages"];
-    let collective = percent(traffic.collective_messages, traffic.arrivals);
+    let collective = percent(traffic.collective_messages, traffic.messages);
     let table = table(&header, &rows, Cells::Numbers);
     format!("Traffic classes: {collective} of messages belong to collective operations\n{table}")
 }

@@ -11,9 +11,9 @@ use serde::Serialize;
 #[derive(Serialize, Default)]
 pub(crate) struct Traffic {
     /// Receives posted.
-    pub(crate) posts: u64,
+    pub(crate) receives: u64,
     /// Messages that arrived.
-    pub(crate) arrivals: u64,
+    pub(crate) messages: u64,
     pub(crate) probes: u64,
     /// Receives cancelled.
     pub(crate) cancels: u64,
@@ -120,7 +120,7 @@ impl Counter {
             Operation::Arrive { envelope } => {
                 let class = envelope.class();
                 let traffic = &mut self.traffic;
-                traffic.arrivals += 1;
+                traffic.messages += 1;
                 traffic.unexpected += u64::from(!matched);
                 traffic.collective_messages += u64::from(class.is_collective());
                 self.classes[class as usize].messages += 1;
@@ -143,7 +143,7 @@ impl Counter {
         let any_tag = pattern.tag() == TagSelector::Any;
         let class = pattern.class();
         let traffic = &mut self.traffic;
-        traffic.posts += 1;
+        traffic.receives += 1;
         traffic.any_source += u64::from(any_source);
         traffic.any_tag += u64::from(any_tag);
         traffic.any_source_and_tag += u64::from(any_source && any_tag);
@@ -193,7 +193,7 @@ mod tests {
         .map(|line| Line::parse(line).expect("valid"))
         .collect();
         let traffic = Traffic::of(&Trace::from_lines("test", &lines));
-        assert_eq!((traffic.posts, traffic.arrivals), (3, 2));
+        assert_eq!((traffic.receives, traffic.messages), (3, 2));
         assert_eq!(
             (traffic.probes, traffic.probes_hit, traffic.probes_missed),
             (2, 1, 1)

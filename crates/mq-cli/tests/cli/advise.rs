@@ -89,8 +89,10 @@ fn deep_queues_gain_from_the_default() {
     assert!(run.stdout.contains(longest), "{}", run.stdout);
     let searches = "a search of list: 1,001 posted receives on average, 2,000 at most; ";
     assert!(run.stdout.contains(searches), "{}", run.stdout);
-    let verdict = run.stdout.lines().last().expect("a verdict");
-    assert!(verdict.starts_with("=> indexed: "), "{verdict}");
+    let (_, verdict) = run.stdout.rsplit_once("\n=> ").expect("a verdict");
+    assert!(verdict.lines().all(|line| line.len() <= 80), "{verdict}");
+    let verdict = &verdict.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(verdict.starts_with("indexed: "), "{verdict}");
     assert!(
         verdict.contains(" times faster in matching than list on deep ("),
         "{verdict}"
@@ -180,9 +182,18 @@ fn a_wrong_pairing_is_named_and_gets_no_advice() {
     let (_folder, trace) = file("wrong.mqt", lines);
     let run = mq(&["advise", &trace, "--structure", "bins", "--repeat", "1"]);
     assert_eq!(run.code, 1);
-    let names = "bins, list, indexed: line 5: expected receive 1, got receive 0";
-    assert_eq!(run.stderr, format!("mq: {trace}: {names}\n"));
+    let wrong = "5: recorded receive 1, MPI's rules give receive 0 (every structure)";
+    assert_eq!(run.stderr, format!("mq: {trace}:{wrong}\n"));
     let verdict = "\n=> pairings differ from the recorded ones on wrong; stay with indexed";
+    assert!(run.stdout.contains(verdict), "{}", run.stdout);
+    let both = ["advise", &trace, &real("lmp-melt16-r0")];
+    let run = mq(&[
+        &both[..],
+        &["--structure", "list", "--repeat", "1", "--summary"],
+    ]
+    .concat());
+    assert_eq!(run.code, 1);
+    let verdict = "\n=> pairings differ from the recorded ones on 1 of 2 traces (wrong); stay with";
     assert!(run.stdout.contains(verdict), "{}", run.stdout);
 }
 
@@ -230,4 +241,63 @@ fn what_a_killed_recording_left_is_named() {
     let both = "recording-7 and 1 more have, which recordings did not collect: name those";
     assert!(run.refusal().ends_with(both), "{}", run.stderr);
     assert_eq!(mq(&["stats", &format!("{folder}/recording-7")]).code, 0);
+}
+
+#[test]
+fn what_a_killed_recording_left_is_missed_beside_other_traces() {
+    let (folder, _) = file("a.mqt", "# mqtrace 1\n");
+    let at = |name: &str| folder.path().join(name);
+    let left = |directory: &str, names: &[&str]| {
+        std::fs::create_dir(at(directory)).expect("made");
+        for name in names {
+            std::fs::write(at(directory).join(name), "# mqtrace 1\n").expect("written");
+        }
+    };
+    let folder = text(folder.path());
+    left("recording-6", &[]);
+    assert_eq!(mq(&["stats", &folder]).code, 0);
+    left("recording-7", &["a.mqt", "b.mqt", "c.mqt.gz"]);
+    let one = format!(
+        "mq: {folder}/recording-7 has 3 more traces that a recording did not collect: name that too\n"
+    );
+    for command in [
+        &["stats", "--summary"][..],
+        &["replay", "--repeat", "1"],
+        &["advise", "--repeat", "1"],
+    ] {
+        let run = mq(&[command, &[&folder]].concat());
+        assert_eq!((run.code, &run.stderr), (2, &one), "{command:?}");
+        assert!(
+            run.stdout.contains("a.mqt") || command[0] == "advise",
+            "{}",
+            run.stdout
+        );
+        assert!(!run.stdout.is_empty(), "{command:?}");
+    }
+    let named = mq(&["stats", &folder, &format!("{folder}/recording-7/")]);
+    assert_eq!((named.code, named.stderr.as_str()), (0, ""));
+    left("recording-8", &["a.mqt"]);
+    std::fs::write(at("b.mqt"), "# no trace\n").expect("written");
+    let run = mq(&["stats", &folder]);
+    assert_eq!(run.code, 2);
+    let said: Vec<&str> = run.stderr.lines().collect();
+    let both =
+        "recording-7 and 1 more have 4 more traces that recordings did not collect: name those too";
+    assert!(
+        said[0].starts_with(&format!("mq: {folder}/b.mqt:1: ")),
+        "{said:?}"
+    );
+    assert!(said[1].ends_with(both), "{said:?}");
+    assert_eq!(
+        said[2],
+        "mq: 1 of 2 traces could not be read and were left out"
+    );
+    std::fs::remove_file(at("a.mqt")).expect("removed");
+    let run = mq(&["stats", &folder]);
+    assert_eq!(
+        (run.code, run.stderr.lines().count()),
+        (2, 2),
+        "{}",
+        run.stderr
+    );
 }

@@ -85,6 +85,29 @@ fn too_much_is_refused_before_work_begins() {
 }
 
 #[test]
+fn a_trace_that_is_stopped_while_it_is_written_is_not_there() {
+    let (folder, path) = fresh("t.mqt");
+    std::fs::write(&path, "old").expect("written");
+    let size = "--depth 100000 --order forward --rounds 20 -o".split(' ');
+    let args: Vec<&str> = ["generate", "depth"].into_iter().chain(size).collect();
+    let limited = format!(
+        "ulimit -f 100; exec {} {} {}",
+        env!("CARGO_BIN_EXE_mq"),
+        args.join(" "),
+        text(&path)
+    );
+    // The signal at the limit ends it at once, as a kill does.
+    let status = std::process::Command::new("sh")
+        .args(["-c", &limited])
+        .status();
+    assert!(!status.expect("sh starts").success());
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), "old");
+    // What is left beside it is none that is taken for a trace.
+    let run = mq(&["stats", &text(folder.path())]);
+    assert!(run.refusal().contains("t.mqt:1: "), "{}", run.stderr);
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_named() {
     let (_folder, path) = fresh("no/such/folder.mqt");
     let path = text(&path);

@@ -170,5 +170,84 @@ fn a_dash_is_standard_input_and_output() {
         .output()
         .unwrap();
     assert!(read.status.success());
-    assert!(String::from_utf8_lossy(&read.stdout).contains("/dev/stdin"));
+    assert!(String::from_utf8_lossy(&read.stdout).contains("\"standard input\""));
+    let twice = "`-` is given twice: standard input holds one trace";
+    assert_eq!(mq(&["stats", "-", "-"]).refusal(), twice);
+}
+
+#[cfg(unix)]
+#[test]
+fn standard_input_is_read_where_it_is_and_may_be_a_socket() {
+    use std::io::{Seek, Write};
+    let stats = |stdin: std::process::Stdio| {
+        let mut command = crate::support::command(&["stats", "-"]);
+        let run = command.stdin(stdin).output().unwrap();
+        assert!(
+            run.status.success(),
+            "{}",
+            String::from_utf8_lossy(&run.stderr)
+        );
+        String::from_utf8_lossy(&run.stdout).into_owned()
+    };
+    let (_folder, path) = file("t.mqt", "a first line\n# mqtrace 1\np 0 1 2\n");
+    let mut half = std::fs::File::open(path).unwrap();
+    half.seek(std::io::SeekFrom::Start(13)).unwrap();
+    assert!(stats(half.into()).starts_with("standard input\n\noperations "));
+    let (mut one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+    one.write_all(b"# mqtrace 1\np 0 1 2\n").unwrap();
+    drop(one);
+    let socket = std::os::fd::OwnedFd::from(other);
+    assert!(stats(socket.into()).starts_with("standard input\n\noperations "));
+}
+
+#[test]
+fn files_of_other_kinds_are_named() {
+    let not = "not a match trace";
+    assert_refused(
+        "t.mqt",
+        [&b"\x7fELF\x02\x01\x01"[..], &[0; 9000]].concat(),
+        1,
+        not,
+    );
+    assert_refused("t.mqt", b"\xe9\xf0\n\n", 1, not);
+    assert_refused(
+        "t.mqt.xz",
+        b"\xfd7zXZ\0\0\x04",
+        1,
+        "not a match trace, but compressed by xz",
+    );
+    let zstd = "not a match trace, but compressed by zstd";
+    assert_refused("t.mqt.zst", b"\x28\xb5\x2f\xfd\x04\n", 1, zstd);
+}
+
+#[test]
+fn what_a_header_holds_does_not_reach_the_terminal_as_it_is() {
+    let (_folder, trace) = file("t.mqt", "# mqtrace 1 app=\x1b[31mred\n");
+    let run = mq(&["stats", &trace]);
+    assert_eq!(run.code, 0);
+    assert!(
+        run.stdout.contains(" app=\\u{1b}[31mred\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(!run.stdout.contains('\x1b'), "{}", run.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_directory_that_leads_nowhere_is_a_trace_that_can_not_be_opened() {
+    let (folder, _) = file("a.mqt", "# mqtrace 1\n");
+    let link = folder.path().join("x.mqt");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    std::os::unix::fs::symlink(".", folder.path().join("directory.mqt")).unwrap();
+    let run = mq(&["stats", folder.path().to_str().unwrap()]);
+    assert_eq!(run.code, 2);
+    assert!(run.stdout.contains("a.mqt\n"), "{}", run.stdout);
+    let said: Vec<&str> = run.stderr.lines().collect();
+    let opened = format!("mq: {}: cannot open the trace: ", link.display());
+    assert!(said[0].starts_with(&opened), "{said:?}");
+    assert_eq!(
+        said[1..],
+        ["mq: 1 of 2 traces could not be read and were left out"]
+    );
 }

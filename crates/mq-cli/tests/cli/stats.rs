@@ -15,8 +15,8 @@ fn the_numbers_of_a_real_trace_are_known() {
     for (key, number) in [
         ("operations", 53_321),
         ("mismatches", 0),
-        ("posts", 24_685),
-        ("arrivals", 24_669),
+        ("receives", 24_685),
+        ("messages", 24_669),
         ("probes", 3951),
         ("cancels", 16),
         ("any_source", 8562),
@@ -217,8 +217,8 @@ fn the_summary_is_the_last_table_alone_and_an_object_in_json() {
     };
     for key in [
         "operations",
-        "posts",
-        "arrivals",
+        "receives",
+        "messages",
         "unexpected",
         "mismatches",
     ] {
@@ -230,4 +230,19 @@ fn the_summary_is_the_last_table_alone_and_an_object_in_json() {
     let longest = &summary["all"]["posted_searches"]["max"];
     assert_eq!(longest, &hotspot["posted_searches"]["max"]);
     assert_eq!(summary["all"]["max_posted"], hotspot["max_posted"]);
+}
+
+#[test]
+fn mismatches_stand_below_the_summary() {
+    let wrong = "# mqtrace 1\np 0 * 5\np 0 1 5\na 0 1 5 =1\na 0 1 5 =0\n";
+    let (_folder, wrong) = file("wrong.mqt", wrong);
+    let melt = real("lmp-melt16-r0");
+    let run = mq(&["stats", &melt, &wrong, "--summary"]);
+    let line = "\nmismatches: 2 in wrong.mqt; recorded otherwise than MPI's rules say; mq replay names the \
+                first\n";
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.ends_with(line), "{}", run.stdout);
+    let run = mq(&["stats", &melt, "--summary"]);
+    assert!(run.stdout.starts_with("1 trace\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("mismatches"), "{}", run.stdout);
 }

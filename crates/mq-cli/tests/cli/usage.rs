@@ -89,6 +89,111 @@ fn every_command_has_help_with_examples() {
     }
 }
 
+/// Every command, as `mq help` is asked about it.
+#[cfg(target_os = "linux")]
+const COMMANDS: [&[&str]; 13] = [
+    &[],
+    &["replay"],
+    &["stats"],
+    &["record"],
+    &["advise"],
+    &["generate"],
+    &["generate", "depth"],
+    &["structures"],
+    &["run"],
+    &["pingpong"],
+    &["bandwidth"],
+    &["rate"],
+    &["halo"],
+];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_is_broken_where_the_terminal_ends_and_nowhere_else() {
+    for (command, columns) in COMMANDS
+        .iter()
+        .flat_map(|c| [60, 80, 100, 200].map(|n| (c, n)))
+    {
+        let help = self::command(&[*command, &["--help"]].concat())
+            .env("COLUMNS", columns.to_string())
+            .output()
+            .expect("mq starts");
+        let help = String::from_utf8(help.stdout).expect("UTF-8");
+        let width = columns.min(100);
+        let lines: Vec<&str> = help.lines().collect();
+        for pair in lines.windows(2) {
+            let is_one_word = pair[0].split_whitespace().any(|word| word.len() > 40);
+            let length = pair[0].chars().count();
+            assert!(length <= width || is_one_word, "{command:?}: {}", pair[0]);
+            let is_prose = |line: &str| line.starts_with(char::is_alphanumeric);
+            if is_prose(pair[0]) && is_prose(pair[1]) {
+                let word = pair[1]
+                    .split(' ')
+                    .next()
+                    .unwrap_or_default()
+                    .chars()
+                    .count();
+                assert!(length + 1 + word > width, "{command:?} {columns}: {pair:?}");
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_names_limits_and_endings() {
+    for (command, texts) in [
+        (
+            "replay",
+            &["--plot <FILE.svg>", "end in .svg", "1 to 1,000,000"][..],
+        ),
+        ("stats", &["--plot <FILE.svg>", "end in .svg"]),
+        (
+            "pingpong",
+            &["--plot <FILE.svg>", "end in .svg", "1G at most"],
+        ),
+        ("rate", &["--plot <FILE.svg>", "1 to 1,000", "1G at most"]),
+        (
+            "generate depth",
+            &["queue, over all communicators, 1 to 1,000,000"],
+        ),
+    ] {
+        let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = mq(&args)
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        for text in texts {
+            assert!(help.contains(text), "{command}: {text}: {help}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_number_below_0_is_refused_as_a_value() {
+    for args in [
+        &["replay", "t.mqt", "-r", "-1"][..],
+        &["advise", "t.mqt", "--repeat", "-1"],
+        &["run", "--grace", "-1", "-n", "2", "true"],
+        &["run", "--timeout", "-0.5", "-n", "2", "true"],
+        &["pingpong", "--samples", "-1"],
+        &["bandwidth", "--window", "-1"],
+        &["rate", "--senders", "-1"],
+        &["halo", "--tiles", "-1"],
+    ] {
+        let run = mq(args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("invalid value '-"),
+            "{args:?}: {}",
+            run.stderr
+        );
+        assert!(!run.stderr.contains("-- -"), "{args:?}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn structures_are_listed_with_the_default_marked() {
     let run = mq(&["structures"]);

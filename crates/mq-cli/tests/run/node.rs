@@ -132,6 +132,109 @@ fn senders_share_a_core_only_where_there_are_too_few() {
 }
 
 #[test]
+fn objects_say_what_was_measured() {
+    let fastbox = [
+        ("MQ_FASTBOX", "0"),
+        ("MQ_TRACE_DIR", "x"),
+        ("MQ_POLICY", ""),
+    ];
+    let with = serde_json::json!({"MQ_FASTBOX": "0"});
+    let bandwidth = [
+        "bandwidth",
+        "--sizes",
+        "100",
+        "--window",
+        "5",
+        "--shared-buffers",
+    ];
+    let bandwidth = rows(&bandwidth, &fastbox);
+    let windows: Vec<_> = bandwidth.iter().map(|row| row.get("window")).collect();
+    assert_eq!(windows, [Some(&5.into()), None, None]);
+    let shared = |row: &serde_json::Value| (row["shared_buffers"].clone(), row["settings"].clone());
+    assert!(
+        bandwidth
+            .iter()
+            .all(|row| shared(row) == (true.into(), with.clone()))
+    );
+    for command in [
+        &["pingpong", "--sizes", "8"][..],
+        &["halo", "--tiles", "1"],
+        &["rate"],
+    ] {
+        let row = &rows(command, &[])[0];
+        assert_eq!(shared(row), (false.into(), serde_json::json!({})));
+        let window = row.get("window").and_then(serde_json::Value::as_u64);
+        assert_eq!(window, (command[0] == "rate").then_some(64));
+    }
+}
+
+#[test]
+fn a_plot_is_drawn_also_for_a_reader_that_leaves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plot = folder.path().join("latency.svg");
+    let mq = env!("CARGO_BIN_EXE_mq");
+    let script = format!(
+        "{mq} pingpong --samples 2 --block 20 --plot {} | head -n 1",
+        plot.display()
+    );
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .expect("sh starts");
+    assert_eq!(output.stderr, b"");
+    assert_eq!(
+        output.stdout.iter().filter(|&&byte| byte == b'\n').count(),
+        1
+    );
+    let svg = std::fs::read_to_string(plot).expect("it was drawn");
+    assert!(svg.contains("ns one way"));
+}
+
+#[test]
+fn more_memory_than_there_is_is_refused_with_its_size() {
+    let limited = |command: &str| {
+        let script = format!(
+            "ulimit -v 2000000; exec {} {command}",
+            env!("CARGO_BIN_EXE_mq")
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .expect("sh starts");
+        let errors = String::from_utf8(output.stderr).expect("it is text");
+        assert_eq!(output.status.code(), Some(2), "{command}: {errors}");
+        errors
+    };
+    let short = "--samples 1 --block 1";
+    for (command, option) in [
+        ("pingpong --sizes 8,1G", "--sizes"),
+        ("bandwidth --by window --sizes 1G", "--sizes"),
+        (
+            "rate --size 1M --window 2048",
+            "--size, --window or --senders",
+        ),
+    ] {
+        let said = format!(
+            "mq: a process would need 2.0 GiB for its messages, which the system does not give: choose \
+             less by {option}\n"
+        );
+        assert_eq!(limited(&format!("{command} {short}")), said, "{command}");
+    }
+    let said = "mq: the receiver would need 58.6 GiB for its buffers, and 4.0 GiB is the most: choose less \
+                by --size, --window or --senders\n";
+    assert_eq!(limited("rate --size 1M --window 60000"), said);
+    assert!(limited("rate --senders 1000 --window 65536 --size 0").contains("would need 3.9 GiB"));
+    // Where somebody else starts the processes, each finds out by itself.
+    let mq = env!("CARGO_BIN_EXE_mq");
+    let errors = limited(&format!("run -n 2 -- {mq} pingpong --sizes 1G {short}"));
+    let said = "mq: there is no memory for a message of 1073745920 bytes";
+    assert!(
+        errors.contains(said) && !errors.contains("panicked"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn rows_are_printed_as_they_are_measured() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
     let args = ["pingpong", "--samples", "5", "--block", "50000"];

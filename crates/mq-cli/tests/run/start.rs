@@ -222,7 +222,37 @@ fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
     );
     let run = limited("ulimit -n 40", 30);
     assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
-    assert!(run.stderr.contains("ulimit -n"), "{}", run.stderr);
+    let few = "mq: the processes cannot be started: 30 processes need 92 open files; `ulimit -n` \
+               allows too few\n";
+    assert_eq!(run.stderr, few);
+}
+
+#[test]
+fn a_wrong_variable_that_counts_for_the_launcher_is_named_once() {
+    let with = |buffers: &str, program: &[&str]| {
+        let mut command = command(&[&["-n", "2", "--"], program].concat());
+        Launcher::start(command.env("MQ_SHARED_BUFFERS", buffers)).finish()
+    };
+    let run = with("10000G", &["true"]);
+    assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
+    let too_much = "mq: the processes cannot be started: MQ_SHARED_BUFFERS=10000G: a process of this \
+                    segment may have ";
+    assert!(run.stderr.starts_with(too_much), "{}", run.stderr);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+
+    let ignored =
+        "mq: MQ_SHARED_BUFFERS=zz is ignored; it may be a number, with K, M or G behind it\n";
+    let mq = env!("CARGO_BIN_EXE_mq");
+    let pingpong = ["pingpong", "--sizes", "0", "--samples", "1", "--block", "1"];
+    let pingpong = [&[mq], &pingpong[..]].concat();
+    for program in [&["true"][..], &pingpong] {
+        let run = with("zz", program);
+        assert_eq!(
+            (run.code(), run.stderr.as_str()),
+            (0, ignored),
+            "{program:?}"
+        );
+    }
 }
 
 #[test]

@@ -110,7 +110,12 @@ impl Start {
 
     fn of_mq(text: &Variables<'_>) -> Result<Self, Error> {
         let (rank, size) = place("MQ_RANK", "MQ_SIZE", text)?;
-        let segment = text("MQ_SEGMENT").unwrap_or_default();
+        let segment = text("MQ_SEGMENT").ok_or_else(|| {
+            Error::Start(
+                "MQ_SEGMENT is missing: start the program with `mq run`, which sets it with MQ_RANK and MQ_SIZE"
+                    .into(),
+            )
+        })?;
         let number = segment
             .strip_prefix("fd:")
             .and_then(|number| number.parse().ok());
@@ -164,7 +169,7 @@ impl Start {
 }
 
 fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32), Error> {
-    let number = |name: &str| {
+    let number = |name: &str, what: &str| {
         let value = text(name).ok_or_else(|| {
             Error::Start(format!(
                 "{name} is missing: a launcher, as `mq run`, sets {rank_in} and {size_in}"
@@ -172,9 +177,10 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
         })?;
         value
             .parse::<u32>()
-            .map_err(|_| Error::Start(format!("{name}={value} is no number of processes")))
+            .map_err(|_| Error::Start(format!("{name}={value} is no {what}")))
     };
-    let (rank, size) = (number(rank_in)?, number(size_in)?);
+    let rank = number(rank_in, "rank, which is a number from 0")?;
+    let size = number(size_in, "number of processes")?;
     if size == 0 || size > MAX_PROCESSES {
         return Err(Error::Start(format!(
             "{size_in}={size}: a world has 1 to {MAX_PROCESSES} processes"
@@ -347,15 +353,22 @@ mod tests {
             ),
             (
                 &[("MQ_RANK", "x"), ("MQ_SIZE", "4")],
-                "MQ_RANK=x is no number",
+                "MQ_RANK=x is no rank, which is a number from 0",
             ),
             (&[("MQ_RANK", "0")], "MQ_SIZE is missing"),
             (
                 &[("MQ_RANK", "0"), ("MQ_SIZE", "")],
-                "MQ_SIZE= is no number",
+                "MQ_SIZE= is no number of processes",
             ),
             (&[("MQ_RANK", "0"), ("MQ_SIZE", "0")], "1 to 4096"),
-            (&[("MQ_RANK", "0"), ("MQ_SIZE", "1")], "mq run"),
+            (
+                &[("MQ_RANK", "0"), ("MQ_SIZE", "1")],
+                "MQ_SEGMENT is missing: start the program with `mq run`",
+            ),
+            (
+                &[("MQ_RANK", "0"), ("MQ_SIZE", "1"), ("MQ_SEGMENT", "9")],
+                "MQ_SEGMENT=9 is not `fd:`",
+            ),
             (
                 &[
                     ("PMI_RANK", "0"),

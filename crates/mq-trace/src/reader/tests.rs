@@ -163,7 +163,7 @@ fn an_endless_line_is_refused_without_being_held() {
     );
     assert_eq!(
         message(&vec![b'#'; 10_000]),
-        "t:1: the line is longer than 4096 bytes"
+        "t:1: not a match trace; the first line must be `# mqtrace 1 key=value ...`"
     );
 }
 
@@ -181,6 +181,20 @@ fn the_longest_line_is_exactly_4096_bytes() {
         message(format!("{fits}v\n").as_bytes()),
         "t:1: the line is longer than 4096 bytes"
     );
+}
+
+#[test]
+fn a_stream_is_decompressed_as_a_file_is() {
+    let mut packed = TraceWriter::gzip(Vec::new(), &Header::new()).expect("a vector");
+    let line = Line::parse("p 0 1 2").expect("valid");
+    packed.write(&line).expect("a vector");
+    let packed = packed.finish().expect("a vector");
+    for bytes in [packed, b"# mqtrace 1\np 0 1 2\n".to_vec()] {
+        let reader = TraceReader::from_stream("t", io::Cursor::new(bytes)).expect("a header");
+        assert_eq!(reader.file_len(), None);
+        let lines: Vec<Line> = reader.map(|read| read.expect("a line").line).collect();
+        assert_eq!(lines, [line]);
+    }
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn json_has_standard_output_to_itself() {
     assert_eq!(objects.len(), 2);
     assert_eq!(objects[0]["trace"], format!("{}/a.mqt.gz", place.output()));
     for (key, number) in [
-        ("communicators", 1),
+        ("communicator_count", 1),
         ("receives", 3),
         ("messages", 2),
         ("probes", 1),
@@ -249,7 +249,7 @@ fn a_trace_against_the_rules_is_collected_and_exits_1() {
     let app = place.application(&[("t.mqt", WRONG)], "");
     let run = place.record(&[], &[&app]);
     assert_eq!(run.code, 1);
-    let mismatch = "t.mqt.gz: line 5: expected receive 1, got receive 0";
+    let mismatch = "t.mqt.gz:5: recorded receive 1, MPI's rules give receive 0";
     assert_eq!(run.stderr, format!("mq: {}/{mismatch}\n", place.output()));
     assert_eq!(place.collected(), ["t.mqt.gz"]);
 }

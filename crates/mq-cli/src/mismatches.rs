@@ -1,0 +1,66 @@
+//! Who is to blame where a trace and structures differ, in words.
+
+use mq_core::structures::Kind;
+use mq_trace::{Mismatch, Report};
+
+/// The first mismatch of every structure, once for structures that agree on it. Where all agree, it
+/// is the trace that is wrong.
+pub(crate) fn sentences(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> {
+    let mut told: Vec<(Mismatch, Vec<&str>)> = Vec::new();
+    for (kind, report) in reports {
+        let Some(mismatch) = report.first_mismatch else {
+            continue;
+        };
+        match told.iter_mut().find(|(other, _)| *other == mismatch) {
+            Some((_, names)) => names.push(kind.name()),
+            None => told.push((mismatch, vec![kind.name()])),
+        }
+    }
+    let sentence = |(mismatch, names): &(Mismatch, Vec<&str>)| match &names[..] {
+        [_, _, ..] if names.len() == reports.len() => {
+            by_the_rules(trace, mismatch) + " (every structure)"
+        }
+        [one] => differ(trace, mismatch, one, "gives"),
+        several => differ(trace, mismatch, &several.join(", "), "give"),
+    };
+    told.iter().map(sentence).collect()
+}
+
+/// A mismatch of a trace that is wrong.
+pub(crate) fn by_the_rules(trace: &str, mismatch: &Mismatch) -> String {
+    differ(trace, mismatch, "MPI's rules", "give")
+}
+
+fn differ(trace: &str, mismatch: &Mismatch, who: &str, verb: &str) -> String {
+    let (line, recorded, found) = (mismatch.line, mismatch.recorded(), mismatch.found());
+    format!("{trace}:{line}: recorded {recorded}, {who} {verb} {found}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mq_trace::{Line, Trace, check};
+
+    #[test]
+    fn a_structure_alone_is_named_and_all_together_blame_the_trace() {
+        let lines = ["p 0 * 5", "p 0 1 5", "a 0 1 5 =1"];
+        let lines = lines.map(|line| Line::parse(line).expect("valid"));
+        let wrong = Trace::from_lines("t", &lines);
+        let report = |kind| (kind, check(&wrong, kind));
+        let mut reports = vec![report(Kind::List), report(Kind::Bins), report(Kind::Pnp)];
+        let rules = "t:4: recorded receive 1, MPI's rules give receive 0 (every structure)";
+        assert_eq!(sentences("t", &reports), [rules]);
+        let one = "t:4: recorded receive 1, list gives receive 0";
+        assert_eq!(sentences("t", &reports[..1]), [one]);
+        reports[1].1.first_mismatch = None;
+        let two = "t:4: recorded receive 1, list, pnp give receive 0";
+        assert_eq!(sentences("t", &reports), [two]);
+        let other = |mismatch: Mismatch| Mismatch {
+            got: None,
+            ..mismatch
+        };
+        reports[2].1.first_mismatch = reports[2].1.first_mismatch.map(other);
+        let each = [one, "t:4: recorded receive 1, pnp gives no receive"];
+        assert_eq!(sentences("t", &reports), each);
+    }
+}
