@@ -51,6 +51,8 @@ pub(crate) struct Matching {
     pub(crate) aliases: Aliases,
     /// Of the receives and the messages in the front.
     pub(crate) front_memory: [front::Memory; 2],
+    /// Of the front.
+    pub(crate) rest: front::Rest,
 }
 
 impl Matching {
@@ -71,6 +73,7 @@ impl Matching {
             debt: Debt::default(),
             aliases: Aliases::default(),
             front_memory: Default::default(),
+            rest: front::Rest::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use core::cell::UnsafeCell;
 
-use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
+use super::layout::{mq_front_queue, mq_parked};
 use crate::allocator;
 
 /// How many entries a new array has room for, and at most one that was found too short: 320 KiB,
@@ -10,31 +10,16 @@ use crate::allocator;
 const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 
-/// How many overflows an array bears after a search that went too far in it, before it gets more
-/// room: twice as many each time, between these.
-const LEAST_PATIENCE: u16 = 8;
-const MOST_PATIENCE: u16 = 1024;
-
 /// How many searches with a wildcard may look at every entry of an array. To move the entries takes
 /// as long as ten, and those that are moved are indexed by the fifth that looks at them there.
 const FAR_LOOKS: u8 = 4;
 
-/// The memory of one kind of entries in a front, and how much of it is used.
-///
-/// Entries that leave in about the order in which they came are never looked for far, and a long
-/// array keeps all of them. Of others the first that is looked for further than [`MQ_FRONT_SCAN`],
-/// but for some searches with a wildcard, moves all of them, at the worst of times. So a full array
-/// gets more room, but one in which that happened is made as short as searches are, and is given
-/// more room only after it has overflowed many times. So is one that overflowed at its longest: the
-/// entries would be moved, each time, for nothing.
+/// The memory of one kind of entries in a front, and how much of it is used: more each time that a
+/// long queue is taken in about the order in which it came.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
     room: usize,
-    /// How many overflows more change nothing.
-    patience: u16,
-    /// What `patience` was last.
-    longest: u16,
     /// How many of the [`FAR_LOOKS`] are left until the entries move.
     far_looks: u8,
 }
@@ -44,8 +29,6 @@ impl Memory {
         Self {
             places: places(LEAST_ROOM),
             room: LEAST_ROOM,
-            patience: 0,
-            longest: LEAST_PATIENCE / 2,
             far_looks: FAR_LOOKS,
         }
     }
@@ -61,16 +44,8 @@ impl Memory {
         }
     }
 
-    /// Empties the array whose memory this is, and makes it shorter if it held more than searches
-    /// look at, though it was not too short, or as long as it can be.
+    /// Empties the array whose memory this is.
     pub(super) fn renew(&mut self, array: &mut mq_front_queue) {
-        if array.is_full() && self.room < MOST_ROOM {
-            self.patience = self.patience.saturating_sub(1);
-        } else if array.len() > MQ_FRONT_SCAN {
-            self.room = MQ_FRONT_SCAN;
-            self.longest = MOST_PATIENCE.min(2 * self.longest);
-            self.patience = self.longest;
-        }
         self.far_looks = FAR_LOOKS;
         *array = self.empty();
     }
@@ -85,7 +60,7 @@ impl Memory {
 
     /// Gives a full array more room, if it may have more; whether it has. Its entries stay.
     pub(super) fn grow(&mut self, array: &mut mq_front_queue) -> bool {
-        if !array.is_full() || self.patience > 0 || self.room == MOST_ROOM {
+        if !array.is_full() || self.room == MOST_ROOM {
             return false;
         }
         let room = MOST_ROOM.min(4 * self.room);

@@ -15,6 +15,7 @@
 mod array;
 mod layout;
 mod memory;
+mod rest;
 pub(crate) mod steps;
 
 pub(crate) use self::array::Reach;
@@ -23,6 +24,7 @@ pub use self::layout::{
     mq_known, mq_parked,
 };
 pub(crate) use self::memory::Memory;
+pub(crate) use self::rest::Rest;
 use core::ffi::c_int;
 
 use mq_core::Entry;
@@ -95,6 +97,7 @@ pub(crate) const fn is_settled(front: &mq_front) -> bool {
 #[cold]
 #[inline(never)]
 fn move_in(front: &mut mq_front, matching: &mut Matching) {
+    matching.rest.begin(front);
     front.open = 0;
     // Only an open front can have named entries, and it opens with empty queues: the names given
     // before are all stale.
@@ -155,14 +158,25 @@ pub(crate) fn reopen(front: &mut mq_front, matching: &mut Matching, context: u32
         if front.known(context).is_none() {
             learn(front, matching, context);
         }
-        tell(front, matching);
-        forget_names(front, matching);
+        emptied_or_not(front, matching);
     }
+}
+
+fn emptied_or_not(front: &mut mq_front, matching: &mut Matching) {
+    if matching.lengths() == (0, 0) {
+        matching.rest.drained();
+    }
+    tell(front, matching);
+    forget_names(front, matching);
 }
 
 const fn tell(front: &mut mq_front, matching: &Matching) {
     tell_what_is_behind(front, matching);
-    front.open = front.no_receives & front.no_messages;
+    front.open = if matching.rest.is_on() {
+        0
+    } else {
+        front.no_receives & front.no_messages
+    };
 }
 
 /// In an open front the names given in it before name nothing any more.
@@ -177,8 +191,7 @@ fn forget_names(front: &mq_front, matching: &mut Matching) {
 #[inline(never)]
 pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() {
-        tell(front, matching);
-        forget_names(front, matching);
+        emptied_or_not(front, matching);
     }
 }
 

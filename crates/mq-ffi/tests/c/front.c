@@ -283,21 +283,32 @@ static void room_in_order(void)
     want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "so are many, where it grows");
     want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "again");
     want(window(engine, MOST_ROOM + 1, 0) == 0, "more are in the queues");
-    for (int overflow = 0; overflow < 8; overflow++)
-        want(window(engine, MQ_FRONT_SCAN + 1, 0) == 0, "then the front is short for a while");
-    want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "and may grow again");
+    for (int i = 0; i < 8; i++)
+        want(window(engine, MQ_FRONT_SCAN + 1, 0) == 0, "then the front rests for a while");
+    want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "and holds as many again");
     if (mq_engine_free(engine) != MQ_NONE)
         exit(2);
 }
 
-/* It is cut to what searches look at where entries are not taken in order. */
-static void room_out_of_order(void)
+/* It rests where more than searches look at are not taken in order, for longer each time. */
+static void rest_out_of_order(void)
 {
     mq_engine *engine = new_engine();
     want(window(engine, MQ_FRONT_SCAN, 1) == MQ_FRONT_SCAN, "in reverse what a search looks at is in the front");
-    want(window(engine, 60, 1) == 60, "nobody knows the order of a window before");
-    want(window(engine, 60, 1) == 0, "now the front is shorter");
-    want(window(engine, MQ_FRONT_SCAN, 1) == MQ_FRONT_SCAN, "and long enough for searches");
+    for (int rest = 8; rest < 200; rest = rest < 64 ? 2 * rest : 200) {
+        want(window(engine, 60, 1) == 60, "nobody knows the order of a window before");
+        for (int i = 0; i < rest; i++)
+            want(window(engine, i % 2 ? 60 : 1, 1) == 0, "now all is queued behind the front");
+    }
+    want(window(engine, 60, 1) == 60, "it is tried again");
+    for (int i = 0; i < 64; i++)
+        want(window(engine, 1, 1) == 0, "and rests no longer than that");
+    for (int i = 0; i < 20; i++)
+        want(window(engine, 60, 0) == 60, "as long as it is worth it, it is used");
+    want(window(engine, 60, 1) == 60, "until it is not");
+    for (int i = 0; i < 8; i++)
+        want(window(engine, 1, 1) == 0, "and then rests as long as at first");
+    want(window(engine, 1, 1) == 1, "once");
     if (mq_engine_free(engine) != MQ_NONE)
         exit(2);
 }
@@ -406,7 +417,7 @@ int main(void)
     const char *name;
     uint64_t seeds = 0;
     room_in_order();
-    room_out_of_order();
+    rest_out_of_order();
     far_looks();
     far_post();
     far_names();
