@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::Indexed;
 use mq_core::{
-    Arrive, Budget, ContextOptions, Engine, EngineOptions, Envelope, Error, Post, Rank, Refused,
-    Source,
+    Arrive, Budget, ContextOptions, Engine, EngineOptions, Error, Post, Rank, Refused, Source,
 };
 
 const RANKS: u32 = 8;

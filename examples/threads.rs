@@ -9,7 +9,7 @@ use std::thread;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::SharedEngine;
 use mq_core::structures::Indexed;
-use mq_core::{Arrive, ContextOptions, Envelope, Error, Post, Source};
+use mq_core::{Arrive, ContextOptions, Error, Post, Source};
 
 const SENDERS: u32 = 4;
 const MESSAGES: u32 = 1000;

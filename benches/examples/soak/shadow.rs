@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::{ContextId, Envelope, Error, Used};
+use mq_core::{ContextId, Error, Used};
 
 use crate::traffic::{CONTEXTS, Carried, Operation, SELECTORS, SENDERS, TAGS, Wanted, selects};
 

@@ -25,10 +25,10 @@ const SOURCE_BITS: u64 = TAG_BITS << 32;
 ///
 /// ```
 /// use mq_core::mpi::MpiEnvelope;
-/// use mq_core::{Envelope, Rank};
+/// use mq_core::{Rank, Tag};
 ///
 /// let envelope = MpiEnvelope::new(0, 3, 17);
-/// assert_eq!(envelope.source(), Rank(3));
+/// assert_eq!((envelope.source(), envelope.tag()), (Rank(3), Tag(17)));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MpiEnvelope {
@@ -55,6 +55,18 @@ impl MpiEnvelope {
         self
     }
 
+    /// The communicator.
+    #[inline(always)]
+    pub const fn context(&self) -> ContextId {
+        ContextId(self.stream.context())
+    }
+
+    /// The sender's rank.
+    #[inline(always)]
+    pub const fn source(&self) -> Rank {
+        Rank(high(self.bits))
+    }
+
     /// The message's tag.
     #[inline]
     pub const fn tag(&self) -> Tag {
@@ -67,11 +79,11 @@ impl Envelope for MpiEnvelope {
 
     #[inline(always)]
     fn context(&self) -> ContextId {
-        ContextId(self.stream.context())
+        self.context()
     }
     #[inline(always)]
     fn source(&self) -> Rank {
-        Rank(high(self.bits))
+        self.source()
     }
     #[inline(always)]
     fn bits(&self) -> u64 {

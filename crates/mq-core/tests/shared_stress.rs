@@ -9,7 +9,7 @@ use std::time::Duration;
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::Indexed;
-use mq_core::{Arrive, ContextOptions, EngineOptions, Envelope, Post, Source};
+use mq_core::{Arrive, ContextOptions, EngineOptions, Post, Source};
 
 const SENDERS: u32 = 8;
 const SENDER_THREADS: u32 = 2;

@@ -6,7 +6,7 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use mq_core::{Envelope, Pattern};
+use mq_core::Pattern;
 
 use crate::front::Reach::{All, Near};
 use crate::front::{self, emptied, is_settled, mq_front, prepare, settle, steps};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, KindVisitor};
 use mq_core::{
-    Arrive, Engine, EngineOptions, Envelope, Footprint, Handle, MatchQueues, Pattern, Post, Tuning,
-    Visits,
+    Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Pattern, Post, Tuning, Visits,
 };
 
 use crate::mismatch::Mismatch;

@@ -7,8 +7,7 @@ use std::path::Path;
 use mq_core::config::Clusters;
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::{
-    ContextId, ContextOptions, Engine, Envelope, MatchQueues, Pattern, Rank, Source, Tag,
-    TrafficClass,
+    ContextId, ContextOptions, Engine, MatchQueues, Pattern, Rank, Source, Tag, TrafficClass,
 };
 
 use crate::error::TraceError;

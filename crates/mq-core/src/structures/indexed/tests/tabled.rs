@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::wildcards::masked;
 use super::*;
-use crate::{Envelope, Handle, Removed, Tag, matches};
+use crate::{Handle, Removed, Tag, matches};
 
 /// A plain list of each queue beside the structure.
 struct Both {
