@@ -29,34 +29,64 @@ static void must(int status, int wanted)
     }
 }
 
-static int post_halves(mq_engine *engine, const mq_pattern *pattern, void *receive, mq_handle *handle)
+/* Each form in a function of its own, as in a library: with all of them in one, what is left of its registers is
+ * measured. */
+#define APART static __attribute__((noinline))
+
+APART int post_called(mq_engine *engine, const mq_pattern *pattern, void *receive)
 {
-    int status = mq_inline_extract(engine, pattern, NULL, NULL);
-    return status == MQ_NONE ? mq_inline_queue_receive(engine, pattern, receive, handle) : status;
+    mq_handle handle;
+    void *taken;
+    return mq_post(engine, pattern, receive, &handle, &taken, NULL);
 }
 
-static int arrive_halves(mq_engine *engine, const mq_envelope *envelope, void *message, void **receive)
+APART int post_inline(mq_engine *engine, const mq_pattern *pattern, void *receive)
 {
-    int status = mq_inline_deliver(engine, envelope, receive);
+    mq_handle handle;
+    void *taken;
+    return mq_inline_post(engine, pattern, receive, &handle, &taken, NULL);
+}
+
+APART int post_halves(mq_engine *engine, const mq_pattern *pattern, void *receive)
+{
+    mq_handle handle;
+    void *taken;
+    int status = mq_inline_extract(engine, pattern, &taken, NULL);
+    return status == MQ_NONE ? mq_inline_queue_receive(engine, pattern, receive, &handle) : status;
+}
+
+APART int arrive_called(mq_engine *engine, const mq_envelope *envelope, void *message)
+{
+    void *taken;
+    return mq_arrive(engine, envelope, 8, message, &taken);
+}
+
+APART int arrive_inline(mq_engine *engine, const mq_envelope *envelope, void *message)
+{
+    void *taken;
+    return mq_inline_arrive(engine, envelope, 8, message, &taken);
+}
+
+APART int arrive_halves(mq_engine *engine, const mq_envelope *envelope, void *message)
+{
+    void *taken;
+    int status = mq_inline_deliver(engine, envelope, &taken);
     return status == MQ_NONE ? mq_inline_queue_message(engine, envelope, 8, message, NULL) : status;
 }
 
 /* One half of a pair in a form: 0 called, 1 inline, 2 in halves. */
 static int post(int form, mq_engine *engine, const mq_pattern *pattern, void *receive)
 {
-    mq_handle handle;
-    void *taken;
-    return form == 0 ? mq_post(engine, pattern, receive, &handle, &taken, NULL)
-         : form == 1 ? mq_inline_post(engine, pattern, receive, &handle, &taken, NULL)
-                     : post_halves(engine, pattern, receive, &handle);
+    return form == 0 ? post_called(engine, pattern, receive)
+         : form == 1 ? post_inline(engine, pattern, receive)
+                     : post_halves(engine, pattern, receive);
 }
 
 static int arrive(int form, mq_engine *engine, const mq_envelope *envelope, void *message)
 {
-    void *taken;
-    return form == 0 ? mq_arrive(engine, envelope, 8, message, &taken)
-         : form == 1 ? mq_inline_arrive(engine, envelope, 8, message, &taken)
-                     : arrive_halves(engine, envelope, message, &taken);
+    return form == 0 ? arrive_called(engine, envelope, message)
+         : form == 1 ? arrive_inline(engine, envelope, message)
+                     : arrive_halves(engine, envelope, message);
 }
 
 /* Fills a queue with `depth` entries of tags of their own, and takes all of them, again and again. */
@@ -165,19 +195,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < pairs; i++) {
         mq_pattern pattern = {.context = (uint32_t) i % contexts, .source = sender, .tag = pair_tag};
         mq_envelope envelope = {.context = pattern.context, .source = pattern.source, .tag = pattern.tag};
-        mq_handle handle;
-        void *taken;
         for (int half = 0; half < 2; half++) {
-            int status, posting = (half == 0) == expected;
-            if (posting)
-                status = form == 0 ? mq_post(engine, &pattern, &pairs, &handle, &taken, NULL)
-                       : form == 1 ? mq_inline_post(engine, &pattern, &pairs, &handle, &taken, NULL)
-                                   : post_halves(engine, &pattern, &pairs, &handle);
-            else
-                status = form == 0 ? mq_arrive(engine, &envelope, 8, &pairs, &taken)
-                       : form == 1 ? mq_inline_arrive(engine, &envelope, 8, &pairs, &taken)
-                                   : arrive_halves(engine, &envelope, &pairs, &taken);
-            must(status, half == 0 ? MQ_NONE : MQ_MATCHED);
+            int posting = (half == 0) == expected;
+            must(posting ? post(form, engine, &pattern, &pairs) : arrive(form, engine, &envelope, &pairs),
+                 half == 0 ? MQ_NONE : MQ_MATCHED);
         }
     }
     return mq_engine_free(engine) != MQ_NONE;

@@ -404,7 +404,10 @@ static void set_buffer(MPIR_Request * rreq, void *buffer, MPI_Aint count, MPI_Da
 static void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
 {
     mq_handle name;
-    check(mq_inline_queue_receive(engine, pattern, rreq, &name));
+    int status;
+    do {
+        status = mq_inline_queue_receive(engine, pattern, rreq, &name);
+    } while (again(status, pattern->context));
     keep_name(rreq, name);
     CHAIN_ADD(posted, rreq);
     update_variables();
@@ -513,7 +516,9 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foun
     rreq->dev.recv_pending_count = 1;
     /* With the bits that report an error. */
     rreq->dev.match = *match;
-    check(mq_inline_queue_message(engine, &envelope, 0, rreq, NULL));
+    do {
+        status = mq_inline_queue_message(engine, &envelope, 0, rreq, NULL);
+    } while (again(status, envelope.context));
     CHAIN_ADD(unexpected, rreq);
     update_variables();
     return rreq;

@@ -3,10 +3,12 @@
  * mq_inline_post and its like are mq_post and its like, with the same arguments, outcomes and errors. While
  * everything that is queued in an engine fits in its front, and an answer is found among the earliest
  * MQ_FRONT_SCAN entries there, they work on the front in place; otherwise they call. Both kinds may be
- * mixed. What is unusual (a null pointer, a masked tag, a rank that is out of range, a context that has not
- * been used for long) always calls, so that it is judged in one place. A program that was compiled with this file
- * works with a library of another MQ_FRONT_LAYOUT too: there every inline call is a call. See docs/abi.md for what
- * this gains. */
+ * mixed. What is unusual (a null pointer, a masked tag, and where something may be queued a rank that is out of
+ * range or a context that has not been used for long) always calls, so that it is judged in one place. Searches
+ * that queue nothing (extract, find, probe, deliver) for a named source and tag are answered without that: in place
+ * they find nothing, where a call would say that a context or a rank does not exist. A program that was compiled
+ * with this file works with a library of another MQ_FRONT_LAYOUT too: there every inline call is a call. See
+ * docs/abi.md for what this gains. */
 
 #ifndef MQ_INLINE_H
 #define MQ_INLINE_H
@@ -24,6 +26,13 @@ extern "C" {
 #define MQ_SELDOM __attribute__((cold, noinline, unused))
 #else
 #define MQ_SELDOM inline
+#endif
+
+/* Of a loop that would take registers from what is around it. */
+#ifdef __GNUC__
+#define MQ_APART __attribute__((noinline, unused))
+#else
+#define MQ_APART inline
 #endif
 
 /* What a word of the front's state says, in a library whose front has the layout that this file knows. In any other it
@@ -65,6 +74,15 @@ static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelo
     return envelope->tag != MQ_ANY_TAG && envelope->traffic_class < MQ_CLASS_UNKNOWN;
 }
 
+/* Whether a search in the front may go by a pattern. Of one that names source and tag nothing else is asked: a context
+ * that does not exist, or a rank that is out of range, has no message. */
+static inline int mq_front_searches_by(const mq_front *front, const mq_pattern *pattern)
+{
+    if (pattern == NULL || pattern->ignore != 0)
+        return 0;
+    return (pattern->source >= 0 && pattern->tag != MQ_ANY_TAG) || mq_front_reads_pattern(front, pattern);
+}
+
 /* What a search compares. */
 static inline uint64_t mq_front_bits(int32_t source, int32_t tag)
 {
@@ -84,15 +102,6 @@ static inline uint64_t mq_front_care(const mq_pattern *pattern)
          | (pattern->tag == MQ_ANY_TAG ? UINT32_C(1) << 31 : UINT32_MAX);
 }
 
-/* Up to where a search looks. If that is not the end, one that finds nothing there has to call. */
-static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
-{
-    return (const char *) queue->end - (const char *) queue->first
-                   > (ptrdiff_t) (MQ_FRONT_SCAN * sizeof(mq_parked))
-             ? queue->first + MQ_FRONT_SCAN
-             : queue->end;
-}
-
 /* Word by word (volatile keeps compilers from doing otherwise): what was stored lately is not yet in the cache,
  * and a processor that loads two such words as one waits for that, longer than a search takes. */
 static inline void mq_front_move(volatile mq_parked *to, const mq_parked *from)
@@ -105,7 +114,7 @@ static inline void mq_front_move(volatile mq_parked *to, const mq_parked *from)
 }
 
 /* Takes an entry out that is neither the first nor the last; the shorter part of the others moves up to it. */
-static inline void mq_front_close(mq_front_queue *queue, mq_parked *gap)
+static MQ_APART void mq_front_close(mq_front_queue *queue, mq_parked *gap)
 {
     mq_parked *last = queue->end - 1;
     if ((const char *) gap - (const char *) queue->first <= (const char *) last - (const char *) gap) {
@@ -166,36 +175,67 @@ static inline int mq_front_is_it(const mq_parked *at, uint64_t bits, uint64_t ca
     return ((at->bits ^ bits) & care) == 0 && (uint32_t) at->place == context;
 }
 
-/* The first message before `stop` that the pattern matches; `stop` if there is none. */
-static inline mq_parked *mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern,
-                                          mq_parked *stop)
+/* Up to where a search looks. */
+static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
 {
-    const uint64_t bits = mq_front_wants(pattern), care = mq_front_care(pattern);
-    const uint32_t context = pattern->context;
-    mq_parked *at = queue->first;
+    return (const char *) queue->end - (const char *) queue->first
+                   > (ptrdiff_t) (MQ_FRONT_SCAN * sizeof(mq_parked))
+             ? queue->first + MQ_FRONT_SCAN
+             : queue->end;
+}
+
+/* How a search has ended that found nothing before `stop`: at the end of the queue, or null if there are more. */
+static inline mq_parked *mq_front_nothing(const mq_front_queue *queue, const mq_parked *stop)
+{
+    return stop == queue->end ? queue->end : NULL;
+}
+
+/* The first message that the pattern matches, or as mq_front_nothing. Mostly nothing waits when a receive is posted. */
+static inline mq_parked *mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern)
+{
+    mq_parked *at = queue->first, *stop;
+    uint64_t bits, care;
+    uint32_t context;
+    if (at == queue->end)
+        return at;
+    stop = mq_front_stop(queue);
+    bits = mq_front_wants(pattern);
+    care = mq_front_care(pattern);
+    context = pattern->context;
     for (; stop - at >= 2; at += 2) {
         if (mq_front_is_it(&at[0], bits, care, context))
             return &at[0];
         if (mq_front_is_it(&at[1], bits, care, context))
             return &at[1];
     }
-    return at != stop && !mq_front_is_it(at, bits, care, context) ? stop : at;
+    return at != stop && mq_front_is_it(at, bits, care, context) ? at : mq_front_nothing(queue, stop);
 }
 
-/* The first receive before `stop` that matches the message; `stop` if there is none. */
-static inline mq_parked *mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope,
-                                          mq_parked *stop)
+/* The first receive that matches the message, likewise. */
+static inline mq_parked *mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope)
 {
-    const uint64_t bits = mq_front_bits(envelope->source, envelope->tag);
-    const uint32_t context = envelope->context;
-    mq_parked *at = queue->first;
+    mq_parked *at = queue->first, *stop;
+    uint64_t bits;
+    uint32_t context;
+    if (at == queue->end)
+        return at;
+    stop = mq_front_stop(queue);
+    bits = mq_front_bits(envelope->source, envelope->tag);
+    context = envelope->context;
     for (; stop - at >= 2; at += 2) {
         if (mq_front_is_it(&at[0], bits, at[0].care, context))
             return &at[0];
         if (mq_front_is_it(&at[1], bits, at[1].care, context))
             return &at[1];
     }
-    return at != stop && !mq_front_is_it(at, bits, at->care, context) ? stop : at;
+    return at != stop && mq_front_is_it(at, bits, at->care, context) ? at : mq_front_nothing(queue, stop);
+}
+
+/* Whether a receive that was found names its source. Volatile, or compilers keep what each turn of the search has
+ * read, in a register that it does not have. */
+static inline int mq_front_names_source(const volatile mq_parked *receive)
+{
+    return receive->care >> 32 != 0;
 }
 
 static inline void mq_front_show(const mq_parked *parked, void **message, mq_envelope *envelope)
@@ -268,10 +308,10 @@ static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, v
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)) {
         mq_front_queue *queue = &front->messages;
-        mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
-        if (at != stop)
+        mq_parked *at = mq_front_message(queue, pattern);
+        if (at != NULL && at != queue->end)
             return mq_front_take(queue, at, message, envelope);
-        if (stop == queue->end && mq_front_add_receive(front, pattern, receive, handle))
+        if (at != NULL && mq_front_add_receive(front, pattern, receive, handle))
             return MQ_NONE;
     }
     return mq_post(engine, pattern, receive, handle, message, envelope);
@@ -284,10 +324,10 @@ static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelop
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)) {
         mq_front_queue *queue = &front->receives;
-        mq_parked *stop = mq_front_stop(queue), *at = mq_front_receive(queue, envelope, stop);
-        if (at != stop)
+        mq_parked *at = mq_front_receive(queue, envelope);
+        if (at != NULL && at != queue->end)
             return mq_front_complete(queue, at, receive);
-        if (stop == queue->end && mq_front_add_message(front, envelope, bytes, message, NULL))
+        if (at != NULL && mq_front_add_message(front, envelope, bytes, message, NULL))
             return MQ_NONE;
     }
     return mq_arrive(engine, envelope, bytes, message, receive);
@@ -298,13 +338,11 @@ static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern
                                     mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->no_messages) && mq_front_reads_pattern(front, pattern)) {
+    if (front != NULL && mq_front_is(front->no_messages) && mq_front_searches_by(front, pattern)) {
         mq_front_queue *queue = &front->messages;
-        mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
-        if (at != stop)
-            return mq_front_take(queue, at, message, envelope);
-        if (stop == queue->end)
-            return MQ_NONE;
+        mq_parked *at = mq_front_message(queue, pattern);
+        if (at != NULL)
+            return at == queue->end ? MQ_NONE : mq_front_take(queue, at, message, envelope);
     }
     return mq_extract(engine, pattern, message, envelope);
 }
@@ -314,10 +352,12 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
                                  mq_message_handle *found, void **message, mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->no_messages) && mq_front_reads_pattern(front, pattern)) {
+    if (front != NULL && mq_front_is(front->no_messages) && mq_front_searches_by(front, pattern)) {
         mq_front_queue *queue = &front->messages;
-        mq_parked *stop = mq_front_stop(queue), *at = mq_front_message(queue, pattern, stop);
-        if (at != stop) {
+        mq_parked *at = mq_front_message(queue, pattern);
+        if (at == queue->end)
+            return MQ_NONE;
+        if (at != NULL) {
             mq_front_show(at, message, envelope);
             if (found != NULL) {
                 found->sequence = at->sequence;
@@ -326,8 +366,6 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
             }
             return MQ_MATCHED;
         }
-        if (stop == queue->end)
-            return MQ_NONE;
     }
     return mq_find(engine, pattern, found, message, envelope);
 }
@@ -360,13 +398,14 @@ static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, voi
 static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelope, void **receive)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->no_receives) && mq_front_reads_envelope(front, envelope)) {
+    if (front != NULL && mq_front_is(front->no_receives) && envelope != NULL) {
         mq_front_queue *queue = &front->receives;
-        mq_parked *stop = mq_front_stop(queue), *at = mq_front_receive(queue, envelope, stop);
-        if (at != stop)
-            return mq_front_complete(queue, at, receive);
-        if (stop == queue->end)
+        mq_parked *at = mq_front_receive(queue, envelope);
+        if (at == queue->end)
             return MQ_NONE;
+        /* A rank that is out of range would do for a receive from any source. */
+        if (at != NULL && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
+            return mq_front_complete(queue, at, receive);
     }
     return mq_deliver(engine, envelope, receive);
 }

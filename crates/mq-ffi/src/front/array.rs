@@ -46,8 +46,11 @@ impl mq_front_queue {
         is: impl Fn(&mq_parked) -> bool,
     ) -> Option<Option<*mut mq_parked>> {
         const AT_ONCE: usize = 4;
-        let stop = self.stop(reach);
         let mut at = self.first;
+        if at == self.end {
+            return Some(None);
+        }
+        let stop = self.stop(reach);
         while stop.addr() - at.addr() >= AT_ONCE * size_of::<mq_parked>() {
             for i in 0..AT_ONCE {
                 let each = at.wrapping_add(i);

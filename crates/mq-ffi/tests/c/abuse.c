@@ -207,6 +207,24 @@ static void masks_are_shown_as_masks(void)
     }
 }
 
+/* Searches in place for a source that is no wildcard find nothing where calls name what is wrong, and so does the step
+ * that queues. */
+static void wrong_searches(mq_engine *engine, const mq_pattern *pattern, const mq_envelope *envelope, int error)
+{
+    void *found;
+    const int in_place = pattern->source < 0 ? error : MQ_NONE;
+    CHECK(mq_inline_extract(engine, pattern, &found, NULL), in_place);
+    CHECK(mq_inline_find(engine, pattern, NULL, &found, NULL), in_place);
+    CHECK(mq_inline_probe(engine, pattern, &found, NULL), in_place);
+    CHECK(mq_inline_deliver(engine, envelope, &found), MQ_NONE);
+    CHECK(mq_extract(engine, pattern, &found, NULL), error);
+    CHECK(mq_find(engine, pattern, NULL, &found, NULL), error);
+    CHECK(mq_probe(engine, pattern, &found, NULL), error);
+    CHECK(mq_deliver(engine, envelope, &found), error);
+    CHECK(mq_inline_queue_receive(engine, pattern, NULL, NULL), error);
+    CHECK(mq_inline_queue_message(engine, envelope, 0, NULL, NULL), error);
+}
+
 static void wrong_arguments(void)
 {
     mq_engine *engine = engine_with(0);
@@ -216,6 +234,7 @@ static void wrong_arguments(void)
     CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_UNKNOWN_CONTEXT);
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_UNKNOWN_CONTEXT);
     CHECK(mq_context_free(engine, 77, NULL, NULL), MQ_ERR_UNKNOWN_CONTEXT);
+    wrong_searches(engine, &pattern, &envelope, MQ_ERR_UNKNOWN_CONTEXT);
     CHECK(mq_context_create(engine, 1, NULL), MQ_ERR_CONTEXT_EXISTS);
     pattern.context = envelope.context = 1;
     const int32_t ranks[] = {8, -2, INT_MAX, INT_MIN};
@@ -223,7 +242,13 @@ static void wrong_arguments(void)
         pattern.source = envelope.source = ranks[i];
         CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_RANK);
         CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_RANK);
+        wrong_searches(engine, &pattern, &envelope, MQ_ERR_RANK);
     }
+    /* Nor does a receive from any source take such a message. */
+    mq_pattern any = {.context = 1, .source = MQ_ANY_SOURCE, .tag = CARRIED.tag};
+    CHECK(mq_inline_post(engine, &any, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_deliver(engine, &envelope, NULL), MQ_ERR_RANK);
+    CHECK(mq_inline_deliver(engine, &CARRIED, NULL), MQ_MATCHED);
     pattern.source = envelope.source = 2;
     envelope.tag = MQ_ANY_TAG;
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
@@ -231,7 +256,8 @@ static void wrong_arguments(void)
     envelope = CARRIED;
     envelope.traffic_class = MQ_CLASS_UNKNOWN;
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
-    CHECK(mq_inline_deliver(engine, &envelope, NULL), MQ_ERR_ARGUMENT);
+    CHECK(mq_inline_deliver(engine, &envelope, NULL), MQ_NONE);
+    CHECK(mq_deliver(engine, &envelope, NULL), MQ_ERR_ARGUMENT);
     pattern.traffic_class = envelope.traffic_class = 99;
     CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);

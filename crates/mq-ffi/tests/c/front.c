@@ -213,6 +213,9 @@ static void run(uint64_t seed, const char *structure)
         uint64_t lengths[2][2];
         for (int i = 0; i < 2; i++)
             mq_lengths(sides[i].engine, &lengths[i][0], &lengths[i][1]);
+        /* A search in place finds nothing where a call says what is wrong. */
+        if ((what == 4 || what == 6) && answers[0].status == MQ_NONE && answers[1].status < 0)
+            answers[1].status = MQ_NONE;
         if (answers[0].status != answers[1].status || answers[0].cookie != answers[1].cookie
             || memcmp(&answers[0].envelope, &answers[1].envelope, sizeof(mq_envelope)) != 0
             || memcmp(lengths[0], lengths[1], sizeof lengths[0]) != 0
