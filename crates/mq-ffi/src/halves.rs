@@ -5,8 +5,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::front::steps;
-use crate::gate::{Way, front_of, mq_engine, way, write};
+use crate::front::{emptied, steps};
+use crate::gate::{Way, front_of, guard_step, mq_engine, straight, way, write};
 use crate::matching::Matching;
 use crate::operations::{operate, operate_with, show_message};
 use crate::plain::Outputs;
@@ -116,13 +116,18 @@ pub unsafe extern "C" fn mq_take(
 ) -> c_int {
     let out = Outputs { message, envelope };
     // SAFETY: as required of the caller.
-    if unsafe { way(engine, |front| front.open) } == Way::Front {
-        // SAFETY: as it has just been said.
-        let front = unsafe { front_of(engine) };
-        // SAFETY: as required of the caller.
-        if let Some(status) = unsafe { steps::take(front, found, out) } {
-            return status;
+    match unsafe { way(engine, |front| front.open) } {
+        Way::Front => {
+            // SAFETY: as it has just been said.
+            let front = unsafe { front_of(engine) };
+            // SAFETY: as required of the caller.
+            if let Some(status) = unsafe { steps::take(front, found, out) } {
+                return status;
+            }
         }
+        // SAFETY: as it has just been said.
+        Way::Default | Way::Any => return unsafe { take_straight(engine, found, out) },
+        Way::Around => {}
     }
     let body = |matching: &mut Matching| {
         let Some(taken) = matching.take(found.read()) else {
@@ -133,6 +138,27 @@ pub unsafe extern "C" fn mq_take(
     };
     // SAFETY: as required of the caller.
     unsafe { operate(engine, found.context, body) }
+}
+
+/// [`mq_take`] of the queues of an engine of which nothing has to be noted, and whose front is closed.
+///
+/// # Safety
+/// As for [`mq_take`]; [`way`] has just said [`Way::Default`] or [`Way::Any`].
+unsafe fn take_straight(engine: *mut mq_engine, found: mq_message_handle, out: Outputs) -> c_int {
+    let step = || {
+        // SAFETY: as required of the caller.
+        let (front, matching) = unsafe { straight(engine) }?;
+        let Some(taken) = matching.take(found.read()) else {
+            return Ok(MQ_NONE);
+        };
+        if matching.lengths().1 == 0 {
+            emptied(front, matching);
+        }
+        // SAFETY: as required of the caller.
+        Ok(unsafe { show_message(out.message, out.envelope, &taken) })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { guard_step(engine, step) }
 }
 
 /// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first
