@@ -2,9 +2,9 @@
 //!
 //! While everything that is queued fits here, the inline calls of `mq_inline.h` answer on the spot,
 //! in the time that a caller's own list would take, and the match operations of the interface do
-//! the same ([`steps`]). When it does not, and before any other operation, the entries move into
-//! the queues ([`settle`]), but for those that only count. The front opens again when the queues
-//! are empty ([`reopen`]).
+//! the same ([`steps`]). When it does not, and before operations that take entries by other means,
+//! the entries move into the queues ([`settle`]). The front opens again when the queues are empty
+//! ([`reopen`]), or some time after that where many had to move ([`Rest`]).
 //!
 //! Receives and messages of all contexts stand in one array each, in order and without gaps, every
 //! entry with its context. Entries join at the end and leave anywhere, so an array is used from the
@@ -25,6 +25,7 @@ pub use self::layout::{
 };
 pub(crate) use self::memory::Memory;
 pub(crate) use self::rest::Rest;
+
 use core::ffi::c_int;
 
 use mq_core::Entry;
@@ -80,7 +81,7 @@ pub(crate) fn may_look_at_all(
 }
 
 /// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has
-/// none.
+/// none, but while it is [hidden](hide).
 #[inline(always)]
 pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
     if !is_settled(front) && !front.is_empty() {
