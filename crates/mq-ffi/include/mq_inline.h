@@ -6,8 +6,8 @@
  * mixed. What is unusual (a null pointer, a masked tag, and where something may be queued a rank that is out of
  * range or a context that has not been used for long) always calls, so that it is judged in one place. Searches
  * that queue nothing (extract, find, probe, deliver) for a named source and tag are answered without that: in place
- * they find nothing, where a call would say that a context or a rank does not exist. A program that was compiled
- * with this file works with a library of another MQ_FRONT_LAYOUT too: there every inline call is a call. See
+ * they find nothing, where a call would say that a context or a rank does not exist, or what is wrong with an
+ * envelope. A program that was compiled with this file works with a library of another MQ_FRONT_LAYOUT too: there every inline call is a call. See
  * docs/abi.md for what this gains. */
 
 #ifndef MQ_INLINE_H
@@ -74,11 +74,11 @@ static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelo
     return envelope->tag != MQ_ANY_TAG && envelope->traffic_class < MQ_CLASS_UNKNOWN;
 }
 
-/* Whether a search in the front may go by a pattern. Of one that names source and tag nothing else is asked: a context
- * that does not exist, or a rank that is out of range, has no message. */
+/* Whether a search in the front may go by a pattern. Of one that names source and tag its class is asked, and nothing
+ * else: a context that does not exist, or a rank that is out of range, has no message. */
 static inline int mq_front_searches_by(const mq_front *front, const mq_pattern *pattern)
 {
-    if (pattern == NULL || pattern->ignore != 0)
+    if (pattern == NULL || pattern->ignore != 0 || pattern->traffic_class > MQ_CLASS_UNKNOWN)
         return 0;
     return (pattern->source >= 0 && pattern->tag != MQ_ANY_TAG) || mq_front_reads_pattern(front, pattern);
 }
@@ -403,8 +403,9 @@ static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelo
         mq_parked *at = mq_front_receive(queue, envelope);
         if (at == queue->end)
             return MQ_NONE;
-        /* A rank that is out of range would do for a receive from any source. */
-        if (at != NULL && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
+        /* Any class would do, and a rank that is out of range for a receive from any source. */
+        if (at != NULL && envelope->traffic_class < MQ_CLASS_UNKNOWN
+            && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
             return mq_front_complete(queue, at, receive);
     }
     return mq_deliver(engine, envelope, receive);

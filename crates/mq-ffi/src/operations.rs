@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
-use crate::front::{reopen, settle, steps};
+use crate::front::{count_drained, reopen, settle, steps};
 use crate::gate::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
@@ -70,7 +70,9 @@ fn step(
     body: impl FnOnce(&mut Matching) -> Result<c_int, c_int>,
 ) -> Result<c_int, c_int> {
     settle(entered.front, entered.matching);
+    let before = entered.matching.lengths();
     let status = body(entered.matching);
+    count_drained(entered.matching, before);
     reopen(entered.front, entered.matching, context);
     status
 }

@@ -203,7 +203,10 @@ macro_rules! ways {
                 {
                     // SAFETY: as required of the caller.
                     let status = unsafe { guard_step(engine, || Ok(plain::$step::on(queues, exact, $($with),*))) };
-                    $ended(front, matching, status);
+                    // A step that panicked has broken the engine down: nothing of it is touched any more.
+                    if status >= MQ_NONE {
+                        $ended(front, matching, status);
+                    }
                     return status;
                 }
                 // SAFETY: as required of the caller.

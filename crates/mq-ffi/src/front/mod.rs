@@ -159,16 +159,17 @@ pub(crate) fn reopen(front: &mut mq_front, matching: &mut Matching, context: u32
         if front.known(context).is_none() {
             learn(front, matching, context);
         }
-        emptied_or_not(front, matching);
+        tell(front, matching);
+        forget_names(front, matching);
     }
 }
 
-fn emptied_or_not(front: &mut mq_front, matching: &mut Matching) {
-    if matching.lengths() == (0, 0) {
+/// A step is over before which the queues were so long: if they have drained by it, the front has rested for one
+/// filling more.
+pub(crate) fn count_drained(matching: &mut Matching, before: (u32, u32)) {
+    if before != (0, 0) && matching.lengths() == (0, 0) {
         matching.rest.drained();
     }
-    tell(front, matching);
-    forget_names(front, matching);
 }
 
 const fn tell(front: &mut mq_front, matching: &Matching) {
@@ -187,12 +188,17 @@ fn forget_names(front: &mq_front, matching: &mut Matching) {
     }
 }
 
-/// [`tell`] after a step of [`plain`](crate::plain), for an engine that may have no front.
+/// The last receive, or the last message, has left by a step of [`plain`](crate::plain): [`tell`], for an engine that
+/// may have no front.
 #[cold]
 #[inline(never)]
 pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() {
-        emptied_or_not(front, matching);
+        if matching.lengths() == (0, 0) {
+            matching.rest.drained();
+        }
+        tell(front, matching);
+        forget_names(front, matching);
     }
 }
 

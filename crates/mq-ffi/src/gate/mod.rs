@@ -118,7 +118,11 @@ impl Shell {
     #[cold]
     fn break_down(&self) {
         self.behind.store(Behind::Broken as u8, Ordering::Relaxed);
-        // SAFETY: the panic was this thread's, which has the access still, or uses an engine without a lock.
+        // Of an engine with a lock it is closed for ever, and looked at without that.
+        if self.is_locked() {
+            return;
+        }
+        // SAFETY: the panic was this thread's, the only one that uses the engine.
         let front = unsafe { &mut *self.front.get() };
         // The names that were given stay stale in the next engine of the block.
         *front = mq_front::numbered_from(front.sequence);
@@ -152,7 +156,9 @@ impl Entered<'_> {
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
         front::settle(self.front, self.matching);
         front::hide(self.front, self.matching);
+        let before = self.matching.lengths();
         let done = self.in_callback.during(|| body(self.matching));
+        front::count_drained(self.matching, before);
         front::show(self.front, self.matching);
         done
     }

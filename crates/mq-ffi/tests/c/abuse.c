@@ -258,6 +258,17 @@ static void wrong_arguments(void)
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);
     CHECK(mq_inline_deliver(engine, &envelope, NULL), MQ_NONE);
     CHECK(mq_deliver(engine, &envelope, NULL), MQ_ERR_ARGUMENT);
+    /* Where there is something to be found, it is not by a wrong class. */
+    pattern = WANTED;
+    CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_deliver(engine, &envelope, NULL), MQ_ERR_ARGUMENT);
+    CHECK(mq_inline_deliver(engine, &CARRIED, NULL), MQ_MATCHED);
+    CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, NULL), MQ_NONE);
+    pattern.traffic_class = 77;
+    CHECK(mq_inline_extract(engine, &pattern, NULL, NULL), MQ_ERR_ARGUMENT);
+    CHECK(mq_inline_find(engine, &pattern, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
+    pattern.traffic_class = 0;
+    CHECK(mq_inline_extract(engine, &pattern, NULL, NULL), MQ_MATCHED);
     pattern.traffic_class = envelope.traffic_class = 99;
     CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL), MQ_ERR_ARGUMENT);
     CHECK(mq_inline_arrive(engine, &envelope, 0, NULL, NULL), MQ_ERR_ARGUMENT);

@@ -316,6 +316,32 @@ static void rest_out_of_order(void)
         exit(2);
 }
 
+/* How long a front rests is counted by fillings, however they are drained, and by nothing else. */
+static void rest_is_counted_by_fillings(void)
+{
+    static char receive;
+    mq_engine *engine = new_engine();
+    mq_pattern pattern = {.source = 1, .tag = 1};
+    mq_handle handle;
+    want(window(engine, 60, 1) == 60, "the front is given up");
+    for (int i = 0; i < 8; i++) {
+        for (int other = 0; other < 20; other++) {
+            want(mq_cancel(engine, (mq_handle){0}, NULL) == MQ_NONE, "nothing is cancelled");
+            want(mq_context_update(engine, 0, NULL) == MQ_NONE, "a context is updated");
+            want(mq_purge(engine, any_entry, NULL, NULL) == MQ_NONE, "nothing is purged");
+        }
+        want(mq_inline_post(engine, &pattern, &receive, &handle, NULL, NULL) == MQ_NONE, "a receive is queued");
+        want(in_front(engine) == 0, "behind the front");
+        if (i % 2 == 0)
+            want(mq_purge(engine, any_entry, NULL, NULL) == MQ_NONE, "and purged");
+        else
+            want(mq_cancel(engine, handle, NULL) == MQ_MATCHED, "and cancelled");
+    }
+    want(window(engine, 10, 0) == 10, "after eight fillings it is open");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 /* How many messages stand in the front. */
 static long messages_in_front(const mq_engine *engine)
 {
@@ -421,6 +447,7 @@ int main(void)
     uint64_t seeds = 0;
     room_in_order();
     rest_out_of_order();
+    rest_is_counted_by_fillings();
     far_looks();
     far_post();
     far_names();
