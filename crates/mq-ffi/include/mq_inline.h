@@ -7,8 +7,8 @@
  * range or a context that has not been used for long) always calls, so that it is judged in one place. Searches
  * that queue nothing (extract, find, probe, deliver) for a named source and tag are answered without that: in place
  * they find nothing, where a call would say that a context or a rank does not exist, or what is wrong with an
- * envelope. A program that was compiled with this file works with a library of another MQ_FRONT_LAYOUT too: there every inline call is a call. See
- * docs/abi.md for what this gains. */
+ * envelope. A program that was compiled with this file works with a library of another MQ_FRONT_LAYOUT too: there
+ * every inline call is a call. See docs/abi.md for what this gains. */
 
 #ifndef MQ_INLINE_H
 #define MQ_INLINE_H

@@ -139,7 +139,7 @@ fn pattern_of(parked: &mq_parked) -> Result<MpiPattern, c_int> {
     pattern.read()
 }
 
-fn envelope_of(parked: &mq_parked) -> Result<MpiEnvelope, core::ffi::c_int> {
+fn envelope_of(parked: &mq_parked) -> Result<MpiEnvelope, c_int> {
     envelope_in(parked).read()
 }
 
