@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# The README's two commands in a fresh clone, without the network: the crates are fetched already.
+# The README's two commands in a fresh clone, without the network: the crates are fetched already. Where this checkout
+# is as a clone would be, with nothing changed, added or ignored but what was built, test.sh passes the second one
+# here, and the clone's tests are only compiled (--whole passes them all the same).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+how=--no-run
+if [ "${1:-}" = --whole ] || git status --porcelain --ignored | grep -vE '^!! (target|fuzz/target|fuzz/artifacts)/$'; then
+    how=
+fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 git clone --quiet . "$scratch/mq"
@@ -12,6 +18,7 @@ cd "$scratch/mq"
 sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 [ "$(wc -l <"$scratch/commands")" -ge 2 ] || { echo "README.md has lost its commands" >&2; exit 1; }
 while read -r command; do
+    case $command in 'cargo test '*) command="$command${how:+ $how}" ;; esac
     echo "\$ $command"
     # With signals as a terminal gives them: see test.sh.
     env --default-signal $command </dev/null

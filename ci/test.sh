@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All tests. Further traces are replayed from MQ_TRACE_DIR, or from the shared folder beside the
-# checkout where there is one.
+# The README's command that passes all tests, as it stands there. Further traces are replayed from MQ_TRACE_DIR, or from
+# the shared folder beside the checkout where there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${MQ_TRACE_DIR:-}" ] && [ -d ../shared/traces ]; then
@@ -8,5 +8,10 @@ if [ -z "${MQ_TRACE_DIR:-}" ] && [ -d ../shared/traces ]; then
     export MQ_TRACE_DIR
 fi
 echo "further traces: ${MQ_TRACE_DIR:-none}"
+command=$(sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo test ') || {
+    echo "README.md has lost its command for the tests" >&2
+    exit 1
+}
 # What a shell starts in the background ignores SIGINT, and so would all that the tests of `mq run` send it to.
-env --default-signal cargo test --workspace --no-fail-fast
+# shellcheck disable=SC2086 # one word for each argument
+env --default-signal $command --no-fail-fast
