@@ -31,8 +31,12 @@ mkdir -p "$work"
 
 patch_ours() {
     local source=$work/source-ours
-    cp "$here/pml_ob1_custom_match_mq.h" "$source/ompi/mca/pml/ob1/custommatch/"
-    [ -f "$source/.patched" ] && return
+    cmp -s "$here/openmpi-5.0.patch" "$source/.patched" && return
+    # A patch that has changed since wants the source as it came; make configures anew then.
+    if [ -f "$source/.patched" ]; then
+        rm -rf "$source"
+        prepare ours
+    fi
     say "patching ours"
     # The patch changes what the build system was made from and what was made alike; the dates must not
     # ask for it to be made anew.
@@ -41,12 +45,14 @@ patch_ours() {
     patch --quiet -d "$source" -p1 <"$here/openmpi-5.0.patch"
     touch -r "$work/date" "$old/configure.m4" "$old/Makefile.am"
     touch -r "$source/aclocal.m4" "$source/configure"
-    touch "$source/configure" "$old/Makefile.in" "$source/.patched"
+    touch "$source/configure" "$old/Makefile.in"
+    cp "$here/openmpi-5.0.patch" "$source/.patched"
 }
 
 prepare ours
 install_libmq
 patch_ours
+cp "$here/pml_ob1_custom_match_mq.h" "$work/source-ours/ompi/mca/pml/ob1/custommatch/"
 if [ "$ours" = no ] && ! built stock; then
     prepare stock
     build stock "${options[@]}"

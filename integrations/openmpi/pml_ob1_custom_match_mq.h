@@ -20,12 +20,11 @@ typedef struct custom_match_prq {
     mq_engine *engine;
 } custom_match_prq;
 
-/* The message found last, until it is removed. */
-typedef mq_message_handle custom_match_umq_node;
+/* ob1 hands these back to remove what it has found; here that has left the queue already. */
+typedef void custom_match_umq_node;
 
 typedef struct custom_match_umq {
     mq_engine *engine;
-    custom_match_umq_node held;
 } custom_match_umq;
 
 /* One a process. Weak, because every file of the component that includes this defines it. */
@@ -205,27 +204,28 @@ static inline void custom_match_umq_append(custom_match_umq *umq, int tag, int s
                                                   custom_match_mq_bytes(frag), payload, NULL));
 }
 
-/* Finds a message and leaves it, for custom_match_umq_remove_hold under the same lock. */
+/* Finds a message, and takes it: ob1 removes whatever it finds, under the same lock, but for the message of a plain
+ * probe. `stays` is not 0 for that one; mca_pml_ob1_recv_req_start sets it. */
 static inline void *custom_match_umq_find_verify_hold(custom_match_umq *umq, int tag, int peer,
                                                       custom_match_umq_node **hold_prev,
-                                                      custom_match_umq_node **hold_elem,
-                                                      int *hold_index)
+                                                      custom_match_umq_node **hold_elem, int *stays)
 {
     mq_pattern pattern = custom_match_mq_pattern(tag, peer);
     void *frag = NULL;
     *hold_prev = NULL;
-    *hold_elem = &umq->held;
-    *hold_index = 0;
-    custom_match_mq_check(mq_inline_find(umq->engine, &pattern, &umq->held, &frag, NULL));
+    *hold_elem = NULL;
+    custom_match_mq_check(OPAL_UNLIKELY(*stays) ? mq_inline_probe(umq->engine, &pattern, &frag, NULL)
+                                                : mq_inline_extract(umq->engine, &pattern, &frag, NULL));
     return frag;
 }
 
 static inline void custom_match_umq_remove_hold(custom_match_umq *umq, custom_match_umq_node *prev,
-                                                custom_match_umq_node *elem, int index)
+                                                custom_match_umq_node *elem, int stays)
 {
+    (void) umq;
     (void) prev;
-    (void) index;
-    custom_match_mq_check(mq_inline_take(umq->engine, *elem, NULL, NULL));
+    (void) elem;
+    (void) stays;
 }
 
 static inline int custom_match_umq_size(custom_match_umq *umq)
