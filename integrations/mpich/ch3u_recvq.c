@@ -16,6 +16,9 @@
 #define MPIDI_POSTED_RECV_DEQUEUE_HOOK(request) 0
 #endif
 
+/* Of what stands on the path of every message: only inline do patterns stay in registers. */
+#define ALWAYS_INLINE inline ATTRIBUTE((always_inline))
+
 static mq_engine *engine;
 static mq_session *session;
 
@@ -179,23 +182,31 @@ static void forget_idle_contexts(void)
     }
 }
 
-/* Whether the call that gave `status` is to be made again, because its context is there now. */
-static int again(int status, uint32_t context)
+/* Makes a context that a call did not find. */
+static void add_context(uint32_t context)
 {
-    if (likely(status != MQ_ERR_UNKNOWN_CONTEXT)) {
-        check(status);
-        return 0;
-    }
     if (contexts_known >= FORGET_AFTER)
         forget_idle_contexts();
     check(mq_context_create(engine, context, NULL));
     known_context[context] = 1;
     contexts_known++;
+}
+
+/* Whether the call that gave `status` is to be made again, because its context is there now. */
+static ALWAYS_INLINE int again(int status, uint32_t context)
+{
+    if (likely(status >= 0))
+        return 0;
+    if (status != MQ_ERR_UNKNOWN_CONTEXT) {
+        check(status);
+        return 0;
+    }
+    add_context(context);
     return 1;
 }
 
 /* What the operations of a communicator's collective context are, by their tags (mpir_tags.h). */
-static uint32_t class_of(int tag, int context_id)
+static ALWAYS_INLINE uint32_t class_of(int tag, int context_id)
 {
     static const uint8_t classes[] = {
         [MPIR_BARRIER_TAG] = MQ_CLASS_BARRIER,
@@ -225,7 +236,7 @@ static uint32_t class_of(int tag, int context_id)
     return class != 0 ? class : MQ_CLASS_OTHER_COLLECTIVE;
 }
 
-static mq_pattern pattern_of(int source, int tag, int context_id)
+static ALWAYS_INLINE mq_pattern pattern_of(int source, int tag, int context_id)
 {
     mq_pattern pattern = {
         .context = (uint32_t) context_id,
@@ -237,7 +248,7 @@ static mq_pattern pattern_of(int source, int tag, int context_id)
 }
 
 /* What a message carries, without the bits of its tag that report an error. */
-static mq_envelope envelope_of(const MPIDI_Message_match * match)
+static ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match * match)
 {
     int tag = MPIR_TAG_MASK_ERROR_BITS(match->parts.tag);
     mq_envelope envelope = {
@@ -287,7 +298,7 @@ static void message_left(MPIR_Request * request)
 }
 
 /* Takes the first message that a receive matches; null if there is none. */
-static MPIR_Request *extract(const mq_pattern * pattern)
+static ALWAYS_INLINE MPIR_Request *extract(const mq_pattern * pattern)
 {
     void *message = NULL;
     int status;
@@ -401,7 +412,7 @@ static void set_buffer(MPIR_Request * rreq, void *buffer, MPI_Aint count, MPI_Da
 }
 
 /* Queues a receive that found no message. */
-static void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
+static ALWAYS_INLINE void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
 {
     mq_handle name;
     int status;
@@ -483,31 +494,31 @@ static int is_revoked(int context_id, int tag)
     return comm != NULL && comm->revoked && tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
 }
 
-/* A message arrives: take a posted receive, or make a request and queue it. */
-MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foundp)
+/* Takes the first receive that a message matches; null if there is none. */
+static ALWAYS_INLINE MPIR_Request *deliver(const mq_envelope * envelope)
+{
+    for (;;) {
+        void *receive = NULL;
+        int status;
+        do {
+            status = mq_inline_deliver(engine, envelope, &receive);
+        } while (again(status, envelope->context));
+        if (status != MQ_MATCHED)
+            return NULL;
+        if (!receive_left(receive))
+            return receive;
+        /* The channel was first; the message is for the next receive. */
+    }
+}
+
+/* Makes a request of a message that found no receive, and queues it. Not inline: a message that finds one needs
+ * few registers. */
+static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_match * match)
 {
     mq_envelope envelope = envelope_of(match);
     int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
     MPIR_Request *rreq;
     int status;
-
-    *foundp = FALSE;
-    MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
-    for (;;) {
-        void *receive = NULL;
-        do {
-            status = mq_inline_deliver(engine, &envelope, &receive);
-        } while (again(status, envelope.context));
-        if (status != MQ_MATCHED)
-            break;
-        rreq = receive;
-        if (!receive_left(rreq)) {
-            *foundp = TRUE;
-            return rreq;
-        }
-        /* The channel was first; the message is for the next receive. */
-    }
-    MPIR_T_PVAR_TIMER_END(RECVQ, time_failed_matching_postedq);
 
     if (is_revoked(envelope.context, envelope.tag))
         return MPIR_Request_create_null_recv();
@@ -522,6 +533,21 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foun
     CHAIN_ADD(unexpected, rreq);
     update_variables();
     return rreq;
+}
+
+/* A message arrives: take a posted receive, or make a request and queue it. */
+MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foundp)
+{
+    mq_envelope envelope = envelope_of(match);
+    MPIR_Request *rreq;
+
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
+    rreq = deliver(&envelope);
+    *foundp = rreq != NULL;
+    if (rreq != NULL)
+        return rreq;
+    MPIR_T_PVAR_TIMER_END(RECVQ, time_failed_matching_postedq);
+    return queue_message(match);
 }
 
 /* What is removed with an error, gathered while the engine must not be called. */

@@ -131,14 +131,15 @@ static MQ_APART void mq_front_close(mq_front_queue *queue, mq_parked *gap)
 /* Takes an entry out. */
 static inline void mq_front_remove(mq_front_queue *queue, mq_parked *gap)
 {
-    if (gap == queue->first)
+    int is_first = gap == queue->first, is_last = gap + 1 == queue->end;
+    if (is_first && is_last)
+        queue->first = queue->end = queue->start;
+    else if (is_first)
         queue->first = gap + 1;
-    else if (gap + 1 == queue->end)
+    else if (is_last)
         queue->end = gap;
     else
         mq_front_close(queue, gap);
-    if (queue->first == queue->end)
-        queue->first = queue->end = queue->start;
 }
 
 /* Moves the entries back to the start, if they are not too many for that; 0 if they are. */
@@ -184,51 +185,65 @@ static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
              : queue->end;
 }
 
-/* How a search has ended that found nothing before `stop`: at the end of the queue, or null if there are more. */
-static inline mq_parked *mq_front_nothing(const mq_front_queue *queue, const mq_parked *stop)
+/* How a search ends that found nothing up to `stop`: MQ_NONE, or MQ_FRONT_NOT_KNOWN if there are more. */
+#define MQ_FRONT_NOT_KNOWN (-1)
+static inline int mq_front_nothing(const mq_front_queue *queue, const mq_parked *stop)
 {
-    return stop == queue->end ? queue->end : NULL;
+    return stop == queue->end ? MQ_NONE : MQ_FRONT_NOT_KNOWN;
 }
 
-/* The first message that the pattern matches, or as mq_front_nothing. Mostly nothing waits when a receive is posted. */
-static inline mq_parked *mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern)
+/* MQ_MATCHED, and the first message that the pattern matches in `*found`, or as mq_front_nothing. Mostly nothing waits
+ * when a receive is posted; if something does it is mostly the first. */
+static inline int mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern, mq_parked **found)
 {
     mq_parked *at = queue->first, *stop;
     uint64_t bits, care;
     uint32_t context;
     if (at == queue->end)
-        return at;
-    stop = mq_front_stop(queue);
+        return MQ_NONE;
     bits = mq_front_wants(pattern);
     care = mq_front_care(pattern);
     context = pattern->context;
-    for (; stop - at >= 2; at += 2) {
+    *found = at;
+    if (mq_front_is_it(at, bits, care, context))
+        return MQ_MATCHED;
+    stop = mq_front_stop(queue);
+    for (at++; stop - at >= 2; at += 2) {
+        *found = &at[0];
         if (mq_front_is_it(&at[0], bits, care, context))
-            return &at[0];
+            return MQ_MATCHED;
+        *found = &at[1];
         if (mq_front_is_it(&at[1], bits, care, context))
-            return &at[1];
+            return MQ_MATCHED;
     }
-    return at != stop && mq_front_is_it(at, bits, care, context) ? at : mq_front_nothing(queue, stop);
+    *found = at;
+    return at != stop && mq_front_is_it(at, bits, care, context) ? MQ_MATCHED : mq_front_nothing(queue, stop);
 }
 
 /* The first receive that matches the message, likewise. */
-static inline mq_parked *mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope)
+static inline int mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope, mq_parked **found)
 {
     mq_parked *at = queue->first, *stop;
     uint64_t bits;
     uint32_t context;
     if (at == queue->end)
-        return at;
-    stop = mq_front_stop(queue);
+        return MQ_NONE;
     bits = mq_front_bits(envelope->source, envelope->tag);
     context = envelope->context;
-    for (; stop - at >= 2; at += 2) {
+    *found = at;
+    if (mq_front_is_it(at, bits, at->care, context))
+        return MQ_MATCHED;
+    stop = mq_front_stop(queue);
+    for (at++; stop - at >= 2; at += 2) {
+        *found = &at[0];
         if (mq_front_is_it(&at[0], bits, at[0].care, context))
-            return &at[0];
+            return MQ_MATCHED;
+        *found = &at[1];
         if (mq_front_is_it(&at[1], bits, at[1].care, context))
-            return &at[1];
+            return MQ_MATCHED;
     }
-    return at != stop && mq_front_is_it(at, bits, at->care, context) ? at : mq_front_nothing(queue, stop);
+    *found = at;
+    return at != stop && mq_front_is_it(at, bits, at->care, context) ? MQ_MATCHED : mq_front_nothing(queue, stop);
 }
 
 /* Whether a receive that was found names its source. Volatile, or compilers keep what each turn of the search has
@@ -308,10 +323,11 @@ static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, v
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)) {
         mq_front_queue *queue = &front->messages;
-        mq_parked *at = mq_front_message(queue, pattern);
-        if (at != NULL && at != queue->end)
+        mq_parked *at;
+        int status = mq_front_message(queue, pattern, &at);
+        if (status == MQ_MATCHED)
             return mq_front_take(queue, at, message, envelope);
-        if (at != NULL && mq_front_add_receive(front, pattern, receive, handle))
+        if (status == MQ_NONE && mq_front_add_receive(front, pattern, receive, handle))
             return MQ_NONE;
     }
     return mq_post(engine, pattern, receive, handle, message, envelope);
@@ -324,10 +340,11 @@ static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelop
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)) {
         mq_front_queue *queue = &front->receives;
-        mq_parked *at = mq_front_receive(queue, envelope);
-        if (at != NULL && at != queue->end)
+        mq_parked *at;
+        int status = mq_front_receive(queue, envelope, &at);
+        if (status == MQ_MATCHED)
             return mq_front_complete(queue, at, receive);
-        if (at != NULL && mq_front_add_message(front, envelope, bytes, message, NULL))
+        if (status == MQ_NONE && mq_front_add_message(front, envelope, bytes, message, NULL))
             return MQ_NONE;
     }
     return mq_arrive(engine, envelope, bytes, message, receive);
@@ -340,9 +357,12 @@ static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->no_messages) && mq_front_searches_by(front, pattern)) {
         mq_front_queue *queue = &front->messages;
-        mq_parked *at = mq_front_message(queue, pattern);
-        if (at != NULL)
-            return at == queue->end ? MQ_NONE : mq_front_take(queue, at, message, envelope);
+        mq_parked *at;
+        int status = mq_front_message(queue, pattern, &at);
+        if (status == MQ_MATCHED)
+            return mq_front_take(queue, at, message, envelope);
+        if (status == MQ_NONE)
+            return MQ_NONE;
     }
     return mq_extract(engine, pattern, message, envelope);
 }
@@ -354,10 +374,11 @@ static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->no_messages) && mq_front_searches_by(front, pattern)) {
         mq_front_queue *queue = &front->messages;
-        mq_parked *at = mq_front_message(queue, pattern);
-        if (at == queue->end)
+        mq_parked *at;
+        int status = mq_front_message(queue, pattern, &at);
+        if (status == MQ_NONE)
             return MQ_NONE;
-        if (at != NULL) {
+        if (status == MQ_MATCHED) {
             mq_front_show(at, message, envelope);
             if (found != NULL) {
                 found->sequence = at->sequence;
@@ -400,11 +421,12 @@ static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelo
     mq_front *front = (mq_front *) engine;
     if (front != NULL && mq_front_is(front->no_receives) && envelope != NULL) {
         mq_front_queue *queue = &front->receives;
-        mq_parked *at = mq_front_receive(queue, envelope);
-        if (at == queue->end)
+        mq_parked *at;
+        int status = mq_front_receive(queue, envelope, &at);
+        if (status == MQ_NONE)
             return MQ_NONE;
         /* Any class would do, and a rank that is out of range for a receive from any source. */
-        if (at != NULL && envelope->traffic_class < MQ_CLASS_UNKNOWN
+        if (status == MQ_MATCHED && envelope->traffic_class < MQ_CLASS_UNKNOWN
             && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
             return mq_front_complete(queue, at, receive);
     }
