@@ -7,8 +7,9 @@ usage() {
 usage: ci/abi-instructions.sh [STRUCTURE]
 
 Counts the machine instructions that one post and one arrive of a matching pair take with STRUCTURE
-(indexed if none is named) and 0 to 64 entries standing in the queue that is searched, and then in queues that
-are filled and drained out of order: in reverse, at random, in reverse by receives from any source.
+(indexed if none is named) and 0 to 64 entries standing in the queue that is searched, then in queues that
+are filled and drained out of order: in reverse, at random, in reverse by receives from any source; and at last
+beside one receive that stays, after so many were once taken in reverse.
 
   Rust     the engine over that structure alone, from Rust
   call     mq_post and mq_arrive of libmq.so
@@ -119,3 +120,5 @@ table "expected unexpected" "0 1 4 7 16 47 64" "Rust call inline halves turns li
 echo
 table "posted-reverse posted-random posted-any waiting-reverse waiting-random waiting-any" "17 65 257" \
     "call inline halves list"
+echo
+table "standing" "65 257" "call inline halves list"

@@ -5,7 +5,8 @@
  *
  * MODE is expected or unexpected: pairs behind DEPTH standing entries; or reverse, random or any, of posted or of
  * waiting entries (posted-reverse, waiting-any): queues of DEPTH entries filled and taken out of order, any with
- * receives from any source, in reverse.
+ * receives from any source, in reverse. Or standing: pairs beside a receive from any source that stays, after DEPTH
+ * posted receives were taken in reverse once.
  *
  * `call` calls mq_post and mq_arrive, `inline` uses mq_inline.h, `halves` uses mq_inline.h in the steps of an
  * MPI library: search, then queue; `turns` is `halves` with pairs on two contexts by turns; `list` is no libmq but a
@@ -170,10 +171,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s STRUCTURE DEPTH MODE PAIRS call|inline|halves|turns|list\n", argv[0]);
         return 2;
     }
-    int depth = atoi(argv[2]), expected = strcmp(argv[3], "expected") == 0, pairs = atoi(argv[4]);
+    int depth = atoi(argv[2]), standing = strcmp(argv[3], "standing") == 0, pairs = atoi(argv[4]);
+    int expected = standing || strcmp(argv[3], "expected") == 0;
     int form = strcmp(argv[5], "call") == 0 ? 0 : strcmp(argv[5], "inline") == 0 ? 1 : 2;
     if (strcmp(argv[5], "list") == 0)
-        return through_list(depth, argv[3], pairs);
+        return standing ? through_list(1, "expected", pairs) : through_list(depth, argv[3], pairs);
     uint32_t contexts = strcmp(argv[5], "turns") == 0 ? 2 : 1;
     mq_engine_options options = {.structure = argv[1]};
     mq_context_options context = {.size = 256};
@@ -185,7 +187,11 @@ int main(int argc, char **argv)
         drains(engine, depth, argv[3], pairs, form);
         return mq_engine_free(engine) != MQ_NONE;
     }
-    for (int i = 1; i <= depth; i++) {
+    if (standing) {
+        must(post(form, engine, &(mq_pattern) {.source = MQ_ANY_SOURCE, .tag = depth + 1}, NULL), MQ_NONE);
+        drains(engine, depth, "posted-reverse", depth, form);
+    }
+    for (int i = 1; i <= depth && !standing; i++) {
         mq_pattern pattern = {.source = sender, .tag = i};
         mq_envelope envelope = {.source = sender, .tag = i};
         must(expected ? mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL)

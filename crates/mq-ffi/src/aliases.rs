@@ -1,33 +1,39 @@
-//! The names in the queues of entries that were named in the front.
+//! Names of entries that moved between the front and the queues since they were given.
 
 use mq_core::{Handle, MessageHandle};
 
 use crate::front::MQ_FRONT_SLOT;
 
-/// The names in the queues by those that were given in the front, which rise from entry to entry.
+/// What entries are called where they are, by the names that their owners have.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases {
+    /// In the queues, by the number that the front gave; these rise from entry to entry.
     receives: Vec<(u64, Handle)>,
     messages: Vec<(u64, MessageHandle)>,
+    /// In the front, by the name that was given before the receive moved, once or several times, and came back.
+    returned: Box<[(Handle, Handle)]>,
 }
 
 impl Aliases {
+    /// Nothing has moved from the front into the queues, or what has is there no more.
     pub(crate) fn clear(&mut self) {
         self.receives.clear();
         self.messages.clear();
     }
 
-    /// Nothing is queued that could be named: gives the memory back.
+    /// The same, for long: gives the memory back.
     pub(crate) fn forget(&mut self) {
-        *self = Self::default();
+        self.receives = Vec::new();
+        self.messages = Vec::new();
     }
 
     pub(crate) fn bytes(&self) -> usize {
         let receives = self.receives.capacity() * size_of::<(u64, Handle)>();
-        receives + self.messages.capacity() * size_of::<(u64, MessageHandle)>()
+        let messages = self.messages.capacity() * size_of::<(u64, MessageHandle)>();
+        receives + messages + size_of_val(&*self.returned)
     }
 
-    /// Above all that were added before.
+    /// A receive has moved from the front into the queues; above all that did before.
     pub(crate) fn add_receive(&mut self, sequence: u64, name: Handle) {
         self.receives.push((sequence, name));
     }
@@ -37,8 +43,38 @@ impl Aliases {
         self.messages.push((sequence, name));
     }
 
+    /// These receives, all that are left in the queues, come back to the front, from their names there to those in
+    /// the front.
+    pub(crate) fn bring_back(&mut self, receives: impl Iterator<Item = (Handle, Handle)>) {
+        let returned = receives
+            .map(|(name, now)| (self.given(name), now))
+            .collect();
+        self.returned = returned;
+        self.forget();
+    }
+
+    /// The name that the owner of a receive in the queues has.
+    fn given(&self, name: Handle) -> Handle {
+        let mut moved = self.receives.iter();
+        let Some((sequence, _)) = moved.find(|(_, now)| is_same(*now, name)) else {
+            return name;
+        };
+        let in_front = Handle::new(name.context(), MQ_FRONT_SLOT, *sequence);
+        let mut returned = self.returned.iter();
+        let returned = returned.find(|(_, now)| *now == in_front);
+        returned.map_or(in_front, |(given, _)| *given)
+    }
+
+    /// The name in the front of a receive that has come back to it, if it has.
+    pub(crate) fn returned(&self, given: Handle) -> Option<Handle> {
+        let mut returned = self.returned.iter();
+        let (_, now) = returned.find(|(of, _)| is_same(*of, given))?;
+        Some(*now)
+    }
+
     /// The name in the queues that a caller's handle stands for.
     pub(crate) fn receive(&self, handle: Handle) -> Option<Handle> {
+        let handle = self.returned(handle).unwrap_or(handle);
         if handle.slot() != MQ_FRONT_SLOT {
             return Some(handle);
         }
@@ -52,6 +88,14 @@ impl Aliases {
         }
         find(&self.messages, message.sequence())
     }
+}
+
+/// Whether both name one entry. In the queues its slot may have changed since it was named.
+fn is_same(one: Handle, other: Handle) -> bool {
+    let is_in_front = |name: Handle| name.slot() == MQ_FRONT_SLOT;
+    one.sequence() == other.sequence()
+        && one.context() == other.context()
+        && is_in_front(one) == is_in_front(other)
 }
 
 fn find<T: Copy>(names: &[(u64, T)], sequence: u64) -> Option<T> {

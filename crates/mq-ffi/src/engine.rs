@@ -231,7 +231,8 @@ pub unsafe extern "C" fn mq_context_create(
         if let Some(watch) = entered.matching.watch_mut() {
             watch.context_created(context, group);
         }
-        reopen(entered.front, entered.matching, context);
+        let lengths = entered.matching.lengths();
+        reopen(entered.front, entered.matching, context, lengths);
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
@@ -271,7 +272,8 @@ pub unsafe extern "C" fn mq_context_update(
         front::check(entered.front, context, last_rank, promises)?;
         engine.update_context(context, wanted).map_err(of)?;
         forget(entered.front, context);
-        reopen(entered.front, entered.matching, context);
+        let lengths = entered.matching.lengths();
+        reopen(entered.front, entered.matching, context, lengths);
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.

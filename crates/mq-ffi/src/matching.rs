@@ -44,6 +44,11 @@ pub(crate) struct Matching {
     /// Messages queued.
     unexpected: u32,
     uses_front: bool,
+    /// So many entries are few: the front may take them back. 0 without a front.
+    few: u8,
+    /// How many there were when one was queued last that was one of few, or more than that if entries have moved here
+    /// since.
+    few_then: u8,
     /// Whether it has neither watch nor budget.
     plain: bool,
     /// Of memory, to the caller's allocator.
@@ -63,9 +68,12 @@ impl Matching {
         uses_front: bool,
     ) -> Self {
         let plain = watch.is_none() && !limited;
+        let uses_front = uses_front && plain;
         Self {
             engine,
-            uses_front: uses_front && plain,
+            uses_front,
+            few: if uses_front { front::FEW } else { 0 },
+            few_then: 0,
             plain,
             watch: watch.map(Box::new),
             posted: 0,
@@ -104,16 +112,18 @@ impl Matching {
         self.plain
     }
 
-    /// A step of [`plain`](crate::plain) has queued a receive.
+    /// A receive was queued; whether it is one of few.
     #[inline(always)]
-    pub(crate) const fn receive_added(&mut self) {
+    pub(crate) const fn receive_added(&mut self) -> bool {
         self.posted += 1;
+        self.posted <= self.few as u32
     }
 
-    /// A step of [`plain`](crate::plain) has queued a message.
+    /// A message was queued; whether it is the first.
     #[inline(always)]
-    pub(crate) const fn message_added(&mut self) {
+    pub(crate) const fn message_added(&mut self) -> bool {
         self.unexpected += 1;
+        self.unexpected == 1
     }
 
     /// A step of [`plain`](crate::plain) has taken a receive out; whether that was the last one.
@@ -121,6 +131,34 @@ impl Matching {
     pub(crate) const fn receive_left(&mut self) -> bool {
         self.posted -= 1;
         self.posted == 0
+    }
+
+    /// Whether nothing is queued but few receives.
+    pub(crate) const fn has_few(&self) -> bool {
+        self.posted > 0 && self.posted <= self.few as u32 && self.unexpected == 0
+    }
+
+    /// An entry was queued: whether a filling begins with it, as far as few entries tell. They grow in number until
+    /// they are no longer few, unless others have left since the last one was queued.
+    pub(crate) fn begins(&mut self) -> bool {
+        let queued = self.posted.saturating_add(self.unexpected);
+        let Some(few) = u8::try_from(queued).ok().filter(|&few| few <= self.few) else {
+            return false;
+        };
+        few <= core::mem::replace(&mut self.few_then, few)
+    }
+
+    /// After a step before which there were so many entries: whether a filling begins with it, and whether any has
+    /// left.
+    pub(crate) fn compare(&mut self, (posted, unexpected): (u32, u32)) -> (bool, bool) {
+        let has_come = self.posted > posted || self.unexpected > unexpected;
+        let has_left = self.posted < posted || self.unexpected < unexpected;
+        (has_come && self.begins(), has_left)
+    }
+
+    /// All receives have been taken out.
+    pub(crate) const fn receives_taken(&mut self) {
+        self.posted = 0;
     }
 
     /// A step of [`plain`](crate::plain) has taken a message out; whether that was the last one.
@@ -324,7 +362,10 @@ impl Matching {
         receive: *mut c_void,
     ) -> Result<Handle, c_int> {
         let queued = self.engine.queue_receive(pattern, receive);
-        self.posted += u32::from(queued.is_ok());
+        if queued.is_ok() {
+            self.posted += 1;
+            self.few_then = u8::MAX;
+        }
         queued.map_err(|refused| of(refused.error))
     }
 
@@ -338,7 +379,10 @@ impl Matching {
         let queued = self
             .engine
             .queue_message(envelope, Message { cookie, bytes });
-        self.unexpected += u32::from(queued.is_ok());
+        if queued.is_ok() {
+            self.unexpected += 1;
+            self.few_then = u8::MAX;
+        }
         queued.map_err(|refused| of(refused.error))
     }
 

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{CollectiveCall, ContextId, TrafficClass};
 
-use crate::front::{count_drained, reopen, settle, steps};
+use crate::front::{reopen, settle, steps};
 use crate::gate::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
@@ -72,8 +72,7 @@ fn step(
     settle(entered.front, entered.matching);
     let before = entered.matching.lengths();
     let status = body(entered.matching);
-    count_drained(entered.matching, before);
-    reopen(entered.front, entered.matching, context);
+    reopen(entered.front, entered.matching, context, before);
     status
 }
 
@@ -255,8 +254,11 @@ pub unsafe extern "C" fn mq_cancel(
         // SAFETY: as it has just been said.
         let front = unsafe { front_of(engine) };
         // SAFETY: as required of the caller.
-        if let Some(status) = unsafe { steps::cancel(front, handle, receive) } {
-            return status;
+        match unsafe { steps::cancel(front, handle, receive) } {
+            // SAFETY: as required of the caller.
+            Some(MQ_NONE) => return unsafe { cancel_returned(engine, handle, receive) },
+            Some(status) => return status,
+            None => {}
         }
     }
     let body = |matching: &mut Matching| {
@@ -269,6 +271,30 @@ pub unsafe extern "C" fn mq_cancel(
     };
     // SAFETY: as required of the caller.
     unsafe { operate(engine, handle.context, body) }
+}
+
+/// [`mq_cancel`] of what an open front does not have by this name: it has left, or has come back by
+/// another.
+///
+/// # Safety
+/// As for [`mq_cancel`].
+#[cold]
+unsafe fn cancel_returned(
+    engine: *mut mq_engine,
+    handle: mq_handle,
+    receive: *mut *mut c_void,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        let Some(now) = entered.matching.aliases.returned(handle.read()) else {
+            return Ok(MQ_NONE);
+        };
+        // SAFETY: as required of the caller.
+        let cancelled = unsafe { steps::cancel(entered.front, mq_handle::of(now), receive) };
+        // One of the first of its queue: nothing has to move for it.
+        Ok(cancelled.unwrap_or(MQ_NONE))
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
 }
 
 /// Announces that this process takes part in a collective call of `traffic_class` with messages of

@@ -9,7 +9,7 @@ use core::ptr;
 use mq_core::Pattern;
 
 use crate::front::Reach::{All, Near};
-use crate::front::{self, emptied, is_settled, mq_front, prepare, settle, steps};
+use crate::front::{self, emptied, filled, is_settled, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};
 use crate::operations::InContext;
@@ -22,9 +22,11 @@ use crate::{halves, operations};
 #[inline(always)]
 fn posted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
     if status == MQ_NONE {
-        matching.receive_added();
         front.no_receives = 0;
         front.open = 0;
+        if matching.receive_added() {
+            filled(front, matching);
+        }
     } else if status == MQ_MATCHED && matching.message_left() {
         emptied(front, matching);
     }
@@ -34,9 +36,11 @@ fn posted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
 #[inline(always)]
 fn arrived(front: &mut mq_front, matching: &mut Matching, status: c_int) {
     if status == MQ_NONE {
-        matching.message_added();
         front.no_messages = 0;
         front.open = 0;
+        if matching.message_added() {
+            filled(front, matching);
+        }
     } else if status == MQ_MATCHED && matching.receive_left() {
         emptied(front, matching);
     }

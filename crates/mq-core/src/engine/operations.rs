@@ -330,8 +330,11 @@ impl<Q: MatchQueues> Engine<Q> {
     /// [process scope](crate::Scope), one for all, in which contexts are mixed. See
     /// [`MatchQueues::visit`].
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
-        for object in &self.objects {
-            object.queues.visit(visitor);
+        // Contexts may be many, and most of them idle.
+        for queues in self.objects.iter().map(|object| &object.queues) {
+            if queues.posted_len() + queues.unexpected_len() > 0 {
+                queues.visit(visitor);
+            }
         }
     }
 

@@ -4,7 +4,9 @@
 //! in the time that a caller's own list would take, and the match operations of the interface do
 //! the same ([`steps`]). When it does not, and before operations that take entries by other means,
 //! the entries move into the queues ([`settle`]). The front opens again when the queues are empty
-//! ([`reopen`]), or some time after that where many had to move ([`Rest`]).
+//! ([`reopen`]), or some time after that where many had to move ([`Rest`]). The few receives that
+//! are left when all else has gone come back to it ([`standing`]), so that one that stays posted
+//! for long does not keep it closed.
 //!
 //! Receives and messages of all contexts stand in one array each, in order and without gaps, every
 //! entry with its context. Entries join at the end and leave anywhere, so an array is used from the
@@ -16,6 +18,7 @@ mod array;
 mod layout;
 mod memory;
 mod rest;
+mod standing;
 pub(crate) mod steps;
 
 pub(crate) use self::array::Reach;
@@ -25,6 +28,7 @@ pub use self::layout::{
 };
 pub(crate) use self::memory::Memory;
 pub(crate) use self::rest::Rest;
+pub(crate) use self::standing::FEW;
 
 use core::ffi::c_int;
 
@@ -100,8 +104,8 @@ pub(crate) const fn is_settled(front: &mq_front) -> bool {
 fn move_in(front: &mut mq_front, matching: &mut Matching) {
     matching.rest.begin(front);
     front.open = 0;
-    // Only an open front can have named entries, and it opens with empty queues: the names given
-    // before are all stale.
+    // Only an open front can have named entries, and it opens with empty queues: of the names given
+    // before only those of receives that came back are not stale.
     let mut aliases = core::mem::take(&mut matching.aliases);
     aliases.clear();
     for parked in front.receives.entries() {
@@ -152,23 +156,57 @@ const fn envelope_in(parked: &mq_parked) -> mq_envelope {
     }
 }
 
-/// After an operation on `context`: tells the front what is behind it, and opens it if that is
-/// nothing.
-pub(crate) fn reopen(front: &mut mq_front, matching: &mut Matching, context: u32) {
+/// After an operation on `context`, before which the queues were so long: tells the front what is
+/// behind it, and opens it if that is nothing.
+pub(crate) fn reopen(
+    front: &mut mq_front,
+    matching: &mut Matching,
+    context: u32,
+    before: (u32, u32),
+) {
     if matching.may_use_front() {
         if front.known(context).is_none() {
             learn(front, matching, context);
         }
-        tell(front, matching);
-        forget_names(front, matching);
+        let (begins, has_left) = matching.compare(before);
+        if begins {
+            matching.rest.count();
+        }
+        look_behind(front, matching, has_left);
     }
 }
 
-/// A step is over before which the queues were so long: if they have drained by it, the front has rested for one
-/// filling more.
-pub(crate) fn count_drained(matching: &mut Matching, before: (u32, u32)) {
-    if before != (0, 0) && matching.lengths() == (0, 0) {
-        matching.rest.drained();
+/// A step of [`plain`](crate::plain) has taken the last receive out, or the last message:
+/// [`reopen`], for an engine that may have no front.
+#[cold]
+#[inline(never)]
+pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
+    if matching.may_use_front() {
+        look_behind(front, matching, true);
+    }
+}
+
+/// A step of [`plain`](crate::plain) has queued one of few receives, or the first message. If others
+/// have left since one was queued last, the receives that are there besides stay for longer.
+#[cold]
+#[inline(never)]
+pub(crate) fn filled(front: &mut mq_front, matching: &mut Matching) {
+    if matching.may_use_front() && matching.begins() {
+        matching.rest.count();
+        look_behind(front, matching, matching.lengths().0 > 1);
+    }
+}
+
+/// Tells the front what is behind it, and opens it if that is nothing, or few receives that it may
+/// take back.
+fn look_behind(front: &mut mq_front, matching: &mut Matching, may_take_back: bool) {
+    if may_take_back && matching.has_few() && !matching.rest.is_on() {
+        standing::bring_back(front, matching);
+    }
+    tell(front, matching);
+    if front.open != 0 {
+        // Nothing that is queued was named before it moved, but what has come back.
+        matching.aliases.forget();
     }
 }
 
@@ -179,27 +217,6 @@ const fn tell(front: &mut mq_front, matching: &Matching) {
     } else {
         front.no_receives & front.no_messages
     };
-}
-
-/// In an open front the names given in it before name nothing any more.
-fn forget_names(front: &mq_front, matching: &mut Matching) {
-    if front.open != 0 {
-        matching.aliases.forget();
-    }
-}
-
-/// The last receive, or the last message, has left by a step of [`plain`](crate::plain): [`tell`], for an engine that
-/// may have no front.
-#[cold]
-#[inline(never)]
-pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
-    if matching.may_use_front() {
-        if matching.lengths() == (0, 0) {
-            matching.rest.drained();
-        }
-        tell(front, matching);
-        forget_names(front, matching);
-    }
 }
 
 #[inline(always)]

@@ -9,6 +9,10 @@ const MOST: u8 = 64;
 /// A front that has served so many entries for each that it had to move has been worth opening.
 const WORTH: u64 = 16;
 
+/// A front that few receives came back to, by how many entries its worth is measured at least: to move them in and back
+/// takes as long as it gains by so many times [`WORTH`].
+const LEAST_MOVED: usize = 8;
+
 /// For how long the front stays closed.
 ///
 /// Entries that leave in about the order in which they came are found at once, however many there
@@ -17,35 +21,52 @@ const WORTH: u64 = 16;
 /// the next fillings are queued where they will be found, and then the front is tried again.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
-    /// Fillings, this one included.
+    /// Fillings that have not begun yet.
     left: u8,
     /// How long the last rest was.
     last: u8,
-    /// The sequence number of the front when that began.
+    /// The sequence number of the front when its entries moved last.
     since: u64,
+    /// Whether receives came back to it after that.
+    has_come_back: bool,
 }
 
 impl Rest {
     /// The entries of a front are about to move into the queues. It rests if they are more than
-    /// searches look at; twice as long if it did so before and hardly anything came by it since.
+    /// searches look at; twice as long if it did so before and hardly anything came by it since. It
+    /// rests, too, if receives had come back to it for hardly anything.
     pub(super) fn begin(&mut self, front: &mq_front) {
         let most = front.receives.len().max(front.messages.len());
-        if most <= MQ_FRONT_SCAN {
+        let has_come_back = core::mem::take(&mut self.has_come_back);
+        if most <= MQ_FRONT_SCAN && !has_come_back {
             return;
         }
         let served = front.sequence - self.since;
-        let was_worth_it = served > WORTH * most as u64;
+        self.since = front.sequence;
+        let was_worth_it = served > WORTH * most.max(LEAST_MOVED) as u64;
+        if was_worth_it && most <= MQ_FRONT_SCAN {
+            return;
+        }
         self.last = if self.last == 0 || was_worth_it {
             LEAST
         } else {
             MOST.min(2 * self.last)
         };
-        self.left = self.last + 1;
-        self.since = front.sequence;
+        self.left = self.last;
     }
 
-    /// Nothing is queued any more.
-    pub(super) const fn drained(&mut self) {
+    /// Receives come back to the front.
+    pub(super) const fn come_back(&mut self) {
+        self.has_come_back = true;
+    }
+
+    /// What is left in the queues can not come back: not to be asked again for some fillings.
+    pub(super) const fn put_off(&mut self) {
+        self.left = MOST;
+    }
+
+    /// A filling begins.
+    pub(super) const fn count(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 

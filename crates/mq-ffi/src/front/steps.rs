@@ -277,7 +277,7 @@ pub(crate) unsafe fn take(
     }
 }
 
-/// `mq_cancel`, in an open front.
+/// `mq_cancel`, in an open front: of what it has by that name.
 ///
 /// # Safety
 /// `receive` is null or valid for a write.
@@ -288,7 +288,6 @@ pub(crate) unsafe fn cancel(
     receive: *mut *mut c_void,
 ) -> Option<c_int> {
     if handle.slot != MQ_FRONT_SLOT {
-        // As in `take`.
         return Some(MQ_NONE);
     }
     match front.receives.named(handle.sequence, handle.context)? {

@@ -156,9 +156,7 @@ impl Entered<'_> {
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
         front::settle(self.front, self.matching);
         front::hide(self.front, self.matching);
-        let before = self.matching.lengths();
         let done = self.in_callback.during(|| body(self.matching));
-        front::count_drained(self.matching, before);
         front::show(self.front, self.matching);
         done
     }

@@ -1,0 +1,97 @@
+//! Receives that stay when all others have left, back in the front.
+//!
+//! A server's receive from any source, or one for a message that ends the program, may stand for as
+//! long as the program runs. Once it has moved into the queues the front could not open again, and
+//! every pair after it would go by a search behind it.
+
+use core::ffi::c_void;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::{Engine, Entry, Handle, MatchQueues, Pattern, Source, TrafficClass};
+
+use super::layout::{MQ_FRONT_SLOT, mq_front, mq_parked, wanted_by};
+use crate::matching::{Matching, Queues};
+use crate::types::{mq_handle, mq_pattern};
+
+/// So many receives come back at most, with one that was just queued: each message is compared with
+/// them from then on.
+pub(crate) const FEW: u8 = 5;
+
+/// Brings all that is left in the queues, few receives, back to the front, which is empty and has
+/// room for more than those.
+///
+/// # Cost
+/// Two searches for each receive, and a look at every context.
+pub(super) fn bring_back(front: &mut mq_front, matching: &mut Matching) {
+    let Some(receives) = take_all(matching.engine_mut()) else {
+        matching.rest.put_off();
+        return;
+    };
+    matching.receives_taken();
+    matching.rest.come_back();
+    let names = receives.into_iter().map(|(name, pattern, cookie)| {
+        let sequence = front.sequence;
+        front.sequence += 1;
+        let pattern = mq_pattern::of(&pattern);
+        let (bits, care) = wanted_by(pattern.source, pattern.tag);
+        let place = u64::from(pattern.traffic_class) << 32 | u64::from(pattern.context);
+        let parked = mq_parked {
+            bits,
+            care,
+            place,
+            sequence,
+            cookie,
+        };
+        front.receives.add(parked).expect("there is room for a few");
+        let now = mq_handle {
+            sequence,
+            slot: MQ_FRONT_SLOT,
+            context: pattern.context,
+        };
+        (name, now.read())
+    });
+    matching.aliases.bring_back(names);
+}
+
+/// Takes all receives out, in order, each with its name; `None` if one has a masked tag, which the
+/// front could not hold.
+fn take_all(engine: &mut Engine<Queues>) -> Option<Vec<(Handle, MpiPattern, *mut c_void)>> {
+    let mut patterns = Vec::with_capacity(FEW.into());
+    engine.visit(&mut |entry| {
+        if let Entry::Posted(pattern, _) = entry {
+            patterns.push(pattern);
+        }
+    });
+    let is_masked = |pattern: &MpiPattern| matches!(pattern.tag(), TagSelector::Masked { .. });
+    if patterns.iter().any(is_masked) {
+        return None;
+    }
+    let taken = patterns.into_iter().map(|pattern| {
+        let name = name_of_first(engine, &pattern);
+        let receive = engine.cancel(name).expect("it was found");
+        (name, pattern, receive)
+    });
+    Some(taken.collect())
+}
+
+/// The name of a receive that is the first of its context: some message finds it.
+fn name_of_first(engine: &mut Engine<Queues>, pattern: &MpiPattern) -> Handle {
+    let source = match pattern.source() {
+        Source::Any => 0,
+        Source::Rank(rank) => rank.0,
+    };
+    let tag = match pattern.tag() {
+        TagSelector::Exact(tag) | TagSelector::Masked { wanted: tag, .. } => tag.0,
+        TagSelector::Any => 0,
+    };
+    let class = match pattern.class() {
+        TrafficClass::Unknown => TrafficClass::PointToPoint,
+        class => class,
+    };
+    let context = pattern.context().0;
+    let envelope = MpiEnvelope::new(context, source, tag).with_class(class);
+    let queues = engine.queues_for_message(context, source);
+    let found = queues.expect("a receive is queued").find_receive(&envelope);
+    let (name, ..) = found.expect("it matches what it asks for, and is the first");
+    name
+}

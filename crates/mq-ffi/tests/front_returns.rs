@@ -1,0 +1,310 @@
+//! Receives that stay when all others have left come back to the front of an engine.
+#![allow(unsafe_code, reason = "the functions are C's")]
+
+mod fixture;
+
+use core::ffi::c_void;
+use core::ptr::null_mut;
+
+use mq::*;
+
+use fixture::Fixture;
+
+/// The most fillings for which a front rests.
+const MOST_REST: usize = 64;
+
+/// More receives than a search in the front looks at, taken last to first.
+fn fill_and_drain(engine: &Fixture, context: u32) {
+    let tags = 1000..1000 + 2 * MQ_FRONT_SCAN as i32;
+    for tag in tags.clone() {
+        engine.post(context, 1, tag, tag as usize);
+    }
+    for tag in tags.rev() {
+        assert_eq!(engine.arrive(context, 1, tag, 0), Some(tag as usize));
+    }
+}
+
+/// Pairs, until the front has rested and is open.
+fn until_open(engine: &Fixture, context: u32) {
+    let mut pairs = 0;
+    while !engine.is_open() {
+        engine.post(context, 1, 2000, 2000);
+        assert_eq!(engine.arrive(context, 1, 2000, 0), Some(2000));
+        pairs += 1;
+        assert!(pairs <= MOST_REST, "it stays closed");
+    }
+}
+
+/// Queues everything behind the front, by a receive that it cannot hold and that is gone again.
+fn move_in(engine: &Fixture) {
+    let pattern = mq_pattern {
+        context: 1,
+        source: 0,
+        tag: 64,
+        ignore: 3,
+        traffic_class: 0,
+    };
+    let (pattern, unused) = (&raw const pattern, null_mut());
+    // SAFETY: the pointers are valid or null.
+    let posted = unsafe {
+        mq_post(
+            engine.0,
+            pattern,
+            77 as *mut c_void,
+            null_mut(),
+            unused,
+            null_mut(),
+        )
+    };
+    assert_eq!(posted, MQ_NONE);
+    assert!(!engine.is_open());
+    assert_eq!(engine.arrive(1, 0, 66, 0), Some(77));
+}
+
+#[test]
+fn a_receive_that_stays_does_not_keep_the_front_closed() {
+    let engine = Fixture::new();
+    let last = engine.post(1, MQ_ANY_SOURCE, 7, 10);
+    fill_and_drain(&engine, 1);
+    assert!(!engine.is_open(), "it rests");
+    until_open(&engine, 1);
+    assert_eq!(engine.visit(), [(1, 10)]);
+    // Earlier than what is posted now, and later.
+    engine.post(1, 3, 7, 11);
+    assert_eq!(engine.arrive(1, 3, 7, 0), Some(10));
+    assert_eq!(engine.arrive(1, 3, 7, 0), Some(11));
+    assert_eq!(engine.cancel(last), None);
+    assert!(engine.is_open());
+}
+
+#[test]
+fn its_name_stays_its_name() {
+    let engine = Fixture::new();
+    // One is named in the front, one behind it, and one in another context.
+    let in_front = engine.post(1, 2, MQ_ANY_TAG, 10);
+    move_in(&engine);
+    until_open(&engine, 2);
+    fill_and_drain(&engine, 1);
+    assert!(!engine.is_open());
+    let behind = engine.post(1, MQ_ANY_SOURCE, -8, 11);
+    let elsewhere = engine.post(2, 900, 5, 12);
+    until_open(&engine, 2);
+    for _ in 0..3 {
+        move_in(&engine);
+        until_open(&engine, 1);
+    }
+    let mut there = engine.visit();
+    there.sort_unstable();
+    assert_eq!(there, [(1, 10), (1, 11), (1, 12)]);
+    assert_eq!(engine.cancel(behind), Some(11));
+    assert_eq!(engine.cancel(behind), None);
+    assert_eq!(engine.cancel(in_front), Some(10));
+    assert_eq!(engine.cancel(elsewhere), Some(12));
+    assert_eq!(engine.cancel(in_front), None);
+    assert_eq!(engine.visit(), []);
+}
+
+#[test]
+fn a_receive_that_the_front_cannot_hold_keeps_it_closed() {
+    let engine = Fixture::new();
+    let pattern = mq_pattern {
+        context: 1,
+        source: 2,
+        tag: 64,
+        ignore: 3,
+        traffic_class: 0,
+    };
+    let pattern = &raw const pattern;
+    // SAFETY: the pointers are valid or null.
+    let posted = unsafe {
+        mq_post(
+            engine.0,
+            pattern,
+            5 as *mut c_void,
+            null_mut(),
+            null_mut(),
+            null_mut(),
+        )
+    };
+    assert_eq!(posted, MQ_NONE);
+    for _ in 0..2 * MOST_REST {
+        engine.post(1, 1, 9, 6);
+        assert!(!engine.is_open());
+        assert_eq!(engine.arrive(1, 1, 9, 0), Some(6));
+    }
+    assert_eq!(engine.arrive(1, 2, 67, 0), Some(5));
+    fill_and_drain(&engine, 1);
+    assert_eq!(engine.visit(), []);
+}
+
+/// What is queued, first to last, and every name that was given.
+#[derive(Default)]
+struct Model {
+    posted: Vec<(u32, i32, i32, usize)>,
+    unexpected: Vec<(u32, i32, i32, usize)>,
+    names: Vec<(mq_handle, usize)>,
+    random: u64,
+    came_back: usize,
+}
+
+impl Model {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound
+    }
+
+    fn matches(
+        (context, source, tag, _): (u32, i32, i32, usize),
+        message: (u32, i32, i32),
+    ) -> bool {
+        context == message.0
+            && (source == MQ_ANY_SOURCE || source == message.1)
+            && (tag == message.2 || tag == MQ_ANY_TAG && message.2 >= 0)
+    }
+
+    fn post(&mut self, engine: &Fixture, receive: usize) {
+        let context = 1 + self.below(2) as u32;
+        let source = if self.below(3) == 0 {
+            MQ_ANY_SOURCE
+        } else {
+            self.below(6) as i32
+        };
+        let tag = if self.below(5) == 0 {
+            MQ_ANY_TAG
+        } else {
+            self.below(5) as i32 - 2
+        };
+        let wanted = (context, source, tag, receive);
+        let found = self.unexpected.iter();
+        let mut found = found.map(|&(context, source, tag, _)| (context, source, tag));
+        if found.any(|message| Self::matches(wanted, message)) {
+            return;
+        }
+        let name = engine.post(context, source, tag, receive);
+        self.posted.push(wanted);
+        self.names.push((name, receive));
+    }
+
+    fn arrive(&mut self, engine: &Fixture, message: usize) {
+        let some = self.below(self.posted.len() as u64 + 1) as usize;
+        let carried = match self.posted.get(some).copied() {
+            Some((context, source, tag, _)) => (
+                context,
+                source.max(0),
+                if tag == MQ_ANY_TAG { 2 } else { tag },
+            ),
+            // Little is to be left most of the time.
+            None if self.below(4) == 0 => (1, self.below(6) as i32, self.below(5) as i32 - 2),
+            None => return,
+        };
+        let place = self
+            .posted
+            .iter()
+            .position(|&wanted| Self::matches(wanted, carried));
+        let expected = place.map(|place| self.posted.remove(place).3);
+        let (context, source, tag) = carried;
+        assert_eq!(engine.arrive(context, source, tag, message), expected);
+        if place.is_none() {
+            self.unexpected.push((context, source, tag, message));
+        }
+    }
+
+    fn extract(&mut self, engine: &Fixture) {
+        let place = self.below(self.unexpected.len() as u64 + 1) as usize;
+        let Some(&(context, source, tag, _)) = self.unexpected.get(place) else {
+            return;
+        };
+        let is_it =
+            |other: &(u32, i32, i32, usize)| (other.0, other.1, other.2) == (context, source, tag);
+        let first = self.unexpected.iter().position(is_it).expect("it is there");
+        let expected = self.unexpected.remove(first).3;
+        let pattern = mq_pattern {
+            context,
+            source,
+            tag,
+            ignore: 0,
+            traffic_class: 0,
+        };
+        let mut message = null_mut();
+        // SAFETY: the pointers are valid or null.
+        let found =
+            unsafe { mq_extract(engine.0, &raw const pattern, &raw mut message, null_mut()) };
+        assert_eq!((found, message as usize), (MQ_MATCHED, expected));
+    }
+
+    fn cancel(&mut self, engine: &Fixture) {
+        let some = self.below(self.names.len() as u64 + 1) as usize;
+        let Some(&(name, receive)) = self.names.get(some) else {
+            return;
+        };
+        let place = self
+            .posted
+            .iter()
+            .position(|&(.., posted)| posted == receive);
+        let expected = place.map(|place| self.posted.remove(place).3);
+        assert_eq!(engine.cancel(name), expected);
+    }
+
+    /// Whether nothing that is queued takes part in a filling.
+    fn may_fill(&self) -> bool {
+        self.unexpected.is_empty() && !self.posted.iter().any(|&(.., tag, _)| tag == MQ_ANY_TAG)
+    }
+
+    fn step(&mut self, engine: &Fixture, i: usize) {
+        let was_closed = !engine.is_open();
+        match self.below(32) {
+            0..8 => self.post(engine, i),
+            8..20 => self.arrive(engine, i),
+            20..26 => self.extract(engine),
+            26..28 => self.cancel(engine),
+            28 if self.may_fill() && self.below(16) == 0 => fill_and_drain(engine, 1),
+            // Everything moves, and nothing leaves.
+            29 if self.below(8) == 0 => {
+                // SAFETY: the engine is there, and a function may be null.
+                let purged = unsafe { mq_purge(engine.0, Some(nothing), None, null_mut()) };
+                assert_eq!(purged, MQ_NONE);
+            }
+            _ => {}
+        }
+        self.came_back += usize::from(was_closed && engine.is_open() && !self.posted.is_empty());
+    }
+
+    fn check(&self, engine: &Fixture) {
+        let mut shown = engine.visit();
+        shown.sort_unstable();
+        let posted = self.posted.iter().map(|&(.., receive)| (1, receive));
+        let mut queued: Vec<_> = posted.collect();
+        queued.extend(self.unexpected.iter().map(|&(.., message)| (0, message)));
+        queued.sort_unstable();
+        assert_eq!(shown, queued);
+    }
+}
+
+unsafe extern "C" fn nothing(_: *mut c_void, _: *const mq_entry) -> i32 {
+    0
+}
+
+#[test]
+fn random_programs_see_what_a_list_would_show() {
+    let structures = (0..).map(|index| mq_structure_name(index));
+    let structures: Vec<_> = structures.take_while(|name| !name.is_null()).collect();
+    assert!(structures.len() >= 12);
+    let mut came_back = 0;
+    for (seed, &structure) in (1..=480).zip(structures.iter().cycle()) {
+        let engine = Fixture::of(structure);
+        let mut model = Model {
+            random: 0x9e37_79b9_7f4a_7c15 ^ seed,
+            ..Model::default()
+        };
+        for i in 1..=2000 {
+            model.step(&engine, i);
+            if i % 50 == 0 {
+                model.check(&engine);
+            }
+        }
+        came_back += model.came_back;
+    }
+    assert!(came_back > 1000, "they came back {came_back} times");
+}
