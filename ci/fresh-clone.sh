@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The README's two commands in a fresh clone, without the network: the crates are fetched already. Where this checkout
 # is as a clone would be, with nothing changed, added or ignored but what was built, test.sh passes the second one
-# here, and the clone's tests are only compiled (--whole passes them all the same).
+# here. Of the clone's tests those run then that would take further traces from elsewhere; the others are compiled, but
+# for the documentation's examples. (--whole passes them all.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 how=--no-run
@@ -23,6 +24,7 @@ while read -r command; do
     # With signals as a terminal gives them: see test.sh.
     env --default-signal $command </dev/null
 done <"$scratch/commands"
+[ -z "$how" ] || env -u MQ_TRACE_DIR cargo test --package mq-trace --test traces </dev/null
 # Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
 packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' crates/*/Cargo.toml benches/Cargo.toml examples/Cargo.toml)
 # shellcheck disable=SC2086 # one word for each package

@@ -13,6 +13,10 @@
 #include "../pml_ob1_recvfrag.h"
 #include "ompi/runtime/ompi_rte.h"
 
+#ifndef MCA_PML_OB1_CUSTOM_MATCHING_STAYS
+#error "this file needs the openmpi-5.0.patch that came with it: an older one has messages taken that a probe found"
+#endif
+
 /* The communicator's number in its engine. */
 #define CUSTOM_MATCH_MQ_CONTEXT 0
 

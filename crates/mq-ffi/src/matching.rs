@@ -44,7 +44,7 @@ pub(crate) struct Matching {
     /// Messages queued.
     unexpected: u32,
     uses_front: bool,
-    /// So many entries are few: the front may take them back. 0 without a front.
+    /// So many entries are few: as many as the front takes back, and one that was just queued. 0 without a front.
     few: u8,
     /// How many there were when one was queued last that was one of few, or more than that if entries have moved here
     /// since.
@@ -72,7 +72,7 @@ impl Matching {
         Self {
             engine,
             uses_front,
-            few: if uses_front { front::FEW } else { 0 },
+            few: if uses_front { front::MOST_BACK + 1 } else { 0 },
             few_then: 0,
             plain,
             watch: watch.map(Box::new),
@@ -131,11 +131,6 @@ impl Matching {
     pub(crate) const fn receive_left(&mut self) -> bool {
         self.posted -= 1;
         self.posted == 0
-    }
-
-    /// Whether nothing is queued but few receives.
-    pub(crate) const fn has_few(&self) -> bool {
-        self.posted > 0 && self.posted <= self.few as u32 && self.unexpected == 0
     }
 
     /// An entry was queued: whether a filling begins with it, as far as few entries tell. They grow in number until

@@ -18,53 +18,117 @@ use crate::status::{MQ_ERR_NULL, MQ_MATCHED, MQ_NONE};
 use crate::types::{Exact, mq_envelope, mq_handle, mq_message_handle, mq_pattern};
 use crate::{halves, operations};
 
+/// What is left to be done where a step has left few entries, or none: behind the panic boundary, as
+/// the step.
+///
+/// # Safety
+/// `engine` came from [`install`](crate::gate::install), and the others are its; nothing else of it is
+/// in use.
+#[cold]
+#[inline(never)]
+unsafe fn afterwards(
+    engine: *mut mq_engine,
+    front: &mut mq_front,
+    matching: &mut Matching,
+    what: fn(&mut mq_front, &mut Matching),
+) {
+    let rest = || {
+        what(front, matching);
+        Ok(MQ_NONE)
+    };
+    // SAFETY: as required of the caller. If it panics the engine is broken, as calls will say; the step
+    // is done.
+    unsafe { guard_step(engine, rest) };
+}
+
 /// How a step of posting ended.
+///
+/// # Safety
+/// As for [`afterwards`].
 #[inline(always)]
-fn posted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+unsafe fn posted(
+    engine: *mut mq_engine,
+    front: &mut mq_front,
+    matching: &mut Matching,
+    status: c_int,
+) {
     if status == MQ_NONE {
         front.no_receives = 0;
         front.open = 0;
         if matching.receive_added() {
-            filled(front, matching);
+            // SAFETY: as required of the caller.
+            unsafe { afterwards(engine, front, matching, filled) };
         }
     } else if status == MQ_MATCHED && matching.message_left() {
-        emptied(front, matching);
+        // SAFETY: as required of the caller.
+        unsafe { afterwards(engine, front, matching, emptied) };
     }
 }
 
 /// How a step of arriving ended.
+///
+/// # Safety
+/// As for [`afterwards`].
 #[inline(always)]
-fn arrived(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+unsafe fn arrived(
+    engine: *mut mq_engine,
+    front: &mut mq_front,
+    matching: &mut Matching,
+    status: c_int,
+) {
     if status == MQ_NONE {
         front.no_messages = 0;
         front.open = 0;
         if matching.message_added() {
-            filled(front, matching);
+            // SAFETY: as required of the caller.
+            unsafe { afterwards(engine, front, matching, filled) };
         }
     } else if status == MQ_MATCHED && matching.receive_left() {
-        emptied(front, matching);
+        // SAFETY: as required of the caller.
+        unsafe { afterwards(engine, front, matching, emptied) };
     }
 }
 
 /// How a step of extracting ended.
+///
+/// # Safety
+/// As for [`afterwards`].
 #[inline(always)]
-fn extracted(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+unsafe fn extracted(
+    engine: *mut mq_engine,
+    front: &mut mq_front,
+    matching: &mut Matching,
+    status: c_int,
+) {
     if status == MQ_MATCHED && matching.message_left() {
-        emptied(front, matching);
+        // SAFETY: as required of the caller.
+        unsafe { afterwards(engine, front, matching, emptied) };
     }
 }
 
 /// How a step of delivering ended.
+///
+/// # Safety
+/// As for [`afterwards`].
 #[inline(always)]
-fn delivered(front: &mut mq_front, matching: &mut Matching, status: c_int) {
+unsafe fn delivered(
+    engine: *mut mq_engine,
+    front: &mut mq_front,
+    matching: &mut Matching,
+    status: c_int,
+) {
     if status == MQ_MATCHED && matching.receive_left() {
-        emptied(front, matching);
+        // SAFETY: as required of the caller.
+        unsafe { afterwards(engine, front, matching, emptied) };
     }
 }
 
 /// How a look ended.
+///
+/// # Safety
+/// None is needed; as for the others.
 #[inline(always)]
-const fn looked(_: &mut mq_front, _: &mut Matching, _: c_int) {}
+const unsafe fn looked(_: *mut mq_engine, _: &mut mq_front, _: &mut Matching, _: c_int) {}
 
 /// The front did not answer: whether it is worth asking again.
 ///
@@ -209,7 +273,8 @@ macro_rules! ways {
                     let status = unsafe { guard_step(engine, || Ok(plain::$step::on(queues, exact, $($with),*))) };
                     // A step that panicked has broken the engine down: nothing of it is touched any more.
                     if status >= MQ_NONE {
-                        $ended(front, matching, status);
+                        // SAFETY: as required of the caller.
+                        unsafe { $ended(engine, front, matching, status) };
                     }
                     return status;
                 }
@@ -235,7 +300,8 @@ macro_rules! ways {
                     settle(front, matching);
                     // SAFETY: as required of the caller.
                     let status = unsafe { plain::$step::of(matching.engine_mut(), $what, $($with),*) }?;
-                    $ended(front, matching, status);
+                    // SAFETY: as required of the caller.
+                    unsafe { $ended(engine, front, matching, status) };
                     Ok(status)
                 };
                 // SAFETY: as required of the caller.

@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 
 use mq::*;
 
-use fixture::Fixture;
+use fixture::{Fixture, class_of, options};
 
 /// The most fillings for which a front rests.
 const MOST_REST: usize = 64;
@@ -24,8 +24,8 @@ fn fill_and_drain(engine: &Fixture, context: u32) {
     }
 }
 
-/// Pairs, until the front has rested and is open.
-fn until_open(engine: &Fixture, context: u32) {
+/// Pairs, until the front has rested and is open; how many.
+fn until_open(engine: &Fixture, context: u32) -> usize {
     let mut pairs = 0;
     while !engine.is_open() {
         engine.post(context, 1, 2000, 2000);
@@ -33,32 +33,21 @@ fn until_open(engine: &Fixture, context: u32) {
         pairs += 1;
         assert!(pairs <= MOST_REST, "it stays closed");
     }
+    pairs
 }
 
 /// Queues everything behind the front, by a receive that it cannot hold and that is gone again.
 fn move_in(engine: &Fixture) {
-    let pattern = mq_pattern {
-        context: 1,
-        source: 0,
-        tag: 64,
-        ignore: 3,
-        traffic_class: 0,
-    };
-    let (pattern, unused) = (&raw const pattern, null_mut());
-    // SAFETY: the pointers are valid or null.
-    let posted = unsafe {
-        mq_post(
-            engine.0,
-            pattern,
-            77 as *mut c_void,
-            null_mut(),
-            unused,
-            null_mut(),
-        )
-    };
-    assert_eq!(posted, MQ_NONE);
+    engine.post_masked(1, 0, 64, 3, 77);
     assert!(!engine.is_open());
     assert_eq!(engine.arrive(1, 0, 66, 0), Some(77));
+}
+
+/// Moves everything behind the front, where nothing leaves.
+fn only_move_in(engine: &Fixture) {
+    // SAFETY: the engine is there, and a function may be null.
+    let purged = unsafe { mq_purge(engine.0, Some(nothing), None, null_mut()) };
+    assert_eq!(purged, MQ_NONE);
 }
 
 #[test]
@@ -105,36 +94,89 @@ fn its_name_stays_its_name() {
 }
 
 #[test]
-fn a_receive_that_the_front_cannot_hold_keeps_it_closed() {
+fn a_receive_that_the_front_cannot_hold_keeps_it_closed_while_it_stands() {
     let engine = Fixture::new();
-    let pattern = mq_pattern {
-        context: 1,
-        source: 2,
-        tag: 64,
-        ignore: 3,
-        traffic_class: 0,
-    };
-    let pattern = &raw const pattern;
-    // SAFETY: the pointers are valid or null.
-    let posted = unsafe {
-        mq_post(
-            engine.0,
-            pattern,
-            5 as *mut c_void,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-        )
-    };
-    assert_eq!(posted, MQ_NONE);
+    engine.post(1, 1, 7, 4);
+    engine.post_masked(1, 2, 64, 3, 5);
     for _ in 0..2 * MOST_REST {
         engine.post(1, 1, 9, 6);
         assert!(!engine.is_open());
         assert_eq!(engine.arrive(1, 1, 9, 0), Some(6));
     }
+    assert_eq!(engine.arrive(1, 1, 7, 0), Some(4));
     assert_eq!(engine.arrive(1, 2, 67, 0), Some(5));
-    fill_and_drain(&engine, 1);
-    assert_eq!(engine.visit(), []);
+    assert!(engine.is_open(), "and no longer");
+}
+
+#[test]
+fn four_receives_come_back_and_five_do_not() {
+    for (receives, come_back) in [(4, true), (5, false)] {
+        let engine = Fixture::new();
+        for receive in 0..receives {
+            engine.post(1, 2, 7, receive);
+        }
+        only_move_in(&engine);
+        for _ in 0..2 * MOST_REST {
+            engine.post(2, 1, 9, 100);
+            assert_eq!(engine.is_open(), come_back);
+            assert_eq!(engine.arrive(2, 1, 9, 0), Some(100));
+        }
+        for receive in 0..receives {
+            assert_eq!(engine.arrive(1, 2, 7, 0), Some(receive));
+        }
+        assert!(engine.is_open());
+    }
+}
+
+#[test]
+fn a_front_to_which_receives_came_back_for_nothing_rests() {
+    let engine = Fixture::new();
+    engine.post(1, 2, 7, 10);
+    only_move_in(&engine);
+    assert_eq!(until_open(&engine, 1), 1, "the first time");
+    for rest in [8, 16, 32, 64, 64] {
+        only_move_in(&engine);
+        assert_eq!(until_open(&engine, 1), rest);
+    }
+    for _ in 0..100 {
+        engine.post(1, 1, 9, 11);
+        assert_eq!(engine.arrive(1, 1, 9, 0), Some(11));
+    }
+    only_move_in(&engine);
+    assert_eq!(until_open(&engine, 1), 64, "a hundred are not worth it");
+    for _ in 0..200 {
+        engine.post(1, 1, 9, 11);
+        assert_eq!(engine.arrive(1, 1, 9, 0), Some(11));
+    }
+    only_move_in(&engine);
+    assert_eq!(until_open(&engine, 1), 1, "two hundred are");
+    assert_eq!(engine.arrive(1, 2, 7, 0), Some(10));
+}
+
+#[test]
+fn what_came_back_is_as_what_was_queued_there() {
+    let engine = Fixture::new();
+    // A probe that waits, a receive from any source, and one of a collective operation.
+    engine.queue_probe(2, 1, 6, 10);
+    let any = engine.post(1, MQ_ANY_SOURCE, 7, 11);
+    let barrier = engine.post(1, 4, -9, 12);
+    until_open(&engine, 2);
+    assert_eq!(engine.update(1, 8, MQ_NO_ANY_SOURCE), MQ_ERR_ANY_SOURCE);
+    assert_eq!(engine.update(1, 4, 0), MQ_ERR_RANK);
+    assert_eq!(engine.arrive(2, 1, 6, 0), Some(10));
+    only_move_in(&engine);
+    until_open(&engine, 2);
+    assert_eq!(engine.arrive(1, 4, -9, 0), Some(12));
+    assert_eq!(engine.cancel(barrier), None);
+    // Its context goes, and another of that number comes.
+    assert_eq!(engine.free_context(1), (MQ_NONE, vec![(1, 11)]));
+    let eight = options(8, 0);
+    // SAFETY: the pointers are valid.
+    let made = unsafe { mq_context_create(engine.0, 1, &raw const eight) };
+    assert_eq!(made, MQ_NONE);
+    engine.post(1, MQ_ANY_SOURCE, 7, 13);
+    assert_eq!(engine.cancel(any), None);
+    assert_eq!(engine.visit(), [(1, 13)]);
 }
 
 /// What is queued, first to last, and every name that was given.
@@ -225,7 +267,7 @@ impl Model {
             source,
             tag,
             ignore: 0,
-            traffic_class: 0,
+            traffic_class: class_of(tag),
         };
         let mut message = null_mut();
         // SAFETY: the pointers are valid or null.
@@ -261,11 +303,7 @@ impl Model {
             26..28 => self.cancel(engine),
             28 if self.may_fill() && self.below(16) == 0 => fill_and_drain(engine, 1),
             // Everything moves, and nothing leaves.
-            29 if self.below(8) == 0 => {
-                // SAFETY: the engine is there, and a function may be null.
-                let purged = unsafe { mq_purge(engine.0, Some(nothing), None, null_mut()) };
-                assert_eq!(purged, MQ_NONE);
-            }
+            29 if self.below(8) == 0 => only_move_in(engine),
             _ => {}
         }
         self.came_back += usize::from(was_closed && engine.is_open() && !self.posted.is_empty());

@@ -223,6 +223,14 @@ impl mq_front {
         }
     }
 
+    /// The contexts that are known.
+    pub(super) fn known_contexts(&self) -> impl Iterator<Item = u32> {
+        let contexts = self.known.iter().map(|known| known.context).enumerate();
+        // In a place that knows none is one that belongs elsewhere.
+        let known = contexts.filter(|&(place, context)| place_of(context) == place);
+        known.map(|(_, context)| context)
+    }
+
     /// Knows a context, in place of one that shares its place.
     pub(super) const fn learn(&mut self, known: mq_known) {
         self.known[place_of(known.context)] = known;

@@ -7,7 +7,7 @@ use crate::allocator;
 
 /// How many entries a new array has room for, and at most one that was found too short: 320 KiB,
 /// which are moved in the time in which an index of as many is made.
-const LEAST_ROOM: usize = 16;
+pub(super) const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 
 /// How many searches with a wildcard may look at every entry of an array. To move the entries takes

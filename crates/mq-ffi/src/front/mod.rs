@@ -28,7 +28,7 @@ pub use self::layout::{
 };
 pub(crate) use self::memory::Memory;
 pub(crate) use self::rest::Rest;
-pub(crate) use self::standing::FEW;
+pub(crate) use self::standing::MOST_BACK;
 
 use core::ffi::c_int;
 
@@ -48,6 +48,7 @@ pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
         matching.front_memory = [Memory::new(), Memory::new()];
         front.receives = matching.front_memory[0].empty();
         front.messages = matching.front_memory[1].empty();
+        matching.rest = Rest::from(front.sequence);
     }
 }
 
@@ -172,7 +173,8 @@ pub(crate) fn reopen(
         if begins {
             matching.rest.count();
         }
-        look_behind(front, matching, has_left);
+        let staying = if has_left { matching.lengths().0 } else { 0 };
+        look_behind(front, matching, staying);
     }
 }
 
@@ -182,7 +184,7 @@ pub(crate) fn reopen(
 #[inline(never)]
 pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() {
-        look_behind(front, matching, true);
+        look_behind(front, matching, matching.lengths().0);
     }
 }
 
@@ -193,14 +195,20 @@ pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
 pub(crate) fn filled(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() && matching.begins() {
         matching.rest.count();
-        look_behind(front, matching, matching.lengths().0 > 1);
+        look_behind(front, matching, matching.lengths().0.saturating_sub(1));
     }
 }
 
-/// Tells the front what is behind it, and opens it if that is nothing, or few receives that it may
-/// take back.
-fn look_behind(front: &mut mq_front, matching: &mut Matching, may_take_back: bool) {
-    if may_take_back && matching.has_few() && !matching.rest.is_on() {
+/// Tells the front what is behind it, and opens it if that is nothing, or no more than receives of
+/// which so many stay for longer than others: it takes few back.
+fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
+    let (posted, unexpected) = matching.lengths();
+    if (posted, unexpected) == (0, 0) {
+        matching.rest.emptied();
+    } else if (1..=MOST_BACK.into()).contains(&staying)
+        && unexpected == 0
+        && matching.rest.lets_come_back()
+    {
         standing::bring_back(front, matching);
     }
     tell(front, matching);

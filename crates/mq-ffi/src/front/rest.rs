@@ -1,4 +1,4 @@
-//! When a front stays closed although nothing is queued.
+//! When a front stays closed although nothing, or little, is queued.
 
 use super::layout::{MQ_FRONT_SCAN, mq_front};
 
@@ -25,13 +25,26 @@ pub(crate) struct Rest {
     left: u8,
     /// How long the last rest was.
     last: u8,
-    /// The sequence number of the front when its entries moved last.
+    /// The sequence number of the front when its last rest began, or receives came back to it.
     since: u64,
-    /// Whether receives came back to it after that.
+    /// Whether receives have come back to it, and it has not moved its entries again.
     has_come_back: bool,
+    /// For so many fillings nothing is to come back.
+    put_off: u8,
 }
 
 impl Rest {
+    /// Of a front whose first entry will have this number.
+    pub(super) const fn from(sequence: u64) -> Self {
+        Self {
+            left: 0,
+            last: 0,
+            since: sequence,
+            has_come_back: false,
+            put_off: 0,
+        }
+    }
+
     /// The entries of a front are about to move into the queues. It rests if they are more than
     /// searches look at; twice as long if it did so before and hardly anything came by it since. It
     /// rests, too, if receives had come back to it for hardly anything.
@@ -55,19 +68,31 @@ impl Rest {
         self.left = self.last;
     }
 
-    /// Receives come back to the front.
-    pub(super) const fn come_back(&mut self) {
+    /// Receives come back to the front, whose next entry will have this number.
+    pub(super) const fn come_back(&mut self, sequence: u64) {
         self.has_come_back = true;
+        self.since = sequence;
     }
 
-    /// What is left in the queues can not come back: not to be asked again for some fillings.
+    /// What is left in the queues can not come back: not to be tried again for some fillings.
     pub(super) const fn put_off(&mut self) {
-        self.left = MOST;
+        self.put_off = MOST;
+    }
+
+    /// Nothing is left in the queues.
+    pub(super) const fn emptied(&mut self) {
+        self.put_off = 0;
     }
 
     /// A filling begins.
     pub(super) const fn count(&mut self) {
         self.left = self.left.saturating_sub(1);
+        self.put_off = self.put_off.saturating_sub(1);
+    }
+
+    /// Whether receives may come back to the front.
+    pub(super) const fn lets_come_back(&self) -> bool {
+        self.left == 0 && self.put_off == 0
     }
 
     /// Whether the front stays closed.

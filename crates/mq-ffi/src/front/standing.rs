@@ -10,25 +10,27 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::{Engine, Entry, Handle, MatchQueues, Pattern, Source, TrafficClass};
 
 use super::layout::{MQ_FRONT_SLOT, mq_front, mq_parked, wanted_by};
+use super::memory::LEAST_ROOM;
 use crate::matching::{Matching, Queues};
 use crate::types::{mq_handle, mq_pattern};
 
-/// So many receives come back at most, with one that was just queued: each message is compared with
-/// them from then on.
-pub(crate) const FEW: u8 = 5;
+/// So many receives that stay come back at most, and one with them that was just queued: each message
+/// is compared with them from then on.
+pub(crate) const MOST_BACK: u8 = 4;
 
-/// Brings all that is left in the queues, few receives, back to the front, which is empty and has
-/// room for more than those.
+const _: () = assert!((MOST_BACK as usize) < LEAST_ROOM, "there is room for them");
+
+/// Brings all that is left in the queues, few receives, back to the front, which is empty.
 ///
 /// # Cost
-/// Two searches for each receive, and a look at every context.
+/// Two searches for each receive, and a look at the entries of the contexts that the front knows.
 pub(super) fn bring_back(front: &mut mq_front, matching: &mut Matching) {
-    let Some(receives) = take_all(matching.engine_mut()) else {
+    let Some(receives) = take_all(front, matching) else {
         matching.rest.put_off();
         return;
     };
     matching.receives_taken();
-    matching.rest.come_back();
+    matching.rest.come_back(front.sequence);
     let names = receives.into_iter().map(|(name, pattern, cookie)| {
         let sequence = front.sequence;
         front.sequence += 1;
@@ -53,17 +55,31 @@ pub(super) fn bring_back(front: &mut mq_front, matching: &mut Matching) {
     matching.aliases.bring_back(names);
 }
 
-/// Takes all receives out, in order, each with its name; `None` if one has a masked tag, which the
-/// front could not hold.
-fn take_all(engine: &mut Engine<Queues>) -> Option<Vec<(Handle, MpiPattern, *mut c_void)>> {
-    let mut patterns = Vec::with_capacity(FEW.into());
-    engine.visit(&mut |entry| {
-        if let Entry::Posted(pattern, _) = entry {
-            patterns.push(pattern);
+/// Takes all receives out, in order, each with its name. `None` if one has a masked
+/// tag, which the front could not hold, or is of a context that the front does not know: there may be
+/// very many of those, and no word that says where the receives are.
+fn take_all(
+    front: &mq_front,
+    matching: &mut Matching,
+) -> Option<Vec<(Handle, MpiPattern, *mut c_void)>> {
+    let posted = matching.lengths().0 as usize;
+    let engine = matching.engine_mut();
+    let mut patterns: Vec<MpiPattern> = Vec::with_capacity(posted);
+    for context in front.known_contexts() {
+        if let Ok(queues) = engine.queues_for_message(context, 0) {
+            queues.visit(&mut |entry| match entry {
+                Entry::Posted(pattern, _) if pattern.context().0 == context => {
+                    patterns.push(pattern);
+                }
+                _ => {}
+            });
         }
-    });
+        if patterns.len() == posted {
+            break;
+        }
+    }
     let is_masked = |pattern: &MpiPattern| matches!(pattern.tag(), TagSelector::Masked { .. });
-    if patterns.iter().any(is_masked) {
+    if patterns.len() != posted || patterns.iter().any(is_masked) {
         return None;
     }
     let taken = patterns.into_iter().map(|pattern| {
@@ -71,7 +87,10 @@ fn take_all(engine: &mut Engine<Queues>) -> Option<Vec<(Handle, MpiPattern, *mut
         let receive = engine.cancel(name).expect("it was found");
         (name, pattern, receive)
     });
-    Some(taken.collect())
+    let mut taken: Vec<_> = taken.collect();
+    // A structure that serves all contexts numbers its entries through all of them.
+    taken.sort_by_key(|(name, ..)| name.sequence());
+    Some(taken)
 }
 
 /// The name of a receive that is the first of its context: some message finds it.

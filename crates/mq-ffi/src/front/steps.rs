@@ -267,7 +267,7 @@ pub(crate) unsafe fn take(
     out: Outputs,
 ) -> Option<c_int> {
     if found.slot != MQ_FRONT_SLOT {
-        // The queues were empty when the front opened: it has left.
+        // The queues had no messages when the front opened: it has left.
         return Some(MQ_NONE);
     }
     match front.messages.named(found.sequence, found.context)? {
