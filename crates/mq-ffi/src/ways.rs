@@ -18,117 +18,67 @@ use crate::status::{MQ_ERR_NULL, MQ_MATCHED, MQ_NONE};
 use crate::types::{Exact, mq_envelope, mq_handle, mq_message_handle, mq_pattern};
 use crate::{halves, operations};
 
-/// What is left to be done where a step has left few entries, or none: behind the panic boundary, as
-/// the step.
+/// What is to be done after a step that has left few entries, or none.
+type Afterwards = Option<fn(&mut mq_front, &mut Matching)>;
+
+/// Does it, behind the panic boundary as the step: if it panics the engine is broken, as calls will say.
 ///
 /// # Safety
-/// `engine` came from [`install`](crate::gate::install), and the others are its; nothing else of it is
-/// in use.
+/// [`way`] has just said [`Way::Default`] or [`Way::Any`]; nothing of the engine is in use any more.
 #[cold]
 #[inline(never)]
-unsafe fn afterwards(
-    engine: *mut mq_engine,
-    front: &mut mq_front,
-    matching: &mut Matching,
-    what: fn(&mut mq_front, &mut Matching),
-) {
+unsafe fn afterwards(engine: *mut mq_engine, what: fn(&mut mq_front, &mut Matching)) {
     let rest = || {
+        // SAFETY: as required of the caller.
+        let (front, matching) = unsafe { straight(engine) }?;
         what(front, matching);
         Ok(MQ_NONE)
     };
-    // SAFETY: as required of the caller. If it panics the engine is broken, as calls will say; the step
-    // is done.
+    // SAFETY: as required of the caller.
     unsafe { guard_step(engine, rest) };
 }
 
 /// How a step of posting ended.
-///
-/// # Safety
-/// As for [`afterwards`].
 #[inline(always)]
-unsafe fn posted(
-    engine: *mut mq_engine,
-    front: &mut mq_front,
-    matching: &mut Matching,
-    status: c_int,
-) {
+fn posted(front: &mut mq_front, matching: &mut Matching, status: c_int) -> Afterwards {
     if status == MQ_NONE {
         front.no_receives = 0;
         front.open = 0;
-        if matching.receive_added() {
-            // SAFETY: as required of the caller.
-            unsafe { afterwards(engine, front, matching, filled) };
-        }
-    } else if status == MQ_MATCHED && matching.message_left() {
-        // SAFETY: as required of the caller.
-        unsafe { afterwards(engine, front, matching, emptied) };
+        matching.receive_added().then_some(filled)
+    } else {
+        (status == MQ_MATCHED && matching.message_left()).then_some(emptied)
     }
 }
 
 /// How a step of arriving ended.
-///
-/// # Safety
-/// As for [`afterwards`].
 #[inline(always)]
-unsafe fn arrived(
-    engine: *mut mq_engine,
-    front: &mut mq_front,
-    matching: &mut Matching,
-    status: c_int,
-) {
+fn arrived(front: &mut mq_front, matching: &mut Matching, status: c_int) -> Afterwards {
     if status == MQ_NONE {
         front.no_messages = 0;
         front.open = 0;
-        if matching.message_added() {
-            // SAFETY: as required of the caller.
-            unsafe { afterwards(engine, front, matching, filled) };
-        }
-    } else if status == MQ_MATCHED && matching.receive_left() {
-        // SAFETY: as required of the caller.
-        unsafe { afterwards(engine, front, matching, emptied) };
+        matching.message_added().then_some(filled)
+    } else {
+        (status == MQ_MATCHED && matching.receive_left()).then_some(emptied)
     }
 }
 
 /// How a step of extracting ended.
-///
-/// # Safety
-/// As for [`afterwards`].
 #[inline(always)]
-unsafe fn extracted(
-    engine: *mut mq_engine,
-    front: &mut mq_front,
-    matching: &mut Matching,
-    status: c_int,
-) {
-    if status == MQ_MATCHED && matching.message_left() {
-        // SAFETY: as required of the caller.
-        unsafe { afterwards(engine, front, matching, emptied) };
-    }
+fn extracted(_: &mut mq_front, matching: &mut Matching, status: c_int) -> Afterwards {
+    (status == MQ_MATCHED && matching.message_left()).then_some(emptied)
 }
 
 /// How a step of delivering ended.
-///
-/// # Safety
-/// As for [`afterwards`].
 #[inline(always)]
-unsafe fn delivered(
-    engine: *mut mq_engine,
-    front: &mut mq_front,
-    matching: &mut Matching,
-    status: c_int,
-) {
-    if status == MQ_MATCHED && matching.receive_left() {
-        // SAFETY: as required of the caller.
-        unsafe { afterwards(engine, front, matching, emptied) };
-    }
+fn delivered(_: &mut mq_front, matching: &mut Matching, status: c_int) -> Afterwards {
+    (status == MQ_MATCHED && matching.receive_left()).then_some(emptied)
 }
 
 /// How a look ended.
-///
-/// # Safety
-/// None is needed; as for the others.
 #[inline(always)]
-const unsafe fn looked(_: *mut mq_engine, _: &mut mq_front, _: &mut Matching, _: c_int) {}
+const fn looked(_: &mut mq_front, _: &mut Matching, _: c_int) -> Afterwards {
+    None
+}
 
 /// The front did not answer: whether it is worth asking again.
 ///
@@ -272,9 +222,11 @@ macro_rules! ways {
                     // SAFETY: as required of the caller.
                     let status = unsafe { guard_step(engine, || Ok(plain::$step::on(queues, exact, $($with),*))) };
                     // A step that panicked has broken the engine down: nothing of it is touched any more.
-                    if status >= MQ_NONE {
+                    if status >= MQ_NONE
+                        && let Some(what) = $ended(front, matching, status)
+                    {
                         // SAFETY: as required of the caller.
-                        unsafe { $ended(engine, front, matching, status) };
+                        unsafe { afterwards(engine, what) };
                     }
                     return status;
                 }
@@ -300,8 +252,9 @@ macro_rules! ways {
                     settle(front, matching);
                     // SAFETY: as required of the caller.
                     let status = unsafe { plain::$step::of(matching.engine_mut(), $what, $($with),*) }?;
-                    // SAFETY: as required of the caller.
-                    unsafe { $ended(engine, front, matching, status) };
+                    if let Some(what) = $ended(front, matching, status) {
+                        what(front, matching);
+                    }
                     Ok(status)
                 };
                 // SAFETY: as required of the caller.

@@ -55,9 +55,9 @@ pub(super) fn bring_back(front: &mut mq_front, matching: &mut Matching) {
     matching.aliases.bring_back(names);
 }
 
-/// Takes all receives out, in order, each with its name. `None` if one has a masked
-/// tag, which the front could not hold, or is of a context that the front does not know: there may be
-/// very many of those, and no word that says where the receives are.
+/// Takes all receives out, in order, each with its name. `None` if one has a masked tag, which the
+/// front could not hold, or is of a context that the front does not know: there may be very many of
+/// those, and no word that says where the receives are.
 fn take_all(
     front: &mq_front,
     matching: &mut Matching,
