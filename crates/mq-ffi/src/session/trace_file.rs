@@ -12,6 +12,20 @@ const FLUSH_AFTER: Duration = Duration::from_millis(100);
 /// One operation in so many is timed.
 const SAMPLE: u64 = 64;
 
+/// A process that is killed in a longer write leaves what fills the page that the kernel is at.
+const PAGE: u64 = 4096;
+
+/// How much of whole lines to write at once at a place of a file: those that end in the same page, which it gets
+/// all or not at all. One that goes on in the next page is written by itself.
+fn piece_of(lines: &[u8], at: u64) -> usize {
+    let room = usize::try_from(PAGE - at % PAGE).unwrap_or(usize::MAX);
+    let in_page = &lines[..room.min(lines.len())];
+    let is_end = |byte: &u8| *byte == b'\n';
+    let end = in_page.iter().rposition(is_end);
+    let end = end.or_else(|| lines.iter().position(is_end));
+    end.map_or(lines.len(), |end| end + 1)
+}
+
 /// A file that gets whole lines only, and only from the process that opened it.
 #[derive(Debug)]
 pub(crate) struct LineFile {
@@ -32,11 +46,14 @@ impl Write for LineFile {
         }
         self.rest.extend_from_slice(bytes);
         if let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') {
-            // One call: the kernel has the lines whole, whatever becomes of the process.
-            let whole = &self.rest[..=end];
-            self.file.write_all(whole)?;
-            self.written += whole.len() as u64;
-            self.lines += whole.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let mut whole = &self.rest[..=end];
+            while !whole.is_empty() {
+                let (piece, others) = whole.split_at(piece_of(whole, self.written));
+                self.file.write_all(piece)?;
+                self.written += piece.len() as u64;
+                self.lines += piece.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                whole = others;
+            }
             self.rest.drain(..=end);
         }
         Ok(bytes.len())
@@ -187,6 +204,26 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(recorded.lines, text.lines().count() as u64);
         assert_eq!((recorded.lines, recorded.bytes), (4, text.len() as u64));
+    }
+
+    #[test]
+    fn lines_are_written_page_by_page() {
+        let lines: Vec<u8> = (0..900)
+            .flat_map(|line| format!("p 0 {line} 5\n").into_bytes())
+            .collect();
+        let (mut at, mut crossing) = (0, 0);
+        while at < lines.len() {
+            let piece = &lines[at..][..piece_of(&lines[at..], at as u64)];
+            assert_eq!(piece.last(), Some(&b'\n'));
+            let pages = [at, at + piece.len() - 1].map(|byte| byte as u64 / PAGE);
+            if pages[0] != pages[1] {
+                crossing += 1;
+                assert_eq!(piece.iter().filter(|&&byte| byte == b'\n').count(), 1);
+            }
+            at += piece.len();
+        }
+        assert_eq!(at, lines.len());
+        assert!((1..=lines.len() as u64 / PAGE).contains(&crossing));
     }
 
     #[test]
