@@ -5,7 +5,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 whole=no
-if [ "${1:-}" = --whole ] || git status --porcelain --ignored | grep -vE '^!! (.*/)?(target|artifacts)/$'; then
+case "$*" in
+--whole) whole=yes ;;
+'') ;;
+*) echo "ci/fresh-clone.sh: it takes --whole or nothing, not \`$*\`" >&2 && exit 2 ;;
+esac
+if git status --porcelain --ignored | grep -vE '^!! (.*/)?(target|artifacts)/$'; then
     whole=yes
 fi
 scratch=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The README's command that passes all tests, as it stands there. Further traces are replayed from MQ_TRACE_DIR, or from
+# The README's command that passes all tests, to its end where some fail. Further traces are replayed from MQ_TRACE_DIR, or from
 # the shared folder beside the checkout where there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -16,7 +16,7 @@
 #define MPIDI_POSTED_RECV_DEQUEUE_HOOK(request) 0
 #endif
 
-/* Of what stands on the path of every message: only inline do patterns stay in registers. */
+/* Of what stands on the path of every message, and compilers would leave out of line. */
 #define ALWAYS_INLINE inline ATTRIBUTE((always_inline))
 
 static mq_engine *engine;

@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 
 use mq::*;
 
-use fixture::{Fixture, class_of, options};
+use fixture::{Fixture, options, pattern};
 
 /// The most fillings for which a front rests.
 const MOST_REST: usize = 64;
@@ -262,13 +262,7 @@ impl Model {
             |other: &(u32, i32, i32, usize)| (other.0, other.1, other.2) == (context, source, tag);
         let first = self.unexpected.iter().position(is_it).expect("it is there");
         let expected = self.unexpected.remove(first).3;
-        let pattern = mq_pattern {
-            context,
-            source,
-            tag,
-            ignore: 0,
-            traffic_class: class_of(tag),
-        };
+        let pattern = pattern(context, source, tag, 0);
         let mut message = null_mut();
         // SAFETY: the pointers are valid or null.
         let found =

@@ -1,4 +1,5 @@
-//! A trace that is written while the application runs, and stays readable if it is killed.
+//! A trace that is written while the application runs, and stays readable if it is killed, but at most for its last
+//! line.
 
 use std::fs::File;
 use std::io::{self, Write};
