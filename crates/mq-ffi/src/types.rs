@@ -185,6 +185,11 @@ impl mq_envelope {
 }
 
 impl mq_pattern {
+    /// Whether it is for any source or any tag.
+    pub(crate) const fn has_wildcard(&self) -> bool {
+        self.source == MQ_ANY_SOURCE || self.tag == MQ_ANY_TAG
+    }
+
     /// # Errors
     /// A status.
     pub(crate) fn read(&self) -> Result<MpiPattern, c_int> {

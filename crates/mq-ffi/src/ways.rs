@@ -9,7 +9,7 @@ use core::ptr;
 use mq_core::Pattern;
 
 use crate::front::Reach::{All, Near};
-use crate::front::{self, emptied, filled, is_settled, mq_front, prepare, settle, steps};
+use crate::front::{self, Searched, emptied, filled, is_settled, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};
 use crate::operations::InContext;
@@ -95,15 +95,16 @@ unsafe fn try_again(engine: *mut mq_engine, context: u32, queues: bool) -> bool 
     unsafe { enter(engine, body) == 1 }
 }
 
-/// The front is not to be asked again as it was: whether a receive may look at all messages in it.
+/// The front is not to be asked again as it was: whether a search may look at all entries in it.
 ///
 /// # Safety
 /// As for [`enter`].
 #[cold]
 #[inline(never)]
-unsafe fn may_look_at_all(engine: *mut mq_engine, pattern: &mq_pattern) -> bool {
+unsafe fn may_look_at_all(engine: *mut mq_engine, searched: Searched, has_wildcard: bool) -> bool {
     let body = |entered: &mut Entered<'_>| {
-        let may = front::may_look_at_all(entered.front, entered.matching, pattern);
+        let (front, matching) = (&*entered.front, &mut *entered.matching);
+        let may = front::may_look_at_all(front, matching, searched, has_wildcard);
         Ok(c_int::from(may))
     };
     // SAFETY: as required of the caller.
@@ -113,7 +114,7 @@ unsafe fn may_look_at_all(engine: *mut mq_engine, pattern: &mq_pattern) -> bool 
 macro_rules! ways {
     ($name:ident($what:ident: $type:ty $(, $arg:ident: $kind:ty)*),
      $may:ident, queues: $queues:literal, around: $around:path,
-     $front:ident => $in_front:expr $(; wildcards: $far:expr)?,
+     $front:ident => $in_front:expr $(; far $searched:expr, $has_wildcard:expr => $far:expr)?,
      $step:ident($($with:expr),*), $ended:ident) => {
         /// The ways of the call of this name.
         pub(crate) mod $name {
@@ -184,7 +185,7 @@ macro_rules! ways {
                 }
                 $(
                     // SAFETY: as required of the caller.
-                    if unsafe { may_look_at_all(engine, $what) } {
+                    if unsafe { may_look_at_all(engine, $searched, $has_wildcard) } {
                         // SAFETY: as required of the caller.
                         let $front = unsafe { front_of(engine) };
                         // SAFETY: as required of the caller.
@@ -269,14 +270,15 @@ ways! {
          message: *mut *mut c_void, envelope: *mut mq_envelope),
     open, queues: true, around: operations::post_around,
     front => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, Near);
-    wildcards: steps::post(front, pattern, receive, handle, Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, All),
     post(receive, handle, Outputs { message, envelope }), posted
 }
 
 ways! {
     arrive(envelope: mq_envelope, bytes: u64, message: *mut c_void, receive: *mut *mut c_void),
     open, queues: true, around: operations::arrive_around,
-    front => steps::arrive(front, envelope, bytes, message, receive),
+    front => steps::arrive(front, envelope, bytes, message, receive, Near);
+    far Searched::Receives, false => steps::arrive(front, envelope, bytes, message, receive, All),
     arrive(Message { cookie: message, bytes }, receive), arrived
 }
 
@@ -284,7 +286,7 @@ ways! {
     probe(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope),
     no_messages, queues: false, around: operations::probe_around,
     front => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, Near);
-    wildcards: steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, All),
     find(ptr::null_mut(), Outputs { message, envelope }), looked
 }
 
@@ -292,7 +294,7 @@ ways! {
     extract(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope),
     no_messages, queues: false, around: halves::extract_around,
     front => steps::extract(front, pattern, Outputs { message, envelope }, Near);
-    wildcards: steps::extract(front, pattern, Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::extract(front, pattern, Outputs { message, envelope }, All),
     extract(Outputs { message, envelope }), extracted
 }
 
@@ -301,14 +303,15 @@ ways! {
          envelope: *mut mq_envelope),
     no_messages, queues: false, around: halves::find_around,
     front => steps::find(front, pattern, found, Outputs { message, envelope }, Near);
-    wildcards: steps::find(front, pattern, found, Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::find(front, pattern, found, Outputs { message, envelope }, All),
     find(found, Outputs { message, envelope }), looked
 }
 
 ways! {
     deliver(envelope: mq_envelope, receive: *mut *mut c_void),
     no_receives, queues: false, around: halves::deliver_around,
-    front => steps::deliver(front, envelope, receive),
+    front => steps::deliver(front, envelope, receive, Near);
+    far Searched::Receives, false => steps::deliver(front, envelope, receive, All),
     deliver(receive), delivered
 }
 

@@ -110,8 +110,8 @@ impl mq_front_queue {
 
     /// The first receive for a message.
     #[inline(always)]
-    pub(super) fn receive(&self, wanted: Wanted) -> Option<Option<*mut mq_parked>> {
-        self.search(Reach::Near, |at| {
+    pub(super) fn receive(&self, wanted: Wanted, reach: Reach) -> Option<Option<*mut mq_parked>> {
+        self.search(reach, |at| {
             (at.bits ^ wanted.bits) & at.care == 0 && at.context() == wanted.context
         })
     }

@@ -71,18 +71,31 @@ pub(crate) fn prepare(
     queues && receives.grow(&mut front.receives) | messages.grow(&mut front.messages)
 }
 
-/// Whether a receive that found nothing among the first messages of an open front may look at them
-/// all: if it has a wildcard, and few did so before. Receives without one find theirs in the queues
-/// at once, by its key.
+/// Which array of an open front a search looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Searched {
+    Receives,
+    Messages,
+}
+
+/// Whether a search that found nothing among the first entries of an open front may look at all:
+/// what is far is seldom looked for where queues are taken in order, as where a program has something
+/// else to say, on another context, while many messages wait.
 pub(crate) fn may_look_at_all(
     front: &mq_front,
     matching: &mut Matching,
-    pattern: &mq_pattern,
+    searched: Searched,
+    has_wildcard: bool,
 ) -> bool {
-    let has_wildcard = pattern.source == MQ_ANY_SOURCE || pattern.tag == MQ_ANY_TAG;
-    let is_long = front.messages.len() > MQ_FRONT_SCAN;
-    let [_, messages] = &mut matching.front_memory;
-    front.open != 0 && has_wildcard && is_long && messages.may_be_searched_far()
+    let [receives, messages] = &mut matching.front_memory;
+    let (queue, memory) = match searched {
+        Searched::Receives => (&front.receives, receives),
+        Searched::Messages => (&front.messages, messages),
+    };
+    let entries = queue.len();
+    front.open != 0
+        && entries > MQ_FRONT_SCAN
+        && memory.may_be_searched_far(entries, front.sequence, has_wildcard)
 }
 
 /// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has

@@ -202,9 +202,10 @@ pub(crate) unsafe fn arrive(
     bytes: u64,
     message: *mut c_void,
     receive: *mut *mut c_void,
+    reach: Reach,
 ) -> Option<c_int> {
     let wanted = front.reads_envelope(envelope)?;
-    match front.receives.receive(wanted)? {
+    match front.receives.receive(wanted, reach)? {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { complete(&mut front.receives, at, receive) }),
         // SAFETY: null.
@@ -306,9 +307,10 @@ pub(crate) unsafe fn deliver(
     front: &mut mq_front,
     envelope: &mq_envelope,
     receive: *mut *mut c_void,
+    reach: Reach,
 ) -> Option<c_int> {
     let wanted = front.reads_envelope(envelope)?;
-    match front.receives.receive(wanted)? {
+    match front.receives.receive(wanted, reach)? {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { complete(&mut front.receives, at, receive) }),
         None => Some(MQ_NONE),
