@@ -1,8 +1,8 @@
 //! MPI message matching: posted and unexpected queues behind one safe API.
 //!
 //! When a message arrives, an MPI library must find the receive that was posted for it; when a
-//! receive is posted, the message that already came. This crate does both, with every published
-//! structure and a default, [`structures::Indexed`], that needs no choosing.
+//! receive is posted, the message that already came. This crate does both, with eleven published
+//! structures and a default, [`structures::Indexed`], that needs no choosing.
 //!
 //! ```
 //! use mq_core::mpi::{MpiEnvelope, MpiPattern};

@@ -16,9 +16,10 @@ const LEAST_MOVED: usize = 8;
 /// For how long the front stays closed.
 ///
 /// Entries that leave in about the order in which they came are found at once, however many there
-/// are. Others are looked for, and the first search that goes further than [`MQ_FRONT_SCAN`] moves
-/// all of them into the queues: they were queued twice. Programs repeat what they do, so those of
-/// the next fillings are queued where they will be found, and then the front is tried again.
+/// are. Others are looked for, and a search that goes further than [`MQ_FRONT_SCAN`], too soon after
+/// another that did, moves all of them into the queues: they were queued twice. Programs repeat what
+/// they do, so those of the next fillings are queued where they will be found, and then the front is
+/// tried again.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     /// Fillings that have not begun yet.

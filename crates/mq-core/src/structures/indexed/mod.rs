@@ -22,28 +22,29 @@
 //! in a table of their own, one class for each mask in use; candidates of several classes are merged
 //! by sequence number. When few entries are left, the short form returns.
 //!
-//! Search: at most the limit, or one probe for each class of wildcards in use. The first search of
-//! a tabled queue links up to 4,096 entries; becoming deep moves at most 2,048 entries in one
-//! operation, or 819 and a look at the others; becoming short with a few entries left takes a look at
-//! up to 4,096 slots of each queue, which as many removals have paid for; the table and the storage
-//! grow and shrink piece by piece. An entry that leaves from the middle of the short form leaves a
-//! hole; a search that passes more than four closes them. When the slots behind a short queue are
-//! used up, at most 2,048 entries move. A cancelled receive is found by its slot, or, if it has moved
-//! since, by a search in its window, or a look at up to 4,096 slots of a deep queue. What takes as
-//! long as the queue are the first searches with wildcards while many messages wait: some look at all
-//! of them, and the next links or indexes them for its class. After that messages are linked as a
-//! search of the class needs them; in the deep form they are indexed as they come, also in later
-//! fillings, for as long as that saves more than it costs: queues of at most 4,096 slots that are
-//! rarely asked go on being looked at.
+//! Search: at most the limit, or one probe for each class of wildcards in use and, in a tabled
+//! queue, eight newcomers. The first search of a tabled queue links up to 4,096 entries; becoming
+//! deep moves at most 2,048 entries in one operation, or 819 and a look at the others; becoming
+//! short with a few entries left takes a look at up to 4,096 slots of each queue, which as many
+//! removals have paid for; the table and the storage grow and shrink piece by piece. An entry that
+//! leaves from the middle of the short form leaves a hole; a search that passes more than four
+//! closes them. When the slots behind a short queue are used up, at most 2,048 entries move. A
+//! cancelled receive is found by its slot, or, if it has moved since, by a search in its window, or
+//! a look at up to 4,096 slots of a deep queue. What takes as long as the queue are the first
+//! searches with wildcards while many messages wait: some look at all of them, and the next links
+//! or indexes them for its class. After that messages are linked as a search of the class needs
+//! them; in the deep form they are indexed as they come, also in later fillings, for as long as
+//! that saves more than it costs: queues of at most 4,096 slots that are rarely asked go on being
+//! looked at.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while tabled, 8 to 16 bytes an entry, 1 KiB at least, as
-//! much again for one with a wildcard, and 10 to 18 for each class that searches for messages; while
-//! deep, 7.5 bytes for each distinct key and for one with wildcards (up to 15 where a piece has just
-//! doubled, and 32 while a long queue drains), and for each class of wildcards that is searched a table of its own and 16 bytes for
-//! each slot. After two long fillings a shorter one may use 512 KiB more. A context that was never
-//! searched so has no index; of the tables of a queue that drains at most 64 KiB are kept, and of the
-//! deep form's at most 60.
+//! much again for one with a wildcard, and 10 to 18 for each class that searches for messages;
+//! while deep, 7.5 bytes for each distinct key and for one with wildcards (up to 15 where a piece
+//! has just doubled, and 32 while a long queue drains), and for each class of wildcards that is
+//! searched a table of its own and 16 bytes for each slot. After two long fillings a shorter one
+//! may use 512 KiB more. A context that was never searched so has no index; of the tables of a
+//! queue that drains at most 64 KiB are kept, and of the deep form's at most 60.
 
 mod answer;
 mod chains;
