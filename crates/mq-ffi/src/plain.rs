@@ -60,6 +60,29 @@ fn for_message<'a>(
         .map_err(of)
 }
 
+/// What the caller says, to be checked before anything is done for it.
+pub(crate) trait Checked {
+    /// What a step would check.
+    ///
+    /// # Errors
+    /// The status that the step would have.
+    fn check(&self, engine: &mut Engine<Queues>) -> Result<(), c_int>;
+}
+
+impl Checked for mq_pattern {
+    fn check(&self, engine: &mut Engine<Queues>) -> Result<(), c_int> {
+        for_receive(engine, self)?;
+        self.read().map(drop)
+    }
+}
+
+impl Checked for mq_envelope {
+    fn check(&self, engine: &mut Engine<Queues>) -> Result<(), c_int> {
+        for_message(engine, self)?;
+        self.read().map(drop)
+    }
+}
+
 /// Makes a step of a name: on queues of one structure, and on those that the engine has for it.
 macro_rules! step {
     ($name:ident($queues:ident, $what:ident: $read:ty $(, $field:ident: $type:ty)*) $body:block

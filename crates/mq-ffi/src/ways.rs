@@ -8,7 +8,7 @@ use core::ptr;
 
 use mq_core::Pattern;
 
-use crate::front::Reach::{All, Near};
+use crate::front::Reach::{Far, Near};
 use crate::front::{self, Searched, emptied, filled, is_settled, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};
@@ -80,19 +80,30 @@ const fn looked(_: &mut mq_front, _: &mut Matching, _: c_int) -> Afterwards {
     None
 }
 
-/// The front did not answer: whether it is worth asking again.
+/// [`try_again`]: it is not worth asking again.
+const NOT_AGAIN: c_int = MQ_NONE;
+
+/// [`try_again`]: it is.
+const AGAIN: c_int = MQ_MATCHED;
+
+/// The front did not answer: whether it is worth asking again; or an error of what is wrong with the
+/// operation, for which nothing has to move.
 ///
 /// # Safety
 /// As for [`enter`].
 #[cold]
 #[inline(never)]
-unsafe fn try_again(engine: *mut mq_engine, context: u32, queues: bool) -> bool {
+unsafe fn try_again<T>(engine: *mut mq_engine, what: &T, queues: bool) -> c_int
+where
+    T: InContext + plain::Checked,
+{
     let body = |entered: &mut Entered<'_>| {
-        let again = prepare(entered.front, entered.matching, context, queues);
-        Ok(c_int::from(again))
+        what.check(entered.matching.engine_mut())?;
+        let again = prepare(entered.front, entered.matching, what.context(), queues);
+        Ok(if again { AGAIN } else { NOT_AGAIN })
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) == 1 }
+    unsafe { enter(engine, body) }
 }
 
 /// The front is not to be asked again as it was: whether a search may look at all entries in it.
@@ -179,9 +190,11 @@ macro_rules! ways {
                 $($arg: $kind),*
             ) -> c_int {
                 // SAFETY: as required of the caller.
-                if unsafe { try_again(engine, $what.context(), $queues) } {
+                match unsafe { try_again(engine, $what, $queues) } {
+                    NOT_AGAIN => {}
                     // SAFETY: as required of the caller.
-                    return unsafe { call(engine, $what, $($arg),*) };
+                    AGAIN => return unsafe { call(engine, $what, $($arg),*) },
+                    error => return error,
                 }
                 $(
                     // SAFETY: as required of the caller.
@@ -270,7 +283,7 @@ ways! {
          message: *mut *mut c_void, envelope: *mut mq_envelope),
     open, queues: true, around: operations::post_around,
     front => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, Near);
-    far Searched::Messages, pattern.has_wildcard() => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::post(front, pattern, receive, handle, Outputs { message, envelope }, Far),
     post(receive, handle, Outputs { message, envelope }), posted
 }
 
@@ -278,7 +291,7 @@ ways! {
     arrive(envelope: mq_envelope, bytes: u64, message: *mut c_void, receive: *mut *mut c_void),
     open, queues: true, around: operations::arrive_around,
     front => steps::arrive(front, envelope, bytes, message, receive, Near);
-    far Searched::Receives, false => steps::arrive(front, envelope, bytes, message, receive, All),
+    far Searched::Receives, false => steps::arrive(front, envelope, bytes, message, receive, Far),
     arrive(Message { cookie: message, bytes }, receive), arrived
 }
 
@@ -286,7 +299,7 @@ ways! {
     probe(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope),
     no_messages, queues: false, around: operations::probe_around,
     front => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, Near);
-    far Searched::Messages, pattern.has_wildcard() => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::find(front, pattern, ptr::null_mut(), Outputs { message, envelope }, Far),
     find(ptr::null_mut(), Outputs { message, envelope }), looked
 }
 
@@ -294,7 +307,7 @@ ways! {
     extract(pattern: mq_pattern, message: *mut *mut c_void, envelope: *mut mq_envelope),
     no_messages, queues: false, around: halves::extract_around,
     front => steps::extract(front, pattern, Outputs { message, envelope }, Near);
-    far Searched::Messages, pattern.has_wildcard() => steps::extract(front, pattern, Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::extract(front, pattern, Outputs { message, envelope }, Far),
     extract(Outputs { message, envelope }), extracted
 }
 
@@ -303,7 +316,7 @@ ways! {
          envelope: *mut mq_envelope),
     no_messages, queues: false, around: halves::find_around,
     front => steps::find(front, pattern, found, Outputs { message, envelope }, Near);
-    far Searched::Messages, pattern.has_wildcard() => steps::find(front, pattern, found, Outputs { message, envelope }, All),
+    far Searched::Messages, pattern.has_wildcard() => steps::find(front, pattern, found, Outputs { message, envelope }, Far),
     find(found, Outputs { message, envelope }), looked
 }
 
@@ -311,7 +324,7 @@ ways! {
     deliver(envelope: mq_envelope, receive: *mut *mut c_void),
     no_receives, queues: false, around: halves::deliver_around,
     front => steps::deliver(front, envelope, receive, Near);
-    far Searched::Receives, false => steps::deliver(front, envelope, receive, All),
+    far Searched::Receives, false => steps::deliver(front, envelope, receive, Far),
     deliver(receive), delivered
 }
 

@@ -17,20 +17,21 @@ pub(super) struct Wanted {
     pub(super) care: u64,
 }
 
-/// How many entries a search looks at.
+/// Which entries a search looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reach {
-    /// [`MQ_FRONT_SCAN`].
+    /// The first [`MQ_FRONT_SCAN`].
     Near,
-    All,
+    /// Those behind these, where nothing was found.
+    Far,
 }
 
 impl mq_front_queue {
-    /// Up to where a search looks.
+    /// Where the entries end that are near.
     #[inline(always)]
-    fn stop(&self, reach: Reach) -> *mut mq_parked {
+    fn stop(&self) -> *mut mq_parked {
         const SCAN: usize = MQ_FRONT_SCAN * size_of::<mq_parked>();
-        if matches!(reach, Reach::Near) && self.end.addr() - self.first.addr() > SCAN {
+        if self.end.addr() - self.first.addr() > SCAN {
             self.first.wrapping_add(MQ_FRONT_SCAN)
         } else {
             self.end
@@ -46,11 +47,13 @@ impl mq_front_queue {
         is: impl Fn(&mq_parked) -> bool,
     ) -> Option<Option<*mut mq_parked>> {
         const AT_ONCE: usize = 4;
-        let mut at = self.first;
-        if at == self.end {
+        if self.first == self.end {
             return Some(None);
         }
-        let stop = self.stop(reach);
+        let (mut at, stop) = match reach {
+            Reach::Near => (self.first, self.stop()),
+            Reach::Far => (self.stop(), self.end),
+        };
         while stop.addr() - at.addr() >= AT_ONCE * size_of::<mq_parked>() {
             for i in 0..AT_ONCE {
                 let each = at.wrapping_add(i);

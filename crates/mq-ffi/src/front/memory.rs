@@ -10,13 +10,17 @@ use crate::allocator;
 pub(super) const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 
-/// How many searches with a wildcard may look at every entry of an array. To move the entries takes
-/// as long as ten, and those that are moved are indexed by the fifth that looks at them there.
+/// How many searches with a wildcard may look at every entry of an array besides those that have
+/// been [paid for](FAR_FOR_EACH). To move the entries takes as long as ten, and those that are moved
+/// are indexed by the fifth that looks at them there.
 const FAR_LOOKS: u8 = 4;
 
-/// Any search may look at every entry if, for each so many of them, one has come since the last that
-/// did. It takes as long as these gain by the front, 10 ns each: an entry is compared in 0.7.
+/// Any search may look at every entry of an array if for each so many of them, and so many times
+/// besides, an entry was queued in the front since the last that did, in whichever array. It takes as
+/// long as these gain by the front, which is some 10 ns each: to compare an entry takes 0.7, and to
+/// move one up where the found one leaves as much.
 const FAR_FOR_EACH: usize = 16;
+const FAR_BESIDES: usize = 12;
 
 /// The memory of one kind of entries in a front, and how much of it is used: more each time that a
 /// long queue is taken in about the order in which it came.
@@ -27,17 +31,22 @@ pub(crate) struct Memory {
     /// How many of the [`FAR_LOOKS`] are left until the entries move.
     far_looks: u8,
     /// The sequence number of the front, as far as a word of this size tells, when a search last
-    /// looked at every entry for those that had come [since](FAR_FOR_EACH).
+    /// looked at every entry that was [paid for](FAR_FOR_EACH); at first, when the front was new.
     looked_at: u32,
 }
 
 impl Memory {
-    pub(super) fn new() -> Self {
+    /// For a front whose first entry will have this number.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
+    pub(super) fn new(sequence: u64) -> Self {
         Self {
             places: places(LEAST_ROOM),
             room: LEAST_ROOM,
             far_looks: FAR_LOOKS,
-            looked_at: 0,
+            looked_at: sequence as u32,
         }
     }
 
@@ -72,7 +81,7 @@ impl Memory {
         has_wildcard: bool,
     ) -> bool {
         let come = (sequence as u32).wrapping_sub(self.looked_at) as usize;
-        if come >= entries / FAR_FOR_EACH {
+        if come >= entries / FAR_FOR_EACH + FAR_BESIDES {
             self.looked_at = sequence as u32;
             return true;
         }

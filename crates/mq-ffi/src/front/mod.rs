@@ -45,7 +45,7 @@ use crate::types::{
 /// Gives the front of a new engine its memory.
 pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
     if matching.may_use_front() {
-        matching.front_memory = [Memory::new(), Memory::new()];
+        matching.front_memory = [Memory::new(front.sequence), Memory::new(front.sequence)];
         front.receives = matching.front_memory[0].empty();
         front.messages = matching.front_memory[1].empty();
         matching.rest = Rest::from(front.sequence);
