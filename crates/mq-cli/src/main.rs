@@ -90,7 +90,9 @@ fn exit_code(reproduced: bool) -> ExitCode {
     }
 }
 
-/// Tells the person at the terminal; a closed stderr is no reason to stop.
+/// Tells the person at the terminal; a closed stderr is no reason to stop. Written at once: a rank that
+/// is ended leaves the whole line or none.
 fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "mq: {message}");
+    let line = format!("mq: {message}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }

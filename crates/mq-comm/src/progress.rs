@@ -273,9 +273,11 @@ impl<T: Transport> Core<T> {
     /// withdrawal.
     pub(crate) fn see_off(&mut self, request: u32) {
         while self.state.requests.is_lent(request) {
-            if self.state.requests.at(request).stage != Stage::Announced {
+            let is_announced =
+                |core: &Self| core.state.requests.at(request).stage == Stage::Announced;
+            if !is_announced(self) {
                 self.abandon(request);
-            } else if self.progress_or_rest(None).is_err() {
+            } else if self.progress_or_rest(None).is_err() && is_announced(self) {
                 // Nobody will read the memory through a transport that is of no use any more, but
                 // perhaps a shared buffer.
                 self.transport.keep_buffers();

@@ -146,7 +146,16 @@ pub unsafe trait Transport {
     ///
     /// # Errors
     /// If there is no such process.
-    fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError>;
+    ///
+    /// # Safety
+    /// As for [`Endpoint::read`](mq_shm::Endpoint::read).
+    #[allow(unsafe_code, reason = "callers vouch for what the other end says")]
+    unsafe fn read(
+        &mut self,
+        from: Process,
+        remote: Remote,
+        into: &mut [u8],
+    ) -> Result<Copied, ShmError>;
     /// A ring of buffers for so many bytes to another process, and the number of the first, if
     /// there is one. All of the bytes are then to be pushed and pulled; those of later messages
     /// wait for them.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::process::Child;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpgid, kill_process, kill_process_group, waitid,
+};
 
 use super::guard::Guard;
 use super::signals;
@@ -108,8 +110,13 @@ impl Ranks {
     /// Sends a signal to every rank and to what it has started in its process group.
     pub(super) fn send(&self, signal: Signal) {
         for member in &self.members {
+            let pid = member.pid();
             // A group of zombies takes the signal without a word; that is all that can be amiss.
-            let _ = kill_process_group(member.pid(), signal);
+            let _ = kill_process_group(pid, signal);
+            // The rank itself may have gone to another group.
+            if getpgid(Some(pid)).is_ok_and(|group| group != pid) {
+                let _ = kill_process(pid, signal);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use mq_comm::Options;
 use mq_shm::{Mapped, Process};
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
 /// Memory that all processes of a run inherit, and that is gone with the last of them: it has no
 /// name that could stay behind.
@@ -16,6 +16,10 @@ pub(super) struct Segment {
     /// Whether [`BUFFERS`] was wrong, which has been said.
     buffers_ignored: bool,
 }
+
+/// The least number of the descriptor that the ranks inherit, if they may have so many: scripts that
+/// start the ranks' programs open descriptors of their own by small numbers, shells some from 10 on.
+const HIGH: i32 = 200;
 
 /// The variable that counts here and not in the ranks.
 pub(super) const BUFFERS: &str = "MQ_SHARED_BUFFERS";
@@ -55,7 +59,8 @@ pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
         io::Error::other(format!("{BUFFERS}={}: {error}", value.to_string_lossy()))
     })?;
     let memory = Mapped::create(geometry).map_err(io::Error::other)?;
-    let file = memory.file().try_clone_to_owned()?;
+    let file = fcntl_dupfd_cloexec(memory.file(), HIGH)
+        .or_else(|_| fcntl_dupfd_cloexec(memory.file(), 0))?;
     fcntl_setfd(&file, FdFlags::empty())?;
     Ok(Segment {
         memory,

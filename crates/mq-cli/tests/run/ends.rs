@@ -1,6 +1,7 @@
 //! How runs end, and that nothing is left of them.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::support::{Launcher, command, launcher, shell, until_gone};
 
@@ -108,6 +109,27 @@ fn a_time_limit_ends_all_with_124() {
     let sentence = "mq: the 0.5 s of --timeout are over; ending the 3 of 3 still running\n";
     assert_eq!(run.stderr, sentence);
     until_gone(&pids);
+}
+
+/// In the environment of the process that this test starts of itself.
+const CHILD: &str = "MQ_TEST_LEAVES_ITS_GROUP";
+
+#[test]
+fn a_rank_in_another_process_group_is_ended_too() {
+    if std::env::var_os(CHILD).is_some() {
+        let launcher = rustix::process::getppid().expect("the launcher");
+        let group = rustix::process::getpgid(Some(launcher)).expect("it has a group");
+        rustix::process::setpgid(None, Some(group)).expect("of the same session");
+        std::thread::sleep(Duration::from_secs(1000));
+        return;
+    }
+    let me = std::env::current_exe().expect("a path");
+    let me = me.to_str().expect("UTF-8");
+    let test = "ends::a_rank_in_another_process_group_is_ended_too";
+    let options = ["-n", "2", "--timeout", "0.5", "--grace", "0.2", "--", me];
+    let mut command = command(&[&options, &["--exact", test][..]].concat());
+    let run = Launcher::start(command.env(CHILD, "")).finish();
+    assert_eq!(run.code(), 124, "{}", run.stderr);
 }
 
 #[test]

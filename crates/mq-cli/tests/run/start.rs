@@ -101,6 +101,23 @@ fn ranks_inherit_no_other_descriptor_of_the_launcher() {
         .filter(|fd| !alone.lines().any(|known| known == *fd))
         .collect();
     assert_eq!(new, [segment]);
+    // Scripts have descriptors of their own, by small numbers.
+    assert!(
+        segment.parse::<u32>().is_ok_and(|number| number >= 200),
+        "{segment}"
+    );
+}
+
+#[test]
+fn a_limit_of_the_length_of_files_is_told() {
+    let mq = env!("CARGO_BIN_EXE_mq");
+    let limited = Command::new("sh")
+        .args(["-c", &format!("ulimit -f 100; exec {mq} run -n 2 -- true")])
+        .output()
+        .expect("sh starts");
+    let said = String::from_utf8_lossy(&limited.stderr);
+    assert_eq!(limited.status.code(), Some(2), "{said}");
+    assert!(said.contains("`ulimit -f`"), "{said}");
 }
 
 #[test]

@@ -131,7 +131,8 @@ impl Requests {
             .collect()
     }
 
-    /// A request is complete: its set hears of it; one that nobody can ask for is over.
+    /// A request is complete: its set hears of it; one that nobody can ask for is over. Nothing
+    /// happens to one that was complete, whatever says so again: segments may be damaged.
     pub(crate) fn complete(&mut self, index: u32, outcome: Outcome) {
         self.complete_at_once(index, outcome);
     }
@@ -140,7 +141,9 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn complete_at_once(&mut self, index: u32, outcome: Outcome) {
         let slot = &mut self.slots[index as usize];
-        debug_assert!(!matches!(slot.stage, Stage::Free | Stage::Done));
+        if matches!(slot.stage, Stage::Free | Stage::Done) {
+            return;
+        }
         slot.stage = Stage::Done;
         slot.outcome = outcome;
         if slot.set == NONE {

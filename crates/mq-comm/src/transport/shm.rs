@@ -170,8 +170,15 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::expose(self, bytes)
     }
 
-    fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError> {
-        Endpoint::read(self, from, remote, into)
+    #[allow(unsafe_code, reason = "passes on what its caller vouches for")]
+    unsafe fn read(
+        &mut self,
+        from: Process,
+        remote: Remote,
+        into: &mut [u8],
+    ) -> Result<Copied, ShmError> {
+        // SAFETY: as required of the caller.
+        unsafe { Endpoint::read(self, from, remote, into) }
     }
 
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError> {

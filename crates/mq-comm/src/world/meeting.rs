@@ -1,6 +1,7 @@
 //! Processes that no launcher has handed a segment meet at a name in `/dev/shm`.
 
 use std::io::ErrorKind;
+use std::os::fd::{AsFd, OwnedFd};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,35 @@ fn ignored() -> impl Fn(Signal) -> bool {
     move |signal| mask.unwrap_or(0) >> (signal as i32 - 1) & 1 == 1
 }
 
+/// The name of the segment at which processes meet.
+pub(super) struct Name<'a> {
+    text: &'a str,
+    /// What has the name, as long as nobody has removed it.
+    file: OwnedFd,
+}
+
+impl<'a> Name<'a> {
+    /// That of a segment.
+    pub(super) fn of(text: &'a str, memory: &Mapped) -> Result<Self, Error> {
+        let file = memory.file().try_clone_to_owned();
+        let file = file.map_err(|source| ShmError::System {
+            what: format!("looking at {text} in /dev/shm"),
+            source,
+        })?;
+        Ok(Self { text, file })
+    }
+
+    /// Removes it, unless another has, who fails or is done: another program of the same launcher may
+    /// have made it anew.
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        match Mapped::forget_of(self.text, self.file.as_fd()) {
+            // In between.
+            Err(ShmError::System { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+            removed => Ok(removed.map(|_| ())?),
+        }
+    }
+}
+
 /// Waits until all processes have opened the segment of this name, and removes the name. A signal
 /// that is held back meanwhile does its work here, with the name gone.
 ///
@@ -76,7 +106,7 @@ fn ignored() -> impl Fn(Signal) -> bool {
 /// alive; [`Error::Gone`] if one ends before all have come. The name may be there still.
 pub(super) fn meet(
     world: &World,
-    name: &str,
+    name: &Name<'_>,
     limit: Duration,
     mut held: Option<Held>,
 ) -> Result<(), Error> {
@@ -87,7 +117,7 @@ pub(super) fn meet(
     core().transport.unwant(None);
     come?;
     if world.rank() == 0 {
-        remove(name)?;
+        name.remove()?;
     }
     drop(held);
     // Nobody goes on before the name is gone: the launcher may start another program next, whose
@@ -95,17 +125,9 @@ pub(super) fn meet(
     world.barrier()
 }
 
-/// One who fails from here on may be the first to remove it.
-fn remove(name: &str) -> Result<(), Error> {
-    match Mapped::forget(name) {
-        Err(ShmError::System { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
-        removed => Ok(removed?),
-    }
-}
-
 fn wait_for_all(
     world: &World,
-    name: &str,
+    name: &Name<'_>,
     limit: Duration,
     held: &mut Option<Held>,
 ) -> Result<(), Error> {
@@ -125,7 +147,7 @@ fn wait_for_all(
             looked = Instant::now();
             look_for_an_end(&mut world.inner.core().transport)?;
             if let Some(signal) = held.as_ref().and_then(Held::come) {
-                let _ = Mapped::forget(name);
+                let _ = name.remove();
                 *held = None;
                 // It ends the process here, unless the program has other plans.
                 let _ = raise(signal);

@@ -154,13 +154,14 @@ impl World {
                         let _ = Mapped::forget(name);
                     }
                 })?;
+                let name = meeting::Name::of(name, &memory)?;
                 let met = join(memory).and_then(|world| {
-                    meeting::meet(&world, name, options.start_within, held)?;
+                    meeting::meet(&world, &name, options.start_within, held)?;
                     Ok(world)
                 });
                 if met.is_err() {
                     // Whoever is to remove it may not come to it any more.
-                    let _ = Mapped::forget(name);
+                    let _ = name.remove();
                 }
                 met
             }

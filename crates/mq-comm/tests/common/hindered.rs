@@ -77,8 +77,14 @@ unsafe impl Transport for Hindered {
     fn expose(&self, bytes: &[u8]) -> Remote {
         self.endpoint.expose(bytes)
     }
-    fn read(&mut self, from: Process, remote: Remote, into: &mut [u8]) -> Result<Copied, ShmError> {
-        self.endpoint.read(from, remote, into)
+    unsafe fn read(
+        &mut self,
+        from: Process,
+        remote: Remote,
+        into: &mut [u8],
+    ) -> Result<Copied, ShmError> {
+        // SAFETY: as required of the caller.
+        unsafe { self.endpoint.read(from, remote, into) }
     }
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError> {
         self.endpoint.take_ring(to, bytes)

@@ -48,7 +48,13 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a shared buffer outside of those of
     /// `from`; [`ShmError::Gone`] if it is in one, and `from` has ended and its memory is given up.
-    pub fn read(
+    ///
+    /// # Safety
+    /// Where `from` is of this process too, in a thread of its own, nobody writes into those bytes
+    /// before this returns: they are what was exposed, and `from` keeps them as they are until it
+    /// hears that they have been read. What another process says need not be true: it can do no more
+    /// by that than by writing into the segment.
+    pub unsafe fn read(
         &mut self,
         from: Process,
         remote: Remote,

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use rustix::process::geteuid;
+use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::shm;
 
 use crate::buffers::window::{Access, Window};
@@ -170,6 +170,7 @@ impl Mapped {
             let file = shm::open(name, shm::OFlags::RDWR, mode)
                 .map_err(system(&format!("opening {name} in /dev/shm")))?;
             check_owner(&file, name)?;
+            let seen = file.try_clone();
             match Self::open(file, name) {
                 // The magic word is written last.
                 Err(ShmError::Foreign { found: 0, .. }) if began.elapsed() < patience => {
@@ -177,7 +178,7 @@ impl Mapped {
                 }
                 Err(ShmError::Foreign { found: 0, .. }) => {
                     // Its maker was killed, and nobody else would remove it.
-                    let _ = Self::forget(name);
+                    let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
                     return Err(ShmError::System {
                         what: format!("waiting for the maker of {name} in /dev/shm"),
                         source: io::Error::new(
@@ -199,8 +200,28 @@ impl Mapped {
         shm::unlink(name).map_err(system(&format!("removing {name} from /dev/shm")))
     }
 
+    /// Removes a name if it is still that of this file: another process may have removed it, and a
+    /// third have made a segment of the same name. Whether it was.
+    ///
+    /// # Errors
+    /// [`ShmError::System`] if it can not be looked at or removed.
+    pub fn forget_of(name: &str, file: BorrowedFd<'_>) -> Result<bool, ShmError> {
+        let there = match shm::open(name, shm::OFlags::RDONLY, Mode::empty()) {
+            Ok(there) => there,
+            Err(rustix::io::Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(system(&format!("looking at {name} in /dev/shm"))(error)),
+        };
+        let identity = |status: rustix::fs::Stat| (status.st_dev, status.st_ino);
+        let is_it = fstat(&there).map(identity) == fstat(file).map(identity);
+        if is_it {
+            Self::forget(name)?;
+        }
+        Ok(is_it)
+    }
+
     /// Gives a file its length, its header and the memory of the entries.
     fn fill(file: &File, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
+        check_limit(geometry.length())?;
         ftruncate(file, geometry.length()).map_err(system(&format!("sizing {what}")))?;
         let (places, _) = Part::Cells(Process(0), 0, 0).extent(geometry);
         file.reserve(0, places as u64, "the entries of the processes")?;
@@ -279,6 +300,21 @@ fn known(file: OwnedFd, what: &str) -> Result<File, ShmError> {
         what: format!("looking at {what}"),
         source,
     })
+}
+
+/// Whether this process may have a file of that length. To go beyond its limit is not an error for
+/// the system, but the end of the process, by SIGXFSZ.
+fn check_limit(length: u64) -> Result<(), ShmError> {
+    match getrlimit(Resource::Fsize).current {
+        Some(limit) if limit < length => Err(ShmError::NoMemory {
+            what: "a segment",
+            bytes: length as usize,
+            source: io::Error::other(format!(
+                "files may have no more than {limit} bytes here (`ulimit -f`)"
+            )),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {

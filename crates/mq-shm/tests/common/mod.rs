@@ -283,7 +283,10 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 bytes: word(1),
                 shared: (word(2) != NOWHERE).then_some(word(2)),
             };
-            match endpoint.read(from, remote, &mut peer.bulk).unwrap() {
+            // SAFETY: it stays as it is until it is answered.
+            #[allow(unsafe_code, reason = "vouches for the talk below")]
+            let read = unsafe { endpoint.read(from, remote, &mut peer.bulk) };
+            match read.unwrap() {
                 Copied::All => received_large(peer),
                 Copied::Refused(done) => {
                     peer.refused = true;
