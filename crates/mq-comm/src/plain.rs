@@ -30,6 +30,13 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// # Ok::<(), Error>(())
 /// ```
 ///
+/// Nor can elements without a size be sent, of which a message could not say how many there are:
+///
+/// ```compile_fail
+/// # let world = mq_comm::World::alone().unwrap();
+/// world.send(&[(); 3], 0, 0).unwrap();
+/// ```
+///
 /// A type that has padding is none:
 ///
 /// ```compile_fail
@@ -45,21 +52,32 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can not be sent or received as its bytes",
-    note = "derive zerocopy's `FromBytes`, `IntoBytes` and `Immutable`, and `Clone` and `Copy`"
+    note = "for a struct of your own: `#[repr(C)]`, `#[zerocopy(crate = \"mq_comm::zerocopy\")]`, and derive \
+            `mq_comm::zerocopy`'s `FromBytes`, `IntoBytes` and `Immutable`, and `Clone` and `Copy`",
+    note = "`bool`, `char`, `String`, tuples and references have no bytes that mean the same elsewhere: send integers \
+            or such a struct"
 )]
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + 'static> Plain for T {}
 
+/// Does not compile for elements without a size, of which a message could not say how many there are.
+#[inline(always)]
+pub(crate) const fn has_size<T>() {
+    const { assert!(size_of::<T>() > 0, "elements of a message have a size") }
+}
+
 /// The bytes of some elements.
 #[inline]
 pub(crate) fn bytes<T: Plain>(elements: &[T]) -> &[u8] {
+    has_size::<T>();
     elements.as_bytes()
 }
 
 /// The bytes of some elements, to be written.
 #[inline]
 pub(crate) fn bytes_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
+    has_size::<T>();
     elements.as_mut_bytes()
 }
 

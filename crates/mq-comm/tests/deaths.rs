@@ -17,6 +17,41 @@ fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool
 }
 
 #[test]
+fn a_rank_of_threads_that_returns_an_error_has_died() {
+    let _dog = watchdog("an error");
+    let run = World::threads(4, |world| {
+        let mut byte = [0_u8];
+        match world.rank() {
+            // Waits for both, from whomever, and has something for both.
+            0 => {
+                world.recv(&mut byte, Source::Any, 1)?;
+                world.recv(&mut byte, Source::Any, 1)?;
+                world.send(&byte, 1, 2)?;
+                world.send(&byte, 2, 2)
+            }
+            // Of its own, with something under way that nobody fetches.
+            1 => {
+                let long = world.isend(vec![1_u8; 300_000], 3, 3)?;
+                world.send(&[1_u8, 2], 1, 9)?;
+                let failed = world.recv(&mut byte, 1, 9).map(|_| ());
+                drop(long);
+                failed
+            }
+            2 => {
+                world.send(&[1_u8], 0, 1)?;
+                world.recv(&mut byte, 0, 2).map(|_| ())
+            }
+            _ => {
+                let gone = world.recv(&mut byte, 1, 4);
+                assert!(is_gone(&gone, 1, "died"), "{gone:?}");
+                Ok(())
+            }
+        }
+    });
+    assert!(matches!(run, Err(Error::Truncated { .. })), "{run:?}");
+}
+
+#[test]
 fn what_was_sent_before_leaving_arrives_and_then_nothing() {
     let _dog = watchdog("leaving");
     World::threads(3, |world| {

@@ -104,6 +104,9 @@ pub enum Error {
 }
 
 /// An operation that was refused, with what the caller handed over.
+///
+/// `?` makes an [`enum@Error`] of it. Into a boxed error it goes with its payload, which has to be
+/// `'static` then, and `Send` and `Sync` if the box is: otherwise `.map_err(mq_core::Error::from)?`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<T> {
     /// Why.

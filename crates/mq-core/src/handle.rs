@@ -9,6 +9,10 @@ use crate::envelope::ContextId;
 /// The sequence number is never given twice in a context, not even when the context is freed and
 /// created again, so a handle kept after its receive was matched, cancelled or purged names
 /// nothing: using it is an ordinary "gone".
+///
+/// It belongs to the engine that gave it: engines number alike, and in another one it may name
+/// another's receive, unless their numbers are kept apart
+/// ([`EngineOptions::first_sequence`](crate::EngineOptions::first_sequence)).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
     sequence: u64,
@@ -40,7 +44,7 @@ impl Handle {
     }
 
     /// The number of the receive: the greater of two is the younger, if one object of a structure has
-    /// given both. In a context of a [`SharedEngine`](crate::shared::SharedEngine) that is divided,
+    /// given both. In a context of a `SharedEngine` that is divided,
     /// the upper bits say in which shard it is.
     #[inline(always)]
     pub const fn sequence(self) -> u64 {

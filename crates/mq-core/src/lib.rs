@@ -20,7 +20,7 @@
 //!     }
 //!     Arrive::Unexpected => unreachable!("a receive was posted"),
 //! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), mq_core::Error>(())
 //! ```
 //!
 //! # Where things are
@@ -28,7 +28,7 @@
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - [`SharedEngine`](shared::SharedEngine): an engine for many threads, whose operations are whole
+//! - `SharedEngine`: an engine for many threads, whose operations are whole
 //!   steps: not those that show or name an entry and leave it for a later one.
 //! - [`Arrangement`](arrangement::Arrangement): the short way to write a structure of your own.
 //! - [`Meter`], [`Footprint`]: what a search cost, what a structure weighs.

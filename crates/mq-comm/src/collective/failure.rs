@@ -62,9 +62,7 @@ pub(super) fn read(message: &[u8]) -> Option<Error> {
         return None;
     };
     Some(match u32::from_le_bytes(process) {
-        NOBODY => {
-            Error::Disagreement("or one of them could not go on with it: its own error says why")
-        }
+        NOBODY => Error::Disagreement("one could not go on with it; see the errors of the others"),
         process => Error::Gone {
             process,
             how: if u32::from_le_bytes(how) == 0 {

@@ -91,7 +91,7 @@ impl Verdict {
 
 /// What rank 0 tells each, having heard what all say of the numbers from `first` on.
 fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
-    let disagree = || Error::Disagreement("some dup, others split, or do something else");
+    let disagree = || Error::Disagreement("some dup and others split");
     let wishes: Option<Vec<Wish>> = all.iter().map(Wish::of).collect();
     let wishes = wishes.ok_or_else(disagree)?;
     let dups = wishes.iter().filter(|&&wish| wish == Wish::Dup).count();
@@ -132,7 +132,8 @@ impl<T: Transport> Communicator<T> {
     /// told them. Who has got one then may wait on it for ever for those that have not, and what it
     /// sends to them is lost; a program that is to survive that asks on this communicator, by a
     /// message to each rank that lives, whether all have got theirs, before it uses it.
-    /// [`Error::Disagreement`] if others call something else.
+    /// [`Error::Disagreement`] if others split. Where they call something else all may wait for ever, as
+    /// with any mixture of collective calls.
     ///
     /// # Cost
     /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is

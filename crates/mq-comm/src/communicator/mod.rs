@@ -128,6 +128,11 @@ impl<T: Transport> Communicator<T> {
 
     /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.
     ///
+    /// A message of more bytes than [`eager_limit`](crate::Options::eager_limit) is not sent before it
+    /// is received: two ranks that both send one and then receive wait for ever, and so does a rank
+    /// that sends one to itself. [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) and
+    /// [`scope`](Self::scope) are for that.
+    ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended;
     /// [`Error::Transport`] if the system has no memory for the message's way, or the shared memory
@@ -149,7 +154,8 @@ impl<T: Transport> Communicator<T> {
     /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
     /// and the program has not [said](Self::acknowledge_deaths) that it knows;
     /// [`Error::Withdrawn`] if the sender has taken the message back, or had no memory for its way;
-    /// [`Error::Transport`] as [`send`](Self::send).
+    /// [`Error::Transport`] as [`send`](Self::send): where there is no memory to ask for the rest of a
+    /// large message, that is lost, as it is not with [`irecv`](Self::irecv).
     ///
     /// # Cost
     /// Short messages: one copy; the engine is entered only if other receives or messages wait.

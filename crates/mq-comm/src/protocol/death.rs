@@ -194,9 +194,10 @@ impl<T: Transport> Core<T> {
     }
 
     /// Sees through what others wait for, before this process leaves: messages that are still to be
-    /// sent or fetched. When it leaves in a panic, only that nobody fetches memory that is no more.
+    /// sent or fetched. When it dies, in a panic or of an error, only that nobody fetches memory that is
+    /// no more.
     fn leave(&mut self) -> Result<(), Error> {
-        if std::thread::panicking() {
+        if self.state.has_failed || std::thread::panicking() {
             for send in self.state.requests.in_stage(Stage::Announced) {
                 let slot = self.state.requests.at(send);
                 let to = slot.peer;

@@ -109,6 +109,8 @@ pub(crate) struct State {
     pub(crate) bypass: bool,
     /// The program has no communicator any more.
     leaving: bool,
+    /// It has ended with an error, and the process dies.
+    pub(crate) has_failed: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
     /// Reasons why a blocking receive can not go straight to the transport: processes that have
@@ -213,6 +215,7 @@ impl<T: Transport> Core<T> {
             watch: Stopwatch::default(),
             bypass: options.bypass,
             leaving: false,
+            has_failed: false,
             attention: false,
             obstacles: usize::from(!options.bypass),
         };

@@ -27,7 +27,8 @@ pub use threads::Seat;
 /// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what
 /// has been sent is seen through, and the process has left. One that forgets any of them
 /// ([`core::mem::forget`], a cycle of counted references) does not leave but dies when it ends, as far
-/// as the others can see; a thread of a world of threads never ends, and they wait for it.
+/// as the others can see; a thread of a world of threads never ends, and they wait for it. So do they for
+/// one that runs another program in its place (`exec`): the process goes on.
 #[derive(Debug)]
 pub struct World<T: Transport = Endpoint> {
     all: Communicator<T>,

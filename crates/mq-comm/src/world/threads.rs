@@ -2,6 +2,7 @@
 //! of more.
 
 use std::panic;
+use std::rc::Rc;
 
 use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
@@ -68,10 +69,12 @@ impl World {
     }
 
     /// Runs a program as `size` processes that are threads of this one, and gives what each
-    /// returned, by rank.
+    /// returned, by rank. One that returns an error has died, as far as the others can see: a launcher
+    /// would have ended them.
     ///
     /// # Errors
-    /// The first that one of them returned, by rank, or that of [`seats`](Self::seats).
+    /// That of the first of them, by rank, that did not fail since another had ended; otherwise the
+    /// first; or that of [`seats`](Self::seats).
     ///
     /// # Panics
     /// If one of them does, with its panic; the others see it die.
@@ -97,17 +100,33 @@ impl World {
         let seats = Self::seats(size, options)?;
         let program = &program;
         std::thread::scope(|scope| {
+            let run = |seat: Seat| {
+                let world = seat.take()?;
+                // Kept until it is known how the program has ended.
+                let core = Rc::clone(&world.communicator().inner.core);
+                let end = program(world);
+                if end.is_err() {
+                    let mut core = core.borrow_mut();
+                    core.state.has_failed = true;
+                    core.transport.fail();
+                }
+                end
+            };
             let threads: Vec<_> = seats
                 .into_iter()
-                .map(|seat| scope.spawn(move || program(seat.take()?)))
+                .map(|seat| scope.spawn(move || run(seat)))
                 .collect();
             let ends: Vec<_> = threads
                 .into_iter()
                 .map(std::thread::ScopedJoinHandle::join)
                 .collect();
-            ends.into_iter()
+            let ends: Vec<_> = ends
+                .into_iter()
                 .map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)))
-                .collect()
+                .collect();
+            let is_cause = |end: &Result<R, Error>| !matches!(end, Ok(_) | Err(Error::Gone { .. }));
+            let (causes, others): (Vec<_>, Vec<_>) = ends.into_iter().partition(is_cause);
+            causes.into_iter().chain(others).collect()
         })
     }
 }

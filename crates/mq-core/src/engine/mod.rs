@@ -85,7 +85,6 @@ impl<Q: MatchQueues> Default for Engine<Q> {
 impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
-            .field("kind", &self.kind)
             .field("tuning", &self.tuning)
             .field("ledger", &self.ledger)
             .field("posted", &self.posted_len())
@@ -115,7 +114,8 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// The structure of contexts that ask for none.
+    /// What the options ask for, for contexts that ask for none. Heeded by
+    /// [`AnyQueues`](crate::structures::AnyQueues) alone: elsewhere the type says which structure it is.
     pub const fn kind(&self) -> Kind {
         self.kind
     }

@@ -94,7 +94,7 @@ impl<M> EngineOptions<M> {
 
 impl<M> EngineOptions<M> {
     /// Numbers handles from here on: for a caller whose handles of one engine must be stale in the
-    /// next. At most 2^63 is taken, and 2^56 in a [`SharedEngine`](crate::shared::SharedEngine):
+    /// next. At most 2^63 is taken, and 2^56 in a `SharedEngine`:
     /// numbers rise from there with each entry, and must not come to their end.
     #[must_use]
     pub fn first_sequence(mut self, sequence: u64) -> Self {

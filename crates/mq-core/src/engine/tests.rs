@@ -421,3 +421,9 @@ fn own_queues_are_those_of_the_context_or_none() {
         "budgets see every message"
     );
 }
+
+#[test]
+fn an_engine_of_any_structure_may_be_looked_at_from_several_threads() {
+    const fn is_sync<T: Sync + Send>() {}
+    is_sync::<Engine<AnyQueues<MpiPattern, u32, Vec<u8>>>>();
+}

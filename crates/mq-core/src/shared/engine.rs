@@ -93,7 +93,6 @@ impl<Q: MatchQueues> Default for SharedEngine<Q> {
 impl<Q: MatchQueues> fmt::Debug for SharedEngine<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedEngine")
-            .field("kind", &self.kind)
             .field("tuning", &self.tuning)
             .field("sharding", &self.sharding)
             .finish_non_exhaustive()

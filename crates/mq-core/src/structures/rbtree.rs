@@ -12,7 +12,7 @@
 use core::cell::Cell;
 use core::cmp::Ordering;
 
-use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
+use intrusive_collections::{KeyAdapter, RBTree, RBTreeAtomicLink, intrusive_adapter};
 
 use super::lane::{Lane, LaneId, Pool};
 use super::leads::Leads;
@@ -27,12 +27,12 @@ pub type RbTree<P, R, M> = Leads<Routed<RankTree, P, R, M>>;
 
 #[derive(Debug)]
 struct Node {
-    link: RBTreeLink,
+    link: RBTreeAtomicLink,
     rank: Rank,
     lane: LaneId,
 }
 
-intrusive_adapter!(ByRank = Box<Node>: Node { link => RBTreeLink });
+intrusive_adapter!(ByRank = Box<Node>: Node { link => RBTreeAtomicLink });
 
 impl<'a> KeyAdapter<'a> for ByRank {
     type Key = Counted<'a>;
@@ -132,7 +132,7 @@ impl Route for RankTree {
         }
         let lane = Lane::EMPTY;
         let lane = self.lanes.make(RankLane { rank, lane });
-        let link = RBTreeLink::new();
+        let link = RBTreeAtomicLink::new();
         self.tree.insert(Box::new(Node { link, rank, lane }));
         lane
     }

@@ -135,6 +135,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     buried: Vec<Process>,
     rings: rings::Rings,
     buffers: buffers::Buffers,
+    /// Whether it dies when it is dropped.
+    has_failed: bool,
     /// A word for others to try whether they can read this process's memory.
     _token: Box<u64>,
     /// Last, as all the rest may be in it.
@@ -205,6 +207,7 @@ impl<M: Memory> Endpoint<M> {
             ending: Vec::new(),
             takes: 0,
             buried: Vec::new(),
+            has_failed: false,
             rings: rings::Rings::default(),
             buffers: buffers::Buffers::default(),
             _token: token,
@@ -416,9 +419,17 @@ impl<M: Memory> Endpoint<M> {
     }
 }
 
+impl<M: Memory> Endpoint<M> {
+    /// What runs as this process has failed: when the endpoint is dropped it dies, as in a panic, and
+    /// does not leave.
+    pub const fn fail(&mut self) {
+        self.has_failed = true;
+    }
+}
+
 impl<M: Memory> Drop for Endpoint<M> {
     fn drop(&mut self) {
-        let how = if std::thread::panicking() {
+        let how = if self.has_failed || std::thread::panicking() {
             Gone::Died
         } else {
             Gone::Left
