@@ -1,8 +1,10 @@
 # What the integrations' scripts share. Sourced, with `here` set to the integration's folder.
 
-root=$(cd "$here/../.." && pwd)
+# Paths are absolute, and without links: scripts change folders, and the system names a process's program so.
+root=$(cd "$here/../.." && pwd -P)
 name=$(basename "$here")
-work=${MQ_INTEGRATIONS_DIR:-$root/target/integrations}/$name
+work=$(realpath -m "${MQ_INTEGRATIONS_DIR:-$root/target/integrations}")/$name
+[ -z "${CARGO_TARGET_DIR:-}" ] || CARGO_TARGET_DIR=$(realpath -m "$CARGO_TARGET_DIR")
 jobs=$(nproc)
 
 say() { echo "== $*"; }
@@ -41,8 +43,15 @@ missing=()
 need() {
     command -v "$1" >/dev/null || missing+=("$2")
 }
-need_header() { # HEADER PACKAGE
-    printf '#include <%s>\n' "$1" | cc -E -x c - >/dev/null 2>&1 || missing+=("$2")
+need_header() { # HEADER PACKAGE [FLAGS]
+    # shellcheck disable=SC2086
+    printf '#include <%s>\n' "$1" | cc -E ${3:-} -x c - >/dev/null 2>&1 || missing+=("$2")
+}
+# What mpi4py is built with.
+need_mpi4py() {
+    command -v python3 >/dev/null || return 0
+    python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+    need_header Python.h python3-dev "-I$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')"
 }
 check_needs() {
     [ ${#missing[@]} -eq 0 ] || die "missing packages; install them first: apt-get install ${missing[*]}"
@@ -170,7 +179,7 @@ total() {
     [ ${#took[@]} -eq 0 ] || printf '%s, ' "${took[@]}"
     echo "$SECONDS s in all"
     echo "$passed passed, $failed failed"
-    [ "$failed" -eq 0 ]
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
 # with WHICH COMMAND...: runs a command with an installation in front.
@@ -195,8 +204,10 @@ outcome() {
     esac
 }
 
-all_structures() {
-    "$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p'
+# Their names, in `structures`.
+find_structures() {
+    structures=$("$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p') && [ -n "$structures" ] ||
+        die "$mq structures names none"
 }
 
 # mq, for replaying what was recorded.
@@ -205,6 +216,7 @@ build_mq() {
     logged "$work/mq.log" cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p mq-cli \
         --target-dir "${CARGO_TARGET_DIR:-$root/target}"
     mq=${CARGO_TARGET_DIR:-$root/target}/release/mq
+    find_structures
 }
 
 # replayed FOLDER: whether all traces in it are valid and reproduced by the given structures.
@@ -299,16 +311,19 @@ below() {
 
 # check_killed SECONDS: whether the traces of processes that are killed after so long can be read and replay.
 check_killed() {
-    local launched rank
+    local launched rank killed=0
     export MQ_TRACE=$scratch/trace-killed
-    with ours "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
+    with ours timeout 120 "${launch[@]}" -n 3 "$work/programs-ours/ring" 1000000 >killed.log 2>&1 &
     launched=$!
     sleep "$1"
     for rank in $(below $launched); do
         # The launcher may be quicker, once it has seen the first one die.
-        [ "$(readlink "/proc/$rank/exe")" != "$work/programs-ours/ring" ] || kill -KILL "$rank" || true
+        if [ "$(readlink "/proc/$rank/exe")" = "$work/programs-ours/ring" ] && kill -KILL "$rank"; then
+            killed=$((killed + 1))
+        fi
     done
     wait $launched || true
+    [ $killed -gt 0 ] || die "no process of ring was found to be killed"
     ours_only "MQ_TRACE: after SIGKILL" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
     unset MQ_TRACE
 }

@@ -41,7 +41,9 @@ fi
 [ -x "$work/ours/bin/mpiexec" ] && [ -x "$work/stock/bin/mpiexec" ] ||
     die "nothing to test; run integrations/mpich/build.sh first"
 need python3 python3
+need pgrep procps
 need perl perl
+case " ${parts[*]} " in *" mpi4py "*) need_mpi4py ;; esac
 check_needs
 # More ranks than cores: a rank that waits lets the others go on.
 export MPIR_CVAR_POLLS_BEFORE_YIELD=1
@@ -145,7 +147,7 @@ mpi4py() {
 
 structures() {
     local rounds=20
-    for structure in $(all_structures); do
+    for structure in $structures; do
         export MQ_STRUCTURE=$structure
         results=$(for program in ring wildcards; do run ours $program; done | sort -u)
         ours_only "ring and wildcards with $structure" "$results" passed

@@ -18,11 +18,13 @@ fi
 [ -x "$work/ours/bin/mpirun" ] && [ -x "$work/stock/bin/mpirun" ] ||
     die "nothing to test; run integrations/openmpi/build.sh first"
 need python3 python3
+need pgrep procps
 case " ${parts[*]} " in *" applications "*)
     need lmp lammps
     need hpcc hpcc
     ;;
 esac
+case " ${parts[*]} " in *" mpi4py "* | *" structures "* | *" switches "*) need_mpi4py ;; esac
 check_needs
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 launch=(mpirun --oversubscribe)
@@ -67,7 +69,7 @@ mpi4py() {
 structures() {
     local on_stock
     [ $quick = yes ] || on_stock=$(suite stock)
-    for structure in $(all_structures); do
+    for structure in $structures; do
         export MQ_STRUCTURE=$structure
         results=$(for program in ring wildcards; do run ours $program; done | sort -u)
         ours_only "ring and wildcards with $structure" "$results" passed
@@ -107,7 +109,7 @@ applications() {
     row "LAMMPS melt" "$(app stock lammps "${melt[@]}")" "$(app ours lammps "${melt[@]}")"
     row "LAMMPS melt: what it computed" "$(computed stock)" "$(computed ours)"
     row "hpcc" "$(app stock hpcc hpcc)" "$(app ours hpcc hpcc)"
-    for structure in $(all_structures); do
+    for structure in $structures; do
         export MQ_STRUCTURE=$structure
         for round in 1 2; do
             export MQ_TRACE=$scratch/apps-$structure-$round
