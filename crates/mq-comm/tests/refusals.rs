@@ -12,8 +12,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use common::watchdog;
-use mq_comm::{Error, World};
-use mq_shm::{Geometry, Mapped, ShmError};
+use mq_comm::{Error, Options, World};
+use mq_shm::{Endpoint, Geometry, Mapped, Process, ShmError};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -151,9 +151,13 @@ fn denied_later() -> Result<(), Error> {
     Ok(())
 }
 
-/// A scope whose operations could not begin comes to its end.
+/// A scope whose operations could not begin comes to its end: in a world over an endpoint that was not
+/// prepared, as others are.
 fn no_cell() -> Result<(), Error> {
-    let world = World::alone()?;
+    let options = Options::default();
+    let memory = Mapped::create(options.geometry(1)?)?;
+    let endpoint = Endpoint::join(memory, Process(0), mq_shm::Options::default())?;
+    let world = World::over(endpoint, &options);
     refuse(libc::SYS_fallocate, libc::ENOSPC);
     let (long, mut into) = (vec![0_u8; LARGE], [0_u8]);
     world.scope(|s| {
@@ -163,7 +167,13 @@ fn no_cell() -> Result<(), Error> {
         }
         let receiving = s.irecv(&mut into, 0, 1)?;
         receiving.cancel().map(|_| ()).map_err(|_| Error::Cancelled)
-    })
+    })?;
+    drop(world);
+    // These have what they need from the beginning, or do not begin.
+    says(
+        World::alone(),
+        "no shared memory for the entries of the processes (",
+    )
 }
 
 /// That nothing can be opened any more is no sign of anybody's death.

@@ -14,8 +14,6 @@ impl<T: Transport> Communicator<T> {
     /// [`Error::Gone`] if one of them has ended, at those that find out; it may succeed at others.
     /// None that lives waits for ever for one that has ended, and the next operation can be called; of a
     /// communicator that not all of its ranks [have got](Communicator::dup), this does not hold.
-    /// [`Error::Transport`] if there is no memory for what this rank has to say: the others wait until
-    /// it says so after all, by the next call, or ends.
     ///
     /// # Cost
     /// For n ranks, each sends and receives as many empty messages as n has binary digits, one

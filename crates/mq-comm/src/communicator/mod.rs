@@ -154,8 +154,7 @@ impl<T: Transport> Communicator<T> {
     /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
     /// and the program has not [said](Self::acknowledge_deaths) that it knows;
     /// [`Error::Withdrawn`] if the sender has taken the message back, or had no memory for its way;
-    /// [`Error::Transport`] as [`send`](Self::send): where there is no memory to ask for the rest of a
-    /// large message, that is lost, as it is not with [`irecv`](Self::irecv).
+    /// [`Error::Transport`] as [`send`](Self::send).
     ///
     /// # Cost
     /// Short messages: one copy; the engine is entered only if other receives or messages wait.

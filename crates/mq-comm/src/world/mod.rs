@@ -35,7 +35,9 @@ pub struct World<T: Transport = Endpoint> {
 }
 
 impl<T: Transport> World<T> {
-    /// A world of the processes of a transport.
+    /// A world of the processes of a transport. Of an endpoint that was not
+    /// [prepared](mq_shm::Endpoint::prepare) the first message may be refused for want of memory, in the
+    /// middle of an operation on which others rely.
     #[must_use]
     pub fn over(transport: T, options: &Options) -> Self {
         let (me, processes) = (transport.me(), transport.processes());
@@ -129,7 +131,9 @@ impl World {
         }
         let geometry = options.geometry(start.size)?;
         let join = |memory| {
-            let endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;
+            let mut endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;
+            // Rather now than in the middle of an operation, on which others rely.
+            endpoint.prepare()?;
             Ok(Self::over(endpoint, options))
         };
         match &start.meeting {

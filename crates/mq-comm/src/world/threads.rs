@@ -38,7 +38,8 @@ impl Seat {
         let Some(memory) = self.memory.take() else {
             unreachable!("a seat is taken once");
         };
-        let endpoint = Endpoint::join(memory, Process(self.rank), self.options.of_transport())?;
+        let mut endpoint = Endpoint::join(memory, Process(self.rank), self.options.of_transport())?;
+        endpoint.prepare()?;
         Ok(World::over(endpoint, &self.options))
     }
 }

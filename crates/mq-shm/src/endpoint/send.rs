@@ -219,6 +219,19 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
+    /// Makes cells, if there are none yet: no message is refused for want of memory afterwards, since
+    /// those that there are come back.
+    ///
+    /// # Errors
+    /// [`ShmError::NoMemory`].
+    pub fn prepare(&mut self) -> Result<(), ShmError> {
+        if self.counters.cells > 0 {
+            return Ok(());
+        }
+        let tuning = self.options.tuning;
+        self.pool.grow(&self.memory, &tuning, &mut self.counters)
+    }
+
     /// A cell for a message to `to`, if its share allows one.
     fn cell_for(&mut self, to: Process) -> Result<Option<CellId>, ShmError> {
         let tuning = self.options.tuning;
