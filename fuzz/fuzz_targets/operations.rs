@@ -14,8 +14,7 @@ use mq_trace::conformance::{Divergence, Setup, Step, compare, compare_engine, de
 /// Runs steps on a structure and on the oracle.
 struct Both<'a> {
     steps: &'a [Step],
-    budgets: bool,
-    windows: bool,
+    choice: u8,
 }
 
 impl KindVisitor<MpiPattern, u32, u32> for Both<'_> {
@@ -25,18 +24,10 @@ impl KindVisitor<MpiPattern, u32, u32> for Both<'_> {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        let setup = match self.windows {
-            true => Setup::small_in_windows(),
-            false => Setup::small(),
-        };
-        if !self.budgets {
-            return compare::<Q>(&setup, self.steps);
+        match Setup::chosen(self.choice) {
+            (setup, true) => compare_engine::<Q>(&setup, self.steps),
+            (setup, false) => compare::<Q>(&setup, self.steps),
         }
-        let setup = setup
-            .with_budgets(12, 40)
-            .with_source_budgets(4, 12)
-            .with_marks(8, 3);
-        compare_engine::<Q>(&setup, self.steps)
     }
 }
 
@@ -48,8 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let kind = Kind::ALL[usize::from(choice) % Kind::ALL.len()];
     let both = Both {
         steps: &steps,
-        budgets: choice & 128 != 0,
-        windows: choice & 64 != 0,
+        choice,
     };
     if let Err(divergence) = kind.accept(both) {
         panic!("{kind}: {divergence}");

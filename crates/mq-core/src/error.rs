@@ -12,7 +12,9 @@ use crate::structures::Kind;
 #[non_exhaustive]
 pub enum Error {
     /// The context was never created, or was freed.
-    #[error("context {0} does not exist; create it before use, and if it was freed take its handle anew")]
+    #[error(
+        "context {0} does not exist; create it before use, and if it was freed take its handle anew"
+    )]
     UnknownContext(ContextId),
     /// The context exists already.
     #[error("context {0} exists already; free it before creating it again")]

@@ -155,17 +155,27 @@ macro_rules! conformance {
                     for setup in setups() {
                         compare::<Mpi>(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
                     }
+                    let limited = Setup::small().with_budgets(18, 49).with_marks(8, 3);
+                    for setup in [Setup::small(), limited] {
+                        for compare in [compare_engine::<Mpi>, compare_shared::<Mpi>, compare_divided::<Mpi>] {
+                            compare(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
+                        }
+                    }
+                    compare_tagged::<Tagged>(&Setup::small(), &steps)
+                        .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
             }
 
             #[test]
             fn the_fuzzers_corpus_agrees_with_the_oracle() {
                 for (name, bytes) in saved("../../fuzz/corpus/operations") {
-                    let steps = decode(&bytes);
-                    compare::<Mpi>(&Setup::small(), &steps)
-                        .unwrap_or_else(|d| panic!("{name}: {d}"));
-                    compare_engine::<Mpi>(&Setup::small().with_budgets(8, 30).with_source_budgets(4, 12), &steps)
-                        .unwrap_or_else(|d| panic!("{name}: {d}"));
+                    let Some((&choice, bytes)) = bytes.split_first() else { continue };
+                    let steps = decode(bytes);
+                    let compared = match Setup::chosen(choice) {
+                        (setup, true) => compare_engine::<Mpi>(&setup, &steps),
+                        (setup, false) => compare::<Mpi>(&setup, &steps),
+                    };
+                    compared.unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
             }
         })*

@@ -34,13 +34,23 @@ impl Family for Mpi {
 }
 
 /// 64-bit tag and ignore mask. The MPI tag stands in the upper half, its sign lowest, as a runtime
-/// would lay it out that wants "any tag >= 0" to be a mask.
+/// would lay it out that wants "any tag >= 0" to be a mask. What is between has the other bits of the
+/// tag again, changed, so that all of the word matters.
 pub(super) struct Tagged;
 
 const SIGN: u64 = 1;
 
+/// Bits of the lower half that differ from those of the tag.
+const CHANGED: u64 = 0x5a3c_96e4;
+
+/// The bits of a tag, or of a mask, that stand in the lower half.
+fn lower(bits: u32) -> u64 {
+    u64::from(bits << 1)
+}
+
 fn widen(tag: Tag) -> u64 {
-    u64::from(tag.0.cast_unsigned()) << 32 | u64::from(tag.0 < 0)
+    let bits = tag.0.cast_unsigned();
+    u64::from(bits) << 32 | (lower(bits) ^ CHANGED) | u64::from(tag.0 < 0)
 }
 
 impl Family for Tagged {
@@ -51,7 +61,9 @@ impl Family for Tagged {
         let (tag, ignore) = match wanted.tag {
             TagSelector::Exact(tag) => (widen(tag), 0),
             TagSelector::Any => (0, !SIGN),
-            TagSelector::Masked { wanted, ignore } => (widen(wanted), u64::from(ignore) << 32),
+            TagSelector::Masked { wanted, ignore } => {
+                (widen(wanted), u64::from(ignore) << 32 | lower(ignore))
+            }
         };
         let mut pattern = TaggedPattern::new(wanted.comm, source, tag, ignore);
         pattern.class = wanted.class();

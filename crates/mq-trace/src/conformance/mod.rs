@@ -115,6 +115,24 @@ impl Setup {
         Self { tuning, ..small }
     }
 
+    /// What a byte chooses for the fuzz target `operations`, and for the test that replays its corpus;
+    /// and whether an engine stands between.
+    pub fn chosen(choice: u8) -> (Self, bool) {
+        let setup = match choice & 64 != 0 {
+            true => Self::small_in_windows(),
+            false => Self::small(),
+        };
+        let has_engine = choice & 128 != 0;
+        let setup = match has_engine {
+            true => setup
+                .with_budgets(12, 40)
+                .with_source_budgets(4, 12)
+                .with_marks(8, 3),
+            false => setup,
+        };
+        (setup, has_engine)
+    }
+
     /// The same with budgets.
     #[must_use]
     pub fn with_budgets(mut self, entries: usize, bytes: u64) -> Self {
