@@ -25,7 +25,7 @@ fail() {
     exit 1
 }
 
-traces=traces
+traces=
 while [ $# -gt 0 ]; do
     case "$1" in
     -h | --help)
@@ -48,7 +48,9 @@ done
 
 command -v valgrind >/dev/null ||
     fail "valgrind is not installed; install the package \`valgrind\` (apt-get install valgrind)."
+from=$PWD
 cd "$(dirname "$0")/.."
+[ -n "$traces" ] || { traces=traces; from=$PWD; }
 cargo build --quiet --release --package mq-benches --example instructions --example replays
 programs="${CARGO_TARGET_DIR:-target}/release/examples"
 [ $# -gt 0 ] || set -- $("$programs/instructions" --structures)
@@ -57,6 +59,10 @@ files=$(mktemp)
 counts=$(mktemp -d)
 trap 'rm -rf "$counts" "$files"' EXIT
 echo "$traces" | tr , '\n' | while read -r path; do
+    case $path in
+    /*) ;;
+    *) path=$from/$path ;;
+    esac
     if [ -d "$path" ]; then find "$path" -maxdepth 1 -name '*.mqt.gz' | sort; else echo "$path"; fi
 done >"$files"
 [ -s "$files" ] || fail "no traces (*.mqt.gz) in $traces; name others with --traces"
@@ -71,7 +77,8 @@ echo
 
 # A line of the trace's name and a count for each structure.
 while read -r file; do
-    name=$(basename "$file" .mqt.gz)
+    # One word, as the table's columns are.
+    name=$(basename "$file" .mqt.gz | tr ' \t' '__')
     rm -f "$counts"/*
     valgrind --tool=callgrind --callgrind-out-file="$counts/out" --collect-atstart=no \
         --toggle-collect='*::replay' --dump-after='*::replay' \

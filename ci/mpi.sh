@@ -53,7 +53,7 @@ for row in rows:
 # A quick comparison has a row for each of the seven goals, met or not.
 goals=$(benches/node/tabulate.py "$made/rows" --format json | benches/node/goals.py | tail -n +3)
 [ "$(echo "$goals" | grep -c -E '\| (met|missed: .*) \|$')" -eq 7 ] || {
-    echo "benches/node/goals.py: not six goals:"$'\n'"$goals" >&2
+    echo "benches/node/goals.py: not seven goals:"$'\n'"$goals" >&2
     exit 1
 }
 cargo build --quiet --release --package mq-cli
@@ -62,8 +62,9 @@ echo "$lines" | grep -qE '^\| .* \| (met|missed) \|$' || {
     echo "benches/node/lines.py: no row:"$'\n'"$lines" >&2
     exit 1
 }
-if mpirun.mpich -n 2 "$made/node" pingpong --sizes 8,x 2>/dev/null; then
-    echo "node takes a size that is no number" >&2
+refused=$(mpirun.mpich -n 2 "$made/node" pingpong --sizes 8,x 2>&1) && status=0 || status=$?
+if [ $status -ne 2 ] || ! echo "$refused" | grep -q -- --sizes; then
+    echo "node does not refuse a size that is no number, with status 2 and a word of --sizes: $status, $refused" >&2
     exit 1
 fi
 # Debian's packages above have libclang, which rsmpi's bindings need.

@@ -101,12 +101,17 @@ def ratio_text(values, spread):
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
+def is_cut(rows):
+    return any(not row["complete"] for row in rows)
+
+
 def cells_of(results, cells, spread):
     for label in results.labels:
-        cut = any(not row["complete"] for row in cells[label])
-        yield nanoseconds(statistics.median(medians(cells[label]))) + ("*" if cut else "")
+        yield nanoseconds(statistics.median(medians(cells[label]))) + ("*" if is_cut(cells[label]) else "")
         if label != "stock":
-            yield ratio_text(ratios(cells, label), spread)
+            # Of parts that are not the same: the cut one is the deeper, and so the dearer.
+            uneven = is_cut(cells["stock"]) != is_cut(cells[label])
+            yield ratio_text(ratios(cells, label), spread) + ("*" if uneven else "")
 
 
 def heading(results, measurement):
@@ -144,7 +149,8 @@ def print_tables(results, rounds):
             print_table(results, name)
     if any(not row["complete"] for table in results.tables.values() for cells in table.values()
            for rows in cells.values() for row in rows):
-        print("\n* the time budget ended a drain: the mean is of its first part, where the queue is longest")
+        print("\n* the time budget ended a drain: the mean is of its first part, where the queue is longest, and a ratio to a whole"
+              " drain\n  up to twice what it would be")
 
 
 def style(results, label, pyplot):

@@ -42,16 +42,20 @@ def main():
         sys.exit(f"goals.py: standard input is not what `tabulate.py ROWS --format json` prints ({error})")
     print("| ours | goal | measured | met |")
     print("| --- | ---: | ---: | --- |")
+    measured = 0
     for words, mode, wanted, sense, bound in GOALS:
         of = [(row["to_fastest"].get("ours"), row) for row in rows if row["mode"] == mode and wanted(row)]
         of = [(value, row) for value, row in of if value is not None]
         if not of:
             continue
+        measured += 1
         at_most = sense == "most"
         missed = [row for value, row in of if (value > bound if at_most else value < bound)]
         worst, at = (max if at_most else min)(of, key=lambda pair: pair[0])
         verdict = f"missed: {', '.join(named(row) for row in missed)}" if missed else "met"
         print(f"| {words} | at {sense} {bound} | {worst:.2f} ({named(at)}) | {verdict} |")
+    if measured == 0:
+        sys.exit("goals.py: standard input has no row of any goal")
 
 
 main()

@@ -96,7 +96,13 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Trace>, String> {
             false => files.push(path.clone()),
         }
     }
-    let open = |path| Trace::open(path).map_err(|error| error.to_string());
+    let open = |path| {
+        let trace = Trace::open(path).map_err(|error| error.to_string())?;
+        match trace.operations().is_empty() {
+            true => Err(format!("{}: no operation is in it", trace.name())),
+            false => Ok(trace),
+        }
+    };
     files.iter().map(open).collect()
 }
 
@@ -146,13 +152,14 @@ fn measure(trace: &Trace, kinds: &[Kind], most: u32, allowance: Duration) -> Vec
         floor.repeat();
         series.iter_mut().for_each(Series::repeat);
     }
-    let operations = trace.operations().len().max(1) as f64;
+    let operations = trace.operations().len() as f64;
     let floor = floor.measured();
+    // The same from both, so that the best is not worse than the median.
     let net = |series: Series<'_>| {
         let Measured { median, best } = series.measured();
         Measured {
             median: ((median - floor.median) / operations).max(0.0),
-            best: ((best - floor.best) / operations).max(0.0),
+            best: ((best - floor.median) / operations).max(0.0),
         }
     };
     series.into_iter().map(net).collect()

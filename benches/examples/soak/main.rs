@@ -146,6 +146,11 @@ impl Soak {
             }
         }
         self.drain(operations + 1)?;
+        if self.tally.windows == 0 {
+            return Err(format!(
+                "{operations} operations are too few for a window with the oracle"
+            ));
+        }
         let Tally {
             queued,
             matched,
@@ -236,7 +241,8 @@ impl Soak {
     /// Begins or ends a window in which the oracle is asked too.
     fn window(&mut self, number: u64) -> Result<(), String> {
         match number % WINDOW_EVERY {
-            0 => self.oracle = Some(self.subject.oracle()),
+            // The first one at once, so that a short run has one too.
+            1 => self.oracle = Some(self.subject.oracle()),
             WINDOW => {
                 if let Some(oracle) = self.oracle.take() {
                     self.same_entries(number, &oracle.listed())?;

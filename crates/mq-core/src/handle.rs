@@ -44,16 +44,17 @@ impl Handle {
     }
 
     /// The number of the receive: the greater of two is the younger, if one object of a structure has
-    /// given both. In a context of a `SharedEngine` that is divided,
-    /// the upper bits say in which shard it is.
+    /// given both. In a context of a `SharedEngine` that is divided, the upper bits say in which shard
+    /// it is.
     #[inline(always)]
     pub const fn sequence(self) -> u64 {
         self.sequence
     }
 }
 
-/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find); as
-/// lasting as a [`Handle`], and no name of a receive.
+/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find) or
+/// [`queue_message`](crate::MatchQueues::queue_message); as lasting as a [`Handle`], and no name of a
+/// receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MessageHandle(Handle);
 

@@ -12,7 +12,8 @@ pub enum Queue {
     Unexpected,
 }
 
-/// Receives the cost of each search as it ends.
+/// Receives the cost of each search as it ends, in the middle of the operation: it must not panic, or
+/// the queues may be left with half an entry.
 pub trait Meter {
     /// A search of `queue` compared `entries` queued entries with what it was looking for.
     fn visited(&mut self, queue: Queue, entries: u32);

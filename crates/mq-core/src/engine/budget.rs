@@ -56,7 +56,8 @@ impl<M> Budget<M> {
     }
 
     /// Limits the sum of what `weigh` says of the unexpected messages, usually the bytes that each
-    /// pins. `weigh` must say the same of a message when it leaves as when it came.
+    /// pins. `weigh` must say the same of a message when it leaves as when it came. In a `SharedEngine` it
+    /// is called with locks held, and must not use the engine.
     #[must_use]
     pub const fn bytes(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
         self.bytes = limit;

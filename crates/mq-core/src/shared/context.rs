@@ -258,13 +258,12 @@ impl<Q: MatchQueues> Context<Q> {
                 first_sequence: PlaceId::shard(index).number(count),
                 ..config.clone()
             });
-            shard.gate = whole.gate;
-            shard.elders = whole.queues.unexpected_len() > 0;
         }
         let standing = Standing {
             mode,
             ..whole.standing
         };
+        all.tell_what_was_before(mode);
         self.all_stand(all, standing);
     }
 

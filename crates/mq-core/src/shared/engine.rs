@@ -220,8 +220,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 /// # Cost
 /// An operation on an undivided context takes one lock. In a divided one, a message and a receive
 /// from a named source take the lock of their shard, and that of the undivided queues only while
-/// receives from any source are queued; an operation for any source takes all. Finding the context
-/// writes nothing.
+/// receives from any source are queued, or receives or messages of their shard from before the context
+/// was divided; where such a receive has stayed, once one from any source has been queued, all
+/// messages do until it has left. An operation for any source takes all locks, in a list that is
+/// allocated. Finding the context writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///

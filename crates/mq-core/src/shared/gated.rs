@@ -2,9 +2,9 @@
 
 use super::context::{All, Context};
 use super::names::{PlaceId, count_of};
-use super::place::{OPEN, Place};
+use super::place::{Mode, OPEN, Place, Reach, shard_of};
 use crate::handle::Handle;
-use crate::queues::{DeliveredOf, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
+use crate::queues::{DeliveredOf, Entry, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
 
 /// With the undivided queues asked.
 impl<Q: MatchQueues> Context<Q> {
@@ -107,15 +107,47 @@ impl<Q: MatchQueues> All<'_, Q> {
         found.min()
     }
 
+    /// The context has been divided so: tells each shard whether something from before is for it. A
+    /// receive that names its source, and stays, keeps the gate of its own shard closed, and no other.
+    /// [GATE-CLOSE] [ELDERS]
+    pub(super) fn tell_what_was_before(&mut self, mode: Mode) {
+        let Self { shards, whole } = self;
+        for shard in shards.iter_mut() {
+            shard.gate = OPEN;
+            shard.elders = false;
+        }
+        let count = shards.len();
+        let concerned = |reach| match reach {
+            Reach::Shard(hash) => {
+                let index = shard_of(hash, count);
+                index..index + 1
+            }
+            Reach::Whole | Reach::All => 0..count,
+        };
+        whole.queues.visit(&mut |entry| match entry {
+            Entry::Posted(pattern, _) => {
+                let concerned = concerned(mode.reach_of_pattern(&pattern));
+                shards[concerned]
+                    .iter_mut()
+                    .for_each(|shard| shard.gate = 0);
+            }
+            Entry::Unexpected(envelope, _) => {
+                let concerned = concerned(mode.reach_of_envelope(&envelope));
+                shards[concerned]
+                    .iter_mut()
+                    .for_each(|shard| shard.elders = true);
+            }
+        });
+    }
+
     /// Queues a receive that no shard can hold, numbered between all receives before and all after,
     /// and closes the gates. [NUMBER] [GATE-CLOSE]
     pub(super) fn queue_receive(&mut self, pattern: Q::Pattern, receive: Q::Receive) -> Handle {
         let count = self.level();
         let handle = self.whole.queues.queue_receive(pattern, receive);
-        let gate = self.whole.gate.min(count);
-        self.whole.gate = gate;
+        self.whole.gate = self.whole.gate.min(count);
         for shard in &mut self.shards {
-            shard.gate = gate;
+            shard.gate = shard.gate.min(count);
         }
         handle
     }
@@ -147,4 +179,50 @@ fn take<Q: MatchQueues>(
     let receive = queues.cancel(handle);
     debug_assert!(receive.is_some(), "it was found under the same lock");
     Some((pattern, receive?))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::engine::Terms;
+    use crate::envelope::ContextId;
+    use crate::mpi::{MpiEnvelope, MpiPattern};
+    use crate::shared::Sharding;
+    use crate::structures::Indexed;
+    use crate::{ContextOptions, Source};
+
+    type Queues = Indexed<MpiPattern, u32, u32>;
+
+    #[test]
+    fn what_was_there_before_concerns_its_own_shard_alone() {
+        let id = ContextId(0);
+        let context: Context<Queues> = Context::new(id, Sharding::new().shards(4), None);
+        let terms = || Terms::new(id, &ContextOptions::new());
+        context.begin(terms, Config::default()).unwrap();
+        // A receive that waits for long, and a message that nobody wants.
+        context
+            .whole()
+            .queues
+            .queue_receive(MpiPattern::new(0, 1, 7), 5);
+        context
+            .whole()
+            .queues
+            .queue_message(MpiEnvelope::new(0, 0, 9), 6);
+        context.divide(None);
+        let mut all = context.lock_all();
+        let closed = |all: &All<'_, Queues>| -> Vec<usize> {
+            (0..4).filter(|&at| all.shards[at].gate != OPEN).collect()
+        };
+        let elders: Vec<usize> = (0..4).filter(|&at| all.shards[at].elders).collect();
+        assert_eq!((closed(&all).len(), elders.len()), (1, 1));
+        assert_ne!(
+            closed(&all),
+            elders,
+            "ranks 0 and 1 are in different shards"
+        );
+        // One from any source concerns all of them.
+        all.queue_receive(MpiPattern::new(0, Source::Any, 7), 8);
+        assert_eq!(closed(&all), [0, 1, 2, 3]);
+    }
 }

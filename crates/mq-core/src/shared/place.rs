@@ -126,9 +126,10 @@ pub(super) struct Place<Q> {
     pub(super) queues: Q,
     pub(super) standing: Standing,
     /// No receive is queued in the undivided queues with a smaller count; [`OPEN`] only if none is.
-    /// Undivided queues keep it while the context is divided; a shard has it as it last learned it.
+    /// Undivided queues keep it while the context is divided; a shard has it as it last learned it,
+    /// of those that could take a message of the shard.
     pub(super) gate: u64,
-    /// Of a shard: messages that came before the division may be left in the undivided queues.
+    /// Of a shard: messages of its that came before the division may be left in the undivided queues.
     pub(super) elders: bool,
     /// Of the undivided queues.
     pub(super) pressure: Pressure,

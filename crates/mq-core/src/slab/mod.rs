@@ -102,7 +102,7 @@ const fn aside() {}
 /// of memory, which grows by doubling: at most 2,048 entries are moved at once. A longer one adds
 /// chunks of 256 entries. They are given back when no more than a quarter of the slots are in use,
 /// two with each removal and the others when they empty. When all have left, and the rest drains,
-/// 128 slots are kept.
+/// 128 slots are kept; a queue that never had more than 4,096 entries keeps the slots that it has.
 pub struct Slab<K, T> {
     near: Vec<Entry<K, T>>,
     /// There since there were far entries, until the slab is empty, or short queues take its entries

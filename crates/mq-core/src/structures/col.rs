@@ -196,7 +196,7 @@ impl Plan for Collectives {
         if operation.profiling
             && let Some(profile) = operation.profiles.get_mut(&operation.current)
         {
-            profile.searches += 1;
+            profile.searches = profile.searches.saturating_add(1);
             profile.visited += u64::from(visited);
         }
     }

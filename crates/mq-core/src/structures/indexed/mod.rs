@@ -35,7 +35,9 @@
 //! or indexes them for its class. After that messages are linked as a search of the class needs
 //! them; in the deep form they are indexed as they come, also in later fillings, for as long as
 //! that saves more than it costs: queues of at most 4,096 slots that are rarely asked go on being
-//! looked at.
+//! looked at. Seven masks have classes at a time: receives with further ones, of which MPI has
+//! none, stand in a list that every message is compared with, and look at all messages. A class
+//! that has not searched for long gives its index up, in one step.
 //!
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while tabled, 8 to 16 bytes an entry, 1 KiB at least, as
@@ -43,8 +45,9 @@
 //! while deep, 7.5 bytes for each distinct key and for one with wildcards (up to 15 where a piece
 //! has just doubled, and 32 while a long queue drains), and for each class of wildcards that is
 //! searched a table of its own and 16 bytes for each slot. After two long fillings a shorter one
-//! may use 512 KiB more. A context that was never searched so has no index; of the tables of a
-//! queue that drains at most 64 KiB are kept, and of the deep form's at most 60.
+//! may use 512 KiB more. A queue of up to 4,096 entries keeps their slots when it has drained, a
+//! longer one 128. A context that was never searched so has no index; of the tables of a queue that
+//! drains at most 64 KiB are kept, and of the deep form's at most 60.
 
 mod answer;
 mod chains;

@@ -10,7 +10,7 @@ use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{NIL, Sought, TOO_FAR};
 
 /// A search with wildcards may visit so many times as many messages: a class needs a table of its own.
-const FARTHER: u32 = 6;
+const TIMES_FOR_WILDCARDS: u32 = 6;
 
 /// How a search of queues in their windows has ended.
 pub(super) enum Short<E> {
@@ -161,7 +161,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if care == BitsOf::<P>::ALL {
             limit
         } else {
-            FARTHER * limit
+            TIMES_FOR_WILDCARDS * limit
         }
     }
 

@@ -37,7 +37,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     pub(super) fn table_receives(&mut self) {
         let first = self.posted.begin_tables();
-        self.index().tables.receives.fill(first);
+        self.index().tables.receives.start_at(first);
     }
 
     /// The same for messages.
@@ -45,7 +45,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     pub(super) fn table_messages(&mut self) {
         let first = self.unexpected.begin_tables();
-        self.index().tables.messages.fill(first);
+        self.index().tables.messages.start_at(first);
     }
 
     // The common case has no call but in the place of its return, so that it saves hardly a

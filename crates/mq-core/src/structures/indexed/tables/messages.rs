@@ -59,7 +59,7 @@ impl<B: MatchBits> Messages<B> {
     }
 
     /// The window begins to be tabled, with this slot: nothing is linked by its bits.
-    pub(in super::super) fn fill(&mut self, first: u32) {
+    pub(in super::super) fn start_at(&mut self, first: u32) {
         debug_assert!(
             self.buckets.are_empty(),
             "all messages were taken off their chains"

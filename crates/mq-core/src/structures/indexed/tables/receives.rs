@@ -55,7 +55,7 @@ impl<B: MatchBits> Receives<B> {
     }
 
     /// The window begins to be tabled, with this slot: nothing is linked.
-    pub(in super::super) fn fill(&mut self, first: u32) {
+    pub(in super::super) fn start_at(&mut self, first: u32) {
         debug_assert!(
             self.buckets.are_empty(),
             "all receives were taken off their chains"

@@ -1,6 +1,7 @@
 //! The linked receives with wildcards.
 
 use super::super::hash::{Key, Seed};
+use super::super::nodes::is_receive;
 use super::buckets::{Buckets, word_of};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
@@ -352,18 +353,6 @@ impl<B: MatchBits> Wild<B> {
         self.classes = Vec::new();
         self.others = Vec::new();
     }
-}
-
-/// Whether the entry of a posted receive has a key.
-#[inline(always)]
-fn is_receive<P, R>(entry: &Entry<P, R>, key: Key<<P::Envelope as Envelope>::Bits>) -> bool
-where
-    P: Pattern,
-{
-    let pattern = &entry.key;
-    (pattern.bits() ^ key.bits) & key.care == MatchBits::ZERO
-        && pattern.care() == key.care
-        && pattern.context() == key.context
 }
 
 /// How many receives have a wildcard.
