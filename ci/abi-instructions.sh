@@ -4,7 +4,7 @@ set -eu
 
 usage() {
     cat <<'TEXT'
-usage: ci/abi-instructions.sh [STRUCTURE]
+usage: ci/abi-instructions.sh [--check | --write REASON] [STRUCTURE]
 
 Counts the machine instructions that one post and one arrive of a matching pair take with STRUCTURE
 (indexed if none is named) and 0 to 64 entries standing in the queue that is searched, then in queues that
@@ -18,22 +18,44 @@ beside one receive that stays, after so many were once taken in reverse.
   turns    the same with the pairs on two communicators by turns, the standing entries on the first
   list     no libmq: a list in the caller's own requests, drained in reverse
 
+--check fails if what needs no hash (up to 47 entries, drains of 17, what stays) has changed by more than 3 % against
+benches/abi/instructions.baseline, or 10 % with another C compiler; --write writes that anew, with the reason.
+
 Counted as ci/instructions.sh counts; with 64 entries and more, the least of three runs, since the secret of the hash
 differs from run to run. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
 TEXT
 }
 
+action=table reason=
 case "${1:-}" in
 -h | --help)
     usage
     exit 0
     ;;
+--check)
+    action=check
+    shift
+    ;;
+--write)
+    [ -n "${2:-}" ] || {
+        usage >&2
+        exit 2
+    }
+    action=write reason=$2
+    shift 2
+    ;;
+esac
+case "${1:-}" in
 -*)
     usage >&2
     exit 2
     ;;
 esac
 structure=${1:-indexed}
+[ $action = table ] || [ "$structure" = indexed ] || {
+    echo "ci/abi-instructions.sh: the baseline is of indexed" >&2
+    exit 2
+}
 for need in valgrind cc; do
     command -v "$need" >/dev/null || {
         echo "ci/abi-instructions.sh: $need is not installed" >&2
@@ -116,9 +138,69 @@ table() {
     done
 }
 
-table "expected unexpected" "0 1 4 7 16 47 64" "Rust call inline halves turns list"
-echo
-table "posted-reverse posted-random posted-any waiting-reverse waiting-random waiting-any" "17 65 257" \
-    "call inline halves list"
-echo
-table "standing" "65 257" "call inline halves list"
+tables() {
+    table "expected unexpected" "0 1 4 7 16 47 64" "Rust call inline halves turns list" || return 1
+    echo
+    table "posted-reverse posted-random posted-any waiting-reverse waiting-random waiting-any" "17 65 257" \
+        "call inline halves list" || return 1
+    echo
+    table "standing" "65 257" "call inline halves list"
+}
+
+if [ $action = table ]; then
+    tables
+    exit
+fi
+
+tables >"$made/tables" || exit 1
+cat "$made/tables"
+# What is held: mode, entries, form, instructions.
+held() {
+    tr -d '|' <"$made/tables" | awk '
+        $2 == "entries" { for (i = 3; i <= NF; i++) form[i] = $i; next }
+        $1 ~ /^(expected|unexpected)$/ && $2 <= 47 || $1 ~ /-/ && $2 == 17 || $1 == "standing" {
+            for (i = 3; i <= NF; i++) if (form[i] != "Rust" && form[i] != "list") print $1, $2, form[i], $i
+        }'
+}
+baseline=benches/abi/instructions.baseline
+rust=$(rustc --version | cut -d" " -f1,2)
+c=$(cc --version | head -n 1)
+if [ $action = write ]; then
+    {
+        echo "# Instructions per pair; ci/abi-instructions.sh --check compares with them. Do not edit: --write."
+        echo "# compilers: $rust; $c"
+        echo "# reason: $reason"
+        held
+    } >$baseline
+    echo "wrote $baseline"
+    exit
+fi
+known=$(sed -n 's/^# compilers: //p' $baseline)
+if [ "${known%%;*}" != "$rust" ]; then
+    echo "ci/abi-instructions.sh: $baseline is of $known, this is $rust; look at the table of both, then --write." >&2
+    exit 1
+fi
+bound=3
+[ "$known" = "$rust; $c" ] || bound=10
+held | awk -v baseline=$baseline -v bound=$bound '
+    BEGIN {
+        while ((getline line < baseline) > 0)
+            if (line !~ /^#/) { split(line, f, " "); before[f[1] " " f[2] " " f[3]] = f[4]; wanted++ }
+    }
+    {
+        was = before[$1 " " $2 " " $3]
+        seen++
+        change = was == "" ? 100 : 100 * ($4 - was) / was
+        if (change > bound || change < -bound) {
+            printf "%s, %d entries, %s: %s instructions, the baseline has %s\n", $1, $2, $3, $4, was == "" ? "none" : was
+            failed++
+        }
+    }
+    END {
+        printf "%d passed, %d failed\n", seen - failed, failed
+        if (failed) {
+            print "A count changed by more than " bound " %. If that is right, write the baseline anew in the same commit:"
+            print "    ci/abi-instructions.sh --write REASON"
+        }
+        exit failed > 0 || seen == 0 || seen != wanted
+    }'

@@ -14,11 +14,18 @@ if git status --porcelain --ignored | grep -vE '^!! (.*/)?(target|artifacts)/$';
     whole=yes
 fi
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
+packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' crates/*/Cargo.toml benches/Cargo.toml examples/Cargo.toml)
+leave() {
+    # shellcheck disable=SC2086 # one word for each package
+    (cd "$scratch/mq" && cargo clean --quiet $packages) || true
+    rm -rf "$scratch"
+}
+trap leave EXIT
 git clone --quiet . "$scratch/mq"
 export CARGO_NET_OFFLINE=true
 # The build is shared with this checkout; what is cloned is what is compiled.
-export CARGO_TARGET_DIR=$PWD/target
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 cd "$scratch/mq"
 sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 [ "$(wc -l <"$scratch/commands")" -ge 2 ] || { echo "README.md has lost its commands" >&2; exit 1; }
@@ -31,7 +38,3 @@ while read -r command; do
     # With signals as a terminal gives them: see test.sh.
     env --default-signal -u MQ_TRACE_DIR $command </dev/null
 done <"$scratch/commands"
-# Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
-packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' crates/*/Cargo.toml benches/Cargo.toml examples/Cargo.toml)
-# shellcheck disable=SC2086 # one word for each package
-cargo clean --quiet $packages

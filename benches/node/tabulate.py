@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import math
 import statistics
 import sys
 
@@ -62,8 +63,8 @@ class Results:
         elif mode in MODES:
             keys, figure, _ = MODES[mode]
             key = tuple(row[name] if default is None else row.get(name, default) for name, default in keys)
-            if not float(row[figure]) > 0:
-                raise ValueError(f"{figure} is not above 0")
+            if not 0 < float(row[figure]) < math.inf:
+                raise ValueError(f"{figure} is not above 0, or no number")
             self.rows[mode].setdefault(key, {}).setdefault(run["label"], {})[run["round"]] = float(row[figure])
             if "algorithm" in row:
                 self.algorithms.add(row["algorithm"])
@@ -198,7 +199,7 @@ def main():
     if not everything["rows"]:
         sys.exit("tabulate.py: there is no row of a mode")
     if arguments.format == "json":
-        json.dump(everything, sys.stdout)
+        json.dump(everything, sys.stdout, allow_nan=False)
         print()
     else:
         print_tables(results, everything)

@@ -1,8 +1,10 @@
-//! What traces are called where several stand side by side.
+//! What traces are called where several stand side by side, without what a terminal would obey.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
+
+use crate::report::escaped;
 
 /// The shortest end of each path that no other path has, by whole names: mostly that of the file.
 pub(crate) fn distinct(paths: &[&str]) -> Vec<String> {
@@ -67,7 +69,7 @@ fn end(path: &str, names: usize) -> String {
     let all: Vec<&OsStr> = Path::new(path).iter().collect();
     let from = all.len().saturating_sub(names);
     let end: std::path::PathBuf = all[from..].iter().collect();
-    end.display().to_string()
+    escaped(&end.display().to_string())
 }
 
 #[cfg(test)]
@@ -78,6 +80,7 @@ mod tests {
     fn a_label_is_the_bare_file_name() {
         assert_eq!(label("a/b/hpcc32-r0.mqt.gz"), "hpcc32-r0");
         assert_eq!(label("x.mqt"), "x");
+        assert_eq!(label("a/\x1b[31mred.mqt"), "\\u{1b}[31mred");
         assert_eq!(label("/dev/stdin"), "stdin");
         assert_eq!(label(".."), "..");
         assert_eq!(label(""), "");
