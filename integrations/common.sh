@@ -204,9 +204,9 @@ outcome() {
     esac
 }
 
-# Their names, in `structures`.
+# Their names, in `all_structures`.
 find_structures() {
-    structures=$("$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p') && [ -n "$structures" ] ||
+    all_structures=$("$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p') && [ -n "$all_structures" ] ||
         die "$mq structures names none"
 }
 

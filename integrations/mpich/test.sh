@@ -147,7 +147,7 @@ mpi4py() {
 
 structures() {
     local rounds=20
-    for structure in $structures; do
+    for structure in $all_structures; do
         export MQ_STRUCTURE=$structure
         results=$(for program in ring wildcards; do run ours $program; done | sort -u)
         ours_only "ring and wildcards with $structure" "$results" passed

@@ -69,7 +69,7 @@ mpi4py() {
 structures() {
     local on_stock
     [ $quick = yes ] || on_stock=$(suite stock)
-    for structure in $structures; do
+    for structure in $all_structures; do
         export MQ_STRUCTURE=$structure
         results=$(for program in ring wildcards; do run ours $program; done | sort -u)
         ours_only "ring and wildcards with $structure" "$results" passed
@@ -109,7 +109,7 @@ applications() {
     row "LAMMPS melt" "$(app stock lammps "${melt[@]}")" "$(app ours lammps "${melt[@]}")"
     row "LAMMPS melt: what it computed" "$(computed stock)" "$(computed ours)"
     row "hpcc" "$(app stock hpcc hpcc)" "$(app ours hpcc hpcc)"
-    for structure in $structures; do
+    for structure in $all_structures; do
         export MQ_STRUCTURE=$structure
         for round in 1 2; do
             export MQ_TRACE=$scratch/apps-$structure-$round

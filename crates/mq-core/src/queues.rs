@@ -240,7 +240,7 @@ pub trait MatchQueues: Sized {
 
     /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
     /// whose [`deliver`](Self::deliver) of the same envelope was in vain, with no other operation
-    /// in between.
+    /// in between; otherwise likewise.
     fn queue_message(
         &mut self,
         envelope: EnvelopeOf<Self>,

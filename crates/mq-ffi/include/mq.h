@@ -91,8 +91,8 @@
 #define MQ_FRONT_LAYOUT 4
 
 // How many receives, or messages, a call looks at in the front before it moves them into the
-// queues. It looks at all where it is the first to do so since entries were queued there, a sixteenth
-// as many and twelve; and four receives with a wildcard may look at all messages besides.
+// queues. A call may look at all of them if, since the last that did, a sixteenth as many entries and
+// twelve were queued in the front; and four receives with a wildcard may look at all messages besides.
 #define MQ_FRONT_SCAN 48
 
 // Of how many contexts the front of an engine knows what inline calls check.

@@ -3,7 +3,7 @@
 use super::Advice;
 use super::costs::Cost;
 use crate::replay::{Replayed, table};
-use crate::report::{self, Cells, counted, decimal};
+use crate::report::{self, Cells, counted, decimal, escaped};
 
 const HEADER: [&str; 5] = ["structure", "ns/op", "x list", "total", "peak\nmemory"];
 
@@ -24,7 +24,7 @@ pub(super) fn together(advice: &Advice) -> String {
     let operations = counted(advice.costs.operations, "operation");
     format!(
         "{}: {operations}; times added, the highest peak\n{}{}",
-        advice.trace,
+        escaped(&advice.trace),
         costs(advice),
         reasons(advice)
     )

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::collect::{Collected, Counts, Outcome};
-use crate::report::{self, Cells, count, counted};
+use crate::report::{self, Cells, count, counted, escaped};
 
 const HEADER: [&str; 9] = [
     "trace",
@@ -50,7 +50,7 @@ fn cells(collected: &Collected) -> Option<Vec<String>> {
         ..
     } = counts;
     let file = Path::new(&collected.trace).file_name();
-    let file = file.map(|name| name.to_string_lossy().into_owned());
+    let file = file.map(|name| escaped(&name.to_string_lossy()));
     Some(vec![
         file.unwrap_or_default(),
         count(*communicator_count),

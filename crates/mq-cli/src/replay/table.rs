@@ -1,7 +1,7 @@
 //! The table of one replayed trace, and the lines around it.
 
 use super::{Replayed, Row};
-use crate::report::{self, Cells, counted, decimal};
+use crate::report::{self, Cells, counted, decimal, escaped};
 
 const HEADER: [&str; 8] = [
     "structure",
@@ -30,7 +30,7 @@ pub(crate) fn heading(result: &Replayed, wanted: usize) -> String {
     format!(
         "{}: {} in {}; {}\n\
          loop floor {} ns/op, subtracted; median of {}\n",
-        result.trace,
+        escaped(&result.trace),
         counted(result.operations, "operation"),
         counted(result.communicators, "communicator"),
         pairings(&result.rows),

@@ -20,7 +20,7 @@ pub(super) fn render(summary: &Summary) -> String {
 }
 
 fn overview(summary: &Summary) -> String {
-    let mut text = summary.trace.clone();
+    let mut text = escaped(&summary.trace);
     for (key, value) in &summary.header {
         text += &escaped(&format!(" {key}={value}"));
     }

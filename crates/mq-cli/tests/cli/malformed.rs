@@ -251,3 +251,22 @@ fn a_link_in_a_directory_that_leads_nowhere_is_a_trace_that_can_not_be_opened() 
         ["mq: 1 of 2 traces could not be read and were left out"]
     );
 }
+
+#[test]
+fn what_a_terminal_would_obey_in_a_name_is_written_out() {
+    let content = "# mqtrace 1\nc 0 4 0\np 0 1 1\na 0 1 1\n";
+    let (_folder, differs) = file("red\x1b[31m.mqt", content);
+    let (_other, refused) = file("red\x1b[31m.mqt", "nonsense\n");
+    let commands: [&[&str]; 4] = [
+        &["replay", &differs, "--repeat", "1", "--structure", "list"],
+        &["stats", &differs],
+        &["advise", &differs],
+        &["stats", &refused],
+    ];
+    for arguments in commands {
+        let run = mq(arguments);
+        let said = run.stdout + &run.stderr;
+        assert!(said.contains("red\\u{1b}[31m"), "{arguments:?}: {said}");
+        assert!(!said.contains('\x1b'), "{arguments:?}: {said}");
+    }
+}

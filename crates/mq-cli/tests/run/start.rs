@@ -112,7 +112,7 @@ fn ranks_inherit_no_other_descriptor_of_the_launcher() {
 fn a_limit_of_the_length_of_files_is_told() {
     let mq = env!("CARGO_BIN_EXE_mq");
     let limited = Command::new("sh")
-        .args(["-c", &format!("ulimit -f 100; exec {mq} run -n 2 -- true")])
+        .args(["-c", "ulimit -f 100; exec \"$0\" run -n 2 -- true", mq])
         .output()
         .expect("sh starts");
     let said = String::from_utf8_lossy(&limited.stderr);

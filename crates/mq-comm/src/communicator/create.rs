@@ -93,7 +93,7 @@ impl Verdict {
 fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
     let disagree = || Error::Disagreement("some dup and others split");
     let wishes: Option<Vec<Wish>> = all.iter().map(Wish::of).collect();
-    let wishes = wishes.ok_or_else(disagree)?;
+    let wishes = wishes.ok_or(Error::Disagreement("dup or split"))?;
     let dups = wishes.iter().filter(|&&wish| wish == Wish::Dup).count();
     if dups > 0 && dups < wishes.len() {
         return Err(disagree());

@@ -47,20 +47,20 @@
 //! **The gate** (GATE-CLOSE, GATE-OPEN). While a shard's lock is held, *no receive in the undivided
 //! queues that could take a message of the shard has a count below the shard's gate*. When the
 //! context is divided each shard is told whether there is one; one that names its source concerns
-//! the shard of that source alone. A receive is added to the undivided queues of a
-//! divided context only with all locks held, and then every gate is set to at most its count before
-//! the first lock is released. A gate is raised only with both locks held, to the undivided queues'
-//! own, which is above a queued receive's count only if none is queued. Removing a receive needs
-//! the undivided queues' lock alone and breaks nothing. So a message that holds its shard's lock
-//! may leave the undivided queues out in two cases: the gate is open (above every count), and
-//! nothing there is for it; or the earliest receive of the shard has a count below the gate, and is
-//! earlier than all there. Neither can change before it releases the shard's lock, since to add a
-//! receive takes that lock too. In any other case it takes the second lock, and compares.
+//! the shard of that source alone. A receive is added to the undivided queues of a divided context
+//! only with all locks held, and then every gate is set to at most its count before the first lock
+//! is released. A gate is raised only with both locks held, to the undivided queues' own, which is
+//! above a queued receive's count only if none is queued. Removing a receive needs the undivided
+//! queues' lock alone and breaks nothing. So a message that holds its shard's lock may leave the
+//! undivided queues out in two cases: the gate is open (above every count), and nothing there is
+//! for it; or the earliest receive of the shard has a count below the gate, and is earlier than all
+//! there. Neither can change before it releases the shard's lock, since to add a receive takes that
+//! lock too. In any other case it takes the second lock, and compares.
 //!
-//! **Elders** (ELDERS). Messages enter the undivided queues only while the context is undivided, and
-//! each is of one shard, which is told when the context is divided. A
-//! shard that has seen none left there, with both locks held, will never see one; until then
-//! receives ask there first, where all is earlier than what the shard holds.
+//! **Elders** (ELDERS). Messages enter the undivided queues only while the context is undivided,
+//! and each is of one shard, which is told when the context is divided. A shard that has seen none
+//! left there, with both locks held, will never see one; until then receives ask there first, where
+//! all is earlier than what the shard holds.
 //!
 //! **One moment.** Every operation takes all locks that it needs before it releases any, and those
 //! that it leaves out could not have changed what it found. Take as its moment the one at which it
