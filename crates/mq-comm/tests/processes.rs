@@ -164,23 +164,26 @@ fn a_process_that_dies_is_reported() {
 #[test]
 fn processes_that_know_a_name_talk_and_leave_none() {
     let _dog = watchdog("processes named");
-    let job = std::process::id().to_string();
-    let children: Vec<_> = (0..2)
-        .map(|rank| {
-            child("talk")
-                .env("SLURM_PROCID", rank.to_string())
-                .env("SLURM_STEP_NUM_TASKS", "2")
-                .env("SLURM_STEP_NUM_NODES", "1")
-                .env("SLURM_JOB_ID", &job)
-                .env("SLURM_STEP_ID", "test")
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
+    for (task, size) in [("talk", 2), ("crowd", 24)] {
+        let job = format!("{}-{size}", std::process::id());
+        let children: Vec<_> = (0..size)
+            .map(|rank| {
+                child(task)
+                    .env("SLURM_PROCID", rank.to_string())
+                    .env("SLURM_STEP_NUM_TASKS", size.to_string())
+                    .env("SLURM_STEP_NUM_NODES", "1")
+                    .env("SLURM_JOB_ID", &job)
+                    .env("SLURM_STEP_ID", "test")
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+        assert!(!sockets.contains(&format!("/slurm-{job}-test")));
     }
-    assert!(!std::path::Path::new(&format!("/dev/shm/mq-slurm-{job}-test")).exists());
 }
 
 #[test]

@@ -5,15 +5,19 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use common::watchdog;
 use mq_comm::{Error, Options, World};
 use mq_shm::{Endpoint, Geometry, Mapped, Process, ShmError};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -80,6 +84,10 @@ fn a_child_does_its_task() {
         "no room later" => no_room_later(),
         "no descriptors" => no_descriptors(),
         "no cell" => no_cell(),
+        "no sockets" => {
+            refuse(libc::SYS_socket, libc::EPERM);
+            World::init().and_then(|world| world.barrier())
+        }
         "cut" => cut(),
         "permission" => {
             end_at_permission();
@@ -359,14 +367,23 @@ fn who_has_no_descriptors_left_takes_nobody_for_dead() {
 fn who_does_not_come_is_waited_for_so_long_and_nothing_is_left() {
     let _dog = watchdog("missing");
     let job = format!("{}-missing", std::process::id());
-    let name = Named(format!("/dev/shm/mq-slurm-{job}-refused").into());
     let mut alone = child("init");
     let error = refused(at_a_name(alone.env("MQ_START_SECONDS", "1"), 1, &job));
     assert!(
         error.starts_with("process 0 of 2 has not started within 1 s (MQ_START_SECONDS)"),
         "{error}"
     );
-    assert!(!name.0.exists(), "the name is gone");
+    drop(place(&job).expect("nobody has the place any more"));
+}
+
+#[test]
+fn a_place_that_is_refused_is_an_error() {
+    let _dog = watchdog("no sockets");
+    let job = format!("{}-sockets", std::process::id());
+    let error = refused(at_a_name(&mut child("no sockets"), 0, &job));
+    let said =
+        format!("meeting the other processes at slurm-{job}-refused: Operation not permitted");
+    assert!(error.starts_with(&said), "{error}");
 }
 
 #[test]
@@ -385,7 +402,7 @@ fn what_does_not_fit_is_cut_and_said_with_both_sizes() {
     two("cut", &[("MQ_SINGLE_COPY", "0")]);
 }
 
-/// One of two processes that meet at a name in `/dev/shm`, which SLURM's variables make.
+/// One of two processes that meet at a place whose name SLURM's variables make.
 fn at_a_name(command: &mut Command, rank: u32, job: &str) -> Child {
     command
         .env("SLURM_PROCID", rank.to_string())
@@ -411,13 +428,25 @@ fn refused(child: Child) -> String {
     line.unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
-/// A file in `/dev/shm` that is gone with the test.
-struct Named(std::path::PathBuf);
+/// The place at which the processes of a job meet, for who comes before them.
+fn place(job: &str) -> std::io::Result<UnixListener> {
+    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    let numbers = numbers
+        .to_string_lossy()
+        .replace(['p', 'i', 'd', ':', '[', ']'], "");
+    let name = format!("mq/{numbers}/slurm-{job}-refused");
+    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
+}
 
-impl Drop for Named {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// Hands a file to the next that comes.
+fn hand_out(place: &UnixListener, file: &OwnedFd) {
+    let (guest, _) = place.accept().unwrap();
+    let files = [file.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    assert!(control.push(SendAncillaryMessage::ScmRights(&files)));
+    let bytes = [IoSlice::new(b"m")];
+    sendmsg(&guest, &bytes, &mut control, SendFlags::empty()).unwrap();
 }
 
 #[test]
@@ -460,22 +489,41 @@ fn segments_that_are_not_ours_are_refused() {
         ),
     ] {
         let job = format!("{}-{case}", std::process::id());
-        let name = Named(format!("/dev/shm/mq-slurm-{job}-refused").into());
-        let Ok(mut file) = File::create(&name.0) else {
-            println!("{case} was not tried: there is no /dev/shm to write to");
-            continue;
-        };
-        file.write_all(content).unwrap();
+        let place = place(&job).unwrap();
+        let file = memfd_create("not ours", MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::write(&file, content).unwrap();
         if let Some(length) = length {
-            file.set_len(length).unwrap();
+            rustix::fs::ftruncate(&file, length).unwrap();
         }
-        let error = refused(at_a_name(&mut child("init"), 0, &job));
-        let what = format!("/mq-slurm-{job}-refused {said}");
+        let guest = at_a_name(&mut child("init"), 0, &job);
+        hand_out(&place, &file);
+        let error = refused(guest);
+        let what = format!("slurm-{job}-refused {said}");
         assert!(error.starts_with(&what), "{error}\nexpected: {what}");
-        // What is no segment of this version is somebody else's.
-        let is_ours = ["truncated", "other"].contains(&case);
-        assert_eq!(name.0.exists(), !is_ours, "{case}");
     }
+}
+
+/// What holds the place has other things to do, or is no host.
+#[test]
+fn a_place_where_nobody_answers_is_an_error() {
+    let _dog = watchdog("no answer");
+    let job = format!("{}-silent", std::process::id());
+    let place = place(&job).unwrap();
+    let mut silent = child("init");
+    let error = refused(at_a_name(silent.env("MQ_START_SECONDS", "1"), 1, &job));
+    let said = format!(
+        "meeting the other processes at slurm-{job}-refused: the process that has made the segment does not answer"
+    );
+    assert_eq!(error, said);
+    // It ends while one waits: that one is the first then.
+    let waiting = at_a_name(silent.env("MQ_START_SECONDS", "1"), 1, &job);
+    drop(place.accept().unwrap());
+    drop(place);
+    let error = refused(waiting);
+    assert!(
+        error.starts_with("process 0 of 2 has not started within 1 s"),
+        "{error}"
+    );
 }
 
 /// The first bytes of a segment.
@@ -484,63 +532,4 @@ fn segment_of(processes: u32) -> [u8; 256] {
     let mut head = [0; 256];
     rustix::io::pread(segment.file(), &mut head, 0).unwrap();
     head
-}
-
-/// A child in a mount namespace of its own, in which a shell command has changed `/dev/shm`;
-/// nothing where the machine allows no such thing.
-fn in_namespace(change: &str, task: &str) -> Option<Command> {
-    let allowed = ["-m", "-rm"].into_iter().find(|how| {
-        let tried = Command::new("unshare")
-            .args([how, "mount", "-t", "tmpfs", "none", "/dev/shm"])
-            .stderr(Stdio::null())
-            .status();
-        tried.is_ok_and(|status| status.success())
-    })?;
-    let inner = child(task);
-    let mut command = Command::new("unshare");
-    command
-        .args([
-            allowed,
-            "sh",
-            "-c",
-            &format!("{change} && exec \"$@\""),
-            "sh",
-        ])
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .env(TASK, task)
-        .stdout(Stdio::null());
-    Some(command)
-}
-
-#[test]
-fn a_dev_shm_that_is_missing_or_full_is_an_error() {
-    let _dog = watchdog("dev shm");
-    for (case, change, said) in [
-        (
-            "missing",
-            "mount -t tmpfs -o ro none /dev/shm",
-            "making /mq-slurm-JOB-refused in /dev/shm: ",
-        ),
-        (
-            "full at once",
-            "mount -t tmpfs -o size=4k none /dev/shm",
-            "no shared memory for the entries of the processes (",
-        ),
-        (
-            "full later",
-            "mount -t tmpfs -o size=64k none /dev/shm && { SLURM_PROCID=1 \"$@\" 2>/dev/null & }",
-            "no shared memory for message cells (",
-        ),
-    ] {
-        let job = format!("{}-{}", std::process::id(), case.replace(' ', "-"));
-        let Some(mut command) = in_namespace(change, "init") else {
-            println!("{case} was not tried: this machine lets nobody mount");
-            continue;
-        };
-        let error = refused(at_a_name(&mut command, 0, &job));
-        let said = said.replace("JOB", &job);
-        assert!(error.starts_with(&said), "{case}: {error}");
-        assert!(error.contains("os error"), "{case}: {error}");
-    }
 }

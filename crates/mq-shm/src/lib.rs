@@ -63,6 +63,6 @@ pub use index::Process;
 pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};
 pub use large::{Pulled, Pushed, RingId, Stretch};
 pub use layout::Geometry;
-pub use segment::{Heap, Mapped};
+pub use segment::{Heap, Host, Mapped};
 #[cfg(feature = "steps")]
 pub use steps::{STEPS, at_step};

@@ -75,24 +75,6 @@ fn nobody_shortens_a_segment_that_others_use() {
 }
 
 #[test]
-fn a_name_is_made_once_opened_often_and_forgotten() {
-    let name = format!("/mq-test-{}", std::process::id());
-    let geometry = Geometry::new(2).unwrap();
-    let first = Mapped::named(&name, geometry).unwrap();
-    let second = Mapped::named(&name, geometry).unwrap();
-    let error = Mapped::named(&name, Geometry::new(3).unwrap())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("number of processes is 2"), "{error}");
-    Mapped::forget(&name).unwrap();
-    assert!(!std::path::Path::new("/dev/shm").join(&name[1..]).exists());
-    let mut alice = Endpoint::join(first, Process(0), Options::default()).unwrap();
-    let mut bob = Endpoint::join(second, Process(1), Options::default()).unwrap();
-    let _ = alice.try_send(Process(1), [1, 2], b"x", 0).unwrap();
-    assert!(matches!(bob.poll().unwrap(), Some(Arrival::Message(_))));
-}
-
-#[test]
 fn memory_that_can_not_be_read_is_an_answer() {
     let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let other = Mapped::open(segment.file().try_clone_to_owned().unwrap(), "a copy").unwrap();

@@ -1,4 +1,4 @@
-//! However a run ends, no process of it stays, and nothing in `/dev/shm`.
+//! However a run ends, no process of it stays, nothing in `/dev/shm`, and no socket.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -44,21 +44,18 @@ fn talk(world: &World) -> Result<(), Error> {
     world.barrier()
 }
 
-/// Ends the names of the test that waits at one.
-const WAITED_AT: &str = "-waited";
-
-/// What is there that could be ours, but for the names of one test.
+/// What is there that could be ours.
 fn names() -> Vec<String> {
-    let mut names = all_names();
-    names.retain(|name| !name.ends_with(WAITED_AT));
-    names
-}
-
-fn all_names() -> Vec<String> {
     let entries = std::fs::read_dir("/dev/shm");
     let entries = entries.into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("mq")).collect()
+}
+
+/// Whether there is a socket at which the processes of a job meet.
+fn is_place(job: &str) -> bool {
+    let sockets = std::fs::read_to_string("/proc/net/unix").expect("the kernel's list");
+    sockets.contains("@mq/") && sockets.contains(&format!("/slurm-{job}-"))
 }
 
 fn program() -> [String; 4] {
@@ -125,10 +122,9 @@ fn nothing_stays_whatever_ends_a_run() {
     }
 }
 
-/// Ranks that meet at a name remove it as soon as they have met, so that it does not matter how
-/// they end.
+/// Who meets at a name leaves none.
 #[test]
-fn a_name_is_gone_before_anybody_can_be_killed() {
+fn ranks_that_have_met_at_a_place_leave_none() {
     let before = names();
     let job = std::process::id().to_string();
     let [me, words @ ..] = program();
@@ -150,6 +146,7 @@ fn a_name_is_gone_before_anybody_can_be_killed() {
         while !rank.line().contains("pid ") {}
     }
     assert_eq!(names(), before);
+    assert!(!is_place(&job), "nobody else is to meet there");
     for rank in ranks {
         rank.signal(Signal::KILL);
         assert_ne!(rank.finish().status.code(), Some(0));
@@ -157,10 +154,11 @@ fn a_name_is_gone_before_anybody_can_be_killed() {
     assert_eq!(names(), before);
 }
 
-/// A process that waits at a name in `/dev/shm` for one that does not come, as SLURM starts it.
+/// A process that waits for one that does not come, as SLURM starts it.
 #[test]
-fn who_is_ended_while_it_waits_for_another_leaves_no_name() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+fn who_is_ended_while_it_waits_for_another_leaves_nothing() {
+    let before = names();
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::KILL] {
         let number = signal.as_raw();
         let job = format!("{}-{number}", std::process::id());
         let mut waiting = Command::new(env!("CARGO_BIN_EXE_mq"))
@@ -169,24 +167,18 @@ fn who_is_ended_while_it_waits_for_another_leaves_no_name() {
             .env("SLURM_STEP_NUM_TASKS", "2")
             .env("SLURM_STEP_NUM_NODES", "1")
             .env("SLURM_JOB_ID", &job)
-            .env("SLURM_STEP_ID", &WAITED_AT[1..])
+            .env("SLURM_STEP_ID", "waited")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect("mq starts");
-        let name = format!("mq-slurm-{job}{WAITED_AT}");
-        let status = format!("/proc/{}/status", waiting.id());
-        until("the process holds signals back", || {
-            let text = std::fs::read_to_string(&status).unwrap_or_default();
-            let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:"));
-            let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-            mask.unwrap_or(0) >> (number - 1) & 1 == 1
-        });
-        until("it waits at its name", || all_names().contains(&name));
+        until("it waits at its place", || is_place(&job));
+        assert_eq!(names(), before);
         let pid = Pid::from_child(&waiting);
         kill_process(pid, signal).expect("it runs");
         let ended = waiting.wait().expect("it ends");
         assert_eq!(ended.signal(), Some(number), "{ended}");
-        assert!(!all_names().contains(&name), "{name} is left");
+        assert!(!is_place(&job), "a socket is left after {signal:?}");
+        assert_eq!(names(), before);
     }
 }

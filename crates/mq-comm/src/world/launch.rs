@@ -78,6 +78,9 @@ const SLURM: Launcher = Launcher {
     },
 };
 
+/// Bytes of a name at which processes meet, at most.
+const NAME: usize = 80;
+
 impl Start {
     pub(super) const ALONE: Self = Self {
         rank: 0,
@@ -158,11 +161,13 @@ impl Start {
             ))
         })?;
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let name: String = name.chars().map(safe).take(200).collect();
+        let name: String = name.chars().map(safe).collect();
+        // Of a long one the end: what tells jobs of one machine apart stands there.
+        let name = &name[name.len().saturating_sub(NAME)..];
         Ok(Self {
             rank,
             size,
-            meeting: Meeting::Name(format!("/mq-{name}")),
+            meeting: Meeting::Name(name.into()),
             launcher: launcher.programs,
         })
     }
@@ -287,7 +292,7 @@ mod tests {
             ("SLURM_JOB_ID", "88"),
             ("SLURM_STEP_ID", "0"),
         ];
-        let meeting = Meeting::Name("/mq-slurm-88-0".into());
+        let meeting = Meeting::Name("slurm-88-0".into());
         assert_eq!(find(&pmi2), start(SLURM.programs, 1, 4, meeting));
     }
 
@@ -308,7 +313,7 @@ mod tests {
             ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"),
             ("PMIX_NAMESPACE", "prterun-a.b-77@1"),
         ];
-        let name = Meeting::Name("/mq-openmpi-prterun-a-b-77-1".into());
+        let name = Meeting::Name("openmpi-prterun-a-b-77-1".into());
         assert_eq!(find(&openmpi), start(OPEN_MPI.programs, 3, 4, name));
         let slurm = [
             ("SLURM_PROCID", "0"),
@@ -317,7 +322,7 @@ mod tests {
             ("SLURM_JOB_ID", "12"),
             ("SLURM_STEP_ID", "3"),
         ];
-        let name = Meeting::Name("/mq-slurm-12-3".into());
+        let name = Meeting::Name("slurm-12-3".into());
         assert_eq!(find(&slurm), start(SLURM.programs, 0, 2, name));
         let batch = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")];
         assert_eq!(find(&batch), Ok(Start::ALONE));
@@ -327,7 +332,7 @@ mod tests {
     fn processes_of_one_parent_meet_at_one_name() {
         let mpich = [("PMI_RANK", "1"), ("PMI_SIZE", "2")];
         let first = find(&mpich).unwrap();
-        assert!(matches!(&first.meeting, Meeting::Name(name) if name.starts_with("/mq-mpich-")));
+        assert!(matches!(&first.meeting, Meeting::Name(name) if name.starts_with("mpich-")));
         assert_eq!(find(&mpich), Ok(first));
     }
 

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use mq_shm::{Endpoint, Mapped, Process, ShmError};
+use mq_shm::{Endpoint, Mapped, Process};
 
 use crate::communicator::Communicator;
 use crate::error::Error;
@@ -18,7 +18,6 @@ use crate::options::Options;
 use crate::protocol::Core;
 use crate::transport::Transport;
 use launch::{Meeting, Start};
-use meeting::Held;
 
 pub use threads::Seat;
 
@@ -77,7 +76,9 @@ impl World {
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
     /// | itself | it is alone | |
     ///
-    /// A name in `/dev/shm` is removed before this returns.
+    /// Those that have a name only meet at a Unix socket in the abstract namespace, where the first
+    /// that comes hands its segment to the others: nothing is in a file system, at any time. The
+    /// socket is gone before this returns.
     ///
     /// # Errors
     /// [`Error::Start`] if the variables contradict themselves, the processes are on several
@@ -152,23 +153,10 @@ impl World {
                 join(memory)
             }
             Meeting::Name(name) => {
-                let held = Held::new();
-                let memory = Mapped::named(name, geometry).inspect_err(|error| {
-                    // Not all will come together there, so that nobody would remove it.
-                    if matches!(error, ShmError::Damaged { .. }) {
-                        let _ = Mapped::forget(name);
-                    }
-                })?;
-                let name = meeting::Name::of(name, &memory)?;
-                let met = join(memory).and_then(|world| {
-                    meeting::meet(&world, &name, options.start_within, held)?;
-                    Ok(world)
-                });
-                if met.is_err() {
-                    // Whoever is to remove it may not come to it any more.
-                    let _ = name.remove();
-                }
-                met
+                let (memory, host) = Mapped::meet(name, geometry, options.start_within)?;
+                let world = join(memory)?;
+                meeting::meet(&world, host, options.start_within)?;
+                Ok(world)
             }
         }
     }

@@ -1,9 +1,9 @@
 //! A segment that processes share: a memory file, mapped by each.
 //!
 //! The file of [`Mapped::create`] has no name: those that inherit its descriptor share it, and it
-//! is gone with the last of them however they end. [`Mapped::named`] is for processes with no
-//! common parent that could hand them a descriptor; the name is to be removed as soon as all have
-//! opened it.
+//! is gone with the last of them however they end. Processes with no common parent that could hand
+//! them a descriptor [meet](Mapped::meet), or where they can have no sockets open a
+//! [name](Mapped::named), which is to be removed as soon as all have opened it.
 #![allow(unsafe_code, reason = "maps memory and lays types over it")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -148,19 +148,24 @@ impl Mapped {
             }
             Err(rustix::io::Errno::EXIST) => {
                 let opened = Self::wait_for(name, mode, Duration::from_secs(10))?;
-                if opened.geometry == geometry {
-                    return Ok(opened);
-                }
-                let (field, found, wanted) = opened.geometry.differs_from(&geometry);
-                Err(ShmError::Damaged {
-                    what: name.into(),
-                    field,
-                    found,
-                    wanted: format!("{wanted} expected"),
-                })
+                opened.of_geometry(&geometry, name)
             }
             Err(error) => Err(system(&format!("making {name} in /dev/shm"))(error)),
         }
+    }
+
+    /// The same, if its geometry is the one that is expected.
+    pub(super) fn of_geometry(self, expected: &Geometry, name: &str) -> Result<Self, ShmError> {
+        if self.geometry == *expected {
+            return Ok(self);
+        }
+        let (field, found, wanted) = self.geometry.differs_from(expected);
+        Err(ShmError::Damaged {
+            what: name.into(),
+            field,
+            found,
+            wanted: format!("{wanted} expected"),
+        })
     }
 
     /// Opens a segment that somebody may still be making.

@@ -7,10 +7,12 @@ mod file;
 mod header;
 mod heap;
 mod mapped;
+mod meeting;
 
 pub(crate) use file::File;
 pub use heap::Heap;
 pub use mapped::Mapped;
+pub use meeting::Host;
 
 use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;

@@ -1,0 +1,196 @@
+//! How processes without a common parent that could hand them a descriptor come to one segment: at a
+//! Unix socket in the abstract namespace, whose name all know.
+//!
+//! Who comes first has the socket, makes the segment, and hands its descriptor to those that come
+//! later. Neither the socket nor the segment is a file, and both are gone with the processes, however
+//! those end: at no moment can anything be left.
+
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use rustix::process::geteuid;
+
+use super::Mapped;
+use crate::error::ShmError;
+use crate::layout::Geometry;
+
+/// How long one waits before it looks again for who has the socket.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Hands a segment to the processes that [meet](Mapped::meet) at its name. When it is dropped there is
+/// no such place any more, and the next process that comes makes a new one.
+#[derive(Debug)]
+pub struct Host {
+    listener: UnixListener,
+    file: OwnedFd,
+    name: String,
+}
+
+impl Mapped {
+    /// Makes the segment of a meeting, if this process is the first that comes, or is handed it by
+    /// the one that was. The first has a [`Host`], and is to [let the others in](Host::admit) until
+    /// all have come.
+    ///
+    /// The name is one of at most 80 bytes, for the processes of one user that see each other's
+    /// numbers (one PID namespace) and sockets (one network namespace).
+    ///
+    /// # Errors
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment is of another
+    /// geometry, [`ShmError::System`] if the place is another user's, if its host does not answer
+    /// `within` that time, or if the system has no such sockets.
+    pub fn meet(
+        name: &str,
+        geometry: Geometry,
+        within: Duration,
+    ) -> Result<(Self, Option<Host>), ShmError> {
+        let address = address(name).map_err(meeting(name))?;
+        let begun = Instant::now();
+        loop {
+            match UnixListener::bind_addr(&address) {
+                Ok(listener) => return Host::new(listener, name, geometry),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Err(meeting(name)(error)),
+            }
+            let left = within.saturating_sub(begun.elapsed()).max(PAUSE);
+            match ask(&address, left) {
+                Ok(file) => {
+                    let memory = Self::open(file, name)?.of_geometry(&geometry, name)?;
+                    return Ok((memory, None));
+                }
+                // It has the name and does not listen yet, or has just ended.
+                Err(error) if is_lost(&error) && begun.elapsed() < within => sleep(PAUSE),
+                Err(error) => return Err(meeting(name)(error)),
+            }
+        }
+    }
+}
+
+impl Host {
+    fn new(
+        listener: UnixListener,
+        name: &str,
+        geometry: Geometry,
+    ) -> Result<(Mapped, Option<Self>), ShmError> {
+        let memory = Mapped::create(geometry)?;
+        let ready = listener.set_nonblocking(true);
+        let file = ready.and_then(|()| memory.file().try_clone_to_owned());
+        let host = Self {
+            listener,
+            file: file.map_err(meeting(name))?,
+            name: name.into(),
+        };
+        Ok((memory, Some(host)))
+    }
+
+    /// Hands the segment to all that have come since. Waits for nobody.
+    ///
+    /// # Errors
+    /// [`ShmError::System`] if the system does not let them in.
+    pub fn admit(&self) -> Result<(), ShmError> {
+        loop {
+            match self.listener.accept() {
+                Ok((guest, _)) => self.hand_to(&guest),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return Ok(()),
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    _ => return Err(meeting(&self.name)(error)),
+                },
+            }
+        }
+    }
+
+    /// Others than the user's own processes go away empty-handed, and who has ended meanwhile is
+    /// missed by all.
+    fn hand_to(&self, guest: &UnixStream) {
+        if check_peer(guest).is_err() {
+            return;
+        }
+        let files = [self.file.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fits = control.push(SendAncillaryMessage::ScmRights(&files));
+        debug_assert!(fits, "there is space for one");
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let _ = retry_on_intr(|| sendmsg(guest, &[IoSlice::new(b"m")], &mut control, flags));
+    }
+}
+
+/// The descriptor that the host of a place hands out.
+fn ask(address: &SocketAddr, patience: Duration) -> io::Result<OwnedFd> {
+    let host = UnixStream::connect_addr(address)?;
+    check_peer(&host)?;
+    host.set_read_timeout(Some(patience))?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let come = retry_on_intr(|| {
+        let mut bytes = [IoSliceMut::new(&mut byte)];
+        recvmsg(&host, &mut bytes, &mut control, flags).map(|message| message.bytes)
+    });
+    match come {
+        Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+        Ok(_) => {}
+        Err(Errno::AGAIN) => {
+            return Err(io::Error::new(
+                ErrorKind::TimedOut,
+                "the process that has made the segment does not answer",
+            ));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let mut handed = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+        _ => None,
+    });
+    handed
+        .next()
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "no descriptor was handed over"))
+}
+
+/// Whether the process at the other end has ended, or has not begun.
+fn is_lost(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof
+    )
+}
+
+/// Names can be guessed, and who made a segment could read what is sent there.
+fn check_peer(peer: &UnixStream) -> io::Result<()> {
+    let (theirs, mine) = (getsockopt(peer, PeerCredentials)?.uid(), geteuid().as_raw());
+    if theirs == mine {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "it belongs to user {theirs}, this is user {mine}"
+    )))
+}
+
+/// The address of a place. Processes that do not see each other's numbers could not tell who of them
+/// lives: containers with a network in common may have given the same names.
+fn address(name: &str) -> io::Result<SocketAddr> {
+    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let numbers = numbers.to_string_lossy();
+    let numbers = numbers.trim_matches(|c: char| !c.is_ascii_digit());
+    SocketAddr::from_abstract_name(format!("mq/{numbers}/{name}"))
+}
+
+fn meeting(name: &str) -> impl FnOnce(io::Error) -> ShmError {
+    let what = format!("meeting the other processes at {name}");
+    move |source| ShmError::System { what, source }
+}

@@ -1,0 +1,203 @@
+//! How processes without a common parent come to one segment: at a place, or by a name in
+//! `/dev/shm`.
+
+mod common;
+
+use std::os::fd::AsFd;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use common::watchdog;
+use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
+use rustix::fs::fstat;
+use rustix::process::{Uid, geteuid};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn place(what: &str) -> String {
+    format!("test-{}-{what}", std::process::id())
+}
+
+/// The file behind a segment.
+fn inode(memory: &Mapped) -> u64 {
+    fstat(memory.file().as_fd()).unwrap().st_ino
+}
+
+#[test]
+fn who_comes_first_hands_its_segment_to_the_others() {
+    let _dog = watchdog(60);
+    let place = place("first");
+    let geometry = Geometry::new(3).unwrap();
+    let (first, host) = Mapped::meet(&place, geometry, LONG).unwrap();
+    let host = host.expect("nobody was there");
+    let come = |name: String| std::thread::spawn(move || Mapped::meet(&name, geometry, LONG));
+    let guests = [come(place.clone()), come(place.clone())];
+    while guests.iter().any(|guest| !guest.is_finished()) {
+        host.admit().unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut endpoints = vec![Endpoint::join(first, Process(0), Options::default()).unwrap()];
+    for (guest, me) in guests.into_iter().zip(1..) {
+        let (memory, host) = guest.join().unwrap().unwrap();
+        assert!(host.is_none());
+        endpoints.push(Endpoint::join(memory, Process(me), Options::default()).unwrap());
+    }
+    let _ = endpoints[1].try_send(Process(2), [1, 2], b"x", 0).unwrap();
+    assert!(matches!(
+        endpoints[2].poll().unwrap(),
+        Some(Arrival::Message(_))
+    ));
+}
+
+#[test]
+fn who_waits_for_a_host_that_ends_is_the_next_host() {
+    let _dog = watchdog(60);
+    let place = place("next");
+    let geometry = Geometry::new(2).unwrap();
+    let (first, host) = Mapped::meet(&place, geometry, LONG).unwrap();
+    let name = place.clone();
+    let waiting = std::thread::spawn(move || Mapped::meet(&name, geometry, LONG));
+    std::thread::sleep(Duration::from_millis(20));
+    drop(host);
+    let (second, host) = waiting.join().unwrap().unwrap();
+    assert!(host.is_some());
+    assert_ne!(inode(&first), inode(&second));
+}
+
+#[test]
+fn others_than_those_that_are_expected_do_not_meet() {
+    let _dog = watchdog(60);
+    let place = place("other");
+    let (_first, host) = Mapped::meet(&place, Geometry::new(2).unwrap(), LONG).unwrap();
+    let host = host.unwrap();
+    let name = place.clone();
+    let other =
+        std::thread::spawn(move || Mapped::meet(&name, Geometry::new(3).unwrap(), LONG).map(drop));
+    while !other.is_finished() {
+        host.admit().unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let error = other.join().unwrap().unwrap_err().to_string();
+    let said =
+        format!("{place} is damaged: its number of processes is 2, which can not be (3 expected)");
+    assert_eq!(error, said);
+
+    let long = "n".repeat(200);
+    let error = Mapped::meet(&long, Geometry::new(2).unwrap(), LONG).unwrap_err();
+    let said = format!("meeting the other processes at {long}: ");
+    assert!(error.to_string().starts_with(&said), "{error}");
+}
+
+/// Whoever may have guessed the name.
+#[test]
+fn a_place_of_another_user_is_an_error() {
+    let _dog = watchdog(60);
+    if !geteuid().is_root() {
+        println!("not tried: only root can be two users");
+        return;
+    }
+    let place = place("stranger");
+    let geometry = Geometry::new(2).unwrap();
+    let (_memory, host) = Mapped::meet(&place, geometry, LONG).unwrap();
+    let name = place.clone();
+    let stranger = std::thread::spawn(move || {
+        rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+        Mapped::meet(&name, geometry, LONG).map(drop)
+    });
+    let error = stranger.join().unwrap().unwrap_err().to_string();
+    let said =
+        format!("meeting the other processes at {place}: it belongs to user 0, this is user 65534");
+    assert_eq!(error, said);
+    host.unwrap().admit().unwrap();
+}
+
+#[test]
+fn a_name_is_made_once_opened_often_and_forgotten() {
+    let name = format!("/mq-test-{}", std::process::id());
+    let geometry = Geometry::new(2).unwrap();
+    let first = Mapped::named(&name, geometry).unwrap();
+    let second = Mapped::named(&name, geometry).unwrap();
+    let error = Mapped::named(&name, Geometry::new(3).unwrap())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("number of processes is 2"), "{error}");
+    Mapped::forget(&name).unwrap();
+    assert!(!std::path::Path::new("/dev/shm").join(&name[1..]).exists());
+    let mut alice = Endpoint::join(first, Process(0), Options::default()).unwrap();
+    let mut bob = Endpoint::join(second, Process(1), Options::default()).unwrap();
+    let _ = alice.try_send(Process(1), [1, 2], b"x", 0).unwrap();
+    assert!(matches!(bob.poll().unwrap(), Some(Arrival::Message(_))));
+}
+
+/// What a child is to do.
+const TASK: &str = "MQ_TEST_NAME";
+
+#[test]
+fn a_child_opens_a_name() {
+    let Ok(name) = std::env::var(TASK) else {
+        return;
+    };
+    let opened = Mapped::named(&name, Geometry::new(2).unwrap());
+    let joined = opened.and_then(|memory| {
+        let mut endpoint = Endpoint::join(memory, Process(0), Options::default())?;
+        endpoint.prepare()
+    });
+    let removed = Mapped::forget(&name).is_ok();
+    if let Err(error) = joined {
+        eprintln!("REFUSED {error}");
+        std::process::exit(if removed { 4 } else { 3 });
+    }
+}
+
+/// A child in a mount namespace of its own, in which `/dev/shm` is mounted so; nothing where the
+/// machine allows no such thing.
+fn with_dev_shm(options: &str, name: &str) -> Option<Output> {
+    let mount = ["mount", "-t", "tmpfs", "-o", options, "none", "/dev/shm"];
+    let allowed = ["-m", "-rm"].into_iter().find(|how| {
+        let mut tried = Command::new("unshare");
+        let tried = tried.arg(how).args(mount).stderr(Stdio::null()).status();
+        tried.is_ok_and(|status| status.success())
+    })?;
+    let output = Command::new("unshare")
+        .args([allowed, "sh", "-c"])
+        .arg(format!("{} && exec \"$@\"", mount.join(" ")))
+        .arg("sh")
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "a_child_opens_a_name", "--nocapture"])
+        .env(TASK, name)
+        .output();
+    Some(output.unwrap())
+}
+
+#[test]
+fn a_dev_shm_that_is_missing_or_full_is_an_error() {
+    let _dog = watchdog(60);
+    for (case, options, said, code) in [
+        ("missing", "ro", "making NAME in /dev/shm: ", 3),
+        (
+            "full at once",
+            "size=4k",
+            "no shared memory for the entries of the processes (",
+            3,
+        ),
+        (
+            "full later",
+            "size=64k",
+            "no shared memory for message cells (",
+            4,
+        ),
+    ] {
+        let name = format!("/mq-{}-{}", std::process::id(), case.replace(' ', "-"));
+        let Some(output) = with_dev_shm(options, &name) else {
+            println!("{case} was not tried: this machine lets nobody mount");
+            continue;
+        };
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{case}: {text}");
+        let error = text.lines().find_map(|line| line.strip_prefix("REFUSED "));
+        let error = error.unwrap_or_else(|| panic!("{case}: {text}"));
+        let said = said.replace("NAME", &name);
+        assert!(error.starts_with(&said), "{case}: {error}");
+        assert!(error.contains("os error"), "{case}: {error}");
+    }
+}
