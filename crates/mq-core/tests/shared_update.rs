@@ -172,3 +172,27 @@ fn elders_do_not_keep_promises_from_being_taken_back() {
         assert!(matches!(posted, Ok(Post::Matched { message, .. }) if message == tag));
     }
 }
+
+/// What was queued before the context was divided is found also when the shards are others.
+#[test]
+fn what_was_there_before_is_found_when_promises_are_taken_back() {
+    for source in 0..16 {
+        let (_, context) = context(Divide::Never, promises());
+        let posted = context.post(MpiPattern::new(CONTEXT, source, 5), 10);
+        assert!(matches!(posted, Ok(Post::Queued(_))));
+        let arrived = context.arrive(from(source, 6), 20);
+        assert!(matches!(arrived, Ok(Arrive::Unexpected)));
+        context.divide();
+        context.update(ContextOptions::new()).unwrap();
+        let arrived = context.arrive(from(source, 5), 21).unwrap();
+        assert!(
+            matches!(arrived, Arrive::Matched { receive: 10, .. }),
+            "the receive from {source}: {arrived:?}"
+        );
+        let posted = context.post(MpiPattern::new(CONTEXT, source, 6), 11);
+        assert!(
+            matches!(posted, Ok(Post::Matched { message: 20, .. })),
+            "the message from {source}: {posted:?}"
+        );
+    }
+}

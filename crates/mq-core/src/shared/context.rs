@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use super::names::{PlaceId, count_of};
 use super::options::{Divide, Sharding};
-use super::place::{Mode, OPEN, Place, Reach, Standing, shard_of};
+use super::place::{Before, Mode, OPEN, Place, Reach, Standing, shard_of};
 use super::pressure::Pressure;
 use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
 use crate::collective::CollectiveCall;
@@ -248,10 +248,10 @@ impl<Q: MatchQueues> Context<Q> {
         let mode = whole.standing.divided_mode();
         let config = self.config.lock().clone();
         let count = count_of(whole.queues.next_sequence());
-        whole.gate = if whole.queues.posted_len() == 0 {
-            OPEN
-        } else {
-            0
+        whole.gate = OPEN;
+        whole.before = Before {
+            count,
+            receives: whole.queues.posted_len(),
         };
         for (index, shard) in all.shards.iter_mut().enumerate() {
             shard.queues = Q::with_config(&Config {
@@ -341,6 +341,9 @@ impl<Q: MatchQueues> Context<Q> {
     ) -> Vec<RemovedOf<Q>> {
         let mut chosen = Vec::new();
         all.visit(&mut |entry| chosen.push(select(entry)));
+        // The early ones are shown before all others.
+        let early = chosen.iter().take(all.whole.before.receives);
+        let early = early.filter(|&&is_chosen| is_chosen).count();
         // Queues are purged in the order in which they are shown.
         let mut chosen = chosen.into_iter();
         let select = &mut |_: EntryOf<'_, Q>| chosen.next() == Some(true);
@@ -351,7 +354,7 @@ impl<Q: MatchQueues> Context<Q> {
             Removed::Unexpected(..) => messages.push(removed),
         };
         all.whole.queues.purge(select, &mut back);
-        all.whole.after_receive_left();
+        all.whole.after_receives_left(early);
         for shard in &mut all.shards {
             shard.queues.purge(select, &mut back);
         }
@@ -391,6 +394,7 @@ impl<Q: MatchQueues> Context<Q> {
             shard.queues.clear();
             // Both locks are held: nothing is left in the undivided queues. [GATE-OPEN] [ELDERS]
             shard.gate = OPEN;
+            shard.early = false;
             shard.elders = false;
         }
         removed

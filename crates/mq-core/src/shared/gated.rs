@@ -62,13 +62,14 @@ impl<Q: MatchQueues> Context<Q> {
             }
             (_, Some((handle, pattern))) => {
                 let delivered = take(&mut whole.queues, handle, pattern);
-                whole.after_receive_left();
+                whole.after_receive_left(count_of(handle.sequence()));
                 delivered
             }
             (None, None) => None,
         };
         // Both locks are held: the shard may know what the undivided queues know. [GATE-OPEN]
-        shard.gate = whole.gate;
+        shard.early &= whole.before.receives > 0;
+        shard.gate = if shard.early { 0 } else { whole.gate };
         delivered
     }
 }
@@ -107,13 +108,13 @@ impl<Q: MatchQueues> All<'_, Q> {
         found.min()
     }
 
-    /// The context has been divided so: tells each shard whether something from before is for it. A
-    /// receive that names its source, and stays, keeps the gate of its own shard closed, and no other.
-    /// [GATE-CLOSE] [ELDERS]
+    /// The context is divided so: tells each shard whether something from before the division is for
+    /// it. A receive that names its source, and stays, keeps the gate of its own shard closed, and no
+    /// other. [GATE-CLOSE] [ELDERS]
     pub(super) fn tell_what_was_before(&mut self, mode: Mode) {
         let Self { shards, whole } = self;
         for shard in shards.iter_mut() {
-            shard.gate = OPEN;
+            shard.early = false;
             shard.elders = false;
         }
         let count = shards.len();
@@ -124,13 +125,17 @@ impl<Q: MatchQueues> All<'_, Q> {
             }
             Reach::Whole | Reach::All => 0..count,
         };
+        // They are shown in order.
+        let mut early = whole.before.receives;
         whole.queues.visit(&mut |entry| match entry {
-            Entry::Posted(pattern, _) => {
+            Entry::Posted(pattern, _) if early > 0 => {
+                early -= 1;
                 let concerned = concerned(mode.reach_of_pattern(&pattern));
                 shards[concerned]
                     .iter_mut()
-                    .for_each(|shard| shard.gate = 0);
+                    .for_each(|shard| shard.early = true);
             }
+            Entry::Posted(..) => {}
             Entry::Unexpected(envelope, _) => {
                 let concerned = concerned(mode.reach_of_envelope(&envelope));
                 shards[concerned]
@@ -138,6 +143,9 @@ impl<Q: MatchQueues> All<'_, Q> {
                     .for_each(|shard| shard.elders = true);
             }
         });
+        for shard in shards.iter_mut() {
+            shard.gate = if shard.early { 0 } else { whole.gate };
+        }
     }
 
     /// Queues a receive that no shard can hold, numbered between all receives before and all after,
@@ -188,6 +196,7 @@ mod tests {
     use crate::engine::Terms;
     use crate::envelope::ContextId;
     use crate::mpi::{MpiEnvelope, MpiPattern};
+    use crate::pattern::Pattern;
     use crate::shared::Sharding;
     use crate::structures::Indexed;
     use crate::{ContextOptions, Source};
@@ -221,8 +230,48 @@ mod tests {
             elders,
             "ranks 0 and 1 are in different shards"
         );
-        // One from any source concerns all of them.
-        all.queue_receive(MpiPattern::new(0, Source::Any, 7), 8);
-        assert_eq!(closed(&all), [0, 1, 2, 3]);
+        // One from any source concerns all of them, for as long as it is there.
+        let any = MpiPattern::new(0, Source::Any, 8);
+        let own = closed(&all)[0];
+        let leave: [&dyn Fn(Handle); 3] = [
+            &|handle| assert_eq!(context.cancel(None, handle), Some(8)),
+            &|_| assert_eq!(purge_tag(&context, 8), 1),
+            &|_| {
+                for rank in 0..16 {
+                    let envelope = MpiEnvelope::new(0, rank, 8);
+                    let found = context.deliver(None, &envelope).unwrap();
+                    assert_eq!(found.is_some(), rank == 0);
+                }
+            },
+        ];
+        for leave in leave {
+            let handle = all.queue_receive(any, 8);
+            assert_eq!(closed(&all), [0, 1, 2, 3]);
+            drop(all);
+            leave(handle);
+            for rank in 0..16 {
+                let none = context.deliver(None, &MpiEnvelope::new(0, rank, 9));
+                assert!(none.unwrap().is_none());
+            }
+            all = context.lock_all();
+            assert_eq!(
+                closed(&all),
+                [own],
+                "those that it alone kept closed are open"
+            );
+        }
+        // The early one goes too.
+        drop(all);
+        let envelope = MpiEnvelope::new(0, 1, 7);
+        assert_eq!(context.deliver(None, &envelope).unwrap().unwrap().1, 5);
+        assert!(closed(&context.lock_all()).is_empty());
+    }
+
+    /// Removes all receives of a tag, and says how many.
+    fn purge_tag(context: &Context<Queues>, tag: i32) -> usize {
+        let mut all = context.lock_all();
+        let tag = MpiPattern::new(0, Source::Any, tag).bits();
+        let mut chosen = |entry: Entry<'_, MpiPattern, u32, u32>| matches!(entry, Entry::Posted(pattern, _) if pattern.bits() == tag);
+        context.purge(&mut all, &mut chosen).len()
     }
 }

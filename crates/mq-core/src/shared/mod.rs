@@ -46,11 +46,13 @@
 //!
 //! **The gate** (GATE-CLOSE, GATE-OPEN). While a shard's lock is held, *no receive in the undivided
 //! queues that could take a message of the shard has a count below the shard's gate*. When the
-//! context is divided each shard is told whether there is one; one that names its source concerns
-//! the shard of that source alone. A receive is added to the undivided queues of a divided context
+//! context is divided each shard is told whether there is one, which is *early* then; one that names
+//! its source concerns the shard of that source alone. So it is again when promises are taken back
+//! and the shards are by other means. A receive is added to the undivided queues of a divided context
 //! only with all locks held, and then every gate is set to at most its count before the first lock
 //! is released. A gate is raised only with both locks held, to the undivided queues' own, which is
-//! above a queued receive's count only if none is queued. Removing a receive needs the undivided
+//! above a later receive's count only if none is queued; and not while the shard may have early
+//! ones, of which the undivided queues count how many are left. Removing a receive needs the undivided
 //! queues' lock alone and breaks nothing. So a message that holds its shard's lock may leave the
 //! undivided queues out in two cases: the gate is open (above every count), and nothing there is
 //! for it; or the earliest receive of the shard has a count below the gate, and is earlier than all

@@ -1,7 +1,7 @@
 //! The operations on one context.
 
 use super::context::{Context, Held};
-use super::names::PlaceId;
+use super::names::{PlaceId, count_of};
 use super::place::{OPEN, Place, Standing};
 use super::sync::MutexGuard;
 use crate::envelope::{ContextId, Envelope};
@@ -184,9 +184,9 @@ impl<Q: MatchQueues> Context<Q> {
         let Some(index) = PlaceId::of(handle).index() else {
             let mut whole = self.whole();
             whole.standing.check_alive(self.id, life).ok()?;
-            let receive = whole.queues.cancel(handle);
-            whole.after_receive_left();
-            return receive;
+            let receive = whole.queues.cancel(handle)?;
+            whole.after_receive_left(count_of(handle.sequence()));
+            return Some(receive);
         };
         let mut shard = self.shard(index)?;
         shard.standing.check_alive(self.id, life).ok()?;

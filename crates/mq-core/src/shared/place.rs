@@ -125,12 +125,16 @@ impl Standing {
 pub(super) struct Place<Q> {
     pub(super) queues: Q,
     pub(super) standing: Standing,
-    /// No receive is queued in the undivided queues with a smaller count; [`OPEN`] only if none is.
-    /// Undivided queues keep it while the context is divided; a shard has it as it last learned it,
-    /// of those that could take a message of the shard.
+    /// Of the undivided queues: no receive that was queued there after the division has a smaller
+    /// count; [`OPEN`] only if none is there. Of a shard: the same, as it last learned it, or 0 if it
+    /// has [early](Self::early) ones.
     pub(super) gate: u64,
     /// Of a shard: messages of its that came before the division may be left in the undivided queues.
     pub(super) elders: bool,
+    /// Of a shard: receives from before the division that could take its messages may be left there.
+    pub(super) early: bool,
+    /// Of the undivided queues.
+    pub(super) before: Before,
     /// Of the undivided queues.
     pub(super) pressure: Pressure,
 }
@@ -142,17 +146,41 @@ impl<Q: MatchQueues> Place<Q> {
             standing: Standing::ABSENT,
             gate: OPEN,
             elders: false,
+            early: false,
+            before: Before::default(),
             pressure: Pressure::default(),
         }
     }
 
-    /// A receive has left the undivided queues.
+    /// A receive with this count has left the undivided queues.
     #[inline]
-    pub(super) fn after_receive_left(&mut self) {
-        if self.queues.posted_len() == 0 {
+    pub(super) fn after_receive_left(&mut self, count: u64) {
+        if count < self.before.count {
+            self.before.receives -= 1;
+        }
+        self.open_if_none();
+    }
+
+    /// Some receives have left the undivided queues, so many of them early ones.
+    pub(super) fn after_receives_left(&mut self, early: usize) {
+        self.before.receives -= early;
+        self.open_if_none();
+    }
+
+    fn open_if_none(&mut self) {
+        if self.queues.posted_len() == self.before.receives {
             self.gate = OPEN;
         }
     }
+}
+
+/// What undivided queues remember of the division: which of their receives were there before.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Before {
+    /// They have counts below this one.
+    pub(super) count: u64,
+    /// How many of them are left.
+    pub(super) receives: usize,
 }
 
 #[cfg(test)]

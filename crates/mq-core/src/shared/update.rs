@@ -32,6 +32,8 @@ impl<Q: MatchQueues> Context<Q> {
             if standing.mode != Mode::ByBits && !all.shards_are_empty() {
                 return Err(Error::PromisesInUse(self.id));
             }
+            // What is left from before the division may be of other shards now.
+            all.tell_what_was_before(standing.mode);
         }
         self.all_stand(&mut all, standing);
         Ok(())
