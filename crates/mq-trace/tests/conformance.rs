@@ -8,8 +8,8 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::*;
 use mq_core::tagged::TaggedPattern;
 use mq_trace::conformance::{
-    Divergence, Setup, compare, compare_divided, compare_engine, compare_shared, compare_tagged,
-    decode, parse_steps, random_steps,
+    Divergence, Setup, compare, compare_divided, compare_divided_midway, compare_engine,
+    compare_shared, compare_tagged, decode, parse_steps, random_steps,
 };
 use proptest::prelude::*;
 
@@ -131,9 +131,11 @@ macro_rules! conformance {
                     weight in 0_u64..60,
                 ) {
                     let steps = decode(&bytes);
-                    compare_divided::<Mpi>(&Setup::small(), &steps).map_err(|d| fail(&d))?;
                     let limited = Setup::small().with_budgets(entries, weight);
-                    compare_divided::<Mpi>(&limited, &steps).map_err(|d| fail(&d))?;
+                    for setup in [Setup::small(), limited] {
+                        compare_divided::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
+                        compare_divided_midway::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
+                    }
                 }
             }
 
@@ -157,7 +159,12 @@ macro_rules! conformance {
                     }
                     let limited = Setup::small().with_budgets(18, 49).with_marks(8, 3);
                     for setup in [Setup::small(), limited] {
-                        for compare in [compare_engine::<Mpi>, compare_shared::<Mpi>, compare_divided::<Mpi>] {
+                        for compare in [
+                            compare_engine::<Mpi>,
+                            compare_shared::<Mpi>,
+                            compare_divided::<Mpi>,
+                            compare_divided_midway::<Mpi>,
+                        ] {
                             compare(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
                         }
                     }

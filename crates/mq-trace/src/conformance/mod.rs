@@ -298,11 +298,41 @@ pub fn compare_divided<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergenc
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
 {
-    let steps = whole_steps(steps);
     let mut subject = Shared::<Q>::new(setup, Divide::AtOnce);
+    follow(&mut subject, setup, steps, None)
+}
+
+/// [`compare_divided`] with contexts that are divided after half of the steps, with what is queued in
+/// them.
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare_divided_midway<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    let half = Some(steps.len() / 2);
+    follow(&mut Shared::<Q>::to_be_divided(setup), setup, steps, half)
+}
+
+/// Takes the steps on a shared engine, whose contexts are divided before the step with this number, and
+/// on a model that follows it.
+fn follow<Q>(
+    subject: &mut Shared<Q>,
+    setup: &Setup,
+    steps: &[Step],
+    divide: Option<usize>,
+) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    let steps = whole_steps(steps);
     let mut model = Following::new(Model::<MpiPattern>::of_engine(setup));
     let mut outcomes = Vec::with_capacity(steps.len());
-    for step in &steps {
+    for (at, step) in steps.iter().enumerate() {
+        if Some(at) == divide {
+            subject.divide();
+        }
         let got = subject.perform::<Mpi>(step);
         let expected = model.perform::<Mpi>(step, &got);
         outcomes.push(Recorded::of(step, &expected));

@@ -18,8 +18,8 @@ pub(super) struct Shared<Q: MatchQueues> {
     engine: SharedEngine<Q>,
     numbers: Numbers,
     size: Option<u32>,
-    /// Whether entries of a context are in several places, so that order between them shows only in
-    /// what is matched.
+    /// Whether entries of a context are in several places, or will be, so that order between them
+    /// shows only in what is matched.
     divided: bool,
     crossings: Arc<Mutex<Vec<usize>>>,
 }
@@ -40,12 +40,40 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
     }
 
     fn create_context(&self, comm: u32) {
-        let mut options = ContextOptions::new();
-        if let Some(size) = self.size {
-            options = options.size(size);
-        }
-        let created = self.engine.create_context(comm, options);
+        let created = self.engine.create_context(comm, self.options());
         created.expect("it was never made, or freed");
+    }
+
+    fn options(&self) -> ContextOptions {
+        let options = ContextOptions::new();
+        match self.size {
+            Some(size) => options.size(size),
+            None => options,
+        }
+    }
+
+    /// The same, whose contexts are to be [divided](Self::divide).
+    pub(super) fn to_be_divided(setup: &Setup) -> Self {
+        Self {
+            divided: true,
+            ..Self::new(setup, Divide::Never)
+        }
+    }
+
+    /// Divides all contexts, with what is queued there. Those with odd numbers promise before that
+    /// nobody will ask for any source or tag, if nobody does at the moment, and take it back: so that
+    /// their shards are of other kinds in turn.
+    pub(super) fn divide(&self) {
+        for comm in 0..CONTEXTS {
+            let context = self.engine.context(comm).expect("it exists");
+            let promises = self.options().no_any_source().no_any_tag();
+            let promised = comm % 2 == 1 && context.update(promises).is_ok();
+            context.divide().expect("it exists");
+            if promised {
+                let taken_back = context.update(self.options());
+                taken_back.expect("nothing has been queued since");
+            }
+        }
     }
 }
 
