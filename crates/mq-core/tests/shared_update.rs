@@ -182,7 +182,7 @@ fn what_was_there_before_is_found_when_promises_are_taken_back() {
         assert!(matches!(posted, Ok(Post::Queued(_))));
         let arrived = context.arrive(from(source, 6), 20);
         assert!(matches!(arrived, Ok(Arrive::Unexpected)));
-        context.divide();
+        context.divide().unwrap();
         context.update(ContextOptions::new()).unwrap();
         let arrived = context.arrive(from(source, 5), 21).unwrap();
         assert!(
