@@ -7,9 +7,12 @@ rustup run nightly rustc --version 2>/dev/null || rustup toolchain install night
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-for target in operations trace_reader segment; do
-    mkdir -p "fuzz/corpus/$target"
-    cp -r "fuzz/corpus/$target" "$scratch/$target"
+for target in operations shared trace_reader segment; do
+    corpus=$target
+    # Both read the same.
+    [ "$target" != shared ] || corpus=operations
+    mkdir -p "fuzz/corpus/$corpus"
+    cp -r "fuzz/corpus/$corpus" "$scratch/$target"
     cargo +nightly fuzz run "$target" "$scratch/$target" -- \
         -max_total_time="${SECONDS_EACH:-30}" -print_final_stats=1
 done

@@ -7,19 +7,34 @@ use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::arbitrary::{self, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use mq_shm::{Arrival, Block, Endpoint, Geometry, Mapped, Options, Policy, Process, Remote, RingId, Stretch};
+use mq_shm::{
+    Arrival, Block, Endpoint, Geometry, Mapped, Options, Policy, Process, Remote, RingId, Stretch,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
-    let Ok(policy) = input.choose(&Policy::ALL) else { return };
+    let Ok(policy) = input.choose(&Policy::ALL) else {
+        return;
+    };
     let geometry = Geometry::with_cells(3, 3).expect("it is a small one");
     let geometry = geometry.with_buffers(BUFFERS).expect("they are few");
     let segment = Mapped::create(geometry).expect("there is memory");
-    let file = File::from(segment.file().try_clone_to_owned().expect("one more descriptor"));
-    let options = Options { policy: *policy, ..Options::default() };
+    let file = File::from(
+        segment
+            .file()
+            .try_clone_to_owned()
+            .expect("one more descriptor"),
+    );
+    let options = Options {
+        policy: *policy,
+        ..Options::default()
+    };
     let mut members: Vec<_> = (0..2)
         .map(|me| {
-            let copy = segment.file().try_clone_to_owned().expect("one more descriptor");
+            let copy = segment
+                .file()
+                .try_clone_to_owned()
+                .expect("one more descriptor");
             let memory = Mapped::open(copy, "a copy").expect("it is as it was made");
             Endpoint::join(memory, Process(me), options).expect("it is the first")
         })
@@ -27,13 +42,32 @@ fuzz_target!(|bytes: &[u8]| {
     let mut buffer = vec![0; 40_000];
     let mut blocks = Vec::new();
     while !input.is_empty() {
-        let Ok(step) = input.arbitrary::<u8>() else { return };
+        let Ok(step) = input.arbitrary::<u8>() else {
+            return;
+        };
         let (at, step) = (usize::from(step & 1), step >> 1);
         // The highest steps, so that the others are what they are in the saved corpus.
         let taken = if step >= 120 {
-            share(step, &mut members, at, &file, geometry, &mut input, &mut buffer, &mut blocks)
+            share(
+                step,
+                &mut members,
+                at,
+                &file,
+                geometry,
+                &mut input,
+                &mut buffer,
+                &mut blocks,
+            )
         } else {
-            take_step(step, &mut members, at, &file, geometry, &mut input, &mut buffer)
+            take_step(
+                step,
+                &mut members,
+                at,
+                &file,
+                geometry,
+                &mut input,
+                &mut buffer,
+            )
         };
         if taken.is_err() {
             return;

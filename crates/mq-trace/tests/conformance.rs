@@ -183,6 +183,9 @@ macro_rules! conformance {
                         (setup, false) => compare::<Mpi>(&setup, &steps),
                     };
                     compared.unwrap_or_else(|d| panic!("{name}: {d}"));
+                    let (setup, _) = Setup::chosen(choice);
+                    compare_divided_midway::<Mpi>(&setup, &steps)
+                        .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
             }
         })*
