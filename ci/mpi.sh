@@ -22,7 +22,7 @@ flags="-std=c99 -O2 -Wall -Wextra -Werror -Wno-stringop-overflow -Wno-stringop-o
 for library in openmpi mpich; do
     launch="mpirun.$library"
     [ $library = mpich ] || launch="$launch --oversubscribe"
-    for program in ring wildcards lengths; do
+    for program in ring wildcards cancels lengths; do
         mpicc.$library $flags integrations/programs/$program.c -o "$made/$program"
         echo "== $program on $library"
         rounds=

@@ -137,7 +137,9 @@ static void chain_remove(struct chain *chain, MPIR_Request * request)
 #endif
 
 /* The name of a posted request's queue entry, for a cancel in constant time: in the field that held the
- * mask of the list that libmq replaces, and in one that is set only when a request is matched. */
+ * mask of the list that libmq replaces, and in one that is set only when a request is matched. What is left of a
+ * name then may be part of another's, and MPI_Cancel may be called still: so a request that is not posted has a
+ * number that no entry has. */
 
 static void keep_name(MPIR_Request * request, mq_handle name)
 {
@@ -145,6 +147,11 @@ static void keep_name(MPIR_Request * request, mq_handle name)
                       "a name needs pointers of 64 bits");
     request->dev.mask.whole = name.sequence;
     request->dev.sender_req_id = (MPI_Request) name.slot;
+}
+
+static void forget_name(MPIR_Request * request)
+{
+    request->dev.mask.whole = 0;
 }
 
 static mq_handle name_of(const MPIR_Request * request)
@@ -453,6 +460,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
         MPIDI_VC_t *vc;
         MPIDI_Comm_get_vc(comm, source, &vc);
         if (vc->state == MPIDI_VC_STATE_MORIBUND) {
+            forget_name(rreq);
             MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d",
                           vc->pg_rank);
             rreq->status.MPI_ERROR = mpi_errno;
@@ -467,6 +475,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
 /* A posted receive is leaving. Whether the channel has matched it itself. */
 static int receive_left(MPIR_Request * request)
 {
+    forget_name(request);
     CHAIN_REMOVE(posted, request);
     update_variables();
     return MPIDI_POSTED_RECV_DEQUEUE_HOOK(request);
@@ -524,6 +533,7 @@ static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_mat
         return MPIR_Request_create_null_recv();
 
     MPIDI_Request_create_rreq(rreq, mpi_errno, return rreq);
+    forget_name(rreq);
     rreq->dev.recv_pending_count = 1;
     /* With the bits that report an error. */
     rreq->dev.match = *match;

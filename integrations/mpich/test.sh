@@ -55,7 +55,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-for program in ring wildcards lengths revoke; do
+for program in ring wildcards cancels lengths revoke; do
     compile stock $program
     compile ours $program
 done
@@ -69,7 +69,7 @@ run() {
 }
 
 programs() {
-    for program in ring wildcards; do
+    for program in ring wildcards cancels; do
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
     # Stock ends in an assertion of its own when a large message is being sent.
@@ -149,7 +149,7 @@ structures() {
     local rounds=20
     for structure in $all_structures; do
         export MQ_STRUCTURE=$structure
-        results=$(for program in ring wildcards; do run ours $program; done | sort -u)
+        results=$(for program in ring wildcards cancels; do run ours $program; done | sort -u)
         ours_only "ring and wildcards with $structure" "$results" passed
         unset MQ_STRUCTURE
     done
@@ -158,7 +158,7 @@ structures() {
 switches() {
     local rounds=20
     check_variables mpich
-    for program in ring wildcards; do
+    for program in ring wildcards cancels; do
         export MQ_TRACE=$scratch/trace-$program
         run ours $program >/dev/null
         ours_only "MQ_TRACE: $program" "$(replayed "$MQ_TRACE")" "3 traces, 0 mismatches"

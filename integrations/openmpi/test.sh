@@ -35,7 +35,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-for program in ring wildcards lengths revoke; do
+for program in ring wildcards cancels lengths revoke; do
     compile stock $program
     compile ours $program
 done
@@ -52,7 +52,7 @@ suite() { # WHICH
 }
 
 programs() {
-    for program in ring wildcards; do
+    for program in ring wildcards cancels; do
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
     row "revoke (fault tolerance)" "$(run stock revoke --with-ft ulfm)" "$(run ours revoke --with-ft ulfm)"
@@ -71,7 +71,7 @@ structures() {
     [ $quick = yes ] || on_stock=$(suite stock)
     for structure in $all_structures; do
         export MQ_STRUCTURE=$structure
-        results=$(for program in ring wildcards; do run ours $program; done | sort -u)
+        results=$(for program in ring wildcards cancels; do run ours $program; done | sort -u)
         ours_only "ring and wildcards with $structure" "$results" passed
         [ $quick = yes ] || row "mpi4py with $structure" "$on_stock" "$(suite ours)"
         unset MQ_STRUCTURE
@@ -80,7 +80,7 @@ structures() {
 
 switches() {
     check_variables openmpi
-    for program in ring wildcards revoke; do
+    for program in ring wildcards cancels revoke; do
         extra=()
         [ $program = revoke ] && extra=(--with-ft ulfm)
         export MQ_TRACE=$scratch/trace-$program
