@@ -512,7 +512,7 @@ fn a_place_where_nobody_answers_is_an_error() {
     let mut silent = child("init");
     let error = refused(at_a_name(silent.env("MQ_START_SECONDS", "1"), 1, &job));
     let said = format!(
-        "meeting the other processes at slurm-{job}-refused: the process that has made the segment does not answer"
+        "meeting the other processes at slurm-{job}-refused: the process that has the place does not answer"
     );
     assert_eq!(error, said);
     // It ends while one waits: that one is the first then.

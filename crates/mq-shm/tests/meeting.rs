@@ -4,12 +4,15 @@
 mod common;
 
 use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::watchdog;
 use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
 use rustix::fs::fstat;
+use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Uid, geteuid};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -62,6 +65,28 @@ fn who_waits_for_a_host_that_ends_is_the_next_host() {
     let (second, host) = waiting.join().unwrap().unwrap();
     assert!(host.is_some());
     assert_ne!(inode(&first), inode(&second));
+}
+
+/// A child of the host that was forked meanwhile has the socket too.
+#[test]
+fn a_place_that_somebody_holds_for_nobody_is_an_error() {
+    let _dog = watchdog(60);
+    let place = place("held");
+    let geometry = Geometry::new(2).unwrap();
+    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    let numbers = numbers
+        .to_string_lossy()
+        .replace(['p', 'i', 'd', ':', '[', ']'], "");
+    let address = SocketAddr::from_abstract_name(format!("mq/{numbers}/{place}")).unwrap();
+    let held = UnixListener::bind_addr(&address).unwrap();
+    shutdown(&held, Shutdown::Both).unwrap();
+    let error = Mapped::meet(&place, geometry, Duration::from_millis(30)).unwrap_err();
+    let said = format!(
+        "meeting the other processes at {place}: the process that has the place does not answer"
+    );
+    assert_eq!(error.to_string(), said);
+    drop(held);
+    assert!(Mapped::meet(&place, geometry, LONG).unwrap().1.is_some());
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) struct Segment {
 
 /// The least number of the descriptor that the ranks inherit, if they may have so many: scripts that
 /// start the ranks' programs open descriptors of their own by small numbers, shells some from 10 on.
-const HIGH: i32 = 200;
+const HIGH: i32 = 719;
 
 /// The variable that counts here and not in the ranks.
 pub(super) const BUFFERS: &str = "MQ_SHARED_BUFFERS";

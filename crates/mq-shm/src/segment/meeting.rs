@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags,
+    SocketType, connect, recvmsg, sendmsg, shutdown, socket_with,
 };
 use rustix::process::geteuid;
 
@@ -27,6 +28,9 @@ use crate::layout::Geometry;
 
 /// How long one waits before it looks again for who has the socket.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// How many are let in before the host looks at anything else: anybody on the machine may knock.
+const AT_ONCE: usize = 64;
 
 /// Hands a segment to the processes that [meet](Mapped::meet) at its name. When it is dropped there is
 /// no such place any more, and the next process that comes makes a new one.
@@ -54,23 +58,24 @@ impl Mapped {
         geometry: Geometry,
         within: Duration,
     ) -> Result<(Self, Option<Host>), ShmError> {
-        let address = address(name).map_err(meeting(name))?;
+        let address = address(name);
+        let bound = SocketAddr::from_abstract_name(&address).map_err(meeting(name))?;
         let begun = Instant::now();
         loop {
-            match UnixListener::bind_addr(&address) {
+            match UnixListener::bind_addr(&bound) {
                 Ok(listener) => return Host::new(listener, name, geometry),
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
                 Err(error) => return Err(meeting(name)(error)),
             }
-            let left = within.saturating_sub(begun.elapsed()).max(PAUSE);
-            match ask(&address, left) {
+            let left = within.saturating_sub(begun.elapsed());
+            match ask(&address, left.max(PAUSE)) {
                 Ok(file) => {
                     let memory = Self::open(file, name)?.of_geometry(&geometry, name)?;
                     return Ok((memory, None));
                 }
-                // It has the name and does not listen yet, or has just ended.
-                Err(error) if is_lost(&error) && begun.elapsed() < within => sleep(PAUSE),
-                Err(error) => return Err(meeting(name)(error)),
+                Err(error) if !is_lost(&error) => return Err(meeting(name)(error)),
+                Err(_) if left.is_zero() => return Err(meeting(name)(nobody_answers())),
+                Err(_) => sleep(PAUSE),
             }
         }
     }
@@ -93,21 +98,23 @@ impl Host {
         Ok((memory, Some(host)))
     }
 
-    /// Hands the segment to all that have come since. Waits for nobody.
+    /// Hands the segment to those that have come since, if they are very many to some of them. Waits
+    /// for nobody.
     ///
     /// # Errors
     /// [`ShmError::System`] if the system does not let them in.
     pub fn admit(&self) -> Result<(), ShmError> {
-        loop {
+        for _ in 0..AT_ONCE {
             match self.listener.accept() {
                 Ok((guest, _)) => self.hand_to(&guest),
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => return Ok(()),
+                    ErrorKind::WouldBlock => break,
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
                     _ => return Err(meeting(&self.name)(error)),
                 },
             }
         }
+        Ok(())
     }
 
     /// Others than the user's own processes go away empty-handed, and who has ended meanwhile is
@@ -126,40 +133,57 @@ impl Host {
     }
 }
 
+impl Drop for Host {
+    fn drop(&mut self) {
+        // A child that another thread has forked has the socket too, and would keep those who come
+        // waiting.
+        let _ = shutdown(&self.listener, Shutdown::Both);
+    }
+}
+
 /// The descriptor that the host of a place hands out.
-fn ask(address: &SocketAddr, patience: Duration) -> io::Result<OwnedFd> {
-    let host = UnixStream::connect_addr(address)?;
+fn ask(address: &[u8], patience: Duration) -> io::Result<OwnedFd> {
+    // Not to wait where more knock than the system keeps.
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let host = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    retry_on_intr(|| connect(&host, &SocketAddrUnix::new_abstract_name(address)?))?;
+    let host = UnixStream::from(host);
     check_peer(&host)?;
+    host.set_nonblocking(false)?;
     host.set_read_timeout(Some(patience))?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    let flags = RecvFlags::CMSG_CLOEXEC;
     let come = retry_on_intr(|| {
         let mut bytes = [IoSliceMut::new(&mut byte)];
-        recvmsg(&host, &mut bytes, &mut control, flags).map(|message| message.bytes)
+        recvmsg(&host, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC)
     });
-    match come {
-        Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-        Ok(_) => {}
-        Err(Errno::AGAIN) => {
-            return Err(io::Error::new(
-                ErrorKind::TimedOut,
-                "the process that has made the segment does not answer",
-            ));
-        }
-        Err(error) => return Err(error.into()),
+    let come = match come {
+        Err(Errno::AGAIN) => return Err(nobody_answers()),
+        come => come?,
+    };
+    if come.bytes == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
     }
     let mut handed = control.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut files) => files.next(),
         _ => None,
     });
-    handed
-        .next()
-        .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "no descriptor was handed over"))
+    handed.next().ok_or_else(|| {
+        // What there is no room for is cut off.
+        match come.flags.contains(ReturnFlags::CTRUNC) {
+            true => Errno::MFILE.into(),
+            false => io::Error::new(ErrorKind::InvalidData, "no descriptor was handed over"),
+        }
+    })
 }
 
-/// Whether the process at the other end has ended, or has not begun.
+fn nobody_answers() -> io::Error {
+    let said = "the process that has the place does not answer";
+    io::Error::new(ErrorKind::TimedOut, said)
+}
+
+/// Whether the process at the other end has ended, has not begun, or has others to let in first.
 fn is_lost(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -167,6 +191,7 @@ fn is_lost(error: &io::Error) -> bool {
             | ErrorKind::ConnectionReset
             | ErrorKind::BrokenPipe
             | ErrorKind::UnexpectedEof
+            | ErrorKind::WouldBlock
     )
 }
 
@@ -183,11 +208,11 @@ fn check_peer(peer: &UnixStream) -> io::Result<()> {
 
 /// The address of a place. Processes that do not see each other's numbers could not tell who of them
 /// lives: containers with a network in common may have given the same names.
-fn address(name: &str) -> io::Result<SocketAddr> {
+fn address(name: &str) -> Vec<u8> {
     let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let numbers = numbers.to_string_lossy();
     let numbers = numbers.trim_matches(|c: char| !c.is_ascii_digit());
-    SocketAddr::from_abstract_name(format!("mq/{numbers}/{name}"))
+    format!("mq/{numbers}/{name}").into_bytes()
 }
 
 fn meeting(name: &str) -> impl FnOnce(io::Error) -> ShmError {
