@@ -22,8 +22,8 @@ fn by_rings(size: u32, program: fn(&World) -> Result<(), Error>) -> Vec<Profile>
 }
 
 fn with(size: u32, options: &Options, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
-    let run = |world: World| {
-        program(&world)?;
+    let run = |world: &World| {
+        program(world)?;
         Ok(world.profile())
     };
     World::threads_with(size, options, run).expect("the program runs")

@@ -12,10 +12,10 @@ fn messages_do_not_cross_communicators() {
         let other = world.dup()?;
         let third = other.dup()?;
         let next = (world.rank() + 1) % 3;
-        for (communicator, value) in [(&third, 3_u8), (&*world, 1), (&other, 2)] {
+        for (communicator, value) in [(&third, 3_u8), (world, 1), (&other, 2)] {
             communicator.send(&[value], next, 0)?;
         }
-        for (communicator, value) in [(&*world, 1_u8), (&other, 2), (&third, 3)] {
+        for (communicator, value) in [(world.communicator(), 1_u8), (&other, 2), (&third, 3)] {
             let mut byte = [0_u8];
             communicator.recv(&mut byte, Source::Any, TagSelector::Any)?;
             assert_eq!(byte, [value]);

@@ -16,6 +16,17 @@ fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool
     }
 }
 
+/// And not what the others have heard of it.
+#[test]
+fn the_error_of_threads_is_that_of_the_rank_where_it_began() {
+    let _dog = watchdog("cause");
+    let run = World::threads(4, |world| {
+        let bytes = if world.rank() == 3 { 4 } else { 8 };
+        world.broadcast(&mut vec![0_u8; bytes], 1)
+    });
+    assert!(matches!(run, Err(Error::Truncated { .. })), "{run:?}");
+}
+
 #[test]
 fn a_rank_of_threads_that_returns_an_error_has_died() {
     let _dog = watchdog("an error");

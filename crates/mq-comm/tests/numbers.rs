@@ -102,7 +102,7 @@ fn numbers_and_memory_do_not_grow() {
     let all = World::threads(RANKS, |world| {
         let (mut highest, mut at_first) = (0, 0);
         for round in 0..rounds {
-            if let Some(communicator) = made(&world, round)? {
+            if let Some(communicator) = made(world, round)? {
                 highest = highest.max(number(&communicator));
                 used(&communicator, round)?;
             }

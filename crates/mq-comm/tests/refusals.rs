@@ -165,7 +165,9 @@ fn no_cell() -> Result<(), Error> {
     let options = Options::default();
     let memory = Mapped::create(options.geometry(1)?)?;
     let endpoint = Endpoint::join(memory, Process(0), mq_shm::Options::default())?;
-    let world = World::over(endpoint, &options);
+    // SAFETY: it is alone.
+    #[allow(unsafe_code, reason = "there is no other end")]
+    let world = unsafe { World::over(endpoint, &options) };
     refuse(libc::SYS_fallocate, libc::ENOSPC);
     let (long, mut into) = (vec![0_u8; LARGE], [0_u8]);
     world.scope(|s| {

@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::sync::Barrier;
+
 use common::watchdog;
-use mq_comm::{Error, Options, SharedBuffer, Source, TagSelector, World};
+use mq_comm::{Error, Gone, Options, SharedBuffer, Source, TagSelector, World};
 use mq_shm::ShmError;
 
 /// Below the eager limit, above it by a little, by much, and no whole number of lines or pages.
@@ -41,7 +43,7 @@ fn messages_of_all_lengths_come_whole() {
         let profiles = World::threads_with(2, &options, |world| {
             let other = 1 - world.rank();
             for (number, bytes) in LENGTHS.into_iter().enumerate() {
-                let out = filled(&world, number + world.rank() as usize, bytes)?;
+                let out = filled(world, number + world.rank() as usize, bytes)?;
                 let mut into = vec![0; bytes];
                 world.sendrecv(&out, other, 1, &mut into, other, 1)?;
                 assert!(
@@ -49,7 +51,7 @@ fn messages_of_all_lengths_come_whole() {
                     "{bytes} bytes"
                 );
                 // Into one, and from a part of one.
-                let mut shared = filled(&world, 9, bytes)?;
+                let mut shared = filled(world, 9, bytes)?;
                 world.sendrecv(&out[bytes / 3..], other, 2, &mut shared, other, 2)?;
                 let expected = content(number + other as usize, bytes);
                 let count = bytes - bytes / 3;
@@ -87,7 +89,7 @@ fn a_message_that_is_too_long_is_cut() {
     let _dog = watchdog("cut");
     World::threads(2, |world| {
         if world.rank() == 0 {
-            let out = filled(&world, 1, 400_000)?;
+            let out = filled(world, 1, 400_000)?;
             world.send(&out, 1, 0)?;
             world.send(&out, 1, 0)?;
             world.send(&[7_u8], 1, 0)?;
@@ -161,7 +163,7 @@ fn what_was_handed_over_goes_on_without_its_handle() {
     World::threads(2, |world| {
         for round in 0..20 {
             if world.rank() == 0 {
-                let out = filled(&world, round, 700_000)?;
+                let out = filled(world, round, 700_000)?;
                 drop(world.isend(out, 1, 0)?);
                 // Another is made at once, in other pages.
                 let mut other = world.shared_buffer::<u8>(700_000)?;
@@ -180,26 +182,40 @@ fn what_was_handed_over_goes_on_without_its_handle() {
 }
 
 /// The world is left before the request is complete, and the buffer outlives the world's own
-/// handle.
+/// handle. The process goes with it, and not with its thread.
 #[test]
 fn a_process_leaves_with_its_last_buffer() {
     let _dog = watchdog("leaves");
-    World::threads(2, |world| {
-        if world.rank() == 0 {
-            let kept = filled(&world, 1, 500_000)?;
-            drop(world.isend(filled(&world, 2, 500_000)?, 1, 0)?);
+    let mut seats = World::seats(2, &Options::default()).unwrap().into_iter();
+    let (first, second) = (seats.next().unwrap(), seats.next().unwrap());
+    let both = Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let world = first.take().unwrap();
+            let kept = filled(&world, 1, 500_000).unwrap();
+            drop(
+                world
+                    .isend(filled(&world, 2, 500_000).unwrap(), 1, 0)
+                    .unwrap(),
+            );
             drop(world);
             assert!(kept[..] == content(1, 500_000));
-        } else {
+            drop(kept);
+            both.wait();
+        });
+        scope.spawn(|| {
+            let world = second.take().unwrap();
             let mut into = vec![0; 500_000];
-            world.recv(&mut into, 0, 0)?;
+            world.recv(&mut into, 0, 0).unwrap();
             assert!(into == content(2, 500_000));
             let gone = world.recv(&mut into, 0, 0);
-            assert!(matches!(gone, Err(Error::Gone { process: 0, .. })));
-        }
-        Ok(())
-    })
-    .unwrap();
+            let Err(Error::Gone { process: 0, how }) = gone else {
+                panic!("{gone:?}");
+            };
+            assert_eq!(how, Gone::Left);
+            both.wait();
+        });
+    });
 }
 
 /// A part of the program that fails takes its message back before its buffer goes.
@@ -208,7 +224,7 @@ fn a_scope_that_fails_withdraws_its_message() {
     let _dog = watchdog("withdrawn");
     World::threads(2, |world| {
         if world.rank() == 0 {
-            let out = filled(&world, 1, 200_000)?;
+            let out = filled(world, 1, 200_000)?;
             let failed = world.scope(|s| {
                 s.isend(&out, 1, 5)?;
                 Err::<(), _>(Error::Cancelled)

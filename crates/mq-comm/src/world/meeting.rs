@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mq_shm::{Endpoint, Host, Process};
 
-use super::World;
+use super::{World, say};
 use crate::error::Error;
 use crate::transport::Transport;
 
@@ -57,11 +57,11 @@ fn wait_for_all(world: &World, host: Option<&Host>, limit: Duration) -> Result<(
         let is_first = || (0..world.size()).find(has_come) == Some(world.rank());
         if waited >= SAID_AFTER && !said && is_first() {
             said = true;
-            eprintln!(
-                "mq: rank {}: waiting for process {missing} of {} to start",
+            say(&format!(
+                "rank {}: waiting for process {missing} of {} to start",
                 world.rank(),
                 world.size()
-            );
+            ));
         }
         // As long again as it has been, so that those that come together are not kept.
         sleep((waited / 8).clamp(Duration::from_micros(20), LOOK_EVERY));

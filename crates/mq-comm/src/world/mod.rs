@@ -7,6 +7,7 @@ mod threads;
 use core::cell::RefCell;
 use core::ops::Deref;
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
@@ -37,8 +38,19 @@ impl<T: Transport> World<T> {
     /// A world of the processes of a transport. Of an endpoint that was not
     /// [prepared](mq_shm::Endpoint::prepare) the first message may be refused for want of memory, in the
     /// middle of an operation on which others rely.
+    ///
+    /// # Safety
+    /// Who else in this program is a process of the transport, on whatever thread, is so by a world.
+    /// Worlds say what is so about rings and memory; one that was told otherwise by another end could
+    /// write a buffer that a second one writes too.
     #[must_use]
-    pub fn over(transport: T, options: &Options) -> Self {
+    #[allow(unsafe_code, reason = "the other ends are the caller's")]
+    pub unsafe fn over(transport: T, options: &Options) -> Self {
+        Self::of(transport, options)
+    }
+
+    /// The same, where it is known who the others are.
+    fn of(transport: T, options: &Options) -> Self {
         let (me, processes) = (transport.me(), transport.processes());
         let core = Rc::new(RefCell::new(Core::new(transport, options)));
         let group = (0..processes).map(Process).collect();
@@ -91,7 +103,7 @@ impl World {
         let start = Start::find(|name| std::env::var_os(name))?;
         if start.rank == 0 {
             for complaint in complaints {
-                eprintln!("mq: rank 0: {complaint}");
+                say(&format!("rank 0: {complaint}"));
             }
         }
         Self::enter(&start, &options)
@@ -135,7 +147,8 @@ impl World {
             let mut endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;
             // Rather now than in the middle of an operation, on which others rely.
             endpoint.prepare()?;
-            Ok(Self::over(endpoint, options))
+            // The others are other programs.
+            Ok(Self::of(endpoint, options))
         };
         match &start.meeting {
             Meeting::Nowhere => join(Mapped::create(geometry)?),
@@ -160,6 +173,11 @@ impl World {
             }
         }
     }
+}
+
+/// Says something to whoever reads the errors of this process; nobody may.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "mq: {text}");
 }
 
 /// A descriptor of its own for the file behind a number that was inherited.

@@ -2,7 +2,6 @@
 //! of more.
 
 use std::panic;
-use std::rc::Rc;
 
 use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
@@ -40,7 +39,8 @@ impl Seat {
         };
         let mut endpoint = Endpoint::join(memory, Process(self.rank), self.options.of_transport())?;
         endpoint.prepare()?;
-        Ok(World::over(endpoint, &self.options))
+        // The others have seats of the same world.
+        Ok(World::of(endpoint, &self.options))
     }
 }
 
@@ -71,17 +71,18 @@ impl World {
 
     /// Runs a program as `size` processes that are threads of this one, and gives what each
     /// returned, by rank. One that returns an error has died, as far as the others can see: a launcher
-    /// would have ended them.
+    /// would have ended them. One that is to leave before it has returned takes a
+    /// [seat](Self::seats).
     ///
     /// # Errors
-    /// That of the first of them, by rank, that did not fail since another had ended; otherwise the
-    /// first; or that of [`seats`](Self::seats).
+    /// That of the first of them, by rank, that did not fail because of another; otherwise the first;
+    /// or that of [`seats`](Self::seats).
     ///
     /// # Panics
     /// If one of them does, with its panic; the others see it die.
     pub fn threads<R: Send>(
         size: u32,
-        program: impl Fn(World) -> Result<R, Error> + Sync,
+        program: impl Fn(&World) -> Result<R, Error> + Sync,
     ) -> Result<Vec<R>, Error> {
         Self::threads_with(size, &Options::default(), program)
     }
@@ -96,18 +97,16 @@ impl World {
     pub fn threads_with<R: Send>(
         size: u32,
         options: &Options,
-        program: impl Fn(World) -> Result<R, Error> + Sync,
+        program: impl Fn(&World) -> Result<R, Error> + Sync,
     ) -> Result<Vec<R>, Error> {
         let seats = Self::seats(size, options)?;
         let program = &program;
         std::thread::scope(|scope| {
             let run = |seat: Seat| {
                 let world = seat.take()?;
-                // Kept until it is known how the program has ended.
-                let core = Rc::clone(&world.communicator().inner.core);
-                let end = program(world);
+                let end = program(&world);
                 if end.is_err() {
-                    let mut core = core.borrow_mut();
+                    let mut core = world.communicator().inner.core();
                     core.state.has_failed = true;
                     core.transport.fail();
                 }
@@ -121,13 +120,28 @@ impl World {
                 .into_iter()
                 .map(std::thread::ScopedJoinHandle::join)
                 .collect();
-            let ends: Vec<_> = ends
-                .into_iter()
-                .map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)))
-                .collect();
-            let is_cause = |end: &Result<R, Error>| !matches!(end, Ok(_) | Err(Error::Gone { .. }));
-            let (causes, others): (Vec<_>, Vec<_>) = ends.into_iter().partition(is_cause);
-            causes.into_iter().chain(others).collect()
+            let ends = ends.into_iter();
+            let ends = ends.map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)));
+            let (mut results, mut errors) = (Vec::new(), Vec::new());
+            for end in ends {
+                match end {
+                    Ok(result) => results.push(result),
+                    Err(error) => errors.push(error),
+                }
+            }
+            match errors.into_iter().min_by_key(distance) {
+                Some(error) => Err(error),
+                None => Ok(results),
+            }
         })
+    }
+}
+
+/// How far an error is from where things went wrong: what a process has heard of another is no cause.
+const fn distance(error: &Error) -> u8 {
+    match error {
+        Error::Gone { .. } => 2,
+        Error::Disagreement(_) | Error::Withdrawn => 1,
+        _ => 0,
     }
 }
