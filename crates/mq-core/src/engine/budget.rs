@@ -56,8 +56,9 @@ impl<M> Budget<M> {
     }
 
     /// Limits the sum of what `weigh` says of the unexpected messages, usually the bytes that each
-    /// pins. `weigh` must say the same of a message when it leaves as when it came. In a `SharedEngine` it
-    /// is called with locks held, and must not use the engine.
+    /// pins. `weigh` must say the same of a message when it leaves as when it came, and must not panic:
+    /// it is asked when an entry is between two places. In a `SharedEngine` it is called with locks
+    /// held, and must not use the engine.
     #[must_use]
     pub const fn bytes(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
         self.bytes = limit;

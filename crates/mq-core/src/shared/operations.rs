@@ -204,10 +204,10 @@ impl<Q: MatchQueues> Context<Q> {
         pattern: &Q::Pattern,
     ) -> Option<MutexGuard<'_, Place<Q>>> {
         let mut place = self.quick(|mode| mode.reach_of_pattern(pattern))?;
+        self.admit_pattern(&place.standing, life, pattern).ok()?;
         if pattern.source() == Source::Any {
             place.pressure.wildcard();
         }
-        self.admit_pattern(&place.standing, life, pattern).ok()?;
         Some(place)
     }
 
@@ -225,12 +225,12 @@ impl<Q: MatchQueues> Context<Q> {
 
     fn hold_for_pattern(&self, life: Life, pattern: &Q::Pattern) -> Result<Held<'_, Q>, Error> {
         let mut held = self.hold(|mode| mode.reach_of_pattern(pattern));
+        self.admit_pattern(held.standing(), life, pattern)?;
         if let Held::One(PlaceId::WHOLE, place) = &mut held
             && pattern.source() == Source::Any
         {
             place.pressure.wildcard();
         }
-        self.admit_pattern(held.standing(), life, pattern)?;
         Ok(held)
     }
 
@@ -357,6 +357,10 @@ mod tests {
             context.probe_with(None, &any, |_, _| ()).unwrap();
             context.extract(None, &any).unwrap();
             let _ = context.post(None, MpiPattern::new(0, 1, 7), 0).unwrap();
+            assert_eq!(context.whole().pressure.wildcards(), 3);
+            // One that is refused does not.
+            let refused = context.post(Some(99), any, 0);
+            assert!(refused.is_err());
             assert_eq!(context.whole().pressure.wildcards(), 3);
         }
     }
