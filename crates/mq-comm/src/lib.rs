@@ -65,6 +65,7 @@ mod profile;
 mod progress;
 mod protocol;
 mod request;
+mod say;
 mod scope;
 mod shared_buffer;
 mod status;

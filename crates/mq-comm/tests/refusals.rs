@@ -12,6 +12,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
 use common::watchdog;
 use mq_comm::{Error, Options, World};
@@ -94,6 +95,7 @@ fn a_child_does_its_task() {
             World::init().and_then(|world| exchange(&world, 1))
         }
         "init" => World::init().and_then(|world| world.barrier()),
+        "kept" => kept(),
         _ => panic!("{task}?"),
     };
     if let Err(error) = done {
@@ -301,6 +303,20 @@ fn cut() -> Result<(), Error> {
     world.barrier()
 }
 
+/// One leaves, and the other takes long to receive what it has sent.
+fn kept() -> Result<(), Error> {
+    let world = World::init()?;
+    if world.rank() == 0 {
+        drop(world.isend(vec![7_u8; LARGE], 1, 0)?);
+        return Ok(());
+    }
+    std::thread::sleep(Duration::from_secs(6));
+    let mut into = vec![0_u8; LARGE];
+    world.recv(&mut into, 0, 0)?;
+    assert!(into.iter().all(|&byte| byte == 7));
+    Ok(())
+}
+
 fn child(task: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -386,6 +402,22 @@ fn a_place_that_is_refused_is_an_error() {
     let said =
         format!("meeting the other processes at slurm-{job}-refused: Operation not permitted");
     assert!(error.starts_with(&said), "{error}");
+}
+
+#[test]
+fn who_is_kept_when_it_leaves_says_by_whom() {
+    let _dog = watchdog("kept");
+    let job = format!("{}-kept", std::process::id());
+    let children = [0, 1].map(|rank| at_a_name(&mut child("kept"), rank, &job));
+    let said = children.map(|child| {
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
+        text
+    });
+    let expected =
+        "mq: rank 0: leaving, but not before process 1 has received what was sent there\n";
+    assert_eq!(said, [expected, ""]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Ends before their time: of processes, and of requests whose part of the program failed.
 
+use std::time::{Duration, Instant};
+
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
@@ -9,8 +11,12 @@ use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, Outcome, Stage};
+use crate::say::say;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
+
+/// After so long one that is leaving says who keeps it.
+const SAID_AFTER: Duration = Duration::from_secs(5);
 
 impl<T: Transport> Core<T> {
     /// A process has ended, and all that it had sent has been received: what else was to come from
@@ -218,10 +224,29 @@ impl<T: Transport> Core<T> {
             answered = answered.and(self.answer_finished(from, send));
         }
         answered?;
+        let begun = Instant::now();
+        let mut said = false;
         while self.state.is_awaited() {
             self.progress_or_rest(None)?;
+            if !said && begun.elapsed() >= SAID_AFTER {
+                said = true;
+                self.say_who_keeps_it();
+            }
         }
         Ok(())
+    }
+
+    /// A program that seems to hang at its end is hard to understand.
+    #[cold]
+    fn say_who_keeps_it(&self) {
+        let me = self.transport.me().0;
+        let whom = match self.state.who_keeps_it() {
+            Some(process) => format!("process {} has", process.0),
+            None => "others have".into(),
+        };
+        say(&format!(
+            "rank {me}: leaving, but not before {whom} received what was sent there"
+        ));
     }
 
     /// The sender does not want an announced message to be fetched. If a receive has it, it has
@@ -276,12 +301,21 @@ impl State {
 
     /// Whether another process waits for something that this one has to do.
     fn is_awaited(&self) -> bool {
+        self.rings.is_moving() || self.who_keeps_it().is_some()
+    }
+
+    /// A process to which something is to be sent yet.
+    fn who_keeps_it(&self) -> Option<Process> {
         let large = || {
-            [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing]
+            let stages = [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing];
+            let mut requests = stages
                 .into_iter()
-                .any(|stage| !self.requests.in_stage(stage).is_empty())
+                .flat_map(|stage| self.requests.in_stage(stage));
+            requests
+                .next()
+                .map(|request| self.requests.at(request).peer)
         };
-        !self.clogged.is_empty() || self.rings.is_moving() || large()
+        self.clogged.first().copied().or_else(large)
     }
 
     /// The rest of a message will not come: nobody finds it any more. Who has it already is told

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use mq_shm::{Endpoint, Host, Process};
 
-use super::{World, say};
+use super::World;
 use crate::error::Error;
+use crate::say::say;
 use crate::transport::Transport;
 
 /// After so long one of those that wait says for whom.

@@ -7,7 +7,6 @@ mod threads;
 use core::cell::RefCell;
 use core::ops::Deref;
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
@@ -17,6 +16,7 @@ use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::options::Options;
 use crate::protocol::Core;
+use crate::say::say;
 use crate::transport::Transport;
 use launch::{Meeting, Start};
 
@@ -25,7 +25,8 @@ pub use threads::Seat;
 /// This process's place among those that were started together. `MPI_COMM_WORLD`, MPI 4.1 §7.2.4.
 ///
 /// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what
-/// has been sent is seen through, and the process has left. One that forgets any of them
+/// has been sent is seen through, and the process has left; one whom the others keep waiting for that says
+/// so on stderr after five seconds. One that forgets any of them
 /// ([`core::mem::forget`], a cycle of counted references) does not leave but dies when it ends, as far
 /// as the others can see; a thread of a world of threads never ends, and they wait for it. So do they for
 /// one that runs another program in its place (`exec`): the process goes on.
@@ -173,11 +174,6 @@ impl World {
             }
         }
     }
-}
-
-/// Says something to whoever reads the errors of this process; nobody may.
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "mq: {text}");
 }
 
 /// A descriptor of its own for the file behind a number that was inherited.
