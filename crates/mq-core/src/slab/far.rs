@@ -141,12 +141,12 @@ impl<K, T> Far<K, T> {
         if self.sweep > 0 {
             return u32::MAX;
         }
-        // After a sweep a far slot may be listed before all near ones have been looked at: that it
-        // is says nothing yet of how many entries there are.
-        if self.unlisted as usize == NEAR || (self.near_unlisted as usize) < NEAR {
+        if self.unlisted as usize == NEAR {
             return 0;
         }
-        self.unlisted / 4
+        // After a sweep far slots may be listed, or passed by where all are used, before all near ones
+        // have been looked at: those that have are what counts.
+        (self.near_unlisted + self.unlisted - NEAR as u32) / 4
     }
 
     /// Few entries are left: forgets which slots are listed, and begins to give back the chunks that

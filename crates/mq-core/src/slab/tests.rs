@@ -169,6 +169,27 @@ fn what_comes_and_goes_after_a_burst_makes_and_frees_nothing() {
 }
 
 #[test]
+fn a_burst_that_grows_once_more_while_it_drains_is_given_back() {
+    // The newest leave first, so that all chunks that are left are full when some more come.
+    for (burst, more) in [(10_000, 1), (10_000, 1500), (200_000, 1), (200_000, 300)] {
+        let mut slab = Slab::new(0);
+        let mut slots: Vec<u32> = (0..burst).map(|i| slab.insert(i, i, 0)).collect();
+        while slots.len() > burst as usize / 4 {
+            slots.pop().map(|slot| slab.remove(slot));
+        }
+        slots.extend((0..more).map(|i| slab.insert(i, i, 0)));
+        while slots.len() > 3 {
+            slots.pop().map(|slot| slab.remove(slot));
+        }
+        for _ in 0..200 {
+            let slot = slab.insert(0, 0, 0);
+            slab.remove(slot);
+        }
+        assert!(!slab.has_far(), "{burst} and {more}: {}", slab.bytes());
+    }
+}
+
+#[test]
 fn what_stays_after_a_burst_is_found_again_by_the_next() {
     // Of three bursts some entries stay, of the first few in its last chunks. They leave while the
     // next burst fills the slots around them.
