@@ -57,8 +57,8 @@ pub enum Error {
         /// How it ended.
         how: Gone,
     },
-    /// The sender gave up a large message before it was fetched: its part of the program panicked
-    /// or failed, or it had no memory to send it through.
+    /// The sender gave up a large message that was matched and not fetched yet: its part of the
+    /// program panicked or failed while a probe had the message, or it had no memory to send it through.
     #[error("the sender has withdrawn the message")]
     Withdrawn,
     /// The receive was cancelled.

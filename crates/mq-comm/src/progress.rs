@@ -108,14 +108,22 @@ impl<T: Transport> Core<T> {
             left -= 1;
         }
         let mut moved = heard || left < BATCH;
-        if self.state.attention {
-            moved |= self.flush()?;
-            moved |= self.turn_rings()?;
-            self.state.attention = self.state.is_busy();
-        }
+        moved |= self.go_on_with_own()?;
         if moved {
             self.idle.reset();
         }
+        Ok(moved)
+    }
+
+    /// Sends what waits, and moves what is in rings. Whether anything happened.
+    #[inline(always)]
+    pub(crate) fn go_on_with_own(&mut self) -> Result<bool, Error> {
+        if !self.state.attention {
+            return Ok(false);
+        }
+        let mut moved = self.flush()?;
+        moved |= self.turn_rings()?;
+        self.state.attention = self.state.is_busy();
         Ok(moved)
     }
 

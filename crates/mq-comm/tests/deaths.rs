@@ -554,3 +554,46 @@ fn a_seat_that_nobody_takes_is_dead_to_the_others() {
     );
     waiting.join().unwrap();
 }
+
+/// A receive from any source that is begun after a death takes what has come, though nobody has looked
+/// at it yet.
+#[test]
+fn what_has_come_is_received_before_a_death_is_told() {
+    let _dog = watchdog("come before");
+    for blocking in [true, false] {
+        let mut seats = World::seats(3, &Options::default()).unwrap().into_iter();
+        let [first, dying, sending] = [(); 3].map(|()| seats.next().unwrap());
+        let (told, sent) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let world = first.take().unwrap();
+                let mut byte = [0_u8];
+                let gone = world.recv(&mut byte, 1, 0);
+                assert!(matches!(gone, Err(Error::Gone { process: 1, .. })));
+                told.wait();
+                sent.wait();
+                if blocking {
+                    world.recv(&mut byte, Source::Any, 7).unwrap();
+                } else {
+                    let request = world.irecv(vec![0_u8], Source::Any, 7).unwrap();
+                    byte[0] = request.wait().unwrap().0[0];
+                }
+                assert_eq!(byte, [9]);
+                // And then it is told.
+                let gone = world.recv(&mut byte, Source::Any, 7);
+                assert!(matches!(gone, Err(Error::Gone { .. })), "{gone:?}");
+            });
+            drop(dying);
+            scope.spawn(|| {
+                let world = sending.take().unwrap();
+                told.wait();
+                // Others that it does not want are before it.
+                for tag in 100..150 {
+                    world.send(&[0_u8], 0, tag).unwrap();
+                }
+                world.send(&[9_u8], 0, 7).unwrap();
+                sent.wait();
+            });
+        });
+    }
+}

@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
 use common::watchdog;
 use mq_comm::{Error, Options, Source, TagSelector, World};
 
@@ -145,6 +148,47 @@ fn a_message_that_is_too_long_is_cut_and_counts_as_received() {
                     world.recv(&mut next, 0, TagSelector::Any)?;
                     assert_eq!(next, [42]);
                 }
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+/// Who asks before it receives keeps the sender waiting, as who only receives: no more is taken in than
+/// is wanted.
+#[test]
+fn who_probes_first_is_not_flooded() {
+    const MESSAGES: u32 = 20_000;
+    let _dog = watchdog("probes first");
+    for takes_out in [false, true] {
+        let received = AtomicU32::new(0);
+        World::threads(2, |world| {
+            if world.rank() == 0 {
+                for _ in 0..MESSAGES {
+                    world.send(&[1_u8], 1, 0)?;
+                }
+                let received = received.load(Ordering::Relaxed);
+                assert!(received > MESSAGES - 2_000, "{received} of {MESSAGES}");
+                return Ok(());
+            }
+            while received.load(Ordering::Relaxed) < MESSAGES {
+                let mut byte = [0_u8];
+                if takes_out {
+                    let Some(message) = world.improbe(Source::Any, TagSelector::Any)? else {
+                        continue;
+                    };
+                    message.recv(&mut byte)?;
+                } else {
+                    let Some(status) = world.iprobe(Source::Any, TagSelector::Any)? else {
+                        continue;
+                    };
+                    world.recv(&mut byte, status.source(), status.tag())?;
+                }
+                received.fetch_add(1, Ordering::Relaxed);
+                // Each is some work.
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_micros(10) {}
             }
             Ok(())
         })

@@ -415,8 +415,7 @@ fn who_is_kept_when_it_leaves_says_by_whom() {
         assert!(output.status.success(), "{text}");
         text
     });
-    let expected =
-        "mq: rank 0: leaving, but not before process 1 has received what was sent there\n";
+    let expected = "mq: rank 0: leaving, but process 1 has yet to do its part of a message\n";
     assert_eq!(said, [expected, ""]);
 }
 

@@ -1,5 +1,7 @@
 //! The broadcast, along a binomial tree.
 
+use mq_shm::liveness::Gone;
+
 use super::BROADCAST;
 use super::failure::{self, Notice, unless_gone};
 use crate::communicator::Communicator;
@@ -126,8 +128,16 @@ impl<T: Transport> Communicator<T> {
         } else {
             &mut *segment
         };
-        let status = self.get(BROADCAST, into, parent)?;
+        let heard = self.get(BROADCAST, into, parent);
         step(Step::PartHeard);
+        if let Err(Error::Truncated { sent, .. }) = heard {
+            if room < short.len() {
+                segment.copy_from_slice(&short[..room]);
+            }
+            let room = room as u64;
+            return Err(Error::Truncated { sent, room });
+        }
+        let status = heard?;
         let bytes = status.bytes() as usize;
         if bytes == room {
             if room < short.len() {
@@ -138,13 +148,14 @@ impl<T: Transport> Communicator<T> {
         if let Some(failure) = failure::read(&into[..bytes]) {
             return Err(failure);
         }
-        // Parts that the rank above had announced are lost with it. A short one behind them that
-        // had come whole is found in their place.
+        // Parts that the rank above had announced are lost with it if it dies. A short one behind them
+        // that had come whole is found in their place.
         let (above, context) = (
             self.inner.group[parent as usize],
             of_collectives(self.inner.number),
         );
-        if let Some((process, how)) = self.inner.core().state.nobody_left(above, context, false) {
+        let gone = self.inner.core().state.nobody_left(above, context, false);
+        if let Some((process, how @ Gone::Died)) = gone {
             let process = process.0;
             return Err(Error::Gone { process, how });
         }

@@ -153,7 +153,8 @@ impl<T: Transport> Communicator<T> {
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than
     /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
     /// and the program has not [said](Self::acknowledge_deaths) that it knows;
-    /// [`Error::Withdrawn`] if the sender has taken the message back, or had no memory for its way;
+    /// [`Error::Withdrawn`] if the sender had no memory for the message's way (one that it takes back
+    /// before anybody has matched it is not seen at all, and waited for no less);
     /// [`Error::Transport`] as [`send`](Self::send).
     ///
     /// # Cost

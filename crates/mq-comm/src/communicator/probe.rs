@@ -39,6 +39,12 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         core.stand(process)?;
+        // What is here already is looked for first: who asks again and again would take in more each
+        // time than it receives, and never keep the senders waiting.
+        if let Some(status) = core.probe(&pattern)? {
+            core.go_on_with_own()?;
+            return Ok(Some(status));
+        }
         core.progress()?;
         match core.probe(&pattern)? {
             None => core.none_from(process, &pattern).map(|()| None),
@@ -79,8 +85,15 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         core.stand(process)?;
-        core.progress()?;
-        match core.extract(&pattern)? {
+        // As in `iprobe`.
+        let mut found = core.extract(&pattern)?;
+        if found.is_some() {
+            core.go_on_with_own()?;
+        } else {
+            core.progress()?;
+            found = core.extract(&pattern)?;
+        }
+        match found {
             Some(message) => {
                 let status = core.state.messages.at(message).status();
                 Ok(Some(self.matched(message, status)))

@@ -204,16 +204,17 @@ impl<T: Transport> Core<T> {
     /// no more.
     fn leave(&mut self) -> Result<(), Error> {
         if self.state.has_failed || std::thread::panicking() {
+            let mut withdrawn = Ok(());
             for send in self.state.requests.in_stage(Stage::Announced) {
                 let slot = self.state.requests.at(send);
                 let to = slot.peer;
                 let name = self.state.requests.name(send);
-                self.answer(to, Kind::Withdraw, name.0, Payload::default())?;
+                // Each is of its own receiver.
+                let answered = self.answer(to, Kind::Withdraw, name.0, Payload::default());
+                withdrawn = withdrawn.and(answered);
             }
-            while !self.state.requests.in_stage(Stage::Announced).is_empty() {
-                self.progress_or_rest(None)?;
-            }
-            return Ok(());
+            withdrawn?;
+            return self.stay_while(|state| !state.requests.in_stage(Stage::Announced).is_empty());
         }
         // Nobody here receives any more. Who has announced something may be leaving as well, and
         // wait for an answer before it gives one.
@@ -224,9 +225,15 @@ impl<T: Transport> Core<T> {
             answered = answered.and(self.answer_finished(from, send));
         }
         answered?;
+        self.stay_while(State::is_awaited)
+    }
+
+    /// Goes on while others have to do their part. A program that seems to hang at its end is hard to
+    /// understand, so it says for whom.
+    fn stay_while(&mut self, is_awaited: impl Fn(&State) -> bool) -> Result<(), Error> {
         let begun = Instant::now();
         let mut said = false;
-        while self.state.is_awaited() {
+        while is_awaited(&self.state) {
             self.progress_or_rest(None)?;
             if !said && begun.elapsed() >= SAID_AFTER {
                 said = true;
@@ -236,16 +243,15 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// A program that seems to hang at its end is hard to understand.
     #[cold]
     fn say_who_keeps_it(&self) {
         let me = self.transport.me().0;
         let whom = match self.state.who_keeps_it() {
             Some(process) => format!("process {} has", process.0),
-            None => "others have".into(),
+            None => "another has".into(),
         };
         say(&format!(
-            "rank {me}: leaving, but not before {whom} received what was sent there"
+            "rank {me}: leaving, but {whom} yet to do its part of a message"
         ));
     }
 

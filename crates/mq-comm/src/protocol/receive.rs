@@ -22,6 +22,9 @@ pub(crate) struct Wanted {
     pub(crate) pattern: MpiPattern,
 }
 
+/// Messages that are taken in at most before a receive from any source is told of a death.
+const MANY: u32 = 4096;
+
 impl<T: Transport> Core<T> {
     /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails,
     /// the request is the caller's to end.
@@ -88,19 +91,34 @@ impl<T: Transport> Core<T> {
     /// Looks whether a receive has a message already, or is to wait for none; whether it is over or
     /// on its way.
     pub(crate) fn settle(&mut self, hand: &Wanted) -> Result<bool, Error> {
-        if self.state.unexpected > 0
-            && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
-        {
-            self.state.unexpected -= 1;
-            self.take(hand.request, message)?;
+        if self.take_if_come(hand)? {
             return Ok(true);
         }
         let from = self.state.requests.at(hand.request).peer;
         let context = hand.pattern.context().0;
         if let Some((process, how)) = self.state.nobody_left(from, context, false) {
+            // Of the dead all has been taken in, but not of the others, if any will do.
+            if from == ANYONE {
+                self.take_in(MANY)?;
+                if self.take_if_come(hand)? {
+                    return Ok(true);
+                }
+            }
             self.state
                 .requests
                 .complete(hand.request, Outcome::Gone(process, how));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Takes the message for a receive, if it is here.
+    fn take_if_come(&mut self, hand: &Wanted) -> Result<bool, Error> {
+        if self.state.unexpected > 0
+            && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
+        {
+            self.state.unexpected -= 1;
+            self.take(hand.request, message)?;
             return Ok(true);
         }
         Ok(false)
