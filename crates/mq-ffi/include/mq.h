@@ -327,7 +327,8 @@ typedef struct mq_message_handle {
   uint32_t context;
 } mq_message_handle;
 
-// The name of a queued receive. Using it after the receive has left is an ordinary "nothing".
+// The name of a queued receive. Using it after the receive has left is an ordinary "nothing", as long
+// as it is the whole name: all three words are one.
 typedef struct mq_handle {
   // Opaque.
   uint64_t sequence;
@@ -472,9 +473,9 @@ extern "C" {
 // Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call
 // but `mq_version`, `mq_strerror` and `mq_structure_name`.
 //
-// When `allocate` returns null, the call in progress does nothing and returns `MQ_ERR_MEMORY`.
-// (The memory that undoing it takes is the system's.) Without such functions memory is the
-// system's, and a process that gets none ends.
+// When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`;
+// one that queues nothing anyway, as `mq_purge`, does its work. (The memory that either takes then
+// is the system's.) Without such functions memory is the system's, and a process that gets none ends.
 //
 // Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
 //

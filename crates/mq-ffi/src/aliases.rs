@@ -78,7 +78,8 @@ impl Aliases {
         if handle.slot() != MQ_FRONT_SLOT {
             return Some(handle);
         }
-        find(&self.receives, handle.sequence())
+        let found = find(&self.receives, handle.sequence())?;
+        (found.context() == handle.context()).then_some(found)
     }
 
     /// The same of a message.
@@ -86,7 +87,8 @@ impl Aliases {
         if message.slot() != MQ_FRONT_SLOT {
             return Some(message);
         }
-        find(&self.messages, message.sequence())
+        let found = find(&self.messages, message.sequence())?;
+        (found.context() == message.context()).then_some(found)
     }
 }
 

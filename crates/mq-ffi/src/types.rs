@@ -52,7 +52,8 @@ pub struct mq_pattern {
     pub traffic_class: u32,
 }
 
-/// The name of a queued receive. Using it after the receive has left is an ordinary "nothing".
+/// The name of a queued receive. Using it after the receive has left is an ordinary "nothing", as long
+/// as it is the whole name: all three words are one.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_handle {

@@ -65,9 +65,10 @@ impl<M> Ledger<M> {
             return Err(Error::EntryBudget { limit });
         }
         let wanted = self.weight(message);
-        if wanted > self.budget.bytes.saturating_sub(used.bytes) {
+        let limit = self.budget.bytes;
+        if limit != u64::MAX && wanted > limit.saturating_sub(used.bytes) {
             return Err(Error::ByteBudget {
-                limit: self.budget.bytes,
+                limit,
                 used: used.bytes,
                 wanted,
             });
@@ -198,7 +199,8 @@ impl<M> fmt::Debug for Ledger<M> {
 impl Used {
     fn add(&mut self, weight: u64) {
         self.entries += 1;
-        self.bytes += weight;
+        // Where bytes are counted and not limited they may be any.
+        self.bytes = self.bytes.saturating_add(weight);
     }
 
     /// Saturating, for a `weigh` that does not say the same twice, and for messages that came past

@@ -49,6 +49,10 @@ fn end_of_numbers(first: u64) -> Option<u64> {
     (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
 }
 
+/// What names of the front have in their numbers, and those of the queues have not: half of one is
+/// never half of another.
+const IN_FRONT: u64 = 1 << 63;
+
 // SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
 unsafe impl Send for Block {}
 
@@ -83,7 +87,7 @@ pub(crate) fn install(
     // SAFETY: blocks live for ever.
     let shell: &'static Shell = unsafe { &block.as_ref().shell };
     let mut matching = make(InCallback(&shell.in_callback), numbers.start);
-    let mut front = mq_front::numbered_from(numbers.start);
+    let mut front = mq_front::numbered_from(IN_FRONT | numbers.start);
     shell.numbers_end.store(numbers.end, Ordering::Relaxed);
     front::furnish(&mut front, &mut matching);
     shell.locked.store(locked, Ordering::Relaxed);
@@ -123,7 +127,7 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         shell.behind.store(Behind::More as u8, Ordering::Relaxed);
         drop(access);
         gone.map(|matching| {
-            let next = named.max(matching.engine().next_sequence());
+            let next = (named & !IN_FRONT).max(matching.engine().next_sequence());
             next..shell.numbers_end.load(Ordering::Relaxed)
         })
     }));
