@@ -107,8 +107,8 @@ pub(crate) enum Format {
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-Times are the median of the repetitions, per operation, less those of an empty loop over the same \
-operations (the loop floor). The structures take turns, so that a slow spell of the machine hits \
+Times are the median of the repetitions, per operation, less the shortest of an empty loop over the \
+same operations (the loop floor). The structures take turns, so that a slow spell of the machine hits \
 all.
 
 Examples:

@@ -10,6 +10,8 @@ use crate::report::{count, decimal};
 /// The share of the time of `list` below which no difference counts, however steady the
 /// repetitions are: about what two builds of the same code differ by.
 const LEAST_NOISE: f64 = 0.05;
+/// No structure can gain as much, so that from this share on nothing can be told.
+const MOST_NOISE: f64 = 1.0;
 /// The nanoseconds an operation for which the default is left at all: less is what the same
 /// structure differs by between machines, and no message is slower for it.
 const LEAST_WORTH: f64 = 2.0;
@@ -50,6 +52,16 @@ impl Verdict {
         };
         if contest.list.total_ns < SHORTEST {
             return stay(format!("too few operations to tell on {place}"));
+        }
+        if contest.noise >= MOST_NOISE {
+            return Self {
+                noise: contest.noise,
+                ..stay(format!(
+                    "too noisy to tell on {place}: repetitions differ by {} of the time of list; \
+                     advise again on a quieter machine, or with more of them (--repeat)",
+                    percent(contest.noise)
+                ))
+            };
         }
         let recommended = contest.winner();
         let verdict = if contest.gains(recommended) {
@@ -359,6 +371,11 @@ mod tests {
         let verdict = Verdict::on(&costs, &evidence, "t", None);
         assert!(verdict.verdict.contains("no structure gains more than 25%"));
         assert!((verdict.noise - 0.25).abs() < 1e-9);
+        costs.structures[0].spread_ns_per_op = 940.0;
+        let verdict = Verdict::on(&costs, &evidence, "t", None);
+        let said = "too noisy to tell on t: repetitions differ by 940% of the time of list";
+        assert!(verdict.verdict.starts_with(said), "{}", verdict.verdict);
+        assert_eq!(verdict.recommended, "indexed");
     }
 
     #[test]

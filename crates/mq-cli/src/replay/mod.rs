@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
 use crate::report::JsonList;
-use crate::timing::{Timing, Timings, measure};
+use crate::timing::{Timing, Timings, measure, ns_per_op};
 use crate::{input, mismatches, names, plot, progress, report, say, whole};
 
 /// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
@@ -186,7 +186,7 @@ impl Replayed {
     /// Puts what was checked and what was timed together; both begin with the same structures.
     fn new(trace: &Trace, reports: &[(Kind, Report)], timings: &Timings) -> Self {
         let operations = trace.operations().len();
-        let floor = timings.floor.ns_per_op(operations);
+        let floor = ns_per_op(timings.floor, operations);
         let net = |timing: &Timing| (timing.ns_per_op(operations) - floor).max(0.0);
         let mut timed = timings.structures.iter();
         let list = timed.find(|(kind, _)| *kind == Kind::List);
