@@ -15,6 +15,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::Error;
+use crate::whole;
 
 /// What a plot is drawn on.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -38,7 +39,7 @@ const MARGIN: i32 = 16;
 
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
-    fs::write(path, svg).map_err(|error| Error::write(path, error))
+    whole::write(path, |beside| fs::write(beside, svg)).map_err(|error| Error::write(path, error))
 }
 
 /// Draws an image of `size` with a title and a legend; `body` draws what is below them.

@@ -124,7 +124,10 @@ fn classes(summary: &Summary) -> String {
     let header = ["class", "receives", "messages", "of messages"];
     let collective = percent(traffic.collective_messages, traffic.messages);
     let table = table(&header, &rows, Cells::Numbers);
-    format!("Traffic classes: {collective} of messages belong to collective operations\n{table}")
+    format!(
+        "Traffic classes, by the tags that Open MPI gives its collective operations: {collective} of messages \
+         belong to some\n{table}"
+    )
 }
 
 fn communicators(summary: &Summary) -> String {
