@@ -235,7 +235,8 @@ pub trait MatchQueues: Sized {
     /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
     /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern was in vain,
     /// with no other operation in between. A receive that is queued beside a message which it matches may
-    /// be passed over by later messages until that one is taken.
+    /// be passed over by later messages until that one is taken, and so may receives and messages of the
+    /// same key that come later, until none of one kind is left.
     fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
 
     /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
