@@ -2,6 +2,11 @@
 # Processes killed at every step of sending and receiving, of the transport and of the protocol above it, and at random
 # for MQ_KILL_SECONDS each (5 unless set). MQ_KILL_STEPS=NAME,... has those steps only, of mq-comm's tests.
 set -euo pipefail
+[ $# -eq 0 ] || {
+    sed -n '2,/^set/s/^# //p' "$0"
+    [ "$1" = --help ]
+    exit
+} >&2
 cd "$(dirname "$0")/.."
 for crate in mq-shm mq-comm; do
     cargo test -p $crate --features steps --test killed --no-run

@@ -3,6 +3,11 @@
 # structures in turn, against an incremental oracle and that of mq-trace; memory must not grow. What a night
 # may do: OPERATIONS=10000000000 ci/soak.sh
 set -euo pipefail
+[ $# -eq 0 ] || {
+    sed -n '2,/^set/s/^# //p' "$0"
+    [ "$1" = --help ]
+    exit
+} >&2
 cd "$(dirname "$0")/.."
 operations=${OPERATIONS:-1000000}
 all=$(cargo run --quiet --release -p mq-benches --example instructions -- --structures | paste -sd, -)
