@@ -560,7 +560,7 @@ fn a_seat_that_nobody_takes_is_dead_to_the_others() {
 #[test]
 fn what_has_come_is_received_before_a_death_is_told() {
     let _dog = watchdog("come before");
-    for blocking in [true, false] {
+    for way in 0..6 {
         let mut seats = World::seats(3, &Options::default()).unwrap().into_iter();
         let [first, dying, sending] = [(); 3].map(|()| seats.next().unwrap());
         let (told, sent) = (Barrier::new(2), Barrier::new(2));
@@ -572,11 +572,24 @@ fn what_has_come_is_received_before_a_death_is_told() {
                 assert!(matches!(gone, Err(Error::Gone { process: 1, .. })));
                 told.wait();
                 sent.wait();
-                if blocking {
-                    world.recv(&mut byte, Source::Any, 7).unwrap();
-                } else {
-                    let request = world.irecv(vec![0_u8], Source::Any, 7).unwrap();
-                    byte[0] = request.wait().unwrap().0[0];
+                let any = Source::Any;
+                match way {
+                    0 => drop(world.recv(&mut byte, any, 7).unwrap()),
+                    1 => byte[0] = world.irecv(vec![0], any, 7).unwrap().wait().unwrap().0[0],
+                    2 => {
+                        world.probe(any, 7).unwrap();
+                        world.recv(&mut byte, any, 7).unwrap();
+                    }
+                    3 => {
+                        let found = world.iprobe(any, 7).unwrap();
+                        assert!(found.is_some());
+                        world.recv(&mut byte, any, 7).unwrap();
+                    }
+                    4 => drop(world.mprobe(any, 7).unwrap().recv(&mut byte).unwrap()),
+                    _ => {
+                        let found = world.improbe(any, 7).unwrap();
+                        found.expect("it has come").recv(&mut byte).unwrap();
+                    }
                 }
                 assert_eq!(byte, [9]);
                 // And then it is told.
@@ -593,6 +606,43 @@ fn what_has_come_is_received_before_a_death_is_told() {
                 }
                 world.send(&[9_u8], 0, 7).unwrap();
                 sent.wait();
+            });
+        });
+    }
+}
+
+/// A second death that is found on the way to a message ends the receive, and loses nothing.
+#[test]
+fn a_death_that_is_found_with_a_message_loses_none() {
+    let _dog = watchdog("two deaths");
+    for len in [1, 400_000] {
+        let mut seats = World::seats(4, &Options::default()).unwrap().into_iter();
+        let [first, one, two, sending] = [(); 4].map(|()| seats.next().unwrap());
+        let (told, sent) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let world = first.take().unwrap();
+                let mut into = vec![0_u8; len];
+                let gone = world.recv(&mut into, 1, 0);
+                assert!(matches!(gone, Err(Error::Gone { process: 1, .. })));
+                told.wait();
+                sent.wait();
+                // So long that who comes next looks for deaths first.
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                while let Err(error) = world.recv(&mut into, Source::Any, 7) {
+                    assert!(matches!(error, Error::Gone { .. }), "{error}");
+                    world.acknowledge_deaths();
+                }
+                assert!(into.iter().all(|&byte| byte == 9));
+            });
+            drop(one);
+            scope.spawn(|| {
+                let world = sending.take().unwrap();
+                told.wait();
+                drop(two);
+                let request = world.isend(vec![9_u8; len], 0, 7).unwrap();
+                sent.wait();
+                request.wait().unwrap();
             });
         });
     }

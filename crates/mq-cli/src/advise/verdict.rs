@@ -10,7 +10,7 @@ use crate::report::{count, decimal};
 /// The share of the time of `list` below which no difference counts, however steady the
 /// repetitions are: about what two builds of the same code differ by.
 const LEAST_NOISE: f64 = 0.05;
-/// No structure can gain as much, so that from this share on nothing can be told.
+/// No structure gains as much over `list`: from this share on nothing speaks for the default.
 const MOST_NOISE: f64 = 1.0;
 /// The nanoseconds an operation for which the default is left at all: less is what the same
 /// structure differs by between machines, and no message is slower for it.
@@ -53,7 +53,8 @@ impl Verdict {
         if contest.list.total_ns < SHORTEST {
             return stay(format!("too few operations to tell on {place}"));
         }
-        if contest.noise >= MOST_NOISE {
+        let recommended = contest.winner();
+        if contest.noise >= MOST_NOISE && recommended.structure == default {
             return Self {
                 noise: contest.noise,
                 ..stay(format!(
@@ -63,7 +64,6 @@ impl Verdict {
                 ))
             };
         }
-        let recommended = contest.winner();
         let verdict = if contest.gains(recommended) {
             contest.gain(recommended, place)
         } else {

@@ -159,6 +159,7 @@ fn communicators(summary: &Summary) -> String {
     let mut text = format!("Communicators\n{}", table(&header, &rows, Cells::Numbers));
     if communicators.len() > rows.len() {
         let more = communicators.len() - rows.len();
+        let more = count(more);
         text += &format!("and {more} more with less traffic; --format json lists all\n");
     }
     text

@@ -45,7 +45,7 @@ impl<T: Transport> Communicator<T> {
             core.go_on_with_own()?;
             return Ok(Some(status));
         }
-        core.progress()?;
+        core.take_in_for_probe(process, &pattern)?;
         match core.probe(&pattern)? {
             None => core.none_from(process, &pattern).map(|()| None),
             found => Ok(found),
@@ -85,15 +85,13 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         core.stand(process)?;
-        // As in `iprobe`.
-        let mut found = core.extract(&pattern)?;
-        if found.is_some() {
+        // As in `iprobe`; it is taken out when nothing can go wrong any more.
+        if core.probe(&pattern)?.is_some() {
             core.go_on_with_own()?;
         } else {
-            core.progress()?;
-            found = core.extract(&pattern)?;
+            core.take_in_for_probe(process, &pattern)?;
         }
-        match found {
+        match core.extract(&pattern)? {
             Some(message) => {
                 let status = core.state.messages.at(message).status();
                 Ok(Some(self.matched(message, status)))

@@ -22,8 +22,8 @@ pub(crate) struct Wanted {
     pub(crate) pattern: MpiPattern,
 }
 
-/// Messages that are taken in at most before a receive from any source is told of a death.
-const MANY: u32 = 4096;
+/// How often messages are taken in at most before who wants one from any source is told of a death.
+const ROUNDS: u32 = 256;
 
 impl<T: Transport> Core<T> {
     /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails,
@@ -97,11 +97,15 @@ impl<T: Transport> Core<T> {
         let from = self.state.requests.at(hand.request).peer;
         let context = hand.pattern.context().0;
         if let Some((process, how)) = self.state.nobody_left(from, context, false) {
-            // Of the dead all has been taken in, but not of the others, if any will do.
-            if from == ANYONE {
-                self.take_in(MANY)?;
-                if self.take_if_come(hand)? {
+            // Of the dead all has been taken in, but not of the others, if any will do. Another death
+            // may be found on the way, which ends the receive.
+            for _ in 0..if from == ANYONE { ROUNDS } else { 0 } {
+                let moved = self.progress()?;
+                if self.is_done(hand.request) || self.take_if_come(hand)? {
                     return Ok(true);
+                }
+                if !moved {
+                    break;
                 }
             }
             self.state
@@ -255,13 +259,46 @@ impl<T: Transport> Core<T> {
         }
     }
 
+    /// Takes in what has come for a probe that has found nothing: some, or all if it is to be told of a
+    /// death next.
+    pub(crate) fn take_in_for_probe(
+        &mut self,
+        from: Process,
+        pattern: &MpiPattern,
+    ) -> Result<(), Error> {
+        if self.none_from(from, pattern).is_ok() {
+            return self.progress().map(drop);
+        }
+        self.come_before_death(from, pattern).map(drop)
+    }
+
+    /// Whether a message for a probe from any source lay in the transport, of one that lives.
+    #[cold]
+    fn come_before_death(&mut self, from: Process, pattern: &MpiPattern) -> Result<bool, Error> {
+        for _ in 0..if from == ANYONE { ROUNDS } else { 1 } {
+            let moved = self.progress()?;
+            if self.probe(pattern)?.is_some() {
+                return Ok(true);
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
     /// Goes on with a blocking probe for which nothing has come, unless nothing will.
     pub(crate) fn progress_for_probe(
         &mut self,
         from: Process,
         pattern: &MpiPattern,
     ) -> Result<(), Error> {
-        self.none_from(from, pattern)?;
+        if let Err(gone) = self.none_from(from, pattern) {
+            return match self.come_before_death(from, pattern)? {
+                true => Ok(()),
+                false => Err(gone),
+            };
+        }
         if self.progress()? {
             return Ok(());
         }

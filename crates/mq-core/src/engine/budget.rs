@@ -183,7 +183,8 @@ impl HighWater {
     }
 
     pub(super) const fn is_reached(&self, used: Used) -> bool {
-        used.entries >= self.high.entries || used.bytes >= self.high.bytes
+        let bytes = self.high.bytes != u64::MAX && used.bytes >= self.high.bytes;
+        used.entries >= self.high.entries || bytes
     }
 
     pub(super) const fn is_left(&self, used: Used) -> bool {

@@ -92,7 +92,7 @@ impl<M> Ledger<M> {
             });
         }
         let limit = self.budget.source_bytes;
-        if wanted > limit.saturating_sub(used.bytes) {
+        if limit != u64::MAX && wanted > limit.saturating_sub(used.bytes) {
             return Err(Error::SourceByteBudget {
                 context,
                 rank,

@@ -54,9 +54,11 @@ fn queue(engine: &mut Engine<Queues>, source: u32, bytes: usize) {
 /// Bytes that are counted for a mark only are no reason to refuse anything.
 #[test]
 fn bytes_without_a_limit_may_be_any() {
-    let budget = Budget::UNLIMITED.bytes(u64::MAX, |_: &Vec<u8>| u64::MAX);
+    let budget = Budget::UNLIMITED
+        .bytes(u64::MAX, |_: &Vec<u8>| u64::MAX)
+        .entries_per_source(2);
     let mut engine = budgeted(budget);
-    for source in 0..3 {
+    for source in [0, 0, 1] {
         queue(&mut engine, source, 1);
     }
     assert_eq!(engine.unexpected_len(), 3);
