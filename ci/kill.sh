@@ -4,7 +4,7 @@
 set -euo pipefail
 [ $# -eq 0 ] || {
     sed -n '2,/^set/s/^# //p' "$0"
-    [ "$1" = --help ]
+    [ "$1" = --help ] || exit 2
     exit
 } >&2
 cd "$(dirname "$0")/.."

@@ -99,14 +99,10 @@ impl<T: Transport> Core<T> {
         if let Some((process, how)) = self.state.nobody_left(from, context, false) {
             // Of the dead all has been taken in, but not of the others, if any will do. Another death
             // may be found on the way, which ends the receive.
-            for _ in 0..if from == ANYONE { ROUNDS } else { 0 } {
-                let moved = self.progress()?;
-                if self.is_done(hand.request) || self.take_if_come(hand)? {
-                    return Ok(true);
-                }
-                if !moved {
-                    break;
-                }
+            let found =
+                |core: &mut Self| Ok(core.is_done(hand.request) || core.take_if_come(hand)?);
+            if from == ANYONE && self.take_in_until(ROUNDS, found)? {
+                return Ok(true);
             }
             self.state
                 .requests
@@ -275,9 +271,19 @@ impl<T: Transport> Core<T> {
     /// Whether a message for a probe from any source lay in the transport, of one that lives.
     #[cold]
     fn come_before_death(&mut self, from: Process, pattern: &MpiPattern) -> Result<bool, Error> {
-        for _ in 0..if from == ANYONE { ROUNDS } else { 1 } {
+        let rounds = if from == ANYONE { ROUNDS } else { 1 };
+        self.take_in_until(rounds, |core| Ok(core.probe(pattern)?.is_some()))
+    }
+
+    /// Takes in what has come until something is `found`, so many times at most; whether it was.
+    fn take_in_until(
+        &mut self,
+        rounds: u32,
+        mut found: impl FnMut(&mut Self) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        for _ in 0..rounds {
             let moved = self.progress()?;
-            if self.probe(pattern)?.is_some() {
+            if found(self)? {
                 return Ok(true);
             }
             if !moved {

@@ -1,5 +1,6 @@
-/* Names that are put together from two, or have another context, name nothing: a library that keeps half of one
- * in a field that something else writes to gets MQ_NONE, and no other entry goes. */
+/* Names that are put together from one of the front and one of the queues name nothing, nor does one of the front
+ * with another context: a library that keeps half of one in a field that something else writes to gets MQ_NONE, and
+ * no other entry goes. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,6 @@ int main(void)
 {
     messages();
     receives();
-    puts("names: half of one names nothing");
+    puts("names: half of one of the front names nothing");
     return 0;
 }
