@@ -263,7 +263,11 @@ impl Trace {
     /// each put into the queues, into at most as many groups as `col` and `pnp` may have lists.
     pub fn clusters(&self) -> Clusters {
         let mut counts = BTreeMap::<(ContextId, Rank), u64>::new();
-        for operation in &self.operations {
+        for (i, operation) in self.operations.iter().enumerate() {
+            // What is matched at once is in no queue.
+            if self.outcome(i).is_some() {
+                continue;
+            }
             let sender = match operation {
                 Operation::Post { pattern, .. } => match pattern.source() {
                     Source::Any => continue,

@@ -94,18 +94,18 @@ impl<L: Plan> Half<L> {
         }
     }
 
-    /// Searches the lists of one origin, or all lists.
+    /// Searches the lists of one origin, or all lists, after what `best` has.
     ///
     /// Where a plan may send newer elements to an earlier list of the path (a collective profiled
     /// anew while elements of an earlier call still wait), every list is asked.
     #[inline]
     fn search<K: Copy, T>(
         &self,
+        mut best: Best,
         origin: Option<Origin>,
         slab: &Slab<K, T>,
         mut wanted: impl FnMut(&K) -> bool,
     ) -> Best {
-        let mut best = Best::NONE;
         match origin {
             Some(origin) => {
                 let ordered = self.plan.is_ordered(origin);
@@ -122,6 +122,7 @@ impl<L: Plan> Half<L> {
                 }
             }
         }
+        best.finish(slab, wanted);
         best
     }
 
@@ -182,8 +183,11 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
     fn search_posted(&self, envelope: &P::Envelope, meter: &mut impl Meter) -> Best {
         let slab = &self.slabs.posted;
         let origin = Some(origin_of_message(envelope));
-        let mut best = self.posted.search(origin, slab, |p| matches(p, envelope));
-        best.search(self.wild, slab, |p| matches(p, envelope));
+        let best = self
+            .posted
+            .search(Best::beside(self.wild), origin, slab, |p| {
+                matches(p, envelope)
+            });
         meter.visited(Queue::Posted, best.visited);
         best
     }
@@ -194,7 +198,7 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
         let slab = &self.slabs.unexpected;
         let best = self
             .unexpected
-            .search(origin, slab, |e| matches(pattern, e));
+            .search(Best::NONE, origin, slab, |e| matches(pattern, e));
         meter.visited(Queue::Unexpected, best.visited);
         best
     }

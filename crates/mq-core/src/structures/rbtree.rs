@@ -12,6 +12,7 @@
 use core::cell::Cell;
 use core::cmp::Ordering;
 
+use intrusive_collections::rbtree::Entry;
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeAtomicLink, intrusive_adapter};
 
 use super::lane::{Lane, LaneId, Pool};
@@ -95,19 +96,6 @@ impl core::fmt::Debug for RankTree {
     }
 }
 
-impl RankTree {
-    fn search(&self, rank: Rank, meter: &mut impl Meter) -> Option<LaneId> {
-        let compared = Cell::new(0);
-        let key = Counted {
-            rank,
-            compared: Some(&compared),
-        };
-        let lane = self.tree.find(&key).get().map(|node| node.lane);
-        meter.passed(compared.get());
-        lane
-    }
-}
-
 impl Route for RankTree {
     fn from_config(_: &Config) -> Self {
         Self {
@@ -122,19 +110,34 @@ impl Route for RankTree {
 
     #[inline]
     fn find(&self, sender: Sender, meter: &mut impl Meter) -> Option<LaneId> {
-        self.search(sender.rank, meter)
+        let compared = Cell::new(0);
+        let key = Counted {
+            rank: sender.rank,
+            compared: Some(&compared),
+        };
+        let lane = self.tree.find(&key).get().map(|node| node.lane);
+        meter.passed(compared.get());
+        lane
     }
 
     fn find_or_make(&mut self, sender: Sender, meter: &mut impl Meter) -> LaneId {
         let rank = sender.rank;
-        if let Some(lane) = self.search(rank, meter) {
-            return lane;
-        }
-        let lane = Lane::EMPTY;
-        let lane = self.lanes.make(RankLane { rank, lane });
-        let link = RBTreeAtomicLink::new();
-        self.tree.insert(Box::new(Node { link, rank, lane }));
-        lane
+        let compared = Cell::new(0);
+        let key = Counted {
+            rank,
+            compared: Some(&compared),
+        };
+        let node = match self.tree.entry(&key) {
+            Entry::Occupied(node) => node,
+            Entry::Vacant(place) => {
+                let lane = Lane::EMPTY;
+                let lane = self.lanes.make(RankLane { rank, lane });
+                let link = RBTreeAtomicLink::new();
+                place.insert(Box::new(Node { link, rank, lane }))
+            }
+        };
+        meter.passed(compared.get());
+        node.get().expect("there or just made").lane
     }
 
     #[inline(always)]

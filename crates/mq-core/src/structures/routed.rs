@@ -1,7 +1,7 @@
 //! Structures that send each source to one lane: what they share.
 //!
 //! A [`Route`] knows which [`Lane`] holds the entries of a source. [`Routed`] does the rest once
-//! for all of them: receives from any source in a list of their own, merged by sequence number;
+//! for all of them: receives from any source in a list of their own, walked beside a lane in order;
 //! searches over all lanes for wildcards; lanes freed when empty.
 
 use super::best::Best;
@@ -94,15 +94,13 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
     #[inline]
     fn search_posted(&self, lane: Option<LaneId>, envelope: &P::Envelope) -> Best {
         let posted = &self.slabs.posted;
-        let mut best = Best::NONE;
+        let mut best = Best::beside(self.wild);
         if let Some(lane) = lane {
             best.search(self.route.lane(lane).posted, posted, |p| {
                 matches(p, envelope)
             });
         }
-        if !self.wild.is_empty() {
-            best.search(self.wild, posted, |p| matches(p, envelope));
-        }
+        best.finish(posted, |p| matches(p, envelope));
         best
     }
 
@@ -116,15 +114,21 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         best
     }
 
-    /// A receive from any source asks every lane.
+    /// A receive from any source asks every lane, if there are messages at all.
     #[cold]
-    fn search_all(&self, pattern: &P) -> Best {
+    fn search_all(&self, pattern: &P, meter: &mut impl Meter) -> Best {
         let mut best = Best::NONE;
+        if self.slabs.unexpected.is_empty() {
+            return best;
+        }
+        let mut lanes = 0;
         self.route.each(&mut |lane| {
+            lanes += 1;
             best.search(lane.unexpected, &self.slabs.unexpected, |e| {
                 matches(pattern, e)
             });
         });
+        meter.passed(lanes);
         best
     }
 
@@ -276,7 +280,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
     #[inline]
     fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, LaneId> {
         let (best, sender, lane) = match pattern.source() {
-            Source::Any => (self.search_all(pattern), None, WILD),
+            Source::Any => (self.search_all(pattern, meter), None, WILD),
             Source::Rank(rank) => {
                 let context = pattern.context();
                 let sender = Sender { context, rank };
@@ -301,7 +305,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
         let best = match pattern.source() {
-            Source::Any => self.search_all(pattern),
+            Source::Any => self.search_all(pattern, meter),
             Source::Rank(rank) => {
                 let context = pattern.context();
                 let lane = self.route.find(Sender { context, rank }, meter);
