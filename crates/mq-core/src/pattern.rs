@@ -67,7 +67,9 @@ pub trait Pattern: Copy + fmt::Debug {
     fn bits(&self) -> BitsOf<Self>;
     /// The bits that must be equal; all 64 or 128, unused ones too, for a fully specified receive.
     fn care(&self) -> BitsOf<Self>;
-    /// Whether more than one tag can match (refused where `no_any_tag` was promised).
+    /// Whether more than one tag can match (refused where `no_any_tag` was promised). True of a receive
+    /// that leaves open anything else that tells one sender's messages apart: where both wildcards
+    /// are promised away, threads may rely on it that receives are matched by equality.
     fn any_tag(&self) -> bool;
     /// Which operation the receive belongs to; [`TrafficClass::Unknown`] if it may be several.
     fn class(&self) -> TrafficClass {

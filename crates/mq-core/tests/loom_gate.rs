@@ -194,8 +194,8 @@ fn a_wildcard_that_was_posted_first_is_taken_first() {
     });
 }
 
-/// [NUMBER]: posted by different threads, in whatever order; two messages of one sender then take them in
-/// that order, and the second finds what the first left.
+/// [NUMBER]: posted by different threads, in whatever order; of two messages of one sender each then takes
+/// one, the second what the first left.
 #[test]
 fn two_messages_take_a_wildcard_and_a_named_receive() {
     loom::model(|| {

@@ -380,6 +380,9 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// Drops all entries and forgets what was learned of senders, calls and lengths; contexts stay, and
     /// as much memory as if the entries had left one by one.
+    ///
+    /// # Panics
+    /// If a payload does when it is dropped; the engine is of no use then.
     pub fn clear(&mut self) {
         self.objects
             .iter_mut()

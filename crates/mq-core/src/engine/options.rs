@@ -55,8 +55,10 @@ impl<M> EngineOptions<M> {
     ///
     /// The call comes when the message that reaches the mark has been queued, before the operation
     /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile, and a call that used a
-    /// `SharedEngine` would wait for ever: one that wants something done, flow control say, leaves
-    /// a note.
+    /// `SharedEngine`, or waited for a lock that some thread holds while it uses the engine, would
+    /// wait for ever: one that wants something done, flow control say, leaves a note. Of a
+    /// `SharedEngine`, it may come by the next operation of another thread, a moment before the
+    /// message can be received.
     ///
     /// ```
     /// use std::sync::mpsc::channel;

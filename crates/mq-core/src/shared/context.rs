@@ -96,7 +96,7 @@ impl<Q: MatchQueues> Context<Q> {
             Reach::All => return None,
         };
         let place = lock.try_lock()?;
-        let right = place.standing.mode == mode && place.gate == OPEN && !place.elders;
+        let right = place.standing.mode == mode && place.gate == OPEN && place.elders == 0;
         right.then_some(place)
     }
 
@@ -358,6 +358,9 @@ impl<Q: MatchQueues> Context<Q> {
         for shard in &mut all.shards {
             shard.queues.purge(select, &mut back);
         }
+        if all.whole.standing.mode.is_divided() {
+            all.tell_what_was_before(all.whole.standing.mode);
+        }
         if let Some(budget) = &self.budget {
             for removed in &messages {
                 if let Removed::Unexpected(envelope, message) = removed {
@@ -395,7 +398,7 @@ impl<Q: MatchQueues> Context<Q> {
             // Both locks are held: nothing is left in the undivided queues. [GATE-OPEN] [ELDERS]
             shard.gate = OPEN;
             shard.early = false;
-            shard.elders = false;
+            shard.elders = 0;
         }
         removed
     }

@@ -16,14 +16,13 @@ impl<Q: MatchQueues> Context<Q> {
         shard: &mut Place<Q>,
         pattern: &Q::Pattern,
     ) -> Option<TakenOf<Q>> {
-        if !shard.elders {
+        if shard.elders == 0 {
             return None;
         }
-        let mut whole = self.whole();
-        let taken = whole.queues.extract(pattern);
-        // No message is queued there any more, so that this stays true. [ELDERS]
-        shard.elders = whole.queues.unexpected_len() > 0;
-        taken
+        let taken = self.whole().queues.extract(pattern)?;
+        // What it asks for is of its own shard. [ELDERS]
+        shard.elders -= 1;
+        Some(taken)
     }
 
     /// Takes the earliest receive for a message.
@@ -79,14 +78,25 @@ impl<Q: MatchQueues> All<'_, Q> {
     /// Takes the earliest message of the earliest place: what came before the context was divided,
     /// then the smallest number.
     pub(super) fn extract(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
-        if let Some(taken) = self.whole.queues.extract(pattern) {
-            return Some(taken);
-        }
-        let (_, index) = self.earliest(pattern)?;
-        let taken = self.shards[index].queues.extract(pattern);
+        let taken = match self.extract_elder(pattern) {
+            Some(taken) => taken,
+            None => {
+                let (_, index) = self.earliest(pattern)?;
+                self.shards[index].queues.extract(pattern)?
+            }
+        };
         // What arrives from now on is later than all that waits, whatever its shard.
         self.level();
-        taken
+        Some(taken)
+    }
+
+    fn extract_elder(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
+        let (envelope, message) = self.whole.queues.extract(pattern)?;
+        if let Reach::Shard(hash) = self.whole.standing.mode.reach_of_envelope(&envelope) {
+            let index = shard_of(hash, self.shards.len());
+            self.shards[index].elders -= 1;
+        }
+        Some((envelope, message))
     }
 
     pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenOf<'_, Q>> {
@@ -108,14 +118,13 @@ impl<Q: MatchQueues> All<'_, Q> {
         found.min()
     }
 
-    /// The context is divided so: tells each shard whether something from before the division is for
-    /// it. A receive that names its source, and stays, keeps the gate of its own shard closed, and no
+    /// The context is divided so: tells each shard what from before the division is for it. A receive that names its source, and stays, keeps the gate of its own shard closed, and no
     /// other. [GATE-CLOSE] [ELDERS]
     pub(super) fn tell_what_was_before(&mut self, mode: Mode) {
         let Self { shards, whole } = self;
         for shard in shards.iter_mut() {
             shard.early = false;
-            shard.elders = false;
+            shard.elders = 0;
         }
         let count = shards.len();
         let concerned = |reach| match reach {
@@ -140,7 +149,7 @@ impl<Q: MatchQueues> All<'_, Q> {
                 let concerned = concerned(mode.reach_of_envelope(&envelope));
                 shards[concerned]
                     .iter_mut()
-                    .for_each(|shard| shard.elders = true);
+                    .for_each(|shard| shard.elders += 1);
             }
         });
         for shard in shards.iter_mut() {
@@ -223,7 +232,7 @@ mod tests {
         let closed = |all: &All<'_, Queues>| -> Vec<usize> {
             (0..4).filter(|&at| all.shards[at].gate != OPEN).collect()
         };
-        let elders: Vec<usize> = (0..4).filter(|&at| all.shards[at].elders).collect();
+        let elders: Vec<usize> = (0..4).filter(|&at| all.shards[at].elders > 0).collect();
         assert_eq!((closed(&all).len(), elders.len()), (1, 1));
         assert_ne!(
             closed(&all),
@@ -265,6 +274,68 @@ mod tests {
         let envelope = MpiEnvelope::new(0, 1, 7);
         assert_eq!(context.deliver(None, &envelope).unwrap().unwrap().1, 5);
         assert!(closed(&context.lock_all()).is_empty());
+    }
+
+    /// A context of four shards in which such messages came before it was divided.
+    fn divided_behind(messages: &[(u32, i32)]) -> Context<Queues> {
+        let id = ContextId(0);
+        let context: Context<Queues> = Context::new(id, Sharding::new().shards(4), None);
+        let terms = || Terms::new(id, &ContextOptions::new());
+        context.begin(terms, Config::default()).unwrap();
+        for &(rank, tag) in messages {
+            arrive(&context, rank, tag);
+        }
+        context.divide(None);
+        context
+    }
+
+    fn arrive(context: &Context<Queues>, rank: u32, tag: i32) {
+        let arrival = context.arrive(None, MpiEnvelope::new(0, rank, tag), rank);
+        assert!(matches!(arrival, Ok(crate::Arrive::Unexpected)));
+    }
+
+    /// The sender of the message that a receive takes.
+    fn receive(context: &Context<Queues>, source: Source, tag: i32) -> Option<u32> {
+        let taken = context.extract(None, &MpiPattern::new(0, source, tag));
+        Some(taken.unwrap()?.1)
+    }
+
+    #[test]
+    fn a_shard_whose_elders_have_left_is_alone_again_though_others_have_some() {
+        let elders = |context: &Context<Queues>| -> Vec<usize> {
+            let all = context.lock_all();
+            all.shards.iter().map(|shard| shard.elders).collect()
+        };
+        let context = divided_behind(&[(0, 7), (1, 7), (1, 8), (0, 9)]);
+        let before = elders(&context);
+        assert_eq!(before.iter().filter(|&&left| left == 2).count(), 2);
+        assert_eq!(receive(&context, Source::from(1), 8), Some(1));
+        assert_eq!(receive(&context, Source::Any, 7), Some(0));
+        assert_eq!(elders(&context).iter().sum::<usize>(), 2);
+        assert_eq!(receive(&context, Source::from(1), 7), Some(1));
+        // The first rank's other one is left, and concerns nobody else.
+        assert_eq!(elders(&context).iter().filter(|&&left| left > 0).count(), 1);
+        let mut all = context.lock_all();
+        context.purge(&mut all, &mut |entry| {
+            matches!(entry, Entry::Unexpected(..))
+        });
+        drop(all);
+        assert_eq!(elders(&context), [0; 4]);
+    }
+
+    #[test]
+    fn whoever_arrives_after_an_elder_was_taken_by_any_source_is_later_than_all_that_waits() {
+        let context = divided_behind(&[(0, 7)]);
+        arrive(&context, 1, 7);
+        arrive(&context, 1, 7);
+        for _ in 0..2 {
+            assert_eq!(receive(&context, Source::from(1), 7), Some(1));
+        }
+        arrive(&context, 1, 7);
+        assert_eq!(receive(&context, Source::Any, 7), Some(0), "the elder");
+        arrive(&context, 0, 7);
+        assert_eq!(receive(&context, Source::Any, 7), Some(1));
+        assert_eq!(receive(&context, Source::Any, 7), Some(0));
     }
 
     /// Removes all receives of a tag, and says how many.

@@ -18,7 +18,7 @@
 //! | NUMBER | the numbers of entries | with the place's lock; levelled with all | with the place's lock |
 //! | GATE-CLOSE | a shard's gate, lowered | with all locks | with the shard's lock |
 //! | GATE-OPEN | a shard's gate, raised to that of the undivided queues | with the shard's and the undivided queues' lock | with the shard's lock |
-//! | ELDERS | whether messages from before the division are left | as the gate | with the shard's lock |
+//! | ELDERS | how many messages of the shard from before the division are left | as the gate | with the shard's lock |
 //! | DIRECTORY | the cells of contexts and of their shards | once, with the registry's or the undivided queues' lock; release | by anyone, acquire |
 //!
 //! Only MODE and DIRECTORY are atomics. The gate is an ordinary word behind the shard's lock, so
@@ -60,9 +60,9 @@
 //! lock too. In any other case it takes the second lock, and compares.
 //!
 //! **Elders** (ELDERS). Messages enter the undivided queues only while the context is undivided,
-//! and each is of one shard, which is told when the context is divided. A shard that has seen none
-//! left there, with both locks held, will never see one; until then receives ask there first, where
-//! all is earlier than what the shard holds.
+//! and each is of one shard, which is told how many it has when the context is divided, and counts
+//! those that leave, which they do with the shard's lock held, or all. As long as it has some,
+//! receives ask there first, where all is earlier than what the shard holds.
 //!
 //! **One moment.** Every operation takes all locks that it needs before it releases any, and those
 //! that it leaves out could not have changed what it found. Take as its moment the one at which it
@@ -74,8 +74,8 @@
 //! equal.
 //!
 //! Order between senders is kept by an operation for any source as follows: elders first, in order;
-//! then by count; and after each such operation that takes a message all places count from the same
-//! number on, so that a message is overtaken at most by those that arrived before the next such
+//! then by count; and after each such operation that takes a message, an elder too, all places count
+//! from the same number on, so that a message is overtaken at most by those that arrived before the next such
 //! operation.
 //!
 //! `tests/loom_gate.rs` tries all interleavings of these races on this code, and

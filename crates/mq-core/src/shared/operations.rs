@@ -98,7 +98,7 @@ impl<Q: MatchQueues> Context<Q> {
         let mut held = self.hold_for_pattern(life, pattern)?;
         let seen = match &mut held {
             Held::One(_, place) => {
-                if place.elders {
+                if place.elders > 0 {
                     let mut whole = self.whole();
                     if let Some((envelope, message)) = whole.queues.probe(pattern) {
                         return Ok(Some(see(envelope, message)));

@@ -129,8 +129,9 @@ pub(super) struct Place<Q> {
     /// count; [`OPEN`] only if none is there. Of a shard: the same, as it last learned it, or 0 if it
     /// has [early](Self::early) ones.
     pub(super) gate: u64,
-    /// Of a shard: messages of its that came before the division may be left in the undivided queues.
-    pub(super) elders: bool,
+    /// Of a shard: so many messages of its that came before the division are left in the undivided
+    /// queues.
+    pub(super) elders: usize,
     /// Of a shard: receives from before the division that could take its messages may be left there.
     pub(super) early: bool,
     /// Of the undivided queues.
@@ -145,7 +146,7 @@ impl<Q: MatchQueues> Place<Q> {
             queues: Q::with_config(&Config::default()),
             standing: Standing::ABSENT,
             gate: OPEN,
-            elders: false,
+            elders: 0,
             early: false,
             before: Before::default(),
             pressure: Pressure::default(),
