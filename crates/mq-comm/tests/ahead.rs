@@ -4,6 +4,7 @@
 mod common;
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use common::hindered::{self, Hindered};
 use common::watchdog;
@@ -484,5 +485,51 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
     ] {
         let profiles = with(2, &options, program);
         assert_eq!(profiles[0].ahead, ahead, "{options:?}");
+    }
+}
+
+/// The sender fails when its send has returned, and the receiver has yet to look: whatever there was
+/// room for, the message is received, and so is all before it.
+#[test]
+fn a_send_that_has_returned_is_received_though_there_was_no_room_to_announce_it() {
+    let _dog = watchdog("a_send_that_has_returned_is_received");
+    // A box is full with 30 messages, and with 32 more all cells are in use.
+    for before in 60..=63 {
+        let returned = Mutex::new(false);
+        let received = Mutex::new(false);
+        let program = |world: &World| {
+            for _ in 0..20 {
+                permit(world)?;
+            }
+            if world.rank() == 0 {
+                world.recv(&mut [0_u8], 1, 1)?;
+                for number in 0..before {
+                    world.send(&[number as u8], 1, 2)?;
+                }
+                world.send(&content(1, BYTES), 1, 1)?;
+                *returned.lock().unwrap() = true;
+                // The error of one that failed by itself.
+                return world.send(&[0_u8], 9, 0);
+            }
+            let large = world.irecv(vec![0; BYTES], 0, 1)?;
+            world.send(&[0_u8], 0, 1)?;
+            let begun = Instant::now();
+            while !*returned.lock().unwrap() && begun.elapsed() < Duration::from_millis(200) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // Time to fail.
+            std::thread::sleep(Duration::from_millis(20));
+            for number in 0..before {
+                let mut into = [0_u8];
+                world.recv(&mut into, 0, 2)?;
+                assert_eq!(into, [number as u8]);
+            }
+            assert!(large.wait()?.0 == content(1, BYTES));
+            *received.lock().unwrap() = true;
+            Ok(())
+        };
+        let error = World::threads(2, program).expect_err("the sender fails");
+        assert!(matches!(error, Error::Rank { .. }), "{error}");
+        assert!(*received.lock().unwrap(), "behind {before} messages");
     }
 }

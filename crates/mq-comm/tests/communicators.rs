@@ -3,7 +3,7 @@
 mod common;
 
 use common::watchdog;
-use mq_comm::{Error, Source, TagSelector, World};
+use mq_comm::{Error, Source, Tag, TagSelector, World};
 
 #[test]
 fn messages_do_not_cross_communicators() {
@@ -168,5 +168,15 @@ fn wrong_arguments_are_refused_and_nothing_is_lost() {
         Err(Error::Rank { rank: 9, size: 1 })
     ));
     assert!(matches!(world.iprobe(0, -1), Err(Error::Tag { tag: -1 })));
+    // What leaves some bits open matches no more of them, unless it leaves the sign open.
+    let masked = |ignore| TagSelector::Masked {
+        wanted: Tag(-1),
+        ignore,
+    };
+    assert!(matches!(
+        world.iprobe(0, masked(0xff)),
+        Err(Error::Tag { tag: -1 })
+    ));
+    assert!(matches!(world.iprobe(0, masked(u32::MAX)), Ok(None)));
     assert_eq!(world.profile().sent(), 0);
 }

@@ -272,7 +272,11 @@ impl<T: Transport> Communicator<T> {
         from: Source,
         tag: TagSelector,
     ) -> Result<(Process, MpiPattern), Error> {
-        let negative = matches!(tag, TagSelector::Exact(tag) if tag.0 < 0);
+        let negative = match tag {
+            TagSelector::Exact(tag) => tag.0 < 0,
+            TagSelector::Masked { wanted, ignore } => wanted.0 < 0 && ignore >> 31 == 0,
+            TagSelector::Any => false,
+        };
         match peer_of(from, &self.inner.group) {
             Some(process) if !negative => Ok((
                 process,

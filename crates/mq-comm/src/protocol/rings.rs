@@ -149,7 +149,14 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
+        // What says where the bytes are may be there too: until it has been taken from there, nobody
+        // would find them if this process ended.
+        let is_said = self.state.peers[slot.peer.index()].outbox.is_empty();
         match self.transport.push(push.stretch, message, slot.done) {
+            Ok(Pushed::All) if !is_said => {
+                let before = core::mem::replace(&mut slot.done, until);
+                Ok((until > before, false))
+            }
             Ok(Pushed::All) => {
                 step(Step::RingFilledLast);
                 // Of a message that is longer than the receiver's buffer the send has all.

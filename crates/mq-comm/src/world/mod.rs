@@ -144,13 +144,7 @@ impl World {
             mq_shm::permit_single_copy(launcher.number);
         }
         let geometry = options.geometry(start.size)?;
-        let join = |memory| {
-            let mut endpoint = Endpoint::join(memory, Process(start.rank), options.of_transport())?;
-            // Rather now than in the middle of an operation, on which others rely.
-            endpoint.prepare()?;
-            // The others are other programs.
-            Ok(Self::of(endpoint, options))
-        };
+        let join = |memory| Self::join(memory, start.rank, options);
         match &start.meeting {
             Meeting::Nowhere => join(Mapped::create(geometry)?),
             Meeting::Descriptor(number) => {
@@ -173,6 +167,20 @@ impl World {
                 Ok(world)
             }
         }
+    }
+}
+
+impl World {
+    /// A world of this process in such a segment, in which all others are worlds too.
+    fn join(memory: Mapped, rank: u32, options: &Options) -> Result<Self, Error> {
+        let mut endpoint = Endpoint::join(memory, Process(rank), options.of_transport())?;
+        // Rather now than in the middle of an operation, on which others rely.
+        if let Err(error) = endpoint.prepare() {
+            // It does not leave: the others count on it.
+            endpoint.fail();
+            return Err(error.into());
+        }
+        Ok(Self::of(endpoint, options))
     }
 }
 

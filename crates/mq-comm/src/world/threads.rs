@@ -3,7 +3,7 @@
 
 use std::panic;
 
-use mq_shm::{Endpoint, Mapped, Process, ShmError};
+use mq_shm::{Mapped, Process, ShmError};
 
 use super::World;
 use crate::error::Error;
@@ -37,10 +37,7 @@ impl Seat {
         let Some(memory) = self.memory.take() else {
             unreachable!("a seat is taken once");
         };
-        let mut endpoint = Endpoint::join(memory, Process(self.rank), self.options.of_transport())?;
-        endpoint.prepare()?;
-        // The others have seats of the same world.
-        Ok(World::of(endpoint, &self.options))
+        World::join(memory, self.rank, &self.options)
     }
 }
 
