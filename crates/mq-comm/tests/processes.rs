@@ -49,6 +49,7 @@ fn a_child_does_its_task() {
     let _dog = watchdog_for("a child", 300);
     let world = World::init().unwrap();
     match task.as_str() {
+        "forked" => forked(world),
         "talk" => talk(&world, &[0, 1, 8, 300, 21_000, 500_000]),
         "crowd" => talk(&world, &[0, 300, 21_000]),
         "die" => die(&world),
@@ -128,6 +129,41 @@ fn die_before_the_patient(world: &World) -> Result<(), Error> {
     let error = world.recv(&mut [0_u8], 1, 0).unwrap_err();
     assert_eq!(error.to_string(), "process 1 has died");
     Ok(())
+}
+
+/// A child with a copy of a world drops it, and the process goes on.
+fn forked(world: World) -> Result<(), Error> {
+    world.barrier()?;
+    if world.rank() == 0 {
+        let mut shared = world.shared_buffer::<u8>(4096)?;
+        shared.fill(7);
+        // SAFETY: the child frees what it has a copy of and ends.
+        #[allow(unsafe_code, reason = "what the test is about")]
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            drop(shared);
+            drop(world);
+            // SAFETY: as above.
+            #[allow(unsafe_code, reason = "what the test is about")]
+            unsafe {
+                libc::_exit(0)
+            }
+        }
+        let pid = rustix::process::Pid::from_raw(child).unwrap();
+        let ended = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+        assert_eq!(ended.unwrap().unwrap().1.exit_status(), Some(0));
+        assert!(shared.iter().all(|&byte| byte == 7));
+    }
+    talk(&world, &[8, 300, 21_000])
+}
+
+#[test]
+fn a_child_that_drops_its_copy_of_a_world_does_not_leave_it() {
+    let _dog = watchdog("a child drops a copy");
+    let segment = Mapped::create(Geometry::new(2).unwrap().with_buffers(1 << 20).unwrap()).unwrap();
+    for mut child in start("forked", 2, &segment) {
+        assert!(child.wait().unwrap().success());
+    }
 }
 
 #[test]

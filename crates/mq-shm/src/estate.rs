@@ -90,12 +90,17 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
             .is_ok();
         if first {
             step(Step::Inherited);
-            memory.discard(Part::Cells(owner, 0, memory.geometry().cells()));
-            memory.discard(Part::FastBoxes(owner));
-            memory.discard(Part::Rings(owner));
-            memory.discard(Part::Buffers(owner));
+            let parts = [
+                Part::Cells(owner, 0, memory.geometry().cells()),
+                Part::FastBoxes(owner),
+                Part::Rings(owner),
+                Part::Buffers(owner),
+            ];
+            let all = parts.map(|part| memory.discard(part)) == [true; 4];
             step(Step::GivenBack);
-            place.heir.store(DONE, Ordering::Relaxed);
+            // One that has no descriptor any more leaves it to the next.
+            let done = if all { DONE } else { NO_HEIR };
+            place.heir.store(done, Ordering::Relaxed);
         }
     }
 }

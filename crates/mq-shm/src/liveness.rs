@@ -100,7 +100,7 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     if !change(place, absent, State::Joining, Ordering::Relaxed) {
         return Err(ShmError::Taken {
             process: process.0,
-            pid: place.pid.load(Ordering::Relaxed),
+            pid: holder(place, pid),
         });
     }
     place.namespace.store(namespace, Ordering::Relaxed);
@@ -108,6 +108,18 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     // JOIN (release): from here on others see if it dies.
     place.pid.store(pid, Ordering::Release);
     Ok(())
+}
+
+/// Who has a place that `own` wants; 0 if that has ended before it joined.
+fn holder(place: &Place, own: u32) -> u32 {
+    /// Who is joining is about to say who it is.
+    const LOOKS: usize = 1_000;
+    if own == 0 {
+        // Of a segment on the heap, all are this process.
+        return std::process::id();
+    }
+    let mut looks = (0..LOOKS).map(|_| place.pid.load(Ordering::Relaxed));
+    looks.find(|&pid| pid != 0).unwrap_or(0)
 }
 
 /// Shows the others a complete entry. Refused if they have been told that the process has ended,

@@ -276,6 +276,10 @@ impl<T: Transport> Core<T> {
 
 impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
+        if self.pid != std::process::id() {
+            // A child that has a copy of the process does not leave in its name.
+            return;
+        }
         step(Step::Leaving);
         // If the transport is damaged, nothing can be done any more, and nobody can be asked
         // whether it still reads.

@@ -77,6 +77,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) standing: Option<Process>,
     /// When those that live were asked for last, by whom never rests.
     pub(crate) roll_call: RollCall,
+    /// The operating system's number of the process.
+    pid: u32,
 }
 
 /// All that a process knows but for the transport.
@@ -226,6 +228,7 @@ impl<T: Transport> Core<T> {
             idle: Idle::default(),
             standing: None,
             roll_call: RollCall::default(),
+            pid: std::process::id(),
         }
     }
 

@@ -33,6 +33,8 @@ use window::Window;
 pub(crate) struct Region {
     window: Window,
     list: Mutex<List>,
+    /// The operating system's number of the process.
+    pid: u32,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,7 @@ impl Region {
                 space,
                 keeps: false,
             }),
+            pid: std::process::id(),
         })
     }
 
@@ -132,6 +135,10 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
+        if self.region.pid != std::process::id() {
+            // A child that has a copy of the process has none of its memory to give back.
+            return;
+        }
         let mut list = self.region.list();
         if list.keeps {
             return;

@@ -65,6 +65,8 @@ impl Window {
             what: "mapping shared buffers".into(),
             source,
         };
+        // A file that has the number now may be shorter, and to read behind its end is SIGBUS.
+        file.check().map_err(failed)?;
         let (allowed, file_of_owner) = match access {
             Access::Own => {
                 let copy = file.try_clone().map_err(failed)?;

@@ -97,10 +97,13 @@ impl Default for Options {
 /// A process's place in a segment, from which it sends and receives.
 ///
 /// It is for one thread at a time. When it is dropped, the process has left: what it has sent still
-/// arrives.
+/// arrives. A child that has a copy of it (`fork`) is not the process and must not use it; to drop it
+/// there does nothing.
 #[derive(Debug)]
 pub struct Endpoint<M: Memory = Mapped> {
     me: Process,
+    /// The operating system's number of the process.
+    pid: u32,
     options: Options,
     fences: Fences,
     patience: Patience,
@@ -126,6 +129,9 @@ pub struct Endpoint<M: Memory = Mapped> {
     turn: usize,
     /// Calls of [`poll_waiting`](Self::poll_waiting).
     waiting_looks: u32,
+    /// So many messages more come out of wanted boxes before the queue and another box have their
+    /// turn.
+    streak: u32,
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<Ending>,
@@ -182,6 +188,7 @@ impl<M: Memory> Endpoint<M> {
         let is_process = memory.pid() != 0;
         Ok(Self {
             me,
+            pid: memory.pid(),
             options,
             fences: Fences::agree(),
             patience,
@@ -203,6 +210,7 @@ impl<M: Memory> Endpoint<M> {
             wanted_from_any: 0,
             turn: 0,
             waiting_looks: 0,
+            streak: receive::STREAK,
             watch: Watch::new(processes),
             ending: Vec::new(),
             takes: 0,
@@ -429,6 +437,10 @@ impl<M: Memory> Endpoint<M> {
 
 impl<M: Memory> Drop for Endpoint<M> {
     fn drop(&mut self) {
+        if self.memory.pid() != self.pid {
+            // A child that has a copy of the process does not leave in its name.
+            return;
+        }
         let how = if self.has_failed || std::thread::panicking() {
             Gone::Died
         } else {

@@ -62,6 +62,10 @@ impl Held {
 /// One who waits looks where nothing is wanted every so many times.
 const OTHERS_EVERY: u32 = 8;
 
+/// Messages from wanted boxes after which the queue and another box have their turn: those who ask
+/// again and again, and are answered, could keep their boxes full for ever.
+pub(super) const STREAK: u32 = 64;
+
 impl<M: Memory> Endpoint<M> {
     /// The next message, or the next process that has ended, if there is one.
     ///
@@ -100,7 +104,11 @@ impl<M: Memory> Endpoint<M> {
         if !self.ending.is_empty() {
             return self.poll_ending();
         }
+        if self.streak == 0 {
+            return self.poll_others_first();
+        }
         if let Some((from, len)) = self.in_wanted_boxes() {
+            self.streak -= 1;
             let held = Held::in_box(len);
             return Ok(Some(Arrival::Message(Incoming {
                 endpoint: self,
@@ -140,6 +148,28 @@ impl<M: Memory> Endpoint<M> {
     pub(super) fn in_box(&self, from: Process) -> Option<u32> {
         let peer = &self.peers[from.index()];
         peer.inlet.as_ref()?.holds(peer.due)
+    }
+
+    /// Wanted boxes have had their share: what is elsewhere comes first, once.
+    #[cold]
+    #[inline(never)]
+    fn poll_others_first(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        self.streak = STREAK;
+        let mut found = self.in_queue()?;
+        if found.is_none() {
+            found = self.in_one_other_box();
+        }
+        if found.is_none() {
+            let in_box = self.in_wanted_boxes();
+            found = in_box.map(|(from, len)| (from, Held::in_box(len)));
+        }
+        Ok(found.map(|(from, held)| {
+            Arrival::Message(Incoming {
+                endpoint: self,
+                from,
+                held,
+            })
+        }))
     }
 
     #[inline(never)]

@@ -22,13 +22,16 @@ pub struct Short<'a> {
 impl<M: Memory> Endpoint<M> {
     /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the
     /// fastbox of a process that is wanted. It can not fail, and what it gives fits into registers;
-    /// whoever waits for a short message asks here first.
+    /// whoever waits for a short message asks here first. After many that were found here, one look is
+    /// in vain: then it is for `poll` to see to what has come elsewhere.
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
+        let streak = self.streak.checked_sub(1)?;
         let (from, len) = self.in_wanted_boxes()?;
         if len as usize > BOX_PAYLOAD {
             return None;
         }
+        self.streak = streak;
         let peer = &mut self.peers[from.index()];
         Some(Short {
             inlet: peer.inlet.as_mut()?,
@@ -43,7 +46,7 @@ impl<M: Memory> Endpoint<M> {
     /// now. A longer one is for [`poll`](Self::poll).
     #[inline(always)]
     pub fn watch_wanted(&self, idle: &mut Idle) -> bool {
-        if self.wanted_boxes().is_empty() {
+        if self.streak == 0 || self.wanted_boxes().is_empty() {
             return false;
         }
         let mut is_short = false;

@@ -82,6 +82,59 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
 }
 
 #[test]
+fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
+    let segment = Heap::new(Geometry::new(5).unwrap());
+    let join = |number| Endpoint::join(segment.clone(), Process(number), Options::default());
+    let mut server = join(0).unwrap();
+    let mut clients = [1, 2, 3, 4].map(|number| join(number).unwrap());
+    let send = |endpoint: &mut Endpoint<std::sync::Arc<Heap>>| {
+        let sent = endpoint.try_send(Process(0), [0; 2], b"a question", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    };
+    server.want(None).unwrap();
+    // Three have boxes, the fourth has none yet.
+    while server.open.len() < 3 {
+        clients[..3].iter_mut().for_each(send);
+        for _ in 0..3 {
+            assert!(server.poll().unwrap().is_some());
+        }
+    }
+    let last = *server.open.last().unwrap();
+    let busy = |process: Process| process != last && process != Process(4);
+    for client in &mut clients {
+        send(client);
+    }
+    for in_short in [true, false] {
+        let mut seen = Vec::new();
+        // Who is answered asks again, at once.
+        for _ in 0..1_000 {
+            let short = if in_short {
+                server.poll_wanted().map(|message| message.source())
+            } else {
+                None
+            };
+            let from = match short {
+                Some(from) => from,
+                None => match server.poll().unwrap() {
+                    Some(Arrival::Message(message)) => message.source(),
+                    other => panic!("{other:?}"),
+                },
+            };
+            if busy(from) {
+                send(&mut clients[from.index() - 1]);
+            } else {
+                seen.push(from);
+            }
+        }
+        seen.sort_unstable_by_key(|process| process.0);
+        assert_eq!(seen, [last, Process(4)], "short: {in_short}");
+        for process in seen {
+            send(&mut clients[process.index() - 1]);
+        }
+    }
+}
+
+#[test]
 fn one_whose_cells_have_come_back_sleeps() {
     let patience = Patience {
         spins: 0,

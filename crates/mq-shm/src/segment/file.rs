@@ -47,7 +47,7 @@ impl File {
     }
 
     /// An error if the descriptor is closed, or another file's.
-    fn check(&self) -> io::Result<()> {
+    pub(crate) fn check(&self) -> io::Result<()> {
         if inode_of(self) == Ok(self.inode) {
             return Ok(());
         }
@@ -127,6 +127,8 @@ mod tests {
     use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
     use super::*;
+    use crate::buffers::window::Window;
+    use crate::segment::Access;
 
     #[test]
     fn nothing_is_done_to_a_file_that_has_the_number_now() {
@@ -148,6 +150,10 @@ mod tests {
         assert!(error.to_string().contains("a part"), "{error}");
         assert!(!stolen.punch(0, 4096));
         assert!(stolen.try_clone().is_err());
+        for access in [Access::Own, Access::Read] {
+            let window = Window::of_file(&stolen, 0, 4096, access);
+            assert!(window.is_err(), "it is no region of buffers");
+        }
         let number = stolen.as_fd().as_raw_fd();
         drop(stolen);
         let mut left = [0; 16];

@@ -146,12 +146,14 @@ impl Memory for Arc<Heap> {
     }
 
     #[cfg(not(all(loom, test)))]
-    fn discard(&self, _part: Part) {}
+    fn discard(&self, _part: Part) -> bool {
+        true
+    }
 
     /// What is given back is written to: the model fails if somebody still reads it. Two do so one
     /// after the other, as in the kernel.
     #[cfg(all(loom, test))]
-    fn discard(&self, part: Part) {
+    fn discard(&self, part: Part) -> bool {
         let mut given_back = self.given_back.lock().unwrap();
         if let Part::FastBoxes(from) = part {
             for to in 0..self.geometry.processes() {
@@ -168,5 +170,6 @@ impl Memory for Arc<Heap> {
             self.chunk(owner).write(|| {});
             given_back.push(owner);
         }
+        true
     }
 }

@@ -273,7 +273,12 @@ impl Mapped {
     /// # Errors
     /// [`ShmError::System`] if the system does not say.
     pub fn committed(&self) -> Result<u64, ShmError> {
-        let status = fstat(&self.file).map_err(system("looking at the segment"))?;
+        let looking = "looking at the segment";
+        self.file.check().map_err(|source| ShmError::System {
+            what: looking.into(),
+            source,
+        })?;
+        let status = fstat(&self.file).map_err(system(looking))?;
         Ok(status.st_blocks as u64 * 512)
     }
 
@@ -391,10 +396,11 @@ impl Memory for Mapped {
         self.file.reserve(offset as u64, bytes as u64, part.name())
     }
 
-    fn discard(&self, part: Part) {
+    fn discard(&self, part: Part) -> bool {
         let (offset, bytes) = part.extent(&self.geometry);
         debug_assert!(offset.is_multiple_of(PAGE));
-        self.file.punch(offset as u64, bytes as u64);
+        // Nothing is no range for the system.
+        bytes == 0 || self.file.punch(offset as u64, bytes as u64)
     }
 }
 

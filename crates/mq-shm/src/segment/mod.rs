@@ -49,9 +49,10 @@ pub trait Memory: sealed::Sealed {
     /// Makes sure that there is memory behind a part, so that touching it can not fail.
     #[doc(hidden)]
     fn commit(&self, part: Part) -> Result<(), ShmError>;
-    /// Gives the memory behind a part back. Nobody looks into it any more.
+    /// Gives the memory behind a part back. Nobody looks into it any more. Whether it was taken: a
+    /// program may have closed the segment's descriptor.
     #[doc(hidden)]
-    fn discard(&self, part: Part);
+    fn discard(&self, part: Part) -> bool;
 }
 
 /// A part of a segment whose memory comes and goes as a whole.
