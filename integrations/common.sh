@@ -141,7 +141,8 @@ build() {
     say "$which: $((SECONDS - start)) s, in $work/$which"
 }
 
-# Results: row WHAT STOCK OURS prints a line of the table; the two must be the same.
+# Results: row WHAT STOCK OURS prints a line of the table; the two must be the same, and no failure: of what ends
+# early on both sides nobody knows what it would have shown.
 passed=0 failed=0
 row() {
     local verdict=same
@@ -149,6 +150,8 @@ row() {
         failed=$((failed + 1)) verdict=DIFFERENT
     elif nothing_ran "$2"; then
         failed=$((failed + 1)) verdict="NOTHING RAN"
+    elif [[ $2 == "failed ("* || $2 == "timed out"* ]]; then
+        failed=$((failed + 1)) verdict="FAILS ON BOTH"
     else
         passed=$((passed + 1))
     fi
@@ -238,17 +241,17 @@ timed() {
 }
 took=()
 
-# mpi4py's own suite: its last words, and which tests failed, on WHICH with a launcher.
+# mpi4py's own suite: its last words, which tests failed, and how it ended, on WHICH with a launcher.
 mpi4py_version=4.1.2
 mpi4py_suite() { # WHICH SECONDS LAUNCHER...
-    local which=$1 seconds=$2 log=$work/mpi4py-$1.log
+    local which=$1 seconds=$2 log=$work/mpi4py-$1.log status=0
     shift 2
     (cd "$work/mpi4py" && with "$which" timeout "$seconds" "$@" -n 3 "$work/venv/bin/python" \
-        test/main.py -e spawn -e dynproc -e io) >"$log" 2>&1 || true
+        test/main.py -e spawn -e dynproc -e io) >"$log" 2>&1 || status=$?
     local ran failures
     ran=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$log" | sort -u | tr '\n' ' ')
     failures=$(sed -n 's/^\(FAIL\|ERROR\): \([^ ]*\) .*/\2/p' "$log" | sort -u | tr '\n' ' ')
-    echo "${ran:-none }ran; failed: ${failures:-none}" | sed 's/ *$//'
+    echo "${ran:-none }ran; failed: ${failures:-none }; ended with $status" | sed 's/  *;/;/'
 }
 prepare_mpi4py() {
     [ -f "$work/venv/ready" ] && return

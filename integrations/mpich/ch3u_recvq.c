@@ -593,12 +593,46 @@ static void fail(MPIR_Request * request, int error)
     MPID_Request_complete(request);
 }
 
-/* Completes what was gathered. */
+/* A message that has left, and that nobody will receive: gives its request back. (Stock completes it, once more if it
+ * has come whole, which an assertion of its own does not allow.) */
+static void discard(MPIR_Request * request, int error)
+{
+    MPIR_Request *sending;
+
+    switch (MPIDI_Request_get_msg_type(request)) {
+        case MPIDI_REQUEST_EAGER_MSG:
+            MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, request->dev.tmpbuf_sz);
+            if (MPIR_cc_get(request->cc) != 0) {
+                /* The rest of it comes into the buffer, and then the channel completes it: into nothing. */
+                request->dev.user_buf = NULL;
+                request->dev.user_count = 0;
+                request->dev.datatype = MPI_BYTE;
+                request->dev.recv_pending_count--;
+            } else if (request->dev.recv_data_sz > 0) {
+                MPL_free(request->dev.tmpbuf);
+            }
+            break;
+        case MPIDI_REQUEST_SELF_MSG:
+            sending = request->dev.partner_request;
+            if (sending != NULL)
+                fail(sending, error);
+            MPIR_Request_free(request);
+            break;
+        default:
+            /* Its bytes have not been asked for, so that the channel has no part in it. */
+            MPIR_Request_free(request);
+            break;
+    }
+    /* There is no user who would. */
+    MPIR_Request_free(request);
+}
+
+/* Ends what was gathered. */
 static void cleaning_end(struct cleaning *cleaning, int error)
 {
     for (size_t i = 0; i < cleaning->unexpected_count; i++) {
         message_left(cleaning->unexpected[i]);
-        fail(cleaning->unexpected[i], error);
+        discard(cleaning->unexpected[i], error);
     }
     for (size_t i = 0; i < cleaning->posted_count; i++) {
         /* A request that the channel has matched is the channel's to complete. */

@@ -118,31 +118,52 @@ static void use_after_free(uint32_t flags)
     CHECK(mq_engine_new(&joins, &engine), MQ_ERR_ENGINE);
 }
 
+static int take_nothing(void *user, const mq_entry *entry)
+{
+    (void)user;
+    (void)entry;
+    return 0;
+}
+
+/* Moves what is in the front to the queues, as a purge does. */
+static void move(mq_engine *engine)
+{
+    CHECK(mq_purge(engine, take_nothing, NULL, NULL), MQ_NONE);
+}
+
 static void stale_handles(void)
 {
     mq_engine *engine = engine_with(0);
-    mq_handle handles[6];
+    mq_handle handles[8];
     mq_message_handle found, again;
     void *cookie = NULL;
-    int marks[6];
-    /* More than the front holds: the first four names were given in it, then moved. */
-    for (int i = 0; i < 6; i++)
+    int marks[8];
+    /* The first six names are given in the front and then moved, the others in the queues. (Four would come back.) */
+    for (int i = 0; i < 8; i++) {
+        if (i == 6)
+            move(engine);
         CHECK(mq_inline_post(engine, &WANTED, &marks[i], &handles[i], NULL, NULL), MQ_NONE);
+        CHECK(handles[i].slot == MQ_FRONT_SLOT, i < 6);
+    }
     CHECK(mq_cancel(engine, handles[2], &cookie), MQ_MATCHED);
     CHECK(cookie == &marks[2], 1);
     CHECK(mq_cancel(engine, handles[2], &cookie), MQ_NONE);
     CHECK(mq_inline_arrive(engine, &CARRIED, 0, NULL, &cookie), MQ_MATCHED);
     CHECK(cookie == &marks[0], 1);
     CHECK(mq_cancel(engine, handles[0], NULL), MQ_NONE);
+    CHECK(mq_cancel(engine, handles[7], NULL), MQ_MATCHED);
+    CHECK(mq_cancel(engine, handles[6], NULL), MQ_MATCHED);
     CHECK(mq_cancel(engine, handles[5], NULL), MQ_MATCHED);
     CHECK(mq_cancel(engine, handles[4], NULL), MQ_MATCHED);
     CHECK(mq_cancel(engine, handles[3], NULL), MQ_MATCHED);
     CHECK(mq_cancel(engine, handles[1], NULL), MQ_MATCHED);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 8; i++)
         CHECK(mq_cancel(engine, handles[i], NULL), MQ_NONE);
     /* A message found in the front, moved, and taken by its name of before. */
     CHECK(mq_inline_arrive(engine, &CARRIED, 0, &marks[0], NULL), MQ_NONE);
     CHECK(mq_inline_find(engine, &WANTED, &found, NULL, NULL), MQ_MATCHED);
+    CHECK(found.slot == MQ_FRONT_SLOT, 1);
+    move(engine);
     CHECK(mq_probe(engine, &WANTED, NULL, NULL), MQ_MATCHED);
     CHECK(mq_find(engine, &WANTED, &again, NULL, NULL), MQ_MATCHED);
     CHECK(mq_inline_take(engine, found, &cookie, NULL), MQ_MATCHED);
