@@ -206,9 +206,9 @@ budgets() {
 threads() {
     section "Threads"
     if [ -n "$quick" ]; then
-        "$programs/threads" --format markdown --threads 1,2 --rounds 1 --pairs 1000
+        "$programs/contention" --format markdown --threads 1,2 --rounds 1 --pairs 1000
     else
-        "$programs/threads" --format markdown
+        "$programs/contention" --format markdown
     fi
 }
 

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
-# The README's command that passes all tests, to its end where some fail. Further traces are replayed from MQ_TRACE_DIR, or from
-# the shared folder beside the checkout where there is one.
+# The README's command that passes all tests, to its end where some fail. MQ_TRACE_DIR may name a folder of further
+# traces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ -z "${MQ_TRACE_DIR:-}" ] && [ -d ../shared/traces ]; then
-    MQ_TRACE_DIR=$(cd ../shared/traces && pwd)
-    export MQ_TRACE_DIR
-fi
 echo "further traces: ${MQ_TRACE_DIR:-none}"
 command=$(sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo test ') || {
     echo "README.md has lost its command for the tests" >&2

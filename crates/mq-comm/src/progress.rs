@@ -301,7 +301,8 @@ impl<T: Transport> Core<T> {
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
-        // SAFETY: as in `receive`.
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+        // unwinding from here.
         let buffer = unsafe { Buffer::exclusive(into) };
         let (request, begun) = self.start_matched(Some(message), buffer);
         let result = self.see_through(request.slot(), None, begun);
@@ -381,7 +382,8 @@ impl<T: Transport> Core<T> {
             }
             Err(Some((process, how))) => {
                 let no_panic = NoPanic;
-                // SAFETY: as in `offer`.
+                // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+                // unwinding from here.
                 let hand = unsafe { self.state.lend(pattern, from, into) };
                 let begun = self.gone(process, how);
                 let result = self.see_through(hand.request, Some(&hand), begun);
@@ -400,7 +402,8 @@ impl<T: Transport> Core<T> {
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
-        // SAFETY: as in `receive`.
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+        // unwinding from here.
         let hand = unsafe { self.state.lend(pattern, from, into) };
         let begun = self.begin_blocking(&hand, from);
         let result = self.see_through(hand.request, Some(&hand), begun);

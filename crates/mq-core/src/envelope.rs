@@ -246,7 +246,7 @@ impl MatchBits for u128 {
 ///
 /// [`bits`](Self::bits) packs everything that must match besides the context; a
 /// [`Pattern`](crate::Pattern) is compared with it under a mask, by
-/// [`matches()`](crate::matches) alone.
+/// the rule of [`matches()`](crate::matches).
 ///
 /// # Contract
 /// `source` and `class` are functions of what is matched: two envelopes with equal context and

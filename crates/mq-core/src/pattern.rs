@@ -1,4 +1,4 @@
-//! Patterns: what a receive asks for, and the one place where matching is decided.
+//! Patterns: what a receive asks for, and the rule of matching.
 
 use core::fmt;
 

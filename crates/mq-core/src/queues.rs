@@ -317,7 +317,7 @@ pub trait MatchQueues: Sized {
     ///
     /// # Cost
     /// One search of the unexpected queue, and an insertion: what a search costs is the structure's,
-    /// see the table of [`structures`](crate::structures). So are those of the operations below.
+    /// whose module says it ([`structures`](crate::structures) lists them). So it is with those below.
     ///
     /// # Panics
     /// If a queue would come to hold 2^31 - 256 entries, as `arrive`, `queue_receive` and

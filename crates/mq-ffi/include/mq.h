@@ -317,7 +317,7 @@ typedef struct mq_envelope {
   uint32_t traffic_class;
 } mq_envelope;
 
-// The name of an unexpected message, from `mq_find`; as lasting as `mq_handle`.
+// The name of an unexpected message, from `mq_find` or `mq_queue_message`; as lasting as `mq_handle`.
 typedef struct mq_message_handle {
   // Opaque.
   uint64_t sequence;

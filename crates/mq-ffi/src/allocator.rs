@@ -282,7 +282,7 @@ mod overdraft {
             let next = unsafe { *first };
             // SAFETY: the allocation begins with room for a head, and is aligned for it.
             unsafe { head.write(Head { next, block }) };
-            // SAFETY: as above.
+            // SAFETY: this thread alone is at the list.
             unsafe { *first = head };
         });
         OVERDRAWN.fetch_add(1, Ordering::Release);
@@ -301,6 +301,7 @@ mod overdraft {
         }
         true
     }
+
     /// Takes the head of a block out of the list that begins at `place`.
     fn unlink(mut place: *mut *mut Head, block: *mut u8) -> Option<*mut Head> {
         loop {
@@ -311,13 +312,13 @@ mod overdraft {
             }
             // SAFETY: a head in the list is allocated.
             if unsafe { (*head).block } == block {
-                // SAFETY: as above.
+                // SAFETY: a head in the list is allocated.
                 let next = unsafe { (*head).next };
-                // SAFETY: as above.
+                // SAFETY: as where it was read: nobody else is at the list.
                 unsafe { *place = next };
                 return Some(head);
             }
-            // SAFETY: as above.
+            // SAFETY: a head in the list is allocated.
             place = unsafe { &raw mut (*head).next };
         }
     }

@@ -65,7 +65,7 @@ pub struct mq_handle {
     pub context: u32,
 }
 
-/// The name of an unexpected message, from `mq_find`; as lasting as `mq_handle`.
+/// The name of an unexpected message, from `mq_find` or `mq_queue_message`; as lasting as `mq_handle`.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_message_handle {

@@ -179,7 +179,7 @@ impl<'a> Contest<'a> {
             );
         }
         let mut text = format!(
-            "{why}: no structure gains more than {} over list on {place}; ",
+            "{why}: what any structure gains over list on {place} is less than noise ({}); ",
             percent(self.noise)
         );
         let default = self.default.structure;
@@ -303,8 +303,8 @@ mod tests {
     fn short_queues_gain_nothing() {
         let verdict = verdict(6.69, 6.5, 28.9, 1.3);
         assert_eq!(verdict.recommended, "indexed");
-        let expected = "short queues (mean search length 1.30): no structure gains more than 5% \
-                        over list on t; stay with indexed, the default.";
+        let expected = "short queues (mean search length 1.30): what any structure gains over list \
+                        on t is less than noise (5%); stay with indexed, the default.";
         assert_eq!(verdict.verdict, expected);
     }
 
@@ -320,8 +320,7 @@ mod tests {
     fn a_nanosecond_changes_nothing() {
         let one = verdict(6.0, 7.3, 6.1, 0.6);
         assert_eq!(one.recommended, "indexed");
-        let end =
-            "over list on t; indexed, the default, takes 1.30 ns more, too little to leave it.";
+        let end = "noise (5%); indexed, the default, takes 1.30 ns more, too little to leave it.";
         assert!(one.verdict.ends_with(end), "{}", one.verdict);
         let one = verdict(6.0, 6.4, 5.0, 0.6);
         assert_eq!(one.recommended, "indexed");
@@ -369,7 +368,7 @@ mod tests {
         );
         costs.structures[0].spread_ns_per_op = 25.0;
         let verdict = Verdict::on(&costs, &evidence, "t", None);
-        assert!(verdict.verdict.contains("no structure gains more than 25%"));
+        assert!(verdict.verdict.contains("less than noise (25%)"));
         assert!((verdict.noise - 0.25).abs() < 1e-9);
         costs.structures[0].spread_ns_per_op = 940.0;
         let verdict = Verdict::on(&costs, &evidence, "t", None);

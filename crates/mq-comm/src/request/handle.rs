@@ -103,7 +103,7 @@ impl<B: Content, T: Transport> Request<B, T> {
         let result = core.state.requests.at(self.name.slot()).result();
         let buffer = core.state.requests.release(self.name.slot());
         drop(core);
-        // SAFETY: as promised to `new`; the pool has it no more.
+        // SAFETY: as promised to `named`; the pool has it no more.
         Ok((unsafe { B::back(buffer) }, result))
     }
 

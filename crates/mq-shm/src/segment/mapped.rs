@@ -2,8 +2,8 @@
 //!
 //! The file of [`Mapped::create`] has no name: those that inherit its descriptor share it, and it
 //! is gone with the last of them however they end. Processes with no common parent that could hand
-//! them a descriptor [meet](Mapped::meet), or where they can have no sockets open a
-//! [name](Mapped::named), which is to be removed as soon as all have opened it.
+//! them a descriptor [meet](Mapped::meet), as those of a world do. Where they can have no sockets they
+//! may open a [name](Mapped::named) instead, which somebody has to remove.
 #![allow(unsafe_code, reason = "maps memory and lays types over it")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -124,8 +124,9 @@ impl Mapped {
 
     /// Makes the segment of this name, or opens it if another process was first.
     ///
-    /// The name is that of a file in `/dev/shm`; [`Mapped::forget`] removes it. A segment that can
-    /// not be made whole leaves no name.
+    /// The name is that of a file in `/dev/shm`, which [`Mapped::forget`] removes, as soon as all have
+    /// opened it. A segment that can not be made whole leaves no name; processes that are killed before
+    /// one of them has removed it leave the file. [`Mapped::meet`] leaves nothing.
     ///
     /// # Errors
     /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that

@@ -49,6 +49,15 @@
 //! longer one 128. A context that was never searched so has no index; of the tables of a queue that
 //! drains at most 64 KiB are kept, and of the deep form's at most 60.
 
+// Which form a file is of:
+//
+// | form | files |
+// | --- | --- |
+// | short | `scans`, and `slab/window` |
+// | tabled | `tabled` (the steps), `tables` (of messages, of receives, of wildcards, views), `answer` |
+// | deep | `steps`, `index`, `chains`, `paged` and `heads` (the table), `marked`, `classes`, `nodes`, `view` |
+// | any | `operations` (the trait), `hash` |
+
 mod answer;
 mod chains;
 mod classes;

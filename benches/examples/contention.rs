@@ -3,7 +3,7 @@
 //!
 //! Each thread posts a receive and delivers its message, again and again. Rounds of all
 //! measurements are interleaved and medians taken, so that what disturbs the machine disturbs all
-//! alike. `threads --help` tells what can be chosen.
+//! alike. `contention --help` tells what can be chosen.
 
 use std::fmt;
 use std::hint::black_box;
