@@ -129,9 +129,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     turn: usize,
     /// Calls of [`poll_waiting`](Self::poll_waiting).
     waiting_looks: u32,
-    /// So many messages more come out of wanted boxes before the queue and another box have their
-    /// turn.
-    streak: u32,
+    /// Whether what is not in wanted boxes has had its turn, and they have the next.
+    others_had_turn: bool,
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<Ending>,
@@ -210,7 +209,7 @@ impl<M: Memory> Endpoint<M> {
             wanted_from_any: 0,
             turn: 0,
             waiting_looks: 0,
-            streak: receive::STREAK,
+            others_had_turn: false,
             watch: Watch::new(processes),
             ending: Vec::new(),
             takes: 0,

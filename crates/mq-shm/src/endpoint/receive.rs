@@ -62,9 +62,9 @@ impl Held {
 /// One who waits looks where nothing is wanted every so many times.
 const OTHERS_EVERY: u32 = 8;
 
-/// Messages from wanted boxes after which the queue and another box have their turn: those who ask
-/// again and again, and are answered, could keep their boxes full for ever.
-pub(super) const STREAK: u32 = 64;
+/// Messages of one sender's after which the queue and another box have their turn: those who ask again
+/// and again, and are answered, could keep their boxes full for ever.
+const STREAK: u64 = 64;
 
 impl<M: Memory> Endpoint<M> {
     /// The next message, or the next process that has ended, if there is one.
@@ -104,11 +104,17 @@ impl<M: Memory> Endpoint<M> {
         if !self.ending.is_empty() {
             return self.poll_ending();
         }
-        if self.streak == 0 {
-            return self.poll_others_first();
-        }
         if let Some((from, len)) = self.in_wanted_boxes() {
-            self.streak -= 1;
+            if self.is_turn_of_others(from) && self.give_turn() {
+                let found = self.in_others()?;
+                if let Some((from, held)) = found {
+                    return Ok(Some(Arrival::Message(Incoming {
+                        endpoint: self,
+                        from,
+                        held,
+                    })));
+                }
+            }
             let held = Held::in_box(len);
             return Ok(Some(Arrival::Message(Incoming {
                 endpoint: self,
@@ -150,26 +156,28 @@ impl<M: Memory> Endpoint<M> {
         peer.inlet.as_ref()?.holds(peer.due)
     }
 
-    /// Wanted boxes have had their share: what is elsewhere comes first, once.
+    /// Whether a message that is due in a wanted box is one of those before which what is elsewhere has
+    /// its turn.
+    #[inline(always)]
+    pub(super) fn is_turn_of_others(&self, from: Process) -> bool {
+        self.peers[from.index()].due % STREAK == STREAK - 1
+    }
+
+    /// Whether others have their turn now; they have not the next, so that they do not hide the box
+    /// either.
+    #[cold]
+    fn give_turn(&mut self) -> bool {
+        self.others_had_turn = !self.others_had_turn;
+        self.others_had_turn
+    }
+
     #[cold]
     #[inline(never)]
-    fn poll_others_first(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        self.streak = STREAK;
-        let mut found = self.in_queue()?;
-        if found.is_none() {
-            found = self.in_one_other_box();
-        }
-        if found.is_none() {
-            let in_box = self.in_wanted_boxes();
-            found = in_box.map(|(from, len)| (from, Held::in_box(len)));
-        }
-        Ok(found.map(|(from, held)| {
-            Arrival::Message(Incoming {
-                endpoint: self,
-                from,
-                held,
-            })
-        }))
+    fn in_others(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
+        Ok(match self.in_queue()? {
+            Some(found) => Some(found),
+            None => self.in_one_other_box(),
+        })
     }
 
     #[inline(never)]

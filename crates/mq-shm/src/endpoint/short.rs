@@ -22,16 +22,14 @@ pub struct Short<'a> {
 impl<M: Memory> Endpoint<M> {
     /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the
     /// fastbox of a process that is wanted. It can not fail, and what it gives fits into registers;
-    /// whoever waits for a short message asks here first. After many that were found here, one look is
-    /// in vain: then it is for `poll` to see to what has come elsewhere.
+    /// whoever waits for a short message asks here first. One in many is not found here: it is for
+    /// `poll`, which sees to what has come elsewhere as well.
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
-        let streak = self.streak.checked_sub(1)?;
         let (from, len) = self.in_wanted_boxes()?;
-        if len as usize > BOX_PAYLOAD {
+        if len as usize > BOX_PAYLOAD || self.is_turn_of_others(from) {
             return None;
         }
-        self.streak = streak;
         let peer = &mut self.peers[from.index()];
         Some(Short {
             inlet: peer.inlet.as_mut()?,
@@ -46,13 +44,15 @@ impl<M: Memory> Endpoint<M> {
     /// now. A longer one is for [`poll`](Self::poll).
     #[inline(always)]
     pub fn watch_wanted(&self, idle: &mut Idle) -> bool {
-        if self.streak == 0 || self.wanted_boxes().is_empty() {
+        if self.wanted_boxes().is_empty() {
             return false;
         }
         let mut is_short = false;
         idle.watch(&self.patience, || {
             let found = self.in_wanted_boxes();
-            is_short = found.is_some_and(|(_, len)| len as usize <= BOX_PAYLOAD);
+            is_short = found.is_some_and(|(from, len)| {
+                len as usize <= BOX_PAYLOAD && !self.is_turn_of_others(from)
+            });
             found.is_some()
         });
         is_short
