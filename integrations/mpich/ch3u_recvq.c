@@ -601,6 +601,8 @@ static void discard(MPIR_Request * request, int error)
 
     switch (MPIDI_Request_get_msg_type(request)) {
         case MPIDI_REQUEST_EAGER_MSG:
+            if (request->dev.recv_data_sz == 0)
+                break;
             MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, request->dev.tmpbuf_sz);
             if (MPIR_cc_get(request->cc) != 0) {
                 /* The rest of it comes into the buffer, and then the channel completes it: into nothing. */
@@ -608,7 +610,7 @@ static void discard(MPIR_Request * request, int error)
                 request->dev.user_count = 0;
                 request->dev.datatype = MPI_BYTE;
                 request->dev.recv_pending_count--;
-            } else if (request->dev.recv_data_sz > 0) {
+            } else if (!MPIDI_Request_get_srbuf_flag(request)) {
                 MPL_free(request->dev.tmpbuf);
             }
             break;
@@ -619,7 +621,7 @@ static void discard(MPIR_Request * request, int error)
             MPIR_Request_free(request);
             break;
         default:
-            /* Its bytes have not been asked for, so that the channel has no part in it. */
+            /* Its bytes have not been asked for. */
             MPIR_Request_free(request);
             break;
     }

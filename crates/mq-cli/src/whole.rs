@@ -14,12 +14,13 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(());
     }
-    let made = match File::create_new(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            OpenOptions::new().append(true).open(path).map(drop)
+    let made = match OpenOptions::new().append(true).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        // Either is written beside it first.
+        _ => {
+            let beside = beside(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+            File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
         }
-        Err(error) => Err(error),
-        Ok(_) => fs::remove_file(path),
     };
     made.map_err(|error| Error::write(path, error))
 }
@@ -79,6 +80,17 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("there"), "<svg>");
         let error = prepare(&folder.path().join("none/new.svg")).expect_err("no folder");
         assert!(error.to_string().contains("none/new.svg: cannot write: "));
+        assert_eq!(names(folder.path()), ["new.svg"]);
+    }
+
+    #[test]
+    fn what_can_be_written_and_not_beside_is_found_out_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Names have 255 bytes at most, and that of the file beside it has more.
+        let path = folder.path().join(format!("{}.svg", "a".repeat(250)));
+        fs::write(&path, "<svg>").expect("written");
+        prepare(&path).expect_err("there is no name beside it");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "<svg>");
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn die_before_the_patient(world: &World) -> Result<(), Error> {
 
 /// A child with a copy of a world drops it, and the process goes on.
 fn forked(world: World) -> Result<(), Error> {
-    world.barrier()?;
+    let further = world.dup()?;
     if world.rank() == 0 {
         let mut shared = world.shared_buffer::<u8>(4096)?;
         shared.fill(7);
@@ -142,6 +142,7 @@ fn forked(world: World) -> Result<(), Error> {
         let child = unsafe { libc::fork() };
         if child == 0 {
             drop(shared);
+            drop(further);
             drop(world);
             // SAFETY: as above.
             #[allow(unsafe_code, reason = "what the test is about")]
@@ -154,6 +155,7 @@ fn forked(world: World) -> Result<(), Error> {
         assert_eq!(ended.unwrap().unwrap().1.exit_status(), Some(0));
         assert!(shared.iter().all(|&byte| byte == 7));
     }
+    further.barrier()?;
     talk(&world, &[8, 300, 21_000])
 }
 

@@ -98,9 +98,15 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
             ];
             let all = parts.map(|part| memory.discard(part)) == [true; 4];
             step(Step::GivenBack);
-            // One that has no descriptor any more leaves it to the next.
-            let done = if all { DONE } else { NO_HEIR };
-            place.heir.store(done, Ordering::Relaxed);
+            if all {
+                place.heir.store(DONE, Ordering::Relaxed);
+            } else {
+                // One that has no descriptor any more leaves it to the next, who may have put its name
+                // there by now if this one has left meanwhile.
+                let name = name_of(me);
+                let order = Ordering::Relaxed;
+                let _ = place.heir.compare_exchange(name, NO_HEIR, order, order);
+            }
         }
     }
 }

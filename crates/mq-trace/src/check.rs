@@ -336,6 +336,30 @@ mod tests {
     }
 
     #[test]
+    fn no_structure_compares_more_than_a_list_for_receives_from_any_source() {
+        let depth = 256;
+        let source = |tag| if tag % 4 == 0 { "*" } else { "1" };
+        let mut lines: Vec<String> = (0..depth)
+            .map(|tag| format!("p 0 {} {tag}", source(tag)))
+            .collect();
+        lines.extend((0..depth).map(|number| {
+            let tag = number * 97 % depth;
+            format!("a 0 1 {tag} ={tag}")
+        }));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let trace = trace(&lines);
+        let visited = |kind| {
+            let report = check(&trace, kind);
+            assert_eq!(report.mismatches, 0, "{kind}");
+            report.visits.posted
+        };
+        let list = visited(Kind::List);
+        for &kind in Kind::ALL {
+            assert!(visited(kind) <= list, "{kind}");
+        }
+    }
+
+    #[test]
     fn what_was_cancelled_weighs_nothing_beside_what_comes() {
         let receives = |comm: u32| (0..20_000).map(move |tag| format!("p {comm} 1 {tag}"));
         let mut lines: Vec<String> = receives(0).collect();

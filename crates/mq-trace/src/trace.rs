@@ -260,7 +260,8 @@ impl Trace {
     }
 
     /// The profile that the `clusters` structure plans by: senders grouped by how many elements
-    /// each put into the queues, into at most as many groups as `col` and `pnp` may have lists.
+    /// each put into the queues, into at most as many groups as `col` and `pnp` may have lists unless
+    /// told otherwise.
     pub fn clusters(&self) -> Clusters {
         let mut counts = BTreeMap::<(ContextId, Rank), u64>::new();
         for (i, operation) in self.operations.iter().enumerate() {
@@ -279,7 +280,7 @@ impl Trace {
             *counts.entry(sender).or_insert(0) += 1;
         }
         let largest = self.communicators().map(|c| c.size).max().unwrap_or(1);
-        Clusters::from_counts(&counts, 2 * largest.isqrt())
+        Clusters::from_counts(&counts, 8 * largest.isqrt())
     }
 }
 
@@ -290,6 +291,30 @@ fn index(position: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clusters_are_made_by_what_was_queued() {
+        let lines = ["p 0 1 5", "a 0 1 5 =0", "a 0 2 5", "a 0 2 6", "a 0 3 5"];
+        let parsed: Vec<Line> = lines
+            .iter()
+            .map(|line| Line::parse(line).expect("valid"))
+            .collect();
+        let clusters = Trace::from_lines("t", &parsed).clusters();
+        let members: Vec<_> = clusters
+            .members()
+            .map(|(_, rank, group)| (rank.0, group))
+            .collect();
+        // Each queued as many as the receive of the first, or one more.
+        let of = |rank| {
+            members
+                .iter()
+                .find(|member| member.0 == rank)
+                .map(|member| member.1)
+        };
+        assert_eq!(members.len(), 3);
+        assert_eq!(of(1), of(3));
+        assert_ne!(of(1), of(2));
+    }
 
     #[test]
     fn an_undeclared_or_late_communicator_is_as_large_as_its_ranks_say() {

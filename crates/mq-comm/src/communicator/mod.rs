@@ -61,6 +61,7 @@ impl<T: Transport> Drop for Inner<T> {
         // The world's own ends with the process.
         if self.number > 0
             && let Ok(mut core) = self.core.try_borrow_mut()
+            && !core.is_a_copy()
         {
             // Whom nothing can be sent to any more needs no answer.
             let _ = core.remove_communicator(self.number);

@@ -203,8 +203,11 @@ impl<T: Transport> Matched<T> {
 impl<T: Transport> Drop for Matched<T> {
     fn drop(&mut self) {
         if let Some(message) = self.message {
-            // Whom nothing can be sent to any more needs no answer.
-            let _ = self.inner.core().discard_message(message);
+            let mut core = self.inner.core();
+            if !core.is_a_copy() {
+                // Whom nothing can be sent to any more needs no answer.
+                let _ = core.discard_message(message);
+            }
         }
     }
 }

@@ -5,7 +5,8 @@
 //! the answers are always the same. So whoever asks for a ring says also up to which length further
 //! messages may go ahead, if it had a receive for this one when it came. As long as the ring that
 //! leads there has room for all of a message, the sender promises itself the buffers, says where they
-//! are, and fills them at once, so that its send is over with the call. The receiver empties them
+//! are, and fills them at once, so that its send is over with the call, unless there is no cell to say so
+//! in. The receiver empties them
 //! into the receive's buffer; into memory of its own if there is none, and then has the sender hold
 //! back, until it asks for a ring again. One that does not hear of that has no more than a
 //! [`CREDIT`].
@@ -16,7 +17,7 @@
 use mq_shm::{Process, Stretch};
 
 use super::arrive::corrupt;
-use super::rings::{Pull, Push};
+use super::rings::Pull;
 use super::{Core, State, Target, What};
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, RingGiven};
@@ -124,13 +125,13 @@ impl<T: Transport> Core<T> {
             first,
         };
         let stretch = given.stretch(self.state.me, 0);
-        self.state.rings.push(Push { send, stretch });
         self.state.attention = true;
         step(Step::GoingAhead);
         let what = What::Words(said.to_bytes());
         if self.transmit(to, header, what, 0).is_err() {
             self.put_off(to, header, What::Words(said.to_bytes()), 0);
         }
+        self.push_told_last(to, send, stretch);
         step(Step::GoneAhead);
         // The other rings have their turn again with every step.
         let _ = self.turn_rings();

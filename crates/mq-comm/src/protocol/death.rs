@@ -255,6 +255,11 @@ impl<T: Transport> Core<T> {
         ));
     }
 
+    /// Whether this is a copy in a child of the process (`fork`), which does nothing in its name.
+    pub(crate) fn is_a_copy(&self) -> bool {
+        self.pid != std::process::id()
+    }
+
     /// The sender does not want an announced message to be fetched. If a receive has it, it has
     /// been fetched or is coming through a ring, and the sender has been told so.
     pub(super) fn withdrawn_by(&mut self, from: Process, send: u64) -> Result<(), Error> {
@@ -276,8 +281,7 @@ impl<T: Transport> Core<T> {
 
 impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
-        if self.pid != std::process::id() {
-            // A child that has a copy of the process does not leave in its name.
+        if self.is_a_copy() {
             return;
         }
         step(Step::Leaving);

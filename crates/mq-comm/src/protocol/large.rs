@@ -172,7 +172,7 @@ impl<T: Transport> Core<T> {
         let stretch = lent.stretch(slot.peer, slot.done);
         let to = slot.peer;
         self.answered_by(to);
-        self.state.rings.push(Push { send, stretch });
+        self.state.rings.push(Push::lent(send, stretch));
         self.state.attention = true;
         step(Step::RingBorrowed);
     }
@@ -200,8 +200,9 @@ impl<T: Transport> Core<T> {
                         first,
                     };
                     let stretch = given.stretch(self.state.me, slot.done);
-                    self.state.rings.push(Push { send, stretch });
-                    self.answer(to, Kind::RingGiven, receive, given.to_bytes())?;
+                    let told = self.answer(to, Kind::RingGiven, receive, given.to_bytes());
+                    self.push_told_last(to, send, stretch);
+                    told?;
                     step(Step::RingOffered);
                     given_any = true;
                 }

@@ -125,6 +125,8 @@ pub(crate) struct State {
 pub(crate) struct Peer {
     /// What is to be sent to it, in this order, before anything else.
     outbox: VecDeque<Outgoing>,
+    /// How many messages have been in the outbox and left it, sent.
+    flushed: u64,
     /// The message from it of which more parts are to come, and the bytes that have.
     assembly: Option<(Target, u64)>,
     pub(crate) gone: Option<Gone>,

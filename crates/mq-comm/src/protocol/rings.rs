@@ -26,8 +26,24 @@ pub(crate) struct Rings {
 /// A send whose bytes go into a ring.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Push {
-    pub(super) send: u32,
-    pub(super) stretch: Stretch,
+    send: u32,
+    stretch: Stretch,
+    /// The receiver has been told of the ring when so many messages have left the outbox to it.
+    told: u64,
+    /// All bytes are in the ring: it may be another's before the receiver has been told.
+    is_in: bool,
+}
+
+impl Push {
+    /// Into a ring that its owner has lent, and so knows of.
+    pub(super) const fn lent(send: u32, stretch: Stretch) -> Self {
+        Self {
+            send,
+            stretch,
+            told: 0,
+            is_in: false,
+        }
+    }
 }
 
 /// A message whose bytes come out of a ring.
@@ -116,7 +132,7 @@ impl<T: Transport> Core<T> {
         let mut moved = self.give_rings()?;
         let mut at = 0;
         while let Some(&push) = self.state.rings.pushing.get(at) {
-            let (done, over) = self.push(push)?;
+            let (done, over) = self.push(at, push)?;
             moved |= done;
             if over {
                 self.state.rings.pushing.remove(at);
@@ -144,18 +160,35 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
-    /// Fills a ring; whether that moved anything, and whether it was the last of the message.
-    fn push(&mut self, push: Push) -> Result<(bool, bool), Error> {
+    /// A send goes on through a ring of this process's, of which the last message to the receiver says
+    /// where it is. That may be in the outbox still: until it has been taken from there, nobody would
+    /// find the bytes if this process ended.
+    pub(super) fn push_told_last(&mut self, to: Process, send: u32, stretch: Stretch) {
+        let peer = &self.state.peers[to.index()];
+        let told = peer.flushed + peer.outbox.len() as u64;
+        self.state.rings.push(Push {
+            told,
+            ..Push::lent(send, stretch)
+        });
+    }
+
+    /// Fills a ring; whether that moved anything, and whether it was the last of the message, and the
+    /// receiver knows of it.
+    fn push(&mut self, at: usize, push: Push) -> Result<(bool, bool), Error> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
-        // What says where the bytes are may be there too: until it has been taken from there, nobody
-        // would find them if this process ended.
-        let is_said = self.state.peers[slot.peer.index()].outbox.is_empty();
-        match self.transport.push(push.stretch, message, slot.done) {
-            Ok(Pushed::All) if !is_said => {
-                let before = core::mem::replace(&mut slot.done, until);
-                Ok((until > before, false))
+        let is_told = self.state.peers[slot.peer.index()].flushed >= push.told;
+        let pushed = if push.is_in {
+            Ok(Pushed::All)
+        } else {
+            self.transport.push(push.stretch, message, slot.done)
+        };
+        match pushed {
+            Ok(Pushed::All) if !is_told => {
+                slot.done = until;
+                self.state.rings.pushing[at].is_in = true;
+                Ok((!push.is_in, false))
             }
             Ok(Pushed::All) => {
                 step(Step::RingFilledLast);

@@ -206,6 +206,7 @@ impl<T: Transport> Core<T> {
                     sent?;
                     break;
                 }
+                self.state.peers[to.index()].flushed += 1;
                 step(Step::Flushed);
             }
             if self.state.peers[to.index()].outbox.is_empty() {

@@ -29,7 +29,8 @@ pub use threads::Seat;
 /// so on stderr after five seconds. One that forgets any of them
 /// ([`core::mem::forget`], a cycle of counted references) does not leave but dies when it ends, as far
 /// as the others can see; a thread of a world of threads never ends, and they wait for it. So do they for
-/// one that runs another program in its place (`exec`): the process goes on.
+/// one that runs another program in its place (`exec`): the process goes on. A child that has a copy of
+/// it (`fork`) may drop that, or end, and nothing else: it is no process of the world.
 #[derive(Debug)]
 pub struct World<T: Transport = Endpoint> {
     all: Communicator<T>,

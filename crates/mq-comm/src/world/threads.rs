@@ -15,13 +15,17 @@ use crate::options::Options;
 pub struct Seat {
     /// Nothing once it is taken.
     memory: Option<Mapped>,
+    /// Of the process that made it: a child's copy is no seat.
+    pid: u32,
     rank: u32,
     options: Options,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some(memory) = &self.memory {
+        if let Some(memory) = &self.memory
+            && self.pid == std::process::id()
+        {
             // The rank is one of the segment's.
             let _ = memory.ended(Process(self.rank));
         }
@@ -59,6 +63,7 @@ impl World {
                 })?;
             Ok(Seat {
                 memory: Some(Mapped::open(file, "the segment of a world of threads")?),
+                pid: std::process::id(),
                 rank,
                 options: *options,
             })

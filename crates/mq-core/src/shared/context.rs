@@ -395,10 +395,6 @@ impl<Q: MatchQueues> Context<Q> {
         all.whole.queues.clear();
         for shard in &mut all.shards {
             shard.queues.clear();
-            // Both locks are held: nothing is left in the undivided queues. [GATE-OPEN] [ELDERS]
-            shard.gate = OPEN;
-            shard.early = false;
-            shard.elders = 0;
         }
         removed
     }

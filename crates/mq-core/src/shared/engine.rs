@@ -28,9 +28,9 @@ use crate::structures::Kind;
 /// What shows an entry where it stands is left out, since it may leave at any moment, and so are the
 /// halves of steps (`find`, `take`, `queue_receive` and their like) and metering.
 ///
-/// Contexts share nothing but the count of a [budget](EngineOptions::budget) or
-/// [mark](EngineOptions::high_water), and, those numbered from 4,096 on, a map that is read. So threads in
-/// different contexts do not slow each other down.
+/// Contexts share nothing, so that threads in different contexts do not slow each other down; but for
+/// the count of a [budget](EngineOptions::budget) or [mark](EngineOptions::high_water), and the lock of a
+/// map, which readers share, for those numbered from 4,096 on.
 /// Threads in one context wait for each other until the context is divided into shards, by sender
 /// or, where receives from any source and of any tag were promised away, by all that is matched:
 /// see [`Sharding`], and the [module](super) for how a receive from any source keeps its place in
@@ -222,8 +222,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 /// # Cost
 /// An operation on an undivided context takes one lock. In a divided one, a message and a receive
 /// from a named source take the lock of their shard, and that of the undivided queues only while
-/// receives from any source are queued, or messages of their shard from before the context was divided,
-/// or, where their shard had receives from then, any receives from then. An operation for any source takes all locks, in a list that is
+/// receives from any source are queued, or messages of their shard from before the context was
+/// divided, or, where their shard had receives from then, any receives from then. An operation for any source takes all locks, in a list that is
 /// allocated. Finding the context writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].

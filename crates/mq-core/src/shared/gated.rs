@@ -118,8 +118,9 @@ impl<Q: MatchQueues> All<'_, Q> {
         found.min()
     }
 
-    /// The context is divided so: tells each shard what from before the division is for it. A receive that names its source, and stays, keeps the gate of its own shard closed, and no
-    /// other. [GATE-CLOSE] [ELDERS]
+    /// The context is divided so: tells each shard what from before the division is for it. A receive
+    /// that names its source, and stays, keeps the gate of its own shard closed, and no other.
+    /// [GATE-CLOSE] [ELDERS]
     pub(super) fn tell_what_was_before(&mut self, mode: Mode) {
         let Self { shards, whole } = self;
         for shard in shards.iter_mut() {

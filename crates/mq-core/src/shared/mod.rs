@@ -18,7 +18,7 @@
 //! | NUMBER | the numbers of entries | with the place's lock; levelled with all | with the place's lock |
 //! | GATE-CLOSE | a shard's gate, lowered | with all locks | with the shard's lock |
 //! | GATE-OPEN | a shard's gate, raised to that of the undivided queues | with the shard's and the undivided queues' lock | with the shard's lock |
-//! | ELDERS | how many messages of the shard from before the division are left | as the gate | with the shard's lock |
+//! | ELDERS | how many messages of the shard from before the division are left | set with all locks, lowered with the shard's lock or all | with the shard's lock |
 //! | DIRECTORY | the cells of contexts and of their shards | once, with the registry's or the undivided queues' lock; release | by anyone, acquire |
 //!
 //! Only MODE and DIRECTORY are atomics. The gate is an ordinary word behind the shard's lock, so
@@ -75,8 +75,8 @@
 //!
 //! Order between senders is kept by an operation for any source as follows: elders first, in order;
 //! then by count; and after each such operation that takes a message, an elder too, all places count
-//! from the same number on, so that a message is overtaken at most by those that arrived before the next such
-//! operation.
+//! from the same number on, so that a message is overtaken at most by those that arrived before the
+//! next such operation.
 //!
 //! `tests/loom_gate.rs` tries all interleavings of these races on this code, and
 //! `docs/memory-model.md` tells what was broken on purpose to see it fail.

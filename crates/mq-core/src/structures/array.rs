@@ -3,7 +3,8 @@
 //! Open MPI's design as described by Zounmevo & Afsahi 2014, §5. Choose it for communicators of a
 //! few hundred ranks that talk to most peers: nothing is faster to find, and nothing weighs more.
 //!
-//! Search: the entries of one sender; a receive from any source asks every rank. Memory: 16 bytes
+//! Search: the entries of one sender; a receive from any source asks every rank, if there is any
+//! message. Memory: 16 bytes
 //! a rank (32 in the paper), allocated whole when the context first queues.
 
 use super::lane::{Lane, LaneId};

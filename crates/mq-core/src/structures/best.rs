@@ -5,8 +5,8 @@ use crate::slab::{NIL, Slab};
 
 /// The earliest match so far, and the cost of finding it.
 ///
-/// No entry is compared that is newer than a match: each list is in order, so a search of it ends
-/// there. A list that entries may be on beside the others, as receives from any source are, is
+/// No entry is compared that is newer than the best match so far: each list is in order, so a search
+/// of it ends there. A list that entries may be on beside the others, as receives from any source are, is
 /// walked together with them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Best {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_newer_than_a_match_is_compared() {
+    fn nothing_newer_than_the_best_so_far_is_compared() {
         let entries = [(0, 'a'), (1, 'b'), (0, 'c'), (1, 'd'), (1, 'e'), (0, 'f')];
         let (slab, [first, second]) = lists(&entries);
         let search = |key: char| {

@@ -109,8 +109,8 @@ impl Collectives {
         let operation = &mut self.operations[class as usize];
         let present = operation.levels.last().map_or(0, |level| level.lists);
         let room = limit.saturating_sub((self.lists - FIRST_DEDICATED) as usize);
-        // As printed, Algorithm 1 gives nothing where not all fit; its §5.2 has operations that reach
-        // the limit, as the root of the ranks in a gather with k = 1.
+        // As printed, Algorithm 1 gives nothing where not all fit; but in §5.2 a gather's root with
+        // k = 1 gets as many as the limit allows.
         let lists = u32::try_from(room).map_or(wanted, |room| wanted.min(room));
         if lists > present {
             operation.levels.push(Level {

@@ -1,8 +1,8 @@
 //! Structures that learn from traffic and spread each queue over several lists: what they share.
 //!
 //! A [`Plan`] says which lists of one queue an element may be in, and which one gets a new element.
-//! [`Layered`] holds one plan for the posted and one for the unexpected queue, keeps wildcards in
-//! a list of their own, and merges by sequence number.
+//! [`Layered`] holds one plan for the posted and one for the unexpected queue, and keeps wildcards in
+//! a list of their own, which is walked beside the others in order.
 
 use super::best::Best;
 use super::routed::Sender;
@@ -94,7 +94,7 @@ impl<L: Plan> Half<L> {
         }
     }
 
-    /// Searches the lists of one origin, or all lists, after what `best` has.
+    /// Searches the lists of one origin, or all lists, and the one beside them that `best` has.
     ///
     /// Where a plan may send newer elements to an earlier list of the path (a collective profiled
     /// anew while elements of an earlier call still wait), every list is asked.
@@ -116,6 +116,7 @@ impl<L: Plan> Half<L> {
                     !(ordered && best.slot.is_some())
                 });
             }
+            None if slab.is_empty() => {}
             None => {
                 for &list in &self.lists {
                     best.search(list, slab, &mut wanted);

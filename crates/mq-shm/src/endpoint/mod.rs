@@ -131,6 +131,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     waiting_looks: u32,
     /// Whether what is not in wanted boxes has had its turn, and they have the next.
     others_had_turn: bool,
+    /// Whether the queue is the first to be looked into at their next turn, not another box.
+    queue_is_next: bool,
     watch: Watch,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<Ending>,
@@ -210,6 +212,7 @@ impl<M: Memory> Endpoint<M> {
             turn: 0,
             waiting_looks: 0,
             others_had_turn: false,
+            queue_is_next: true,
             watch: Watch::new(processes),
             ending: Vec::new(),
             takes: 0,

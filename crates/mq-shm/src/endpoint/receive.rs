@@ -66,6 +66,13 @@ const OTHERS_EVERY: u32 = 8;
 /// and again, and are answered, could keep their boxes full for ever.
 const STREAK: u64 = 64;
 
+/// Whether what is elsewhere has its turn before a message with this number, which is due in a wanted
+/// box.
+#[inline(always)]
+pub(super) const fn is_turn_of_others(due: u64) -> bool {
+    due % STREAK == STREAK - 1
+}
+
 impl<M: Memory> Endpoint<M> {
     /// The next message, or the next process that has ended, if there is one.
     ///
@@ -105,15 +112,17 @@ impl<M: Memory> Endpoint<M> {
             return self.poll_ending();
         }
         if let Some((from, len)) = self.in_wanted_boxes() {
-            if self.is_turn_of_others(from) && self.give_turn() {
-                let found = self.in_others()?;
-                if let Some((from, held)) = found {
-                    return Ok(Some(Arrival::Message(Incoming {
-                        endpoint: self,
-                        from,
-                        held,
-                    })));
-                }
+            // Once in a row, so that they do not hide the box either.
+            if is_turn_of_others(self.peers[from.index()].due)
+                && !core::mem::take(&mut self.others_had_turn)
+                && let Some((from, held)) = self.in_others()?
+            {
+                self.others_had_turn = true;
+                return Ok(Some(Arrival::Message(Incoming {
+                    endpoint: self,
+                    from,
+                    held,
+                })));
             }
             let held = Held::in_box(len);
             return Ok(Some(Arrival::Message(Incoming {
@@ -156,28 +165,21 @@ impl<M: Memory> Endpoint<M> {
         peer.inlet.as_ref()?.holds(peer.due)
     }
 
-    /// Whether a message that is due in a wanted box is one of those before which what is elsewhere has
-    /// its turn.
-    #[inline(always)]
-    pub(super) fn is_turn_of_others(&self, from: Process) -> bool {
-        self.peers[from.index()].due % STREAK == STREAK - 1
-    }
-
-    /// Whether others have their turn now; they have not the next, so that they do not hide the box
-    /// either.
-    #[cold]
-    fn give_turn(&mut self) -> bool {
-        self.others_had_turn = !self.others_had_turn;
-        self.others_had_turn
-    }
-
+    /// What is in the queue and what is in another box, by turns.
     #[cold]
     #[inline(never)]
     fn in_others(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
-        Ok(match self.in_queue()? {
-            Some(found) => Some(found),
-            None => self.in_one_other_box(),
-        })
+        self.queue_is_next = !self.queue_is_next;
+        if self.queue_is_next {
+            let found = self.in_one_other_box();
+            return if found.is_some() {
+                Ok(found)
+            } else {
+                self.in_queue()
+            };
+        }
+        let found = self.in_queue()?;
+        Ok(found.or_else(|| self.in_one_other_box()))
     }
 
     #[inline(never)]

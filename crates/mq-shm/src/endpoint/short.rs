@@ -2,6 +2,7 @@
 //! what comes.
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::receive::is_turn_of_others;
 use crate::fastbox::{BOX_PAYLOAD, Inlet};
 use crate::index::Process;
 use crate::segment::Memory;
@@ -27,10 +28,10 @@ impl<M: Memory> Endpoint<M> {
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
         let (from, len) = self.in_wanted_boxes()?;
-        if len as usize > BOX_PAYLOAD || self.is_turn_of_others(from) {
+        let peer = &mut self.peers[from.index()];
+        if len as usize > BOX_PAYLOAD || is_turn_of_others(peer.due) {
             return None;
         }
-        let peer = &mut self.peers[from.index()];
         Some(Short {
             inlet: peer.inlet.as_mut()?,
             due: &mut peer.due,
@@ -51,7 +52,7 @@ impl<M: Memory> Endpoint<M> {
         idle.watch(&self.patience, || {
             let found = self.in_wanted_boxes();
             is_short = found.is_some_and(|(from, len)| {
-                len as usize <= BOX_PAYLOAD && !self.is_turn_of_others(from)
+                len as usize <= BOX_PAYLOAD && !is_turn_of_others(self.peers[from.index()].due)
             });
             found.is_some()
         });
@@ -65,7 +66,7 @@ impl<M: Memory> Endpoint<M> {
         let peer = self.peers.get_mut(from.index())?;
         let inlet = peer.inlet.as_mut()?;
         let len = inlet.holds(peer.due)?;
-        if len as usize > BOX_PAYLOAD {
+        if len as usize > BOX_PAYLOAD || is_turn_of_others(peer.due) {
             // Nor is one made to be dropped: that would take the message.
             return None;
         }

@@ -81,56 +81,100 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
     assert_eq!(seen, [(process, false), (process, true)]);
 }
 
-#[test]
-fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
-    let segment = Heap::new(Geometry::new(5).unwrap());
-    let join = |number| Endpoint::join(segment.clone(), Process(number), Options::default());
-    let mut server = join(0).unwrap();
-    let mut clients = [1, 2, 3, 4].map(|number| join(number).unwrap());
-    let send = |endpoint: &mut Endpoint<std::sync::Arc<Heap>>| {
-        let sent = endpoint.try_send(Process(0), [0; 2], b"a question", 0);
-        assert_eq!(sent.unwrap(), Sent::Whole);
-    };
-    server.want(None).unwrap();
-    // Three have boxes, the fourth has none yet.
-    while server.open.len() < 3 {
-        clients[..3].iter_mut().for_each(send);
-        for _ in 0..3 {
-            assert!(server.poll().unwrap().is_some());
+/// A server whose clients ask again as soon as they are answered, but for some of them.
+struct Server {
+    server: Endpoint<std::sync::Arc<Heap>>,
+    clients: [Endpoint<std::sync::Arc<Heap>>; 4],
+}
+
+/// How a server asks for the next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    All,
+    Wanted,
+    /// The one that it had a message from last.
+    Again,
+}
+
+impl Server {
+    /// The first three clients have boxes, in the order of the server's looks, and the last uses the
+    /// queue. A question of each is there.
+    fn new() -> Self {
+        let segment = Heap::new(Geometry::new(5).unwrap());
+        let join = |number, fastbox| {
+            let options = Options {
+                fastbox,
+                ..Options::default()
+            };
+            Endpoint::join(segment.clone(), Process(number), options).unwrap()
+        };
+        let mut this = Self {
+            server: join(0, true),
+            clients: [1, 2, 3, 4].map(|number| join(number, number < 4)),
+        };
+        this.server.want(None).unwrap();
+        while this.server.open.len() < 3 {
+            (1..=3).for_each(|client| this.ask(Process(client)));
+            for _ in 0..3 {
+                assert!(this.server.poll().unwrap().is_some());
+            }
         }
+        (1..=4).for_each(|client| this.ask(Process(client)));
+        this
     }
-    let last = *server.open.last().unwrap();
-    let busy = |process: Process| process != last && process != Process(4);
-    for client in &mut clients {
-        send(client);
+
+    fn ask(&mut self, client: Process) {
+        let client = &mut self.clients[client.index() - 1];
+        let sent = client.try_send(Process(0), [0; 2], b"a question", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
     }
-    for in_short in [true, false] {
+
+    /// Answers a thousand questions; those who are `busy` ask again. Who else asked.
+    fn serve(&mut self, asks: Asks, busy: impl Fn(Process) -> bool) -> Vec<Process> {
         let mut seen = Vec::new();
-        // Who is answered asks again, at once.
+        let mut last = None;
         for _ in 0..1_000 {
-            let short = if in_short {
-                server.poll_wanted().map(|message| message.source())
-            } else {
-                None
+            let short = match (asks, last) {
+                (Asks::All, _) => None,
+                (Asks::Again, Some(last)) => self.server.poll_short_from(last).map(|_| last),
+                _ => self.server.poll_wanted().map(|message| message.source()),
             };
             let from = match short {
                 Some(from) => from,
-                None => match server.poll().unwrap() {
+                None => match self.server.poll().unwrap() {
                     Some(Arrival::Message(message)) => message.source(),
                     other => panic!("{other:?}"),
                 },
             };
+            last = Some(from);
             if busy(from) {
-                send(&mut clients[from.index() - 1]);
+                self.ask(from);
             } else {
                 seen.push(from);
             }
         }
         seen.sort_unstable_by_key(|process| process.0);
-        assert_eq!(seen, [last, Process(4)], "short: {in_short}");
-        for process in seen {
-            send(&mut clients[process.index() - 1]);
-        }
+        seen
+    }
+}
+
+#[test]
+fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
+    for asks in [Asks::All, Asks::Wanted, Asks::Again] {
+        let mut server = Server::new();
+        let last = server.server.open[2];
+        let seen = server.serve(asks, |client| client != last && client != Process(4));
+        assert_eq!(seen, [last, Process(4)], "{asks:?}");
+    }
+}
+
+#[test]
+fn a_queue_that_is_never_empty_does_not_hide_a_box_behind_another() {
+    for asks in [Asks::All, Asks::Wanted, Asks::Again] {
+        let mut server = Server::new();
+        let last = server.server.open[2];
+        let seen = server.serve(asks, |client| client != last);
+        assert_eq!(seen, [last], "{asks:?}");
     }
 }
 
