@@ -3,11 +3,19 @@
 use crate::fifo::Fifo;
 use crate::slab::{NIL, Slab};
 
+/// A search of several lists for the earliest match.
+pub(crate) trait Search {
+    /// Searches one more list.
+    fn search<K: Copy, T>(&mut self, list: Fifo, slab: &Slab<K, T>, wanted: impl FnMut(&K) -> bool);
+
+    /// Whether there is a match.
+    fn has_found(&self) -> bool;
+}
+
 /// The earliest match so far, and the cost of finding it.
 ///
 /// No entry is compared that is newer than the best match so far: each list is in order, so a search
-/// of it ends there. A list that entries may be on beside the others, as receives from any source are, is
-/// walked together with them.
+/// of it ends there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Best {
     /// The slot of the match.
@@ -15,35 +23,25 @@ pub(crate) struct Best {
     sequence: u64,
     /// Entries compared in all lists.
     pub(crate) visited: u32,
-    /// The next entry of the list beside the others, or [`NIL`].
-    beside: u32,
 }
 
 impl Best {
-    /// A search of lists with none beside them.
-    pub(crate) const NONE: Self = Self::beside(Fifo::EMPTY);
+    pub(crate) const NONE: Self = Self {
+        slot: None,
+        sequence: u64::MAX,
+        visited: 0,
+    };
 
-    /// A search of lists and of one beside them, which [`finish`](Self::finish) ends.
-    #[inline]
-    pub(crate) const fn beside(list: Fifo) -> Self {
-        Self {
-            slot: None,
-            sequence: u64::MAX,
-            visited: 0,
-            beside: list.first(),
-        }
-    }
-
-    /// Searches one more list.
-    #[inline]
-    pub(crate) fn search<K: Copy, T>(
+    /// [`search`](Search::search), compiled into the caller, which has only one list mostly.
+    #[inline(always)]
+    pub(crate) fn search_inline<K: Copy, T>(
         &mut self,
         list: Fifo,
         slab: &Slab<K, T>,
         wanted: impl FnMut(&K) -> bool,
     ) {
-        if self.beside != NIL || self.slot.is_some() {
-            return self.search_in_order(list, slab, wanted);
+        if self.slot.is_some() {
+            return self.search_for_earlier(list, slab, wanted);
         }
         let search = list.find(slab, wanted);
         self.visited += search.visited;
@@ -52,8 +50,9 @@ impl Best {
         }
     }
 
-    /// [`search`](Self::search) where something else decides how far.
-    fn search_in_order<K: Copy, T>(
+    /// Searches a list behind others in which there is a match.
+    #[inline(never)]
+    fn search_for_earlier<K: Copy, T>(
         &mut self,
         list: Fifo,
         slab: &Slab<K, T>,
@@ -62,7 +61,6 @@ impl Best {
         let mut slot = list.first();
         while slot != NIL {
             let entry = slab.entry(slot);
-            self.search_beside(entry.sequence, slab, &mut wanted);
             if entry.sequence > self.sequence {
                 return;
             }
@@ -71,40 +69,6 @@ impl Best {
                 return self.keep(slot, entry.sequence);
             }
             slot = entry.next;
-        }
-    }
-
-    /// Searches what is left of the list beside the others.
-    #[inline]
-    pub(crate) fn finish<K: Copy, T>(
-        &mut self,
-        slab: &Slab<K, T>,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) {
-        self.search_beside(u64::MAX, slab, &mut wanted);
-    }
-
-    /// Searches the list beside the others as far as its entries come before a number and a match.
-    #[inline]
-    fn search_beside<K: Copy, T>(
-        &mut self,
-        before: u64,
-        slab: &Slab<K, T>,
-        wanted: &mut impl FnMut(&K) -> bool,
-    ) {
-        let before = before.min(self.sequence);
-        while self.beside != NIL {
-            let slot = self.beside;
-            let entry = slab.entry(slot);
-            if entry.sequence > before {
-                return;
-            }
-            self.visited += 1;
-            self.beside = entry.next;
-            if wanted(&entry.key) {
-                self.beside = NIL;
-                return self.keep(slot, entry.sequence);
-            }
         }
     }
 
@@ -122,6 +86,103 @@ impl Best {
     const fn keep(&mut self, slot: u32, sequence: u64) {
         self.slot = Some(slot);
         self.sequence = sequence;
+    }
+}
+
+impl Search for Best {
+    #[inline]
+    fn search<K: Copy, T>(
+        &mut self,
+        list: Fifo,
+        slab: &Slab<K, T>,
+        wanted: impl FnMut(&K) -> bool,
+    ) {
+        self.search_inline(list, slab, wanted);
+    }
+
+    #[inline]
+    fn has_found(&self) -> bool {
+        self.slot.is_some()
+    }
+}
+
+/// The same with a list beside the others, as that of receives from any source, which is walked
+/// together with them.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    best: Best,
+    /// The next entry of the list beside the others, or [`NIL`].
+    next: u32,
+}
+
+impl Beside {
+    /// A search of lists and of this one beside them.
+    pub(crate) const fn new(list: Fifo) -> Self {
+        Self {
+            best: Best::NONE,
+            next: list.first(),
+        }
+    }
+
+    /// Searches what is left of the list beside the others.
+    pub(crate) fn finish<K: Copy, T>(
+        mut self,
+        slab: &Slab<K, T>,
+        mut wanted: impl FnMut(&K) -> bool,
+    ) -> Best {
+        self.search_beside(u64::MAX, slab, &mut wanted);
+        self.best
+    }
+
+    /// Searches the list beside the others as far as its entries come before a number and a match.
+    fn search_beside<K: Copy, T>(
+        &mut self,
+        before: u64,
+        slab: &Slab<K, T>,
+        wanted: &mut impl FnMut(&K) -> bool,
+    ) {
+        let before = before.min(self.best.sequence);
+        while self.next != NIL {
+            let slot = self.next;
+            let entry = slab.entry(slot);
+            if entry.sequence > before {
+                return;
+            }
+            self.best.visited += 1;
+            self.next = entry.next;
+            if wanted(&entry.key) {
+                self.next = NIL;
+                return self.best.keep(slot, entry.sequence);
+            }
+        }
+    }
+}
+
+impl Search for Beside {
+    fn search<K: Copy, T>(
+        &mut self,
+        list: Fifo,
+        slab: &Slab<K, T>,
+        mut wanted: impl FnMut(&K) -> bool,
+    ) {
+        let mut slot = list.first();
+        while slot != NIL {
+            let entry = slab.entry(slot);
+            self.search_beside(entry.sequence, slab, &mut wanted);
+            if entry.sequence > self.best.sequence {
+                return;
+            }
+            self.best.visited += 1;
+            if wanted(&entry.key) {
+                return self.best.keep(slot, entry.sequence);
+            }
+            slot = entry.next;
+        }
+    }
+
+    #[inline]
+    fn has_found(&self) -> bool {
+        self.best.has_found()
     }
 }
 
@@ -161,10 +222,10 @@ mod tests {
         let entries = [(0, 'a'), (2, 'b'), (1, 'c'), (2, 'd'), (0, 'e'), (2, 'f')];
         let (slab, [first, second, beside]) = lists(&entries);
         let search = |key: char| {
-            let mut best = Best::beside(beside);
-            best.search(first, &slab, |&k| k == key);
-            best.search(second, &slab, |&k| k == key);
-            best.finish(&slab, |&k| k == key);
+            let mut both = Beside::new(beside);
+            both.search(first, &slab, |&k| k == key);
+            both.search(second, &slab, |&k| k == key);
+            let best = both.finish(&slab, |&k| k == key);
             (best.slot.map(|slot| *slab.key(slot)), best.visited)
         };
         // As many as one list would take, but for those of a list that were not known to be newer.

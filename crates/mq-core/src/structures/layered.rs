@@ -4,7 +4,7 @@
 //! [`Layered`] holds one plan for the posted and one for the unexpected queue, and keeps wildcards in
 //! a list of their own, which is walked beside the others in order.
 
-use super::best::Best;
+use super::best::{Beside, Best, Search};
 use super::routed::Sender;
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::collective::CollectiveCall;
@@ -94,37 +94,36 @@ impl<L: Plan> Half<L> {
         }
     }
 
-    /// Searches the lists of one origin, or all lists, and the one beside them that `best` has.
+    /// Searches the lists of one origin, or all lists.
     ///
     /// Where a plan may send newer elements to an earlier list of the path (a collective profiled
     /// anew while elements of an earlier call still wait), every list is asked.
     #[inline]
-    fn search<K: Copy, T>(
+    fn search<K: Copy, T, S: Search>(
         &self,
-        mut best: Best,
+        mut search: S,
         origin: Option<Origin>,
         slab: &Slab<K, T>,
-        mut wanted: impl FnMut(&K) -> bool,
-    ) -> Best {
+        wanted: impl Fn(&K) -> bool + Copy,
+    ) -> S {
         match origin {
             Some(origin) => {
                 let ordered = self.plan.is_ordered(origin);
                 self.plan.path(origin, &mut |list| {
                     if let Some(&list) = self.lists.get(list as usize) {
-                        best.search(list, slab, &mut wanted);
+                        search.search(list, slab, wanted);
                     }
-                    !(ordered && best.slot.is_some())
+                    !(ordered && search.has_found())
                 });
             }
             None if slab.is_empty() => {}
             None => {
                 for &list in &self.lists {
-                    best.search(list, slab, &mut wanted);
+                    search.search(list, slab, wanted);
                 }
             }
         }
-        best.finish(slab, wanted);
-        best
+        search
     }
 
     #[inline]
@@ -184,22 +183,32 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
     fn search_posted(&self, envelope: &P::Envelope, meter: &mut impl Meter) -> Best {
         let slab = &self.slabs.posted;
         let origin = Some(origin_of_message(envelope));
-        let best = self
-            .posted
-            .search(Best::beside(self.wild), origin, slab, |p| {
-                matches(p, envelope)
-            });
+        let best = if self.wild.is_empty() {
+            let wanted = |p: &P| matches(p, envelope);
+            self.posted.search(Best::NONE, origin, slab, wanted)
+        } else {
+            self.search_posted_and_wild(envelope)
+        };
         meter.visited(Queue::Posted, best.visited);
         best
+    }
+
+    #[inline(never)]
+    fn search_posted_and_wild(&self, envelope: &P::Envelope) -> Best {
+        let slab = &self.slabs.posted;
+        let origin = Some(origin_of_message(envelope));
+        let wanted = |p: &P| matches(p, envelope);
+        let both = Beside::new(self.wild);
+        let both = self.posted.search(both, origin, slab, wanted);
+        both.finish(slab, wanted)
     }
 
     #[inline]
     fn search_unexpected(&self, pattern: &P, meter: &mut impl Meter) -> Best {
         let origin = origin_of_receive(pattern);
         let slab = &self.slabs.unexpected;
-        let best = self
-            .unexpected
-            .search(Best::NONE, origin, slab, |e| matches(pattern, e));
+        let wanted = |e: &P::Envelope| matches(pattern, e);
+        let best = self.unexpected.search(Best::NONE, origin, slab, wanted);
         meter.visited(Queue::Unexpected, best.visited);
         best
     }

@@ -4,7 +4,7 @@
 //! for all of them: receives from any source in a list of their own, walked beside a lane in order;
 //! searches over all lanes for wildcards; lanes freed when empty.
 
-use super::best::Best;
+use super::best::{Beside, Best, Search};
 use super::lane::{Lane, LaneId};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;
@@ -93,15 +93,21 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
 
     #[inline]
     fn search_posted(&self, lane: Option<LaneId>, envelope: &P::Envelope) -> Best {
-        let posted = &self.slabs.posted;
-        let mut best = Best::beside(self.wild);
-        if let Some(lane) = lane {
-            best.search(self.route.lane(lane).posted, posted, |p| {
-                matches(p, envelope)
-            });
+        let list = lane.map_or(Fifo::EMPTY, |lane| self.route.lane(lane).posted);
+        if !self.wild.is_empty() {
+            return self.search_posted_and_wild(list, envelope);
         }
-        best.finish(posted, |p| matches(p, envelope));
+        let mut best = Best::NONE;
+        best.search_inline(list, &self.slabs.posted, |p| matches(p, envelope));
         best
+    }
+
+    #[inline(never)]
+    fn search_posted_and_wild(&self, list: Fifo, envelope: &P::Envelope) -> Best {
+        let posted = &self.slabs.posted;
+        let mut both = Beside::new(self.wild);
+        both.search(list, posted, |p| matches(p, envelope));
+        both.finish(posted, |p| matches(p, envelope))
     }
 
     #[inline]
@@ -109,7 +115,7 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         let mut best = Best::NONE;
         if let Some(lane) = lane {
             let list = self.route.lane(lane).unexpected;
-            best.search(list, &self.slabs.unexpected, |e| matches(pattern, e));
+            best.search_inline(list, &self.slabs.unexpected, |e| matches(pattern, e));
         }
         best
     }
