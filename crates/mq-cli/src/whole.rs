@@ -14,14 +14,18 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(());
     }
-    let made = match OpenOptions::new().append(true).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        // Either is written beside it first.
-        _ => {
-            let beside = beside(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
-            File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
+    let made = match File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().append(true).open(path).map(drop)
         }
+        Err(error) => Err(error),
+        Ok(_) => fs::remove_file(path),
     };
+    // It is written beside its place first.
+    let made = made.and_then(|()| {
+        let beside = beside(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+        File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
+    });
     made.map_err(|error| Error::write(path, error))
 }
 

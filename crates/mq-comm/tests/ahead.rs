@@ -492,6 +492,10 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
 /// thirty in the box and thirty-two cells, of which one or the other may be taken otherwise.
 const FULL: core::ops::RangeInclusive<usize> = 58..=63;
 
+/// Times that these are tried until one of them was the one: where a rank does not run for long, the
+/// other may have made room.
+const TRIES: usize = 5;
+
 /// Until something is so, but no longer than it takes the other rank to get as far as it can.
 fn until_or_for_long(is_so: &Mutex<bool>) {
     let begun = Instant::now();
@@ -515,7 +519,10 @@ fn receive_short(world: &World, count: usize) -> Result<(), Error> {
 fn a_send_that_has_returned_is_received_though_there_was_no_room_to_announce_it() {
     let _dog = watchdog("a_send_that_has_returned_is_received");
     let mut were_full = 0;
-    for before in FULL {
+    for before in (0..TRIES).flat_map(|_| FULL) {
+        if were_full > 0 && before == *FULL.start() {
+            return;
+        }
         let returned = Mutex::new(false);
         let received = Mutex::new(false);
         let was_full = Mutex::new(false);
@@ -561,7 +568,10 @@ fn a_send_ends_when_its_announcement_has_been_taken_whatever_waits_behind_it() {
     const BEHIND: usize = 200;
     let _dog = watchdog("a_send_ends_when_its_announcement");
     let mut were_full = 0;
-    for before in FULL {
+    for before in (0..TRIES).flat_map(|_| FULL) {
+        if were_full > 0 && before == *FULL.start() {
+            return;
+        }
         let posted = Mutex::new(false);
         let profiles = World::threads(2, |world: &World| {
             for _ in 0..20 {
