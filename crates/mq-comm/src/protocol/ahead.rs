@@ -5,11 +5,10 @@
 //! the answers are always the same. So whoever asks for a ring says also up to which length further
 //! messages may go ahead, if it had a receive for this one when it came. As long as the ring that
 //! leads there has room for all of a message, the sender promises itself the buffers, says where they
-//! are, and fills them at once, so that its send is over with the call, unless there is no cell to say so
-//! in. The receiver empties them
-//! into the receive's buffer; into memory of its own if there is none, and then has the sender hold
-//! back, until it asks for a ring again. One that does not hear of that has no more than a
-//! [`CREDIT`].
+//! are, and fills them at once, so that its send is over with the call, unless there is no cell to say
+//! so in. The receiver empties them into the receive's buffer; into memory of its own if there is none,
+//! and then has the sender hold back, until it asks for a ring again. One that does not hear of that has
+//! no more than a [`CREDIT`].
 //!
 //! Every message that has gone ahead is taken out of the ring, whoever it is for, since those behind
 //! it wait for its buffers.

@@ -223,8 +223,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 /// An operation on an undivided context takes one lock. In a divided one, a message and a receive
 /// from a named source take the lock of their shard, and that of the undivided queues only while
 /// receives from any source are queued, or messages of their shard from before the context was
-/// divided, or, where their shard had receives from then, any receives from then. An operation for any source takes all locks, in a list that is
-/// allocated. Finding the context writes nothing.
+/// divided, or, where their shard had receives from then, any receives from then. An operation for
+/// any source takes all locks, in a list that is allocated. Finding a context that is numbered below
+/// 4,096 writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///
