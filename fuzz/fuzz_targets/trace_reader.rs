@@ -20,8 +20,9 @@ fuzz_target!(|data: &[u8]| {
         writer.write(line).expect("a vector takes all");
     }
     let text = writer.finish().expect("a vector takes all");
-    let again: Vec<Line> = TraceReader::new("again", &text[..])
-        .expect("a written header is valid")
+    let again = TraceReader::new("again", &text[..]).expect("a written header is valid");
+    assert_eq!(&header, again.header());
+    let again: Vec<Line> = again
         .map(|numbered| numbered.expect("a written line is valid").line)
         .collect();
     assert_eq!(lines, again);

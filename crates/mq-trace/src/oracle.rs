@@ -9,7 +9,9 @@ use mq_core::{
 /// An ordered list of receives and one of messages, searched from the front.
 ///
 /// This is the contract of [`MatchQueues`] as code, kept too simple to be wrong; it shares no
-/// storage, list or search with the structures that are compared with it.
+/// storage, list or search with the structures that are compared with it. What a pattern matches it
+/// asks [`matches`], as they do; the tests of [`conformance`](crate::conformance) compare that with
+/// the rule written out.
 ///
 /// # Cost
 /// Every operation is linear.

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use mq_trace::{Line, TraceError, TraceReader, TraceWriter};
+use mq_trace::{Header, Line, TraceError, TraceReader, TraceWriter};
 
-fn read(name: &str, bytes: &[u8]) -> Result<Vec<Line>, TraceError> {
-    let reader = TraceReader::new(name, bytes)?;
-    reader.map(|numbered| Ok(numbered?.line)).collect()
+fn read(name: &str, bytes: &[u8]) -> Result<(Header, Vec<Line>), TraceError> {
+    let mut reader = TraceReader::new(name, bytes)?;
+    let lines: Result<_, TraceError> = reader.by_ref().map(|line| Ok(line?.line)).collect();
+    Ok((reader.header().clone(), lines?))
 }
 
 #[test]
@@ -24,15 +25,14 @@ fn every_saved_input_is_read_or_refused() {
             .into_owned();
         inputs += 1;
         match read(&name, &bytes) {
-            Ok(lines) => {
-                let reader = TraceReader::new("again", &bytes[..]).expect("it was read");
-                let header = reader.header().clone();
+            Ok((header, lines)) => {
                 let mut writer = TraceWriter::new(Vec::new(), &header).expect("a vector");
                 lines
                     .iter()
                     .for_each(|line| writer.write(line).expect("a vector"));
                 let text = writer.finish().expect("a vector");
-                assert_eq!(read("again", &text).expect("as written"), lines, "{name}");
+                let again = read("again", &text).expect("as written");
+                assert_eq!(again, (header, lines), "{name}");
             }
             Err(error) => {
                 let text = error.to_string();

@@ -60,21 +60,28 @@ pub fn random_steps(seed: u64, length: usize) -> Vec<Step> {
 
 fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u32) -> Step {
     let comm = u32::from(place) % limits.contexts;
-    let source = u32::from(key) % limits.ranks;
+    let rank = u32::from(key) % limits.ranks;
+    let tag = tag(extra, limits);
     let carried = Carried {
         comm,
-        source,
-        tag: tag(extra, limits),
+        source: rank,
+        tag,
     };
-    let wanted = Wanted {
-        comm,
-        source: if place & 0x60 == 0 {
-            Source::Any
-        } else {
-            Source::Rank(Rank(source))
-        },
-        tag: selector(place, extra, limits),
+    let named = Source::Rank(Rank(rank));
+    let exact = TagSelector::Exact(Tag(tag));
+    let masked = TagSelector::Masked {
+        wanted: Tag(tag),
+        ignore: MASKS[usize::from(extra >> 4)],
     };
+    let (source, tag) = match place >> 5 {
+        0 => (Source::Any, exact),
+        1 => (named, TagSelector::Any),
+        2 => (named, masked),
+        4 => (Source::Any, TagSelector::Any),
+        5 => (Source::Any, masked),
+        _ => (named, exact),
+    };
+    let wanted = Wanted { comm, source, tag };
     match what {
         0..66 => Step::Post(wanted),
         66..96 => Step::PostHalves(wanted),
@@ -89,7 +96,7 @@ fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u3
         238..246 => Step::Cancel(receives * u32::from(key) / 256),
         246 if key < 64 => Step::Clear,
         246..249 => Step::PurgeContext(comm),
-        249..252 => Step::PurgeSource(comm, source),
+        249..252 => Step::PurgeSource(comm, rank),
         252.. => Step::Announce(comm, -12 - i32::from(extra % 3), 1 << (key % 12)),
     }
 }
@@ -100,17 +107,6 @@ fn tag(extra: u8, limits: &Limits) -> i32 {
         collective @ (1 | 3 | 5 | 7) => -11 - i32::from(collective / 2),
         6 => i32::MAX,
         application => i32::from(application),
-    }
-}
-
-fn selector(place: u8, extra: u8, limits: &Limits) -> TagSelector {
-    match place >> 5 {
-        1 | 4 => TagSelector::Any,
-        2 => TagSelector::Masked {
-            wanted: Tag(tag(extra, limits)),
-            ignore: MASKS[usize::from(extra >> 4)],
-        },
-        _ => TagSelector::Exact(Tag(tag(extra, limits))),
     }
 }
 
@@ -136,19 +132,34 @@ const MASKS: [u32; 16] = [
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn all_kinds_of_steps_and_all_numbers_of_contexts_occur() {
         let mut contexts = [false; CONTEXTS as usize];
-        let mut kinds = std::collections::BTreeSet::new();
+        let mut kinds = BTreeSet::new();
+        let mut wildcards = BTreeSet::new();
         for seed in 0..200 {
             let steps = random_steps(seed, 300);
-            let used = steps.iter().filter_map(|step| match step {
-                Step::Post(wanted) | Step::PostHalves(wanted) => Some(wanted.comm),
-                _ => None,
-            });
+            let posted: Vec<_> = steps
+                .iter()
+                .filter_map(|step| match step {
+                    Step::Post(wanted) | Step::PostHalves(wanted) => Some(wanted),
+                    _ => None,
+                })
+                .collect();
+            let used = posted.iter().map(|wanted| wanted.comm);
             contexts[used.max().unwrap_or(0) as usize] = true;
+            wildcards.extend(posted.iter().map(|wanted| {
+                let selector = match wanted.tag {
+                    TagSelector::Exact(_) => "exact",
+                    TagSelector::Any => "any",
+                    TagSelector::Masked { .. } => "masked",
+                };
+                (wanted.source == Source::Any, selector)
+            }));
             kinds.extend(
                 steps
                     .iter()
@@ -157,5 +168,6 @@ mod tests {
         }
         assert_eq!(contexts, [true; CONTEXTS as usize]);
         assert_eq!(kinds.into_iter().collect::<String>(), "APabdgmptuxz");
+        assert_eq!(wildcards.len(), 2 * 3, "{wildcards:?}");
     }
 }

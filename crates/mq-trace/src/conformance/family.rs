@@ -62,7 +62,9 @@ impl Family for Tagged {
             TagSelector::Exact(tag) => (widen(tag), 0),
             TagSelector::Any => (0, !SIGN),
             TagSelector::Masked { wanted, ignore } => {
-                (widen(wanted), u64::from(ignore) << 32 | lower(ignore))
+                let sign = u64::from(ignore >> 31);
+                let ignore = u64::from(ignore) << 32 | lower(ignore) | sign;
+                (widen(wanted), ignore)
             }
         };
         let mut pattern = TaggedPattern::new(wanted.comm, source, tag, ignore);

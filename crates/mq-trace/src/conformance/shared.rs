@@ -226,6 +226,13 @@ impl<M> Following<M> {
         self.model.lengths()
     }
 
+    pub(super) fn crossings<P: Pattern>(&self) -> Vec<usize>
+    where
+        M: Subject<P>,
+    {
+        self.model.crossings()
+    }
+
     pub(super) fn contents<P: Pattern>(&self) -> BTreeMap<u32, Vec<String>>
     where
         M: Subject<P>,

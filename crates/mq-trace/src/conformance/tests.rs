@@ -1,8 +1,8 @@
-use mq_core::mpi::MpiPattern;
+use mq_core::mpi::{MpiPattern, TagSelector};
 use mq_core::structures::{Kind, List};
 use mq_core::{
     ArriveOf, Config, EntryOf, EnvelopeOf, FoundOf, Handle, MatchQueues, MessageHandle, Meter,
-    Pattern, PostOf, RemovedOf, Scope, SeenOf, ShownOf, Source, TakenOf,
+    Pattern, PostOf, RemovedOf, Scope, SeenOf, ShownOf, Source, TakenOf, matches,
 };
 
 use super::*;
@@ -157,4 +157,49 @@ fn steps_that_no_trace_can_hold_are_printed_as_steps() {
             .to_string()
             .ends_with("the steps:\np 0 * 5/0x3\na 0 3 4\n")
     );
+}
+
+/// The rule of MPI, apart from the words that [`matches`](mq_core::matches) compares and how they are
+/// packed: the oracle shares both with the structures.
+fn is_admitted(wanted: &Wanted, carried: &Carried) -> bool {
+    let source = match wanted.source {
+        Source::Any => true,
+        Source::Rank(rank) => rank.0 == carried.source,
+    };
+    let tag = match wanted.tag {
+        TagSelector::Exact(tag) => tag.0 == carried.tag,
+        TagSelector::Any => carried.tag >= 0,
+        TagSelector::Masked { wanted, ignore } => {
+            let differs = wanted.0.cast_unsigned() ^ carried.tag.cast_unsigned();
+            differs & !ignore == 0
+        }
+    };
+    wanted.comm == carried.comm && source && tag
+}
+
+#[test]
+fn what_patterns_match_is_what_the_rule_says() {
+    let mut admitted = [0; 2];
+    for seed in 0..60 {
+        let steps = random_steps(seed, 200);
+        let wanted = steps.iter().filter_map(|step| match step {
+            Step::Post(wanted) | Step::PostHalves(wanted) => Some(wanted),
+            _ => None,
+        });
+        let wanted: Vec<&Wanted> = wanted.collect();
+        for step in &steps {
+            let (Step::Arrive(carried) | Step::ArriveHalves(carried)) = step else {
+                continue;
+            };
+            for wanted in &wanted {
+                let right = is_admitted(wanted, carried);
+                admitted[usize::from(right)] += 1;
+                let mpi = matches(&Mpi::pattern(wanted), &Mpi::envelope(carried));
+                assert_eq!(mpi, right, "{wanted:?} and {carried:?}");
+                let tagged = matches(&Tagged::pattern(wanted), &Tagged::envelope(carried));
+                assert_eq!(tagged, right, "{wanted:?} and {carried:?}, 64 bits");
+            }
+        }
+    }
+    assert!(admitted.iter().all(|&pairs| pairs > 1000), "{admitted:?}");
 }
