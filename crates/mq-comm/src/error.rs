@@ -28,8 +28,15 @@ pub enum Error {
     },
     /// The message is longer than the receive's buffer, which holds its first bytes. The message
     /// counts as received. MPI 4.1 §3.2.4.
-    #[error("the message has {sent} bytes, the buffer {room}: it was cut, and the rest is lost")]
+    #[error(
+        "the message from rank {from} with tag {tag} has {sent} bytes, the buffer {room}: it was cut, \
+         and the rest is lost"
+    )]
     Truncated {
+        /// The sender's rank.
+        from: u32,
+        /// The message's tag.
+        tag: i32,
         /// Bytes of the message.
         sent: u64,
         /// Bytes of the buffer.
@@ -59,8 +66,13 @@ pub enum Error {
     },
     /// The sender gave up a large message that was matched and not fetched yet: its part of the
     /// program panicked or failed while a probe had the message, or it had no memory to send it through.
-    #[error("the sender has withdrawn the message")]
-    Withdrawn,
+    #[error("rank {from} has withdrawn its message with tag {tag}")]
+    Withdrawn {
+        /// The sender's rank.
+        from: u32,
+        /// The message's tag.
+        tag: i32,
+    },
     /// The receive was cancelled.
     #[error("the receive was cancelled")]
     Cancelled,
@@ -73,6 +85,12 @@ pub enum Error {
     /// The world could not be entered.
     #[error("{0}")]
     Start(String),
+    /// Another process could not go on with a collective operation, and this one could not without it.
+    #[error("process {process} could not go on with the operation: its own error says why")]
+    Elsewhere {
+        /// Its number in the world; see [`Communicator::rank_of`](crate::Communicator::rank_of).
+        process: u32,
+    },
     /// The ranks do not agree on something.
     #[error("the ranks of the communicator do not make the same call: {0}")]
     Disagreement(&'static str),

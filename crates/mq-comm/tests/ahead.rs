@@ -188,7 +188,7 @@ fn one_that_is_too_long_is_cut_and_the_next_is_whole() {
             world.send(&[0_u8], 0, 1)?;
             let cut = |heard: Error| {
                 let sizes = match heard {
-                    Error::Truncated { sent, room } => (sent, room),
+                    Error::Truncated { sent, room, .. } => (sent, room),
                     other => panic!("{other}"),
                 };
                 assert_eq!(sizes, (BYTES as u64, room as u64));
@@ -358,7 +358,7 @@ fn one_on_its_way_is_cut() {
             receiving.wait().map(|_| ())
         });
         assert!(
-            matches!(heard, Err(Error::Truncated { sent, room: its })
+            matches!(heard, Err(Error::Truncated { sent, room: its, .. })
                 if (sent, its) == (BYTES as u64, room as u64)),
             "{heard:?}"
         );

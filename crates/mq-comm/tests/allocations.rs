@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn round(world: &World, vectors: &mut Vec<Vec<u64>>) -> Result<(), Error> {
+fn round_alone(world: &World, vectors: &mut Vec<Vec<u64>>) -> Result<(), Error> {
     // Blocking, expected or not, short and in a cell.
     let (mut into, from) = ([0_u64; 100], [1_u64; 100]);
     for len in [0, 1, 100] {
@@ -64,16 +64,56 @@ fn round(world: &World, vectors: &mut Vec<Vec<u64>>) -> Result<(), Error> {
 }
 
 #[test]
-fn the_steady_state_allocates_nothing() {
+fn the_steady_state_alone_allocates_nothing() {
     let _dog = watchdog("allocations");
     let world = World::alone().unwrap();
     let mut vectors = vec![vec![0_u64; 3000]; 8];
     for _ in 0..50 {
-        round(&world, &mut vectors).unwrap();
+        round_alone(&world, &mut vectors).unwrap();
     }
     let before = COUNT.get();
     for _ in 0..500 {
-        round(&world, &mut vectors).unwrap();
+        round_alone(&world, &mut vectors).unwrap();
     }
     assert_eq!(COUNT.get() - before, 0);
+}
+
+/// Short messages, one in a cell, some that go through a ring, both ways at a time, and many that come
+/// before their receives.
+fn round_of_two(world: &World, vectors: &mut Vec<Vec<u64>>) -> Result<(), Error> {
+    let other = 1 - world.rank();
+    let (mut into, from) = ([0_u64; 2000], [1_u64; 2000]);
+    for len in [0, 1, 100, 2000] {
+        world.sendrecv(&from[..len], other, 1, &mut into, other, 1)?;
+    }
+    let (a, b) = (vectors.pop().unwrap(), vectors.pop().unwrap());
+    let receiving = world.irecv(a, other, 3)?;
+    vectors.push(world.isend(b, other, 3)?.wait()?.0);
+    vectors.push(receiving.wait()?.0);
+    for tag in 4..12 {
+        world.send(&from[..50], other, tag)?;
+    }
+    for tag in (4..12).rev() {
+        world.recv(&mut into, Source::Any, tag)?;
+    }
+    world.barrier()
+}
+
+/// But for what grows once more when messages come in another order than ever before.
+#[test]
+fn the_steady_state_of_two_allocates_nothing() {
+    let _dog = watchdog("allocations of two");
+    let counts = World::threads(2, |world| {
+        let mut vectors = vec![vec![0_u64; 40_000]; 2];
+        for _ in 0..100 {
+            round_of_two(world, &mut vectors)?;
+        }
+        let before = COUNT.get();
+        for _ in 0..1000 {
+            round_of_two(world, &mut vectors)?;
+        }
+        Ok(COUNT.get() - before)
+    });
+    let counts = counts.unwrap();
+    assert!(counts.iter().all(|&count| count < 50), "{counts:?}");
 }

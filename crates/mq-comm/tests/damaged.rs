@@ -1,9 +1,12 @@
 //! What a process may do that writes into the segment what no process of this crate would.
 
+mod common;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use common::watchdog;
 use mq_comm::{Error, Options, World};
 use mq_shm::{Arrival, Endpoint, Geometry, Heap, Process};
 
@@ -44,6 +47,8 @@ fn lend_nothing(heap: Arc<Heap>, until: &Receiver<()>) {
 
 #[test]
 fn a_send_that_goes_into_a_ring_is_not_released_for_a_damaged_message_behind() {
+    let _dog =
+        watchdog("a send that goes into a ring is not released for a damaged message behind");
     let geometry = Geometry::new(2).unwrap().with_buffers(1 << 16).unwrap();
     let heap = Heap::new(geometry);
     let other = heap.clone();
@@ -79,7 +84,7 @@ fn a_send_that_goes_into_a_ring_is_not_released_for_a_damaged_message_behind() {
         );
         Ok(())
     });
-    let _ = in_order;
+    in_order.expect("receives begin");
     drop(end);
     damaging.join().unwrap();
     drop(world);

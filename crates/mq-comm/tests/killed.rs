@@ -497,6 +497,13 @@ fn single_copy_works() -> bool {
     .unwrap()[1]
 }
 
+/// All of these would be left out otherwise, without a word.
+#[test]
+fn single_copy_works_where_the_kernel_reads_memory() {
+    let _dog = watchdog_for("single copy", 60);
+    assert_eq!(single_copy_works(), common::kernel_reads_memory());
+}
+
 #[test]
 fn at_every_step() {
     let _dog = watchdog_for("every step", 500);
@@ -506,7 +513,14 @@ fn at_every_step() {
     let (mut tried, mut killed) = (0, 0);
     // Those that are named, to look into one.
     let only = std::env::var("MQ_KILL_STEPS").unwrap_or_default();
-    let named = |step: &str| only.is_empty() || only.split(',').any(|name| name == step);
+    let wanted: Vec<&str> = only.split(',').filter(|name| !name.is_empty()).collect();
+    for name in &wanted {
+        assert!(
+            steps.clone().any(|step| step == name),
+            "MQ_KILL_STEPS={only}: there is no step {name}"
+        );
+    }
+    let named = |step: &str| wanted.is_empty() || wanted.contains(&step);
     for step in steps.filter(|step| !ELSEWHERE.contains(step) && named(step)) {
         let ring = step.starts_with("Ring")
             || step.starts_with("Buffer")

@@ -140,7 +140,7 @@ fn a_message_that_is_too_long_is_cut_and_counts_as_received() {
                     let error = world.recv(&mut received, 0, 1).unwrap_err();
                     let sizes = (4 * size as u64, 4 * (size / 2) as u64);
                     assert!(
-                        matches!(error, Error::Truncated { sent, room } if (sent, room) == sizes),
+                        matches!(error, Error::Truncated { sent, room, .. } if (sent, room) == sizes),
                         "{name}: {error}"
                     );
                     assert!(received == filled(size, 1)[..size / 2], "{name}, {size}");

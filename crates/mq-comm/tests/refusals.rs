@@ -83,6 +83,7 @@ fn a_child_does_its_task() {
             )
         }
         "no room later" => no_room_later(),
+        "no room to broadcast" => no_room_to_broadcast(),
         "no descriptors" => no_descriptors(),
         "no cell" => no_cell(),
         "no sockets" => {
@@ -248,11 +249,14 @@ fn no_room_later() -> Result<(), Error> {
         let waiting = world.irecv(vec![0_u8; LARGE], 0, 5)?;
         world.send(&[0_u8], 0, 7)?;
         exchange_short(&world)?;
-        says(waiting.wait(), "the sender has withdrawn the message")?;
+        says(
+            waiting.wait(),
+            "rank 0 has withdrawn its message with tag 5",
+        )?;
         for _ in 0..2 {
             says(
                 world.recv(&mut vec![0_u8; LARGE], 0, 5),
-                "the sender has withdrawn the message",
+                "rank 0 has withdrawn its message with tag 5",
             )?;
         }
         let mut byte = [0_u8];
@@ -260,6 +264,38 @@ fn no_room_later() -> Result<(), Error> {
         assert_eq!(byte, [7]);
     }
     Ok(())
+}
+
+/// A root that can not send to one below it sends to the others, and all that is left over is received:
+/// the next broadcast has nothing of this one.
+fn no_room_to_broadcast() -> Result<(), Error> {
+    let world = World::init()?;
+    world.barrier()?;
+    let short = world.dup()?;
+    short.broadcast(&mut [0_u8; 100], 0)?;
+    if world.rank() == 0 {
+        refuse(libc::SYS_fallocate, libc::ENOSPC);
+    }
+    // In one part, and in several of which the last may go without a ring.
+    for bytes in [65_536, 262_144, 262_144 + 100] {
+        let mut elements = vec![0_u8; bytes];
+        let failed = world.broadcast(&mut elements, 0);
+        match world.rank() {
+            0 => says(failed, "no shared memory for a ring")?,
+            _ => says(failed, "rank 0 has withdrawn its message")?,
+        }
+        let mut word = [0_u32; 25];
+        if world.rank() == 0 {
+            word = [7; 25];
+        }
+        world.broadcast(&mut word, 0)?;
+        assert_eq!(word, [7; 25]);
+        // Those that have memory pass on what they have; a part of the tree is told if one has none.
+        elements.fill(if world.rank() == 1 { 9 } else { 0 });
+        world.broadcast(&mut elements, 1)?;
+        assert!(elements.iter().all(|&byte| byte == 9));
+    }
+    short.barrier()
 }
 
 fn exchange_short(world: &World) -> Result<(), Error> {
@@ -285,7 +321,8 @@ fn cut() -> Result<(), Error> {
             assert_eq!(
                 error,
                 format!(
-                    "the message has {bytes} bytes, the buffer {}: it was cut, and the rest is lost",
+                    "the message from rank 0 with tag 1 has {bytes} bytes, the buffer {}: it was cut, \
+                     and the rest is lost",
                     bytes / 3
                 )
             );
@@ -331,20 +368,25 @@ fn child(task: &str) -> Command {
 
 /// Two processes that inherit a segment do what they are told.
 fn two(task: &str, settings: &[(&str, &str)]) {
-    for (rank, ended) in ends_of_two(task, settings).into_iter().enumerate() {
+    some(2, task, settings);
+}
+
+/// So do some.
+fn some(processes: u32, task: &str, settings: &[(&str, &str)]) {
+    for (rank, ended) in ends_of(processes, task, settings).into_iter().enumerate() {
         assert!(ended.success(), "rank {rank}: {ended}");
     }
 }
 
-/// How two such processes end.
-fn ends_of_two(task: &str, settings: &[(&str, &str)]) -> Vec<ExitStatus> {
-    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+/// How such processes end.
+fn ends_of(processes: u32, task: &str, settings: &[(&str, &str)]) -> Vec<ExitStatus> {
+    let segment = Mapped::create(Geometry::new(processes).unwrap()).unwrap();
     let file = rustix::io::dup(segment.file()).unwrap();
-    let children: Vec<Child> = (0..2)
+    let children: Vec<Child> = (0..processes)
         .map(|rank| {
             child(task)
                 .env("MQ_RANK", rank.to_string())
-                .env("MQ_SIZE", "2")
+                .env("MQ_SIZE", processes.to_string())
                 .env("MQ_SEGMENT", format!("fd:{}", file.as_raw_fd()))
                 .envs(settings.iter().copied())
                 .spawn()
@@ -360,7 +402,7 @@ fn ends_of_two(task: &str, settings: &[(&str, &str)]) -> Vec<ExitStatus> {
 #[test]
 fn processes_of_one_launcher_are_let_in_unless_nothing_is_to_be_read() {
     let _dog = watchdog("permission");
-    for ended in ends_of_two("permission", &[]) {
+    for ended in ends_of(2, "permission", &[]) {
         assert_eq!(ended.signal(), Some(libc::SIGSYS), "{ended}");
     }
     two("permission", &[("MQ_SINGLE_COPY", "0")]);
@@ -429,6 +471,7 @@ fn memory_that_is_refused_is_an_error() {
         assert!(child(task).status().unwrap().success(), "{task}");
     }
     two("no room later", &[("MQ_SINGLE_COPY", "0")]);
+    some(3, "no room to broadcast", &[("MQ_SINGLE_COPY", "0")]);
 }
 
 #[test]

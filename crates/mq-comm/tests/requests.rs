@@ -54,13 +54,18 @@ fn wait_some_and_wait_all_give_what_is_complete() {
     assert!(all.iter().all(|completion| {
         matches!(
             completion.result(),
-            Err(Error::Truncated { sent: 2, room: 1 })
+            Err(Error::Truncated {
+                sent: 2,
+                room: 1,
+                ..
+            })
         )
     }));
 }
 
 #[test]
 fn a_set_keeps_the_communicators_of_its_requests() {
+    let _dog = watchdog("a set keeps the communicators of its requests");
     World::threads(2, |world| {
         let other = 1 - world.rank();
         let part = world.dup()?;
@@ -80,8 +85,37 @@ fn a_set_keeps_the_communicators_of_its_requests() {
     .unwrap();
 }
 
+/// Though the set is never empty.
+#[test]
+fn a_set_gives_up_a_communicator_with_the_last_request_of_it() {
+    let _dog = watchdog("communicators of a set");
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    let stays = set.add(world.irecv(vec![0_u8], 0, 99).unwrap());
+    let mut names = std::collections::BTreeSet::new();
+    let mut told = Vec::new();
+    for round in 0..30 {
+        let one = world.dup().unwrap();
+        names.insert(format!("{one:?}"));
+        for tag in 0..2 {
+            set.add(one.isend(vec![1_u8], 0, tag).unwrap());
+        }
+        drop(one);
+        match round % 3 {
+            0 => assert_eq!(set.wait_some(&mut told).unwrap(), 2),
+            1 => (0..2).for_each(|_| assert!(set.wait_any().unwrap().is_some())),
+            _ => (0..2).for_each(|_| assert!(set.test_any().unwrap().is_some())),
+        }
+    }
+    // Its number is free again as soon as it is given up.
+    assert_eq!(names.len(), 1, "{names:?}");
+    world.send(&[5_u8], 0, 99).unwrap();
+    assert_eq!(set.wait_any().unwrap().unwrap().id(), stays);
+}
+
 #[test]
 fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
+    let _dog = watchdog("a send is seen through though what came for it was too long");
     World::threads(2, |world| {
         let long = vec![7_u8; 1 << 20];
         if world.rank() == 0 {
@@ -107,6 +141,7 @@ fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
 /// What can not be sent is refused before a message is taken for the other half.
 #[test]
 fn an_exchange_with_nobody_takes_no_message() {
+    let _dog = watchdog("an exchange with nobody takes no message");
     let world = World::alone().unwrap();
     let sending = world.isend(vec![7_u8], 0, 1).unwrap();
     let mut into = [0_u8];

@@ -142,7 +142,8 @@ fn a_message_that_is_cut_was_sent_whole() {
                     heard,
                     Err(Error::Truncated {
                         sent: 400_000,
-                        room: 100_000
+                        room: 100_000,
+                        ..
                     })
                 ),
                 "{heard:?}"

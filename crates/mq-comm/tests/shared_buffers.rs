@@ -98,7 +98,8 @@ fn a_message_that_is_too_long_is_cut() {
             let error = world.recv(&mut short, 0, 0).unwrap_err().to_string();
             assert_eq!(
                 error,
-                "the message has 400000 bytes, the buffer 100000: it was cut, and the rest is lost"
+                "the message from rank 0 with tag 0 has 400000 bytes, the buffer 100000: it was cut, and \
+                 the rest is lost"
             );
             assert!(short == content(1, 400_000)[..100_000]);
             let error = world.recv(&mut [0_u8; 0], 0, 0).unwrap_err().to_string();
@@ -335,6 +336,7 @@ fn collectives_take_them() {
 
 #[test]
 fn a_buffer_of_another_world_is_refused() {
+    let _dog = watchdog("a buffer of another world is refused");
     let (one, other) = (World::alone().unwrap(), World::alone().unwrap());
     let refused = "the shared buffer is of another world than the communicator";
     let field = other.shared_buffer::<u8>(100_000).unwrap();

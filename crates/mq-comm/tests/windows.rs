@@ -36,6 +36,7 @@ fn worlds() -> [World; 2] {
 
 #[test]
 fn a_window_is_filled_in_order() {
+    let _dog = watchdog("a window is filled in order");
     for world in worlds() {
         // More than wait in front.
         let receives: Vec<_> = (0..600).map(|_| post(&world, 0, 7)).collect();
@@ -49,6 +50,7 @@ fn a_window_is_filled_in_order() {
 
 #[test]
 fn what_was_posted_first_is_matched_first_whatever_its_pattern() {
+    let _dog = watchdog("what was posted first is matched first whatever its pattern");
     for world in worlds() {
         let same = [post(&world, 0, 7), post(&world, 0, 7)];
         let any_tag = post(&world, 0, TagSelector::Any);
@@ -69,6 +71,7 @@ fn what_was_posted_first_is_matched_first_whatever_its_pattern() {
 
 #[test]
 fn a_window_of_wildcards_goes_before_what_came_after_it() {
+    let _dog = watchdog("a window of wildcards goes before what came after it");
     for world in worlds() {
         let any = [(); 2].map(|()| post(&world, Source::Any, TagSelector::Any));
         let named = post(&world, 0, 3);
@@ -82,6 +85,7 @@ fn a_window_of_wildcards_goes_before_what_came_after_it() {
 
 #[test]
 fn what_nobody_waits_for_stays_where_it_lies() {
+    let _dog = watchdog("what nobody waits for stays where it lies");
     let seats = World::seats(3, &Options::default()).unwrap();
     let worlds: Vec<World> = seats.into_iter().map(|seat| seat.take().unwrap()).collect();
     let [world, one, other] = worlds.as_slice() else {
@@ -108,6 +112,7 @@ fn what_nobody_waits_for_stays_where_it_lies() {
 
 #[test]
 fn a_message_that_waits_is_taken_before_one_that_comes() {
+    let _dog = watchdog("a message that waits is taken before one that comes");
     for world in worlds() {
         send(&world, 0, 7);
         send(&world, 1, 9);
@@ -123,6 +128,7 @@ fn a_message_that_waits_is_taken_before_one_that_comes() {
 
 #[test]
 fn receives_of_a_window_are_cancelled_one_by_one() {
+    let _dog = watchdog("receives of a window are cancelled one by one");
     for world in worlds() {
         let mut receives: Vec<_> = (0..5).map(|_| Some(post(&world, 0, 7))).collect();
         for at in [3, 0] {
@@ -145,6 +151,7 @@ fn receives_of_a_window_are_cancelled_one_by_one() {
 
 #[test]
 fn a_window_ends_with_its_communicator() {
+    let _dog = watchdog("a window ends with its communicator");
     for world in worlds() {
         let part = world.dup().unwrap();
         let receives = [(); 3].map(|()| part.irecv(vec![0_u64], 0, 7).unwrap());
@@ -160,6 +167,7 @@ fn a_window_ends_with_its_communicator() {
 
 #[test]
 fn a_message_too_long_for_a_receive_of_a_window_is_cut() {
+    let _dog = watchdog("a message too long for a receive of a window is cut");
     for world in worlds() {
         let receives = [post(&world, 0, 7), post(&world, 0, 7)];
         world.isend(vec![1_u64, 2], 0, 7).unwrap().wait().unwrap();
@@ -167,7 +175,14 @@ fn a_message_too_long_for_a_receive_of_a_window_is_cut() {
         let [cut, whole] = receives;
         let error = cut.wait().unwrap_err();
         assert!(
-            matches!(error, Error::Truncated { sent: 16, room: 8 }),
+            matches!(
+                error,
+                Error::Truncated {
+                    sent: 16,
+                    room: 8,
+                    ..
+                }
+            ),
             "{error}"
         );
         assert_eq!(taken(whole), 3);
@@ -190,6 +205,7 @@ fn pair() -> (World, World) {
 
 #[test]
 fn windows_through_a_fastbox_are_filled_in_order_whatever_comes_between() {
+    let _dog = watchdog("windows through a fastbox are filled in order whatever comes between");
     let (alice, bob) = pair();
     for round in 0..60_u64 {
         // The places in front are gone round several times, and the box too.
@@ -218,6 +234,7 @@ fn windows_through_a_fastbox_are_filled_in_order_whatever_comes_between() {
 
 #[test]
 fn a_set_is_told_what_became_of_a_window_through_a_fastbox() {
+    let _dog = watchdog("a set is told what became of a window through a fastbox");
     let (alice, bob) = pair();
     let mut words = [[0_u64]; 6];
     for round in 0..20_u64 {
@@ -236,7 +253,14 @@ fn a_set_is_told_what_became_of_a_window_through_a_fastbox() {
         });
         let error = result.unwrap_err();
         assert!(
-            matches!(error, Error::Truncated { sent: 16, room: 8 }),
+            matches!(
+                error,
+                Error::Truncated {
+                    sent: 16,
+                    room: 8,
+                    ..
+                }
+            ),
             "{error}"
         );
         let numbers = words.iter().map(|word| word[0]);
@@ -248,7 +272,7 @@ fn a_set_is_told_what_became_of_a_window_through_a_fastbox() {
 /// names, one after the other to receives that wait in front.
 #[test]
 fn messages_of_all_lengths_follow_each_other_in_a_window() {
-    let _dog = watchdog("messages_of_all_lengths_follow_each_other_in_a_window");
+    let _dog = watchdog("messages of all lengths");
     let seats = World::seats(2, &Options::default()).unwrap();
     let worlds: Vec<World> = seats.into_iter().map(|seat| seat.take().unwrap()).collect();
     let [alice, bob] = &worlds[..] else {

@@ -10,7 +10,7 @@ use mq_core::{
 ///
 /// This is the contract of [`MatchQueues`] as code, kept too simple to be wrong; it shares no
 /// storage, list or search with the structures that are compared with it. What a pattern matches it
-/// asks [`matches`], as they do; the tests of [`conformance`](crate::conformance) compare that with
+/// asks [`matches()`], as they do; the tests of [`conformance`](crate::conformance) compare that with
 /// the rule written out.
 ///
 /// # Cost

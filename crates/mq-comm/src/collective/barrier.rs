@@ -1,7 +1,7 @@
 //! The barrier, by dissemination (Hensgen, Finkel & Manber 1988).
 
 use super::BARRIER;
-use super::failure::unless_gone;
+use super::failure::{self, Notice, unless_gone};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::steps::{Step, step};
@@ -11,8 +11,8 @@ impl<T: Transport> Communicator<T> {
     /// Waits until all ranks have called it. `MPI_Barrier`, MPI 4.1 §6.3.
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended, at those that find out; it may succeed at others.
-    /// None that lives waits for ever for one that has ended, and the next operation can be called; of a
+    /// [`Error::Gone`] if one of them has ended, at those that find out or are told; it may succeed at
+    /// others, of which each knows that all that live have called it. None that lives waits for ever for one that has ended, and the next operation can be called; of a
     /// communicator that not all of its ranks [have got](Communicator::dup), this does not hold.
     ///
     /// # Cost
@@ -20,16 +20,31 @@ impl<T: Transport> Communicator<T> {
     /// after the other.
     pub fn barrier(&self) -> Result<(), Error> {
         let (rank, size) = (self.rank(), self.size());
-        let (mut distance, mut result) = (1, Ok(()));
+        let (mut distance, mut heard_all, mut said_all) = (1, Ok(()), Ok(()));
         while distance < size {
-            let said = unless_gone(self.put::<u8>(BARRIER, &[], (rank + distance) % size))?;
+            // The others wait for this rank's word in any case. What it says else is that all ranks
+            // are in from which it has heard, directly or not.
+            let notice = heard_all.as_ref().err();
+            let notice = notice.map(|error| Notice::of(error, 0, self.process_of(rank)));
+            let word = notice.as_ref().map_or(&[][..], Notice::bytes);
+            let said = unless_gone(self.put(BARRIER, word, (rank + distance) % size))?;
             step(Step::BarrierSaid);
-            let heard = self.get::<u8>(BARRIER, &mut [], (rank + size - distance) % size);
+            let heard = self.hear((rank + size - distance) % size);
             step(Step::BarrierHeard);
-            // The others wait for this rank's word in any case.
-            result = result.and(said).and(heard.map(|_| ()));
+            heard_all = heard_all.and(heard);
+            said_all = said_all.and(said);
             distance *= 2;
         }
-        result
+        heard_all.and(said_all)
+    }
+
+    /// The word of a rank, or what it says in its place.
+    fn hear(&self, from: u32) -> Result<(), Error> {
+        let mut notice = [0_u8; failure::MOST];
+        let status = self.get(BARRIER, &mut notice, from)?;
+        match failure::read(&notice[..status.bytes() as usize]) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
     }
 }

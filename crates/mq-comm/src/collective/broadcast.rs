@@ -3,7 +3,7 @@
 use mq_shm::liveness::Gone;
 
 use super::BROADCAST;
-use super::failure::{self, Notice, unless_gone};
+use super::failure::{self, Notice};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::plain::{self, Plain};
@@ -33,9 +33,13 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one
-    /// has ended; [`Error::Truncated`] or [`Error::Disagreement`] if another gave more or fewer
-    /// elements. That is a mistake of the program, and only said to who notices it: of more than
-    /// 128 KiB, parts are left over, which the next broadcast would take for its own.
+    /// has ended, and [`Error::Elsewhere`] if it could not pass them on; at a rank that could not pass
+    /// them on to one below, what [`send`](Self::send) fails with. The others have them, and nothing is
+    /// left over.
+    ///
+    /// [`Error::Disagreement`] if another gave more or fewer elements. That is a mistake of the
+    /// program, and only said to who notices it: of more than 128 KiB, parts are left over, which the
+    /// next broadcast would take for its own.
     pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
         let size = self.size();
         if root >= size {
@@ -69,54 +73,66 @@ impl<T: Transport> Communicator<T> {
         children: impl Iterator<Item = u32> + Clone,
     ) -> Result<(), Error> {
         if bytes.len() <= SEGMENT {
-            let heard = self.segment_from(bytes, parent);
-            if heard.is_err() {
-                return self.pass_failure_on(heard, bytes.len(), children);
+            if let Err(Missing::ThisOne(error) | Missing::All(error)) =
+                self.segment_from(bytes, parent)
+            {
+                self.pass_failure_on(&error, bytes.len(), children);
+                return Err(error);
             }
             let mut result = Ok(());
             for child in children {
-                // Each gets it, whoever else is gone.
-                result = result.and(unless_gone(self.put(BROADCAST, bytes, child))?);
+                // Each gets it, whoever else does not.
+                result = result.and(self.put(BROADCAST, bytes, child));
                 step(Step::PartPassedOn);
             }
             return result;
         }
-        let mut result = Ok(());
+        let mut heard = Ok(());
         let sent = self.scope(|s| {
+            let mut sent = Ok(());
             let mut segments = bytes.chunks_mut(SEGMENT);
             while let Some(segment) = segments.next() {
-                if result.is_ok() {
-                    result = self.segment_from(segment, parent);
-                }
-                if result.is_err() {
-                    let heard = core::mem::replace(&mut result, Ok(()));
-                    result = self.pass_failure_on(heard, segment.len(), children.clone());
-                    if matches!(result, Err(Error::Gone { process, .. }) if self.is_above(parent, process)) {
-                        // Of what it had sent, short parts may have come whole.
-                        for segment in segments {
-                            let _ = self.segment_from(segment, parent);
-                        }
-                    }
+                if let Err(missing) = self.segment_from(segment, parent) {
+                    let (Missing::ThisOne(error) | Missing::All(error)) = &missing;
+                    self.pass_failure_on(error, segment.len(), children.clone());
+                    heard = Err(self.receive_the_rest(missing, segments, parent));
                     break;
                 }
                 let segment = &*segment;
                 for child in children.clone() {
-                    self.put_in(s, BROADCAST, segment, child)?;
+                    sent = sent.and(self.put_in(s, BROADCAST, segment, child));
                     step(Step::PartPassedOn);
                 }
             }
-            s.wait_all()
+            sent.and(s.wait_all())
         });
-        result.and(sent)
+        heard.and(sent)
     }
 
-    /// Whether a process is the rank above.
-    fn is_above(&self, parent: Option<u32>, process: u32) -> bool {
-        parent.is_some_and(|parent| self.inner.group[parent as usize].0 == process)
+    /// The rank above goes on with the parts that follow one that has not come: the next broadcast would
+    /// take what is left over for its own. Gives why the one has not come.
+    #[cold]
+    fn receive_the_rest<'a>(
+        &self,
+        missing: Missing,
+        segments: impl Iterator<Item = &'a mut [u8]>,
+        parent: Option<u32>,
+    ) -> Error {
+        match missing {
+            Missing::All(error) => error,
+            Missing::ThisOne(error) => {
+                for segment in segments {
+                    if let Err(Missing::All(_)) = self.segment_from(segment, parent) {
+                        break;
+                    }
+                }
+                error
+            }
+        }
     }
 
     /// Receives a part of the elements, unless this is the root.
-    fn segment_from(&self, segment: &mut [u8], parent: Option<u32>) -> Result<(), Error> {
+    fn segment_from(&self, segment: &mut [u8], parent: Option<u32>) -> Result<(), Missing> {
         let Some(parent) = parent else {
             return Ok(());
         };
@@ -130,60 +146,54 @@ impl<T: Transport> Communicator<T> {
         };
         let heard = self.get(BROADCAST, into, parent);
         step(Step::PartHeard);
-        if let Err(Error::Truncated { sent, .. }) = heard {
-            if room < short.len() {
-                segment.copy_from_slice(&short[..room]);
-            }
-            let room = room as u64;
-            return Err(Error::Truncated { sent, room });
-        }
-        let status = heard?;
-        let bytes = status.bytes() as usize;
+        let bytes = match heard {
+            Ok(status) => status.bytes() as usize,
+            Err(Error::Truncated { .. }) => return Err(self.other_length(parent)),
+            Err(error) => return Err(Missing::ThisOne(error)),
+        };
         if bytes == room {
             if room < short.len() {
                 segment.copy_from_slice(&short[..room]);
             }
             return Ok(());
         }
-        if let Some(failure) = failure::read(&into[..bytes]) {
-            return Err(failure);
+        match failure::read(&into[..bytes]) {
+            Some(failure) => Err(Missing::All(failure)),
+            None => Err(self.other_length(parent)),
         }
-        // Parts that the rank above had announced are lost with it if it dies. A short one behind them
-        // that had come whole is found in their place.
-        let (above, context) = (
-            self.inner.group[parent as usize],
-            of_collectives(self.inner.number),
-        );
-        let gone = self.inner.core().state.nobody_left(above, context, false);
-        if let Some((process, how @ Gone::Died)) = gone {
-            let process = process.0;
-            return Err(Error::Gone { process, how });
+    }
+
+    /// A part has come that is not as long as it should be. Parts that the rank above had announced are
+    /// lost with it if it dies; a short one behind them that had come whole is found in their place.
+    #[cold]
+    fn other_length(&self, parent: u32) -> Missing {
+        let context = of_collectives(self.inner.number);
+        let core = self.inner.core();
+        let above = self.process_of(parent);
+        match core.state.nobody_left(above, context, false) {
+            Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone {
+                process: process.0,
+                how,
+            }),
+            _ => Missing::All(Error::Disagreement("broadcasts of different lengths")),
         }
-        Err(if bytes > room {
-            Error::Truncated {
-                sent: bytes as u64,
-                room: room as u64,
-            }
-        } else {
-            Error::Disagreement("broadcasts of different lengths")
-        })
     }
 
     /// Tells those below that a part of so many bytes, and what was to follow it, will not come.
     #[cold]
-    fn pass_failure_on(
-        &self,
-        heard: Result<(), Error>,
-        bytes: usize,
-        children: impl Iterator<Item = u32>,
-    ) -> Result<(), Error> {
-        if let Err(error) = &heard {
-            let notice = Notice::of(error, bytes);
-            for child in children {
-                // One that is gone as well needs none.
-                let _ = self.put(BROADCAST, notice.bytes(), child);
-            }
+    fn pass_failure_on(&self, error: &Error, bytes: usize, children: impl Iterator<Item = u32>) {
+        let notice = Notice::of(error, bytes, self.process_of(self.rank()));
+        for child in children {
+            // One that is gone as well needs none.
+            let _ = self.put(BROADCAST, notice.bytes(), child);
         }
-        heard
     }
+}
+
+/// Why a part has not come.
+enum Missing {
+    /// It alone: what follows it is sent, unless the rank above has ended.
+    ThisOne(Error),
+    /// Nothing follows it either; or nobody knows what, as lengths differ.
+    All(Error),
 }

@@ -16,18 +16,20 @@ pub(crate) enum Answered {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Tells rank 0 some words, and gets what it `decide`s for this rank when it has heard all.
+    /// Tells rank 0 some words, and gets what it `decide`s for this rank when it has heard all: its
+    /// answers go out as `words` has them.
     ///
     /// # Errors
     /// If rank 0 can not decide, since one has ended or for its own reasons, the same at all ranks;
     /// if rank 0 was gone before the question was put, and nobody will get an answer.
-    pub(crate) fn ask<const WORDS: usize>(
+    pub(crate) fn ask<const WORDS: usize, A>(
         &self,
         mine: [u32; WORDS],
-        decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<Vec<u32>>, Error>,
+        decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<A>, Error>,
+        words: impl Fn(&A) -> Vec<u32>,
     ) -> Result<Answered, Error> {
         if self.rank() == 0 {
-            return self.answer_all(mine, decide);
+            return self.answer_all(mine, decide, words);
         }
         self.put(EXCHANGE, &[mine], 0)?;
         step(Step::NumberSaid);
@@ -45,10 +47,11 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// The part of rank 0.
-    fn answer_all<const WORDS: usize>(
+    fn answer_all<const WORDS: usize, A>(
         &self,
         mine: [u32; WORDS],
-        decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<Vec<u32>>, Error>,
+        decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<A>, Error>,
+        words: impl Fn(&A) -> Vec<u32>,
     ) -> Result<Answered, Error> {
         let mut all = vec![mine; self.size() as usize];
         let mut said = Ok(());
@@ -57,10 +60,10 @@ impl<T: Transport> Communicator<T> {
             let heard = self.get(EXCHANGE, core::slice::from_mut(theirs), rank);
             said = said.and(heard.map(|_| ()));
         }
-        let mut answers = match said.and_then(|()| decide(&all)) {
+        let answers = match said.and_then(|()| decide(&all)) {
             Ok(answers) => answers,
             Err(error) => {
-                let notice = Notice::of(&error, 0);
+                let notice = Notice::of(&error, 0, self.process_of(0));
                 for rank in 1..self.size() {
                     // One that is gone needs none, and one that can not be told holds up nobody
                     // else.
@@ -73,12 +76,12 @@ impl<T: Transport> Communicator<T> {
         for (rank, answer) in (0..).zip(&answers).skip(1) {
             // One that has died since has said what it wanted, and is found to be gone by whoever
             // talks to it.
-            let put = unless_gone(self.put(EXCHANGE, answer, rank)).map(|_| ());
+            let put = unless_gone(self.put(EXCHANGE, &words(answer), rank)).map(|_| ());
             step(Step::NumberTold);
             told = told.and(put);
         }
         Ok(match told {
-            Ok(()) => Answered::With(answers.swap_remove(0)),
+            Ok(()) => Answered::With(answers.first().map_or_else(Vec::new, words)),
             Err(error) => Answered::Never(error),
         })
     }

@@ -5,6 +5,7 @@
 //! nobody waits for ever for a rank that has given up, and the next operation finds all messages of
 //! this one received.
 
+use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use crate::error::Error;
@@ -15,8 +16,11 @@ const MARK: [u8; 8] = *b"\x00mq lost";
 const BYTES: usize = 16;
 /// Bytes of one otherwise.
 pub(super) const MOST: usize = 24;
-/// In the place of a process: it was not for a process's end.
-const NOBODY: u32 = u32::MAX;
+/// What became of the process that a notice names.
+const LEFT: u32 = 0;
+const DIED: u32 = 1;
+/// It lives, and could not go on with the operation.
+const STUCK: u32 = 2;
 
 /// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it at
 /// once.
@@ -34,11 +38,15 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    /// In the place of a message of so many bytes.
-    pub(super) fn of(error: &Error, bytes: usize) -> Self {
+    /// What `me` says in the place of a message of so many bytes.
+    pub(super) fn of(error: &Error, bytes: usize, me: Process) -> Self {
         let (process, how) = match error {
-            Error::Gone { process, how } => (*process, u32::from(*how == Gone::Died)),
-            _ => (NOBODY, 0),
+            Error::Gone { process, how } => match how {
+                Gone::Left => (*process, LEFT),
+                Gone::Died => (*process, DIED),
+            },
+            Error::Elsewhere { process } => (*process, STUCK),
+            _ => (me.0, STUCK),
         };
         let mut notice = Self {
             bytes: [0; MOST],
@@ -61,16 +69,12 @@ pub(super) fn read(message: &[u8]) -> Option<Error> {
     let &[process, how, ..] = words else {
         return None;
     };
-    Some(match u32::from_le_bytes(process) {
-        NOBODY => Error::Disagreement("one could not go on with it; see the errors of the others"),
-        process => Error::Gone {
-            process,
-            how: if u32::from_le_bytes(how) == 0 {
-                Gone::Left
-            } else {
-                Gone::Died
-            },
-        },
+    let process = u32::from_le_bytes(process);
+    let gone = |how| Error::Gone { process, how };
+    Some(match u32::from_le_bytes(how) {
+        LEFT => gone(Gone::Left),
+        DIED => gone(Gone::Died),
+        _ => Error::Elsewhere { process },
     })
 }
 
@@ -82,14 +86,18 @@ mod tests {
     fn a_notice_says_who_is_gone_and_is_never_as_long_as_the_message() {
         for how in [Gone::Left, Gone::Died] {
             for bytes in 0..30 {
-                let notice = Notice::of(&Error::Gone { process: 7, how }, bytes);
+                let notice = Notice::of(&Error::Gone { process: 7, how }, bytes, Process(1));
                 assert_ne!(notice.bytes().len(), bytes);
                 let said = read(notice.bytes()).unwrap().to_string();
                 assert_eq!(said, Error::Gone { process: 7, how }.to_string());
             }
         }
-        let other = Notice::of(&Error::Disagreement("x"), 0);
-        assert!(matches!(read(other.bytes()), Some(Error::Disagreement(_))));
+        // Whoever passes another's on leaves it as it is.
+        let own = Notice::of(&Error::Disagreement("x"), 0, Process(3));
+        let heard = read(own.bytes()).unwrap();
+        assert!(matches!(heard, Error::Elsewhere { process: 3 }), "{heard}");
+        let heard = read(Notice::of(&heard, 0, Process(1)).bytes());
+        assert!(matches!(heard, Some(Error::Elsewhere { process: 3 })));
         assert!(read(&[0; 16]).is_none() && read(&MARK).is_none());
     }
 }

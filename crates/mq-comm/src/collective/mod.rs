@@ -15,6 +15,7 @@ mod failure;
 
 use mq_core::mpi::MpiPattern;
 use mq_core::{Rank, Source, TrafficClass};
+use mq_shm::Process;
 
 use crate::communicator::Communicator;
 use crate::error::Error;
@@ -54,10 +55,15 @@ impl Operation {
 }
 
 impl<T: Transport> Communicator<T> {
+    /// The process of a rank.
+    fn process_of(&self, rank: u32) -> Process {
+        self.inner.group[rank as usize]
+    }
+
     /// Sends as part of an operation.
     fn put<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
         let bits = header::bits(self.rank(), operation.tag);
-        let process = self.inner.group[to as usize];
+        let process = self.process_of(to);
         let word = operation.word(self.inner.number);
         self.inner
             .core()
@@ -74,7 +80,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<(), Error> {
         let bits = header::bits(self.rank(), operation.tag);
         let word = operation.word(self.inner.number);
-        let process = self.inner.group[to as usize];
+        let process = self.process_of(to);
         scope.begin_send(process, bits, word, elements).map(|_| ())
     }
 
@@ -88,7 +94,7 @@ impl<T: Transport> Communicator<T> {
         let context = of_collectives(self.inner.number);
         let pattern = MpiPattern::new(context, Source::Rank(Rank(from)), operation.tag)
             .with_class(operation.class);
-        let process = self.inner.group[from as usize];
+        let process = self.process_of(from);
         let word = operation.word(self.inner.number);
         let mut core = self.inner.core();
         core.receive(&pattern, word, process, plain::bytes_mut(elements))

@@ -67,7 +67,7 @@ fn offer_of(&[.., low, high, later]: &Said) -> Offer {
 enum Verdict {
     /// The number. After a split, the ranks that share it with the one that is told, in their new
     /// order.
-    Number(u32, Vec<u32>),
+    Number(u32, Rc<[u32]>),
     /// None is free with all: they are to say which are from this one on.
     Further(u32),
 }
@@ -82,7 +82,7 @@ impl Verdict {
 
     fn of(words: &[u32]) -> Option<Self> {
         match words {
-            [0, number, ranks @ ..] => Some(Self::Number(*number, ranks.to_vec())),
+            [0, number, ranks @ ..] => Some(Self::Number(*number, ranks.into())),
             [1, first] => Some(Self::Further(*first)),
             _ => None,
         }
@@ -113,10 +113,10 @@ fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
         })
         .collect();
     parts.sort_unstable();
-    let mut verdicts = vec![Verdict::Number(number, Vec::new()); all.len()];
+    let mut verdicts = vec![Verdict::Number(number, Rc::default()); all.len()];
     for part in parts.chunk_by(|one, other| one.0 == other.0) {
-        let ranks: Vec<u32> = part.iter().map(|&(.., rank)| rank).collect();
-        for &rank in &ranks {
+        let ranks: Rc<[u32]> = part.iter().map(|&(.., rank)| rank).collect();
+        for &rank in &*ranks {
             verdicts[rank as usize] = Verdict::Number(number, ranks.clone());
         }
     }
@@ -185,18 +185,15 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// A number that is free with all ranks, and those that this one is to share it with.
-    fn agree(&self, wish: Wish) -> Result<(u32, Vec<u32>), Error> {
+    fn agree(&self, wish: Wish) -> Result<(u32, Rc<[u32]>), Error> {
         // What others have said of communicators that are over may have come, and makes numbers
         // free.
         self.inner.core().take_in(self.size())?;
         let mut first = 0;
         loop {
             let offer = self.inner.core().state.contexts.offer(first);
-            let decide = |all: &[Said]| {
-                let verdicts = verdicts(all, first)?;
-                Ok(verdicts.iter().map(Verdict::words).collect())
-            };
-            let words = match self.ask(wish.said(offer), decide)? {
+            let decide = |all: &[Said]| verdicts(all, first);
+            let words = match self.ask(wish.said(offer), decide, Verdict::words)? {
                 Answered::With(words) => words,
                 Answered::Never(error) => {
                     self.inner.core().doubt(first, offer)?;
@@ -241,8 +238,8 @@ mod tests {
         }
         for verdict in [
             Verdict::Further(640),
-            Verdict::Number(3, vec![]),
-            Verdict::Number(3, vec![2, 0]),
+            Verdict::Number(3, Rc::from([])),
+            Verdict::Number(3, Rc::from([2, 0])),
         ] {
             assert_eq!(Verdict::of(&verdict.words()), Some(verdict));
         }
@@ -255,7 +252,7 @@ mod tests {
         let all = [said(Wish::Dup, 0b0110, 64), said(Wish::Dup, 0b1100, 70)];
         assert_eq!(
             verdicts(&all, 128).unwrap(),
-            [Verdict::Number(130, vec![]), Verdict::Number(130, vec![])]
+            [0, 1].map(|_| Verdict::Number(130, Rc::from([])))
         );
         let all = [said(Wish::Dup, 0b01, 64), said(Wish::Dup, 0b10, 70)];
         assert_eq!(
@@ -274,11 +271,11 @@ mod tests {
             split(7, -1),
             split(7, 1),
         ];
-        let sevens = || Verdict::Number(0, vec![3, 0, 4]);
+        let sevens = || Verdict::Number(0, Rc::from([3, 0, 4]));
         let expected = [
             sevens(),
-            Verdict::Number(0, vec![1]),
-            Verdict::Number(0, vec![]),
+            Verdict::Number(0, Rc::from([1])),
+            Verdict::Number(0, Rc::from([])),
             sevens(),
             sevens(),
         ];

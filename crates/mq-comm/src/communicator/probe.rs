@@ -186,15 +186,13 @@ impl<T: Transport> Matched<T> {
     /// # Errors
     /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements, and
     /// [`Error::Memory`] if there is no memory for them: the message is gone then.
-    pub fn recv_vec<E: Plain + Default>(self) -> Result<Vec<E>, Error> {
+    pub fn recv_vec<E: Plain>(self) -> Result<Vec<E>, Error> {
+        let bytes = self.status.bytes();
         let count = self.status.count::<E>()?;
         let mut elements = Vec::new();
-        elements
-            .try_reserve_exact(count)
-            .map_err(|_| Error::Memory {
-                bytes: self.status.bytes(),
-            })?;
-        elements.resize(count, E::default());
+        let reserved = elements.try_reserve_exact(count);
+        reserved.map_err(|_| Error::Memory { bytes })?;
+        elements.resize(count, E::new_zeroed());
         self.recv(&mut elements)?;
         Ok(elements)
     }

@@ -12,7 +12,7 @@ use crate::buffer::Buffer;
 use crate::communicator::Inner;
 use crate::error::Error;
 use crate::plain::Plain;
-use crate::protocol::Core;
+use crate::protocol::{Core, of_user};
 use crate::shared_buffer::{Owned, SharedBuffer};
 use crate::status::Status;
 use crate::transport::Transport;
@@ -21,6 +21,7 @@ use crate::transport::Transport;
 #[derive(Debug)]
 pub struct Completion {
     id: RequestId,
+    context: u32,
     result: Result<Status, Error>,
     buffer: Buffer,
 }
@@ -115,6 +116,7 @@ impl<T: Transport> Core<T> {
         let requests = &mut self.state.requests;
         let slot = requests.first(set, ListOf::Ready)?;
         let id = RequestId(requests.name(slot));
+        let context = requests.at(slot).context;
         let result = requests.at(slot).result();
         let mut buffer = Buffer::EMPTY;
         if owned {
@@ -124,7 +126,12 @@ impl<T: Transport> Core<T> {
         } else {
             requests.release(slot);
         }
-        Some(Completion { id, result, buffer })
+        Some(Completion {
+            id,
+            context,
+            result,
+            buffer,
+        })
     }
 
     /// Waits until a request of a set is ready, unless there is none.
@@ -218,8 +225,9 @@ impl<T: Transport> Core<T> {
 pub struct RequestSet<T: Transport = Endpoint> {
     inner: Rc<Inner<T>>,
     set: u32,
-    /// Other communicators of its requests, which keep them alive as handles do.
-    others: Vec<Rc<Inner<T>>>,
+    /// Other communicators of its requests, which keep them alive as handles do: each with how many
+    /// there are of it.
+    others: Vec<(Rc<Inner<T>>, usize)>,
 }
 
 impl<T: Transport> RequestSet<T> {
@@ -250,17 +258,32 @@ impl<T: Transport> RequestSet<T> {
         id
     }
 
-    /// Keeps the communicator of a request that comes; those of requests that are all over are
-    /// given up here.
+    /// Keeps the communicator of a request that comes.
     fn keep(&mut self, communicator: &Rc<Inner<T>>) {
-        if !self.others.is_empty() && self.is_empty() {
-            self.others.clear();
-        }
         if Rc::ptr_eq(&self.inner, communicator) {
             return;
         }
-        if !(self.others.iter()).any(|known| Rc::ptr_eq(known, communicator)) {
-            self.others.push(communicator.clone());
+        let known = self.others.iter_mut();
+        match known
+            .into_iter()
+            .find(|(kept, _)| Rc::ptr_eq(kept, communicator))
+        {
+            Some((_, requests)) => *requests += 1,
+            None => self.others.push((communicator.clone(), 1)),
+        }
+    }
+
+    /// Gives up the communicators of which the last request is told of.
+    fn give_up(&mut self, told: &[Completion]) {
+        for completion in told {
+            let of = |inner: &Inner<T>| of_user(inner.number) == completion.context;
+            let Some(at) = self.others.iter().position(|(kept, _)| of(kept)) else {
+                continue;
+            };
+            self.others[at].1 -= 1;
+            if self.others[at].1 == 0 {
+                self.others.swap_remove(at);
+            }
         }
     }
 
@@ -285,10 +308,12 @@ impl<T: Transport> RequestSet<T> {
     /// If the transport is damaged. What became of the request is in the [`Completion`].
     ///
     /// # Cost
-    /// The same for any number of requests; once a process has ended, each wait looks at all of them
-    /// before it rests.
+    /// The same for any number of requests, but for a look at the communicators that they are of; once
+    /// a process has ended, each wait looks at all of them before it rests.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
-        self.inner.core().wait_any(self.set, true)
+        let completion = self.inner.core().wait_any(self.set, true)?;
+        self.give_up(completion.as_slice());
+        Ok(completion)
     }
 
     /// One that is complete, if there is one after some progress. `MPI_Testany`, MPI 4.1 §3.7.5.
@@ -297,11 +322,14 @@ impl<T: Transport> RequestSet<T> {
     /// As [`wait_any`](Self::wait_any).
     pub fn test_any(&mut self) -> Result<Option<Completion>, Error> {
         let mut core = self.inner.core();
-        if let Some(completion) = core.next_ready(self.set, true) {
-            return Ok(Some(completion));
+        let mut completion = core.next_ready(self.set, true);
+        if completion.is_none() {
+            core.progress()?;
+            completion = core.next_ready(self.set, true);
         }
-        core.progress()?;
-        Ok(core.next_ready(self.set, true))
+        drop(core);
+        self.give_up(completion.as_slice());
+        Ok(completion)
     }
 
     /// Waits until one is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1
@@ -310,7 +338,9 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn wait_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
-        self.inner.core().wait_some(self.set, true, into)
+        let told = self.inner.core().wait_some(self.set, true, into)?;
+        self.give_up(&into[into.len() - told..]);
+        Ok(told)
     }
 
     /// Waits until all are complete, and gives them in the order in which they were. `MPI_Waitall`,
@@ -338,6 +368,8 @@ impl<T: Transport> RequestSet<T> {
         core.wait_pending(self.set)?;
         let mut all = Vec::new();
         core.wait_some(self.set, true, &mut all)?;
+        drop(core);
+        self.give_up(&all);
         Ok(Completions(all))
     }
 }

@@ -173,6 +173,8 @@ impl Slot {
         match self.outcome {
             Outcome::Fine => Ok(self.status()),
             Outcome::Truncated => Err(Error::Truncated {
+                from: self.status().source(),
+                tag: self.status().tag(),
                 sent: self.total,
                 room: self.buffer.len() as u64,
             }),
@@ -180,7 +182,10 @@ impl Slot {
                 process: process.0,
                 how,
             }),
-            Outcome::Withdrawn => Err(Error::Withdrawn),
+            Outcome::Withdrawn => Err(Error::Withdrawn {
+                from: self.status().source(),
+                tag: self.status().tag(),
+            }),
             Outcome::Cancelled => Err(Error::Cancelled),
             Outcome::NoRing(NoRing { what, bytes, errno }) => Err(ShmError::NoMemory {
                 what,

@@ -111,6 +111,42 @@ impl World {
         Self::enter(&start, &options)
     }
 
+    /// What this process does has failed: when the world is dropped it does not leave, but dies, as after
+    /// a panic, and who waits for its messages is told so.
+    pub fn fail(&self) {
+        let mut core = self.all.inner.core();
+        core.state.has_failed = true;
+        core.transport.fail();
+    }
+
+    /// Enters the world as [`init`](Self::init) does, and runs a program in it. If that returns an error,
+    /// this process [fails](Self::fail): one that drops its world after an error has left properly, and
+    /// others may wait for its messages, where no launcher ends them.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// fn main() -> Result<(), Error> {
+    ///     World::run(|world| {
+    ///         let mut word = [0_u32];
+    ///         world.sendrecv(&[5_u32], world.rank(), 0, &mut word, world.rank(), 0)?;
+    ///         assert_eq!(word, [5]);
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The program's; otherwise as `init`.
+    pub fn run<R, E: From<Error>>(program: impl FnOnce(&Self) -> Result<R, E>) -> Result<R, E> {
+        let world = Self::init()?;
+        let result = program(&world);
+        if result.is_err() {
+            world.fail();
+        }
+        result
+    }
+
     /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this
     /// one was started by itself. For a program that starts the others then.
     ///

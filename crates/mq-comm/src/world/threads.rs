@@ -108,9 +108,7 @@ impl World {
                 let world = seat.take()?;
                 let end = program(&world);
                 if end.is_err() {
-                    let mut core = world.communicator().inner.core();
-                    core.state.has_failed = true;
-                    core.transport.fail();
+                    world.fail();
                 }
                 end
             };
@@ -143,7 +141,7 @@ impl World {
 const fn distance(error: &Error) -> u8 {
     match error {
         Error::Gone { .. } => 2,
-        Error::Disagreement(_) | Error::Withdrawn => 1,
+        Error::Elsewhere { .. } | Error::Withdrawn { .. } => 1,
         _ => 0,
     }
 }
