@@ -64,6 +64,11 @@ for need in valgrind cc; do
 done
 
 cd "$(dirname "$0")/.."
+baseline=benches/abi/instructions.baseline
+if [ $action = check ]; then
+    . ci/baseline-compiler.sh
+    use_compiler_of $baseline
+fi
 target=${CARGO_TARGET_DIR:-$PWD/target}
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
@@ -162,7 +167,6 @@ held() {
             for (i = 3; i <= NF; i++) if (form[i] != "Rust" && form[i] != "list") print $1, $2, form[i], $i
         }'
 }
-baseline=benches/abi/instructions.baseline
 rust=$(rustc --version | cut -d" " -f1,2)
 c=$(cc --version | head -n 1)
 if [ $action = write ]; then
@@ -176,10 +180,6 @@ if [ $action = write ]; then
     exit
 fi
 known=$(sed -n 's/^# compilers: //p' $baseline)
-if [ "${known%%;*}" != "$rust" ]; then
-    echo "ci/abi-instructions.sh: $baseline is of $known, this is $rust; look at the table of both, then --write." >&2
-    exit 1
-fi
 bound=3
 [ "$known" = "$rust; $c" ] || bound=10
 held | awk -v baseline=$baseline -v bound=$bound '
@@ -197,10 +197,14 @@ held | awk -v baseline=$baseline -v bound=$bound '
         }
     }
     END {
+        if (seen != wanted) {
+            printf "%d counts, where the baseline has %d\n", seen, wanted
+            failed++
+        }
         printf "%d passed, %d failed\n", seen - failed, failed
         if (failed) {
             print "A count changed by more than " bound " %. If that is right, write the baseline anew in the same commit:"
             print "    ci/abi-instructions.sh --write REASON"
         }
-        exit failed > 0 || seen == 0 || seen != wanted
+        exit failed > 0 || seen == 0
     }'

@@ -1,14 +1,52 @@
 #!/bin/sh
-# Instructions of sending and receiving 8 bytes with mq-comm, both sides together. Blocking: fails above 250, half of what
-# Buntinas, Mercier and Gropp (2006) report for MPICH2 over Nemesis. In windows of non-blocking operations, receives posted
-# first: fails above 600. In a halo exchange of four processes, one border to each of its two neighbours twice over: fails
-# above 840. Needs valgrind.
+# Instructions of sending and receiving 8 bytes with mq-comm, both sides together: a Markdown table, or a check of it.
 set -eu
+
+usage() {
+    cat <<'TEXT'
+usage: ci/comm-instructions.sh [--check | --write REASON]
+
+Counts the machine instructions that sending and receiving 8 bytes takes, both sides together: blocking; in windows of
+non-blocking operations, receives posted first; in a halo exchange of four processes, one border to each of its two
+neighbours twice over. Once with everything on, and with two of the ways switched off.
+
+--check fails above 250 blocking, half of what Buntinas, Mercier and Gropp (2006) report for MPICH2 over Nemesis, above
+600 in a window and 840 in an exchange, all on; and if a count has changed by more than 3 % against
+benches/node/instructions.baseline. It takes the compiler that the baseline is of, and installs it by rustup where it is
+missing. --write makes the baseline what is counted now; REASON, which goes into it, says why it is right.
+
+Needs valgrind; CARGO_TARGET_DIR is heeded.
+TEXT
+}
+
+action=table reason=
+case "${1:-}" in
+-h | --help)
+    usage
+    exit 0
+    ;;
+--check)
+    action=check
+    shift
+    ;;
+--write)
+    action=write reason=${2:-}
+    [ -n "$reason" ] || { usage >&2; exit 2; }
+    shift 2
+    ;;
+esac
+[ $# -eq 0 ] || { usage >&2; exit 2; }
+
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || {
     echo "ci/comm-instructions.sh: valgrind is not installed (apt-get install valgrind)." >&2
     exit 1
 }
+baseline=benches/node/instructions.baseline
+if [ $action = check ]; then
+    . ci/baseline-compiler.sh
+    use_compiler_of $baseline
+fi
 cargo build --quiet --release --package mq-comm --example message_instructions --example exchange_instructions
 examples="${CARGO_TARGET_DIR:-target}/release/examples"
 
@@ -37,14 +75,8 @@ message() {
     echo $(((more - fewer + $3 * $4 / 2) / ($3 * $4)))
 }
 
-within() {
-    # No message goes by fewer than half a hundred.
-    [ "$2" -le "$3" ] && [ "$2" -ge 50 ] || {
-        echo "ci/comm-instructions.sh: $1: $2 instructions, where 50 to $3 are the bounds." >&2
-        exit 1
-    }
-}
-
+# What is counted, a line `SWITCH HOW INSTRUCTIONS` for each.
+counts=
 echo '| 8 bytes, sent and received | blocking | in a window of 32 | in a halo exchange of 4 processes |'
 echo '| --- | ---: | ---: | ---: |'
 all=MQ_BYPASS=1 # as unless set
@@ -55,12 +87,49 @@ for switch in $all MQ_BYPASS=0 MQ_FASTBOX=0; do
     name=$switch
     [ $switch != $all ] || name='all on'
     echo "| $name | $blocking | $window | $exchange |"
-    if [ $switch = $all ]; then
-        all_blocking=$blocking
-        all_window=$window
-        all_exchange=$exchange
-    fi
+    counts="$counts$switch blocking $blocking
+$switch window $window
+$switch exchange $exchange
+"
 done
-within blocking "$all_blocking" 250
-within 'in a window' "$all_window" 600
-within 'in a halo exchange' "$all_exchange" 840
+
+case $action in
+write)
+    {
+        echo "# Instructions of a message; ci/comm-instructions.sh --check compares with them. Do not edit: --write."
+        echo "# compiler: $(rustc --version | cut -d' ' -f1-2)"
+        echo "# reason: $reason"
+        printf %s "$counts"
+    } >$baseline
+    echo "wrote $baseline"
+    ;;
+check)
+    printf %s "$counts" | awk -v baseline=$baseline -v all=$all '
+        BEGIN {
+            bound["blocking"] = 250; bound["window"] = 600; bound["exchange"] = 840
+            while ((getline line < baseline) > 0)
+                if (line !~ /^#/) { split(line, f, " "); before[f[1] " " f[2]] = f[3]; wanted++ }
+        }
+        {
+            seen++
+            was = before[$1 " " $2]
+            change = was == "" ? 100 : 100 * ($3 - was) / was
+            if (change > 3 || change < -3) {
+                printf "%s, %s: %d instructions, the baseline has %s\n", $1, $2, $3, was == "" ? "none" : was
+                changed++
+            }
+            if ($1 == all && $3 > bound[$2]) {
+                printf "%s: %d instructions, where %d is the bound\n", $2, $3, bound[$2]
+                beyond++
+            }
+        }
+        END {
+            if (seen != wanted) printf "%d counts, where the baseline has %d\n", seen, wanted
+            if (changed) {
+                print "A count changed by more than 3 %. If that is right, write the baseline anew in the same commit:"
+                print "    ci/comm-instructions.sh --write REASON"
+            }
+            exit changed > 0 || beyond > 0 || seen == 0 || seen != wanted
+        }'
+    ;;
+esac

@@ -10,7 +10,8 @@ case "$*" in
 '') ;;
 *) echo "ci/fresh-clone.sh: it takes --whole or nothing, not \`$*\`" >&2 && exit 2 ;;
 esac
-if git status --porcelain --ignored | grep -vE '^!! (.*/)?(target|artifacts)/$'; then
+changed=$(git status --porcelain --ignored)
+if grep -vE '^(!! (.*/)?(target|artifacts)/)?$' <<<"$changed"; then
     whole=yes
 fi
 scratch=$(mktemp -d)

@@ -11,8 +11,8 @@ for target in operations shared trace_reader segment; do
     corpus=$target
     # Both read the same.
     [ "$target" != shared ] || corpus=operations
-    mkdir -p "fuzz/corpus/$corpus"
+    [ -n "$(ls "fuzz/corpus/$corpus")" ] || { echo "ci/fuzz-smoke.sh: fuzz/corpus/$corpus is empty" >&2 && exit 1; }
     cp -r "fuzz/corpus/$corpus" "$scratch/$target"
     cargo +nightly fuzz run "$target" "$scratch/$target" -- \
-        -max_total_time="${SECONDS_EACH:-30}" -print_final_stats=1
+        -max_total_time="${SECONDS_EACH:-30}" -timeout=20 -print_final_stats=1
 done

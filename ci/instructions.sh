@@ -16,7 +16,8 @@ one of 1000, over 1000, and the same on a busy machine as on an idle one. About 
 instructions are those of the driver.
 
 --check compares `list` and `indexed` with benches/instructions.baseline and fails if a count has changed
-by more than 3 %, for the worse or for the better, or if the baseline is another compiler's. --write
+by more than 3 %, for the worse or for the better. It takes the compiler that the baseline is of, and installs
+it by rustup where it is missing. --write
 makes the baseline what is counted now; REASON, which goes into it, says why it is right.
 
 Needs valgrind. Builds benches/examples/instructions.rs in release mode; CARGO_TARGET_DIR is heeded.
@@ -56,6 +57,10 @@ command -v valgrind >/dev/null || {
 
 cd "$(dirname "$0")/.."
 baseline=benches/instructions.baseline
+if [ $mode = check ]; then
+    . ci/baseline-compiler.sh
+    use_compiler_of $baseline
+fi
 compiler=$(rustc --version | cut -d' ' -f1-2)
 cargo build --quiet --release --package mq-benches --example instructions
 program="${CARGO_TARGET_DIR:-target}/release/examples/instructions"
@@ -125,11 +130,6 @@ if [ $mode = write ]; then
     exit 0
 fi
 
-known=$(sed -n 's/^# compiler: //p' $baseline)
-if [ "$known" != "$compiler" ]; then
-    echo "ci/instructions.sh: $baseline is of $known, this is $compiler; look at the table of both, then --write." >&2
-    exit 1
-fi
 echo "$now" | awk -v baseline=$baseline '
     BEGIN {
         while ((getline line < baseline) > 0)

@@ -3,6 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check
+for sources in crates/mq-shm/src/sync.rs crates/mq-core/src/shared/sync.rs; do
+    [ -f "$sources" ] || { echo "ci/lint.sh: $sources is not there any more" >&2 && exit 1; }
+done
 # clippy.toml bans atomics outside a sync.rs; in mq-shm, which is made of them, by their path, and the one type that
 # mq-core's shim hands on.
 if grep -rnE '(core|std|loom)::(sync::atomic|cell|hint)' crates/mq-shm/src --include=*.rs | grep -v 'src/sync.rs' ||
@@ -11,4 +14,13 @@ if grep -rnE '(core|std|loom)::(sync::atomic|cell|hint)' crates/mq-shm/src --inc
     exit 1
 fi
 cargo clippy --workspace --all-targets -- -D warnings
+# What is built with features and flags of its own.
+cargo clippy -p mq-shm -p mq-comm --features mq-shm/steps,mq-comm/steps --all-targets -- -D warnings
+for models in '-p mq-core --test loom_gate' '-p mq-shm --lib --profile test'; do
+    # shellcheck disable=SC2086 # one word for each argument
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" cargo clippy --target-dir "${CARGO_TARGET_DIR:-target}/loom" $models -- -D warnings \
+        -A clippy::modulo_one # sizes are 1 in the models
+done
+cargo fmt --manifest-path fuzz/Cargo.toml --check
+cargo clippy --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/fuzz" -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What needs an MPI library: the programs of integrations/, benches/mpi and benches/node compile without warnings
+# What needs an MPI library: the programs of integrations/ that know no revoked communicator, benches/mpi and benches/node compile without warnings
 # and run on Debian's Open MPI and MPICH, and integrations/differential finds every structure agreeing with both.
 # Installs the packages if they are missing.
 set -euo pipefail

@@ -3,6 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
+. "$repository/integrations/ending.sh"
 
 usage() {
     cat <<TEXT
@@ -185,24 +186,25 @@ hint() {
     esac
 }
 
-# environment NAME COMMAND...: runs a command with the environment of a library.
-environment() (
-    name=$1
+# environment NAME COMMAND...: runs a command with the environment of a library, which this shell then has, too. Settings
+# of mq that the caller happens to have do not reach it; a COMMAND may begin with `env MQ_...`.
+environment() {
+    local name=$1
     shift
-    unset MQ_STRUCTURE MQ_TRACE MQ_STATS
+    unset "${!MQ_@}"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     if [ "$name" = nemesis ]; then
         export LD_LIBRARY_PATH=$nemesis/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     fi
-    exec "$@"
-)
+    "$@"
+}
 
 build() {
     local name mpicc mpirun flags=(-std=c99 -O2 -Wall -Wextra -Werror)
     "${CC:-cc}" "${flags[@]}" "$here/line.c" -o "$work/line" || die "line.c does not compile"
     for name in ${libraries//,/ }; do
         read -r mpicc mpirun < <(tools "$name")
-        environment "$name" "$mpicc" "${flags[@]}" "$here/node.c" "$here/modes.c" -o "$work/node-$name" ||
+        (environment "$name" "$mpicc" "${flags[@]}" "$here/node.c" "$here/modes.c" -o "$work/node-$name") ||
             die "$name: $mpicc does not compile node.c and modes.c"
     done
 }
@@ -272,14 +274,14 @@ jobs_of_a_round() {
 run() {
     local label=$1 job=$2 rc=0
     shift 2
-    environment "$label" timeout --kill-after=10 "$timeout" "$@" </dev/null >"$work/out" 2>"$work/err" || rc=$?
+    (environment "$label" alone "$timeout" "$@") >"$work/out" 2>"$work/err" &
+    status_of $! || rc=$?
     if [ "$rc" -ne 0 ] || ! grep -q '^{' "$work/out"; then
         tail -n 30 "$work/out" "$work/err" >&2
         [ "$rc" -ne 124 ] || rc="124: it took longer than --timeout $timeout"
-        [ ! -s "$results" ] || echo "compare.sh: results so far: $results" >&2
         die "$label: \`$job\` failed with status $rc, or printed no row: $*"
     fi
-    echo "{\"run\":{\"round\":$round,\"label\":\"$label\",\"kind\":\"$kind\"}}" >>"$results"
+    echo "{\"run\":{\"round\":$round,\"label\":\"$label\",\"kind\":\"$kind\",\"cores\":[$cores]}}" >>"$results"
     grep '^{' "$work/out" >>"$results"
 }
 
@@ -334,7 +336,10 @@ measure() {
             echo "round $round of $rounds: $said" >&2
             # This script is one of those that run.
             read -r _ _ _ running _ </proc/loadavg
-            [ "${running%/*}" -le 1 ] || echo "compare.sh: warning: other processes run on this machine now" >&2
+            if [ "${running%/*}" -gt 1 ]; then
+                echo "compare.sh: warning: other processes run on this machine now" >&2
+                echo "{\"warning\":{\"round\":$round,\"mode\":\"$mode\",\"text\":\"other processes ran beside it\"}}" >>"$results"
+            fi
             # Another one begins in each round.
             for ((turn = 0; turn < ${#contestants[@]}; turn++)); do
                 contest "${contestants[(turn + round - 1) % ${#contestants[@]}]}" "$mode" "$ranks" "$count" "$args"
@@ -345,20 +350,29 @@ measure() {
 
 libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo sizes='' bandwidth_sizes='' by=window,pingpong,rewritten
 window=64 rate_sizes=8 senders='' tiles='' algorithm=nonblocking cores='' samples='' block='' rounds='' quick=''
-timeout=120 format=table raw='' also=() kind=''
+timeout=120 format=table raw='' also=() kind='' whole=''
 declare -A ours_in=()
 parse "$@"
 settle
-for need in python3 timeout taskset; do
+for need in python3 timeout taskset setsid; do
     command -v "$need" >/dev/null || die "$need is not installed"
 done
 [ -z "$raw" ] || : 2>/dev/null >"$raw" || die "--raw: $raw cannot be written"
 find_libraries
 work=$(mktemp -d)
 results=$work/results.jsonl
-# What was measured outlives a failure.
-trap '[ $? -ne 0 ] && [ -s "$results" ] || rm -rf "$work"' EXIT
+# What was measured outlives a failure, and a signal.
+finish() {
+    if [ -z "$whole" ] && grep -q '^{"mode"' "$results" 2>/dev/null; then
+        echo "compare.sh: results so far: $results" >&2
+    else
+        rm -rf "$work"
+    fi
+}
+trap finish EXIT
+end_jobs_on_signals
 build
 measure
 [ -z "$raw" ] || cp "$results" "$raw"
 python3 "$here/tabulate.py" "$results" --format "$format"
+whole=yes

@@ -70,12 +70,10 @@ fn lengths(context: &Context) -> (usize, usize) {
 
 /// Everything is tried, up to the preemptions that `LOOM_MAX_PREEMPTIONS` allows; the outcomes that
 /// occurred are those that must.
-fn outcomes<T: Ord + Clone + Send + 'static>(
+fn outcomes<T: Ord + Clone + Send + std::fmt::Debug + 'static>(
     expected: &[T],
     model: impl Fn() -> T + Send + Sync + 'static,
-) where
-    T: std::fmt::Debug,
-{
+) {
     let seen = Arc::new(Mutex::new(std::collections::BTreeSet::new()));
     let of_model = Arc::clone(&seen);
     loom::model(move || {

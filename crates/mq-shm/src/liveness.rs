@@ -23,7 +23,9 @@ mod watch;
 use core::fmt;
 
 use self::kernel::Start;
-pub(crate) use self::kernel::{namespace, pid};
+pub(crate) use self::kernel::namespace;
+#[cfg(not(loom))]
+pub(crate) use self::kernel::pid;
 pub(crate) use self::watch::Watch;
 use crate::error::ShmError;
 use crate::index::Process;

@@ -36,6 +36,7 @@ mod real {
 
 #[cfg(loom)]
 mod model {
+    #[expect(clippy::unsafe_removed_from_name, reason = "it checks what it guards")]
     pub(crate) use loom::cell::UnsafeCell as Guarded;
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -225,7 +225,7 @@ fn an_answer_is_in_the_cell_of_the_message() {
 /// SLEEP: either `sleeper` sees what `other` does before it sleeps, or `other` sees that it sleeps.
 fn nobody_sleeps_through(
     segment: &Arc<Heap>,
-    mut sleeper: Member,
+    sleeper: Member,
     mut other: Member,
     what: impl FnOnce(&mut Member),
 ) {
