@@ -228,8 +228,8 @@ pub trait MatchQueues: Sized {
     /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
     ///
     /// # Cost
-    /// Constant; with `indexed`, where entries of a short queue have moved, the logarithm of their
-    /// number, or a look at up to 4,096 slots if the queues have become deep since.
+    /// Constant; with `indexed`, for a name given before entries of a short queue moved last, the
+    /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
 
     /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
@@ -253,8 +253,8 @@ pub trait MatchQueues: Sized {
     /// `None` if it has left already: matched, cancelled or purged.
     ///
     /// # Cost
-    /// Constant; with `indexed`, where entries of a short queue have moved, the logarithm of their
-    /// number, or a look at up to 4,096 slots if the queues have become deep since.
+    /// Constant; with `indexed`, for a name given before entries of a short queue moved last, the
+    /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
 
     /// Removes from both queues what `select` chooses and hands each to `back`: posted receives in

@@ -24,6 +24,9 @@ const AWAY: u32 = u32::MAX;
 /// The first slot of a window that is tabled. No slot has this number either.
 const TABLED: u32 = AWAY - 1;
 
+/// Says that entries have moved, in the word of a window that keeps the last bits of a number for it.
+const MOVED: u32 = 1 << 31;
+
 /// The entries of a slab, in order, while none is far and none is on a list.
 ///
 /// They stand one behind the other. One that leaves from the middle leaves a hole, so that all
@@ -43,9 +46,10 @@ pub(crate) struct Window {
     /// last entry that hold none. Not fewer bits: the compiler reads 32 where 16 were written, and
     /// such a load can not be given what is still on its way to the cache (store forwarding).
     holes: u32,
-    /// Whether entries may be in other slots than their handles say: some have been moved. Forgotten
-    /// only when queues have drained that were deep or tabled.
-    has_moved: bool,
+    /// When entries have last moved to other slots than their handles say: [`MOVED`], and the last 31
+    /// bits of the number that the next one was to get; 0 if none has. Forgotten only when queues have
+    /// drained that were deep or tabled.
+    moved: u32,
 }
 
 impl Window {
@@ -54,7 +58,7 @@ impl Window {
         head: 0,
         tail: 0,
         holes: 0,
-        has_moved: false,
+        moved: 0,
     };
 
     /// Whether no entry is in the window. One that is away is not empty.
@@ -167,7 +171,31 @@ impl Window {
         self.head = 0;
         self.tail = to;
         self.holes = 0;
-        self.has_moved = true;
+        self.note_move(slab);
+    }
+
+    /// Entries have moved: any that are stored now may be in other slots than their handles say.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
+    const fn note_move<K, T>(&mut self, slab: &Slab<K, T>) {
+        self.moved = MOVED | slab.next_sequence as u32;
+    }
+
+    /// The number of the first entry that has come since entries moved last. It and those behind it are
+    /// where their handles say, also in queues that are deep, where none moves. When 2^31 numbers and
+    /// more have been given since, this may be greater, but not less: some names are looked for in vain.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
+    fn moved_below<K, T>(&self, slab: &Slab<K, T>) -> u64 {
+        if self.moved == 0 {
+            return 0;
+        }
+        let given = (slab.next_sequence as u32).wrapping_sub(self.moved) & !MOVED;
+        slab.next_sequence - u64::from(given)
     }
 
     /// Whether there is a slot behind the last entry.
@@ -219,8 +247,9 @@ impl Window {
     /// is in a slot before `first`.
     ///
     /// # Cost
-    /// Constant for an entry that has not moved, nor any other. Where one has, a search among those
-    /// in order; in queues that are deep, a look at all near slots.
+    /// Constant for an entry that has not moved, and for a name that was given since entries moved
+    /// last. For others a search among those in order; in queues that are deep, a look at all near
+    /// slots.
     pub(crate) fn slot_of<K: Copy, T>(
         &self,
         slab: &Slab<K, T>,
@@ -228,7 +257,7 @@ impl Window {
         first: u32,
     ) -> Option<u32> {
         let there = slab.slot_of(name);
-        if there.is_some() || !self.has_moved {
+        if there.is_some() || name.sequence() >= self.moved_below(slab) {
             return there;
         }
         if self.is_away() {

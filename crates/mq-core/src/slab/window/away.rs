@@ -67,7 +67,7 @@ impl Window {
         slab.drop_far();
         self.restart();
         self.tail = to;
-        self.has_moved = true;
+        self.note_move(slab);
         leaving
     }
 }

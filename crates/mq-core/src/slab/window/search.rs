@@ -119,6 +119,6 @@ impl Window {
         }
         self.holes -= to - self.head;
         self.head = to;
-        self.has_moved = true;
+        self.note_move(slab);
     }
 }

@@ -223,6 +223,52 @@ fn all_slots_are_used_when_the_window_is_away() {
     }
 }
 
+/// Entries of which the first has moved, and the last has come since.
+fn moved() -> Both {
+    let mut both = Both::with(3);
+    both.take(0);
+    while both.window.moved == 0 {
+        both.push();
+        both.take(1);
+    }
+    let [(_, first), (_, last)] = [both.entries[0], both.entries[1]];
+    assert_ne!(both.slab.slot_of(first), Some(first.slot()));
+    assert_eq!(both.window.moved_below(&both.slab), last.sequence());
+    both
+}
+
+#[test]
+fn who_has_come_since_entries_moved_is_looked_for_nowhere_else() {
+    let mut both = moved();
+    let first_that_stays = both.window.moved_below(&both.slab);
+    (0..100).for_each(|_| both.push());
+    let (_, gone) = both.entries[50];
+    both.take(50);
+    let mut leaving = both.window.leave(&mut both.slab);
+    while leaving.next(&mut both.slab).is_some() {}
+    assert!(both.window.is_away());
+    for &(key, name) in &both.entries {
+        let slot = both.window.slot_of(&both.slab, name, 0);
+        assert_eq!(slot.map(|slot| *both.slab.key(slot)), Some(key));
+    }
+    assert_eq!(both.window.slot_of(&both.slab, gone, 0), None);
+    let moved_below = both.window.moved_below(&both.slab);
+    assert_eq!(moved_below, first_that_stays);
+    assert!(gone.sequence() >= moved_below, "no slot is looked at");
+}
+
+#[test]
+fn who_has_moved_is_found_however_many_numbers_were_given_since() {
+    for skipped in [1, (1 << 31) - 2, (1 << 31) - 1, 1 << 31, 1 << 32, 1 << 40] {
+        let mut both = moved();
+        let next = both.slab.next_sequence();
+        both.slab.raise_sequence(next + skipped);
+        both.check();
+        both.push();
+        both.check();
+    }
+}
+
 #[test]
 fn entries_come_back_in_order_with_their_names() {
     for leaving in [0, 2, 4] {

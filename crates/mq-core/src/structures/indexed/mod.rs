@@ -29,8 +29,8 @@
 //! removals have paid for; the table and the storage grow and shrink piece by piece. An entry that
 //! leaves from the middle of the short form leaves a hole; a search that passes more than four
 //! closes them. When the slots behind a short queue are used up, at most 2,048 entries move. A
-//! cancelled receive is found by its slot, or, if it has moved since, by a search in its window, or
-//! a look at up to 4,096 slots of a deep queue. What takes as long as the queue are the first
+//! cancelled receive is found by its slot, or, if entries have moved since it came, by a search in its
+//! window, or a look at up to 4,096 slots of a deep queue. What takes as long as the queue are the first
 //! searches with wildcards while many messages wait: some look at all of them, and the next links
 //! or indexes them for its class. After that messages are linked as a search of the class needs
 //! them; in the deep form they are indexed as they come, also in later fillings, for as long as
