@@ -233,6 +233,12 @@ impl Buckets {
         entries as usize <= self.buckets.len()
     }
 
+    /// How many entries there may be with two buckets or more for each.
+    #[expect(clippy::cast_possible_truncation, reason = "near slots are few")]
+    pub(super) const fn room(&self) -> u32 {
+        (self.buckets.len() / ROOM) as u32
+    }
+
     /// Whether empty buckets are as they would be after [`begin`](Self::begin), or not many more.
     #[inline(always)]
     pub(super) fn suit(&self, entries: u32) -> bool {

@@ -95,11 +95,13 @@ impl<B: MatchBits> Wild<B> {
         self.posted = 0;
     }
 
-    /// Begins anew, with room for so many, or as many as before.
+    /// Begins anew, with room for so many, or as many as before; for some more, if as large a table
+    /// serves them too.
     pub(super) fn begin(&mut self, receives: u32) {
         self.room = self.room.max(receives);
         if self.room > 0 {
             self.buckets.begin(self.room);
+            self.room = self.buckets.room();
         }
     }
 
@@ -360,3 +362,6 @@ pub(super) fn count<P: Pattern, R>(entries: &[Entry<P, R>]) -> u32 {
     let is_wild = |entry: &&Entry<P, R>| entry.is_used() && entry.key.care() != MatchBits::ALL;
     entries.iter().filter(is_wild).map(|_| 1).sum()
 }
+
+#[cfg(test)]
+mod tests;
