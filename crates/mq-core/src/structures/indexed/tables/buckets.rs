@@ -184,6 +184,11 @@ const fn wanted(entries: u32) -> usize {
     served.next_power_of_two() * ROOM
 }
 
+/// Whether buckets for so many entries are too many for others.
+pub(super) const fn are_too_many(room: u32, entries: u32) -> bool {
+    wanted(room) > SHORTER * wanted(entries)
+}
+
 /// A power of two of buckets, or none yet.
 #[derive(Debug)]
 pub(super) struct Buckets {

@@ -70,14 +70,14 @@ impl<B: MatchBits> Tables<B> {
             self.receives.release();
             self.messages.release();
         }
-        self.receives.begin(0);
+        self.receives.clear();
         self.messages.begin(0);
     }
 
     /// All entries have been dropped: forgets them and what searched for them.
     pub(super) fn clear(&mut self) {
         self.receives.rest();
-        self.receives.begin(0);
+        self.receives.clear();
         self.messages.clear();
     }
 

@@ -60,7 +60,7 @@ impl<B: MatchBits> Receives<B> {
             self.buckets.are_empty(),
             "all receives were taken off their chains"
         );
-        self.wild.forget();
+        self.wild.start();
         self.set_first(first);
     }
 
@@ -85,6 +85,13 @@ impl<B: MatchBits> Receives<B> {
         self.linked = 0;
         self.limit = self.pending;
         self.first = 0;
+    }
+
+    /// All receives have been dropped, or are to be found otherwise: forgets also how many of them had
+    /// wildcards.
+    pub(super) fn clear(&mut self) {
+        self.begin(0);
+        self.wild.clear();
     }
 
     /// No receive is in a slot before this.

@@ -2,7 +2,7 @@
 
 use super::super::hash::{Key, Seed};
 use super::super::nodes::is_receive;
-use super::buckets::{Buckets, word_of};
+use super::buckets::{Buckets, are_too_many, word_of};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::pattern::Pattern;
@@ -35,8 +35,10 @@ pub(super) struct Wild<B> {
     posted: u32,
     /// How many there may be before the table is to be larger, now or when it begins anew.
     room: u32,
-    /// Whether there has been one since the table began.
-    is_used: bool,
+    /// The most that were linked at once since the filling began.
+    most: u32,
+    /// Whether there has been a table since then.
+    has_begun: bool,
 }
 
 /// A receive with a wildcard that takes a message.
@@ -55,7 +57,8 @@ impl<B: MatchBits> Wild<B> {
             others: Vec::new(),
             posted: 0,
             room: 0,
-            is_used: false,
+            most: 0,
+            has_begun: false,
         }
     }
 
@@ -82,13 +85,19 @@ impl<B: MatchBits> Wild<B> {
         self.buckets.replace_if_worn()
     }
 
+    /// A filling begins: none is linked. There is room for as many as before, unless the last filling
+    /// had far fewer: as it begins, each bucket is written.
+    pub(super) fn start(&mut self) {
+        let had_table = core::mem::take(&mut self.has_begun);
+        let most = core::mem::take(&mut self.most);
+        if had_table && (most == 0 || are_too_many(self.room, most)) {
+            self.room = with_some_more(most);
+        }
+        self.forget();
+    }
+
     /// Forgets all, but how many they were.
     pub(super) fn forget(&mut self) {
-        if !self.is_used && self.buckets.serves(1) {
-            // It was made for none.
-            self.room = 0;
-        }
-        self.is_used = false;
         self.buckets.forget();
         self.classes.clear();
         self.others.clear();
@@ -102,13 +111,20 @@ impl<B: MatchBits> Wild<B> {
         if self.room > 0 {
             self.buckets.begin(self.room);
             self.room = self.buckets.room();
+            self.has_begun = true;
+        }
+    }
+
+    /// All that have come are linked.
+    pub(super) const fn note_linked(&mut self) {
+        if self.posted > self.most {
+            self.most = self.posted;
         }
     }
 
     /// Puts a receive behind all others of its bucket, of whose last entry this returns the slot.
     pub(super) fn push(&mut self, bits: B, care: B, slot: u32) -> Option<u32> {
         self.posted += 1;
-        self.is_used = true;
         match self.classes.iter().position(|class| class.care == care) {
             Some(class) => self.classes[class].posted += 1,
             None if self.classes.len() < CLASSES => self.classes.push(Class {
@@ -350,11 +366,25 @@ impl<B: MatchBits> Wild<B> {
         self.buckets.bytes() + vec_bytes(&self.classes) + vec_bytes(&self.others)
     }
 
+    /// Gives memory back.
     pub(super) fn release(&mut self) {
         self.buckets.release();
         self.classes = Vec::new();
         self.others = Vec::new();
     }
+
+    /// Forgets all, and how many they were.
+    pub(super) fn clear(&mut self) {
+        self.forget();
+        self.room = 0;
+        self.most = 0;
+        self.has_begun = false;
+    }
+}
+
+/// Some more than so many, so that the table need not be larger soon; none for none.
+pub(super) const fn with_some_more(receives: u32) -> u32 {
+    receives + receives.div_ceil(8)
 }
 
 /// How many receives have a wildcard.

@@ -358,6 +358,40 @@ fn chains_that_are_searched_in_vain_are_parted() {
     }
 }
 
+/// Fills the queue with fully specified receives and, behind them, some from any source, and takes
+/// them, the newest first. Returns the most bytes of the index meanwhile.
+fn round(queues: &mut Queues, exact: u32, any: u32) -> usize {
+    for i in 0..exact + any {
+        let source = if i < exact {
+            Source::from(3)
+        } else {
+            Source::Any
+        };
+        let post = queues.post(MpiPattern::new(0, source, i.cast_signed()), i);
+        assert!(matches!(post, Post::Queued(_)));
+    }
+    let mut most = 0;
+    for i in (0..exact + any).rev() {
+        let arrival = queues.arrive(MpiEnvelope::new(0, 3, i.cast_signed()), 0);
+        assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == i));
+        most = most.max(queues.memory().index);
+    }
+    most
+}
+
+#[test]
+fn a_burst_of_wildcards_does_not_make_later_tables_large() {
+    let mut queues = unexpected(0);
+    let many = round(&mut queues, 0, 4000);
+    assert!(many >= 96 << 10, "{many} bytes");
+    // The first round after it cannot know.
+    round(&mut queues, 19, 1);
+    for _ in 0..3 {
+        let few = round(&mut queues, 19, 1);
+        assert!(few < 48 << 10, "{few} bytes");
+    }
+}
+
 #[test]
 fn tables_of_drained_queues_keep_little() {
     let mut queues = unexpected(0);

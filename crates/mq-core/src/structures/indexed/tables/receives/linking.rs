@@ -1,6 +1,6 @@
 //! Receives that have come since the last search are put on their chains, all together.
 
-use super::super::wild;
+use super::super::wild::{self, with_some_more};
 use super::super::{link_alone, link_behind};
 use super::Receives;
 use crate::envelope::{Envelope, MatchBits};
@@ -31,15 +31,14 @@ impl<B: MatchBits> Receives<B> {
                 self.wild.begin(wild);
             }
             let Some((linked, behind)) = self.link_to(near, end) else {
-                // Some more than there are, so that this does not come again soon.
-                wild = self.wildcards(near, end);
-                wild += wild / 8 + 1;
+                wild = with_some_more(self.wildcards(near, end));
                 is_new = true;
                 continue;
             };
             is_new = self.linked == self.first && self.buckets.judge(linked, behind);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
+                self.wild.note_linked();
                 self.linked = end;
                 return self.set_limit();
             }

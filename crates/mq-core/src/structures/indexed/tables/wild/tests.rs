@@ -31,3 +31,33 @@ fn all_are_linked_anew_only_when_the_table_has_to_be_larger() {
     assert_eq!(grow(129), 2);
     assert_eq!(grow(1024), 4);
 }
+
+/// A filling of a queue, of which so many were linked, all at once; returns how many there was room for.
+fn filling(wild: &mut Wild<u64>, receives: u32) -> u32 {
+    wild.start();
+    wild.begin(0);
+    if receives > wild.room {
+        wild.forget();
+        wild.begin(receives);
+    }
+    (0..receives).for_each(|slot| push(wild, slot));
+    wild.note_linked();
+    wild.room
+}
+
+#[test]
+fn the_table_is_as_large_as_the_last_filling_needed_it_or_some_times_as_large() {
+    let mut wild = Wild::new(Seed::new(1));
+    assert_eq!(filling(&mut wild, 4000), 4096);
+    assert_eq!(filling(&mut wild, 1), 4096, "as many may come again");
+    assert_eq!(filling(&mut wild, 1), 128);
+    assert_eq!(filling(&mut wild, 1000), 1024);
+    for _ in 0..3 {
+        assert_eq!(filling(&mut wild, 100), 1024, "not far fewer");
+    }
+    assert_eq!(filling(&mut wild, 0), 1024);
+    assert_eq!(filling(&mut wild, 0), 0, "no table was needed");
+    assert_eq!(filling(&mut wild, 300), 512);
+    wild.clear();
+    assert_eq!(filling(&mut wild, 0), 0);
+}
