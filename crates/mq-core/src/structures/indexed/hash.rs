@@ -40,10 +40,11 @@ impl Seed {
     pub(super) fn hash<B: MatchBits>(self, key: Key<B>) -> u32 {
         const FOLD: u64 = 0x9e37_79b9_7f4a_7c15;
         const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
-        const MASK: u64 = 0xe703_7ed1_a0b4_28db;
         const LAST: u64 = 0x0000_000f_0000_000f;
-        // Nothing for a key that must match exactly.
-        let mask = (!key.care).digest(0).wrapping_mul(MASK);
+        // Nothing for a key that must match exactly. For others a secret: of words that are known, masks
+        // and bits could be chosen whose sums are equal, and such keys would always share a bucket.
+        let open = (!key.care).digest(0) ^ B::ZERO.digest(0);
+        let mask = open.wrapping_mul(self.0 | 1);
         let digest = key.bits.digest(self.0);
         // The last bits of the source, 32 above those of the tag, come to stand above them.
         let place = digest.wrapping_add(digest >> 28) as u32;
@@ -129,6 +130,25 @@ mod tests {
         };
         let exact = seed.hash(key(u64::ALL));
         assert_ne!(exact, seed.hash(key(0xffff_ffff)));
+    }
+
+    #[test]
+    fn nobody_can_choose_keys_of_two_masks_that_share_a_bucket() {
+        // If what a mask adds to a hash were known, multiples of an odd number, these would always.
+        let key = |source: u64, tag: u64, ignore: u64| Key {
+            context: ContextId(0),
+            bits: source << 32 | tag,
+            care: !ignore,
+        };
+        let one = key(0x4aa1_eb40, 0x06ef_5000, 0x0100_8800);
+        let other = key(0, 0x800, 0x0081_0000);
+        let place = |seed: Seed, key| seed.hash(key) & 1023;
+        let together = (1..=1000).filter(|&seed| {
+            let seed = Seed::new(seed);
+            place(seed, one) == place(seed, other)
+        });
+        let together = together.count();
+        assert!(together < 20, "under {together} of 1000 seeds");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::super::hash::Seed;
 use crate::envelope::MatchBits;
+use crate::hash::mix;
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL};
 
@@ -155,25 +156,26 @@ pub(super) struct Hash {
 }
 
 impl Hash {
-    /// The number of the bucket for the bits that a key must match, which are 0 outside its mask.
+    /// The number of the bucket for the bits that a key must match, which are 0 outside its mask, in a
+    /// table whose keys have one mask.
     #[inline(always)]
-    pub(super) fn place<B: MatchBits>(self, bits: B, care: B) -> usize {
-        self.place_under(bits, word_of(care))
+    pub(super) fn place<B: MatchBits>(self, bits: B) -> usize {
+        self.place_under(bits, 0)
     }
 
-    /// The same, where the [word of the mask](word_of) is known.
+    /// The number of the bucket for such bits in a table of several masks, of which each adds its
+    /// [word](Self::word_of) to the hash.
     #[inline(always)]
     fn place_under<B: MatchBits>(self, bits: B, mask: u64) -> usize {
         let word = bits.fold(self.factor) ^ mask;
         (word.wrapping_mul(self.factor) >> (self.shift % u64::BITS)) as usize
     }
-}
 
-/// What a mask adds to a hash: nothing, if it is that of keys that must match exactly.
-#[inline(always)]
-pub(super) fn word_of<B: MatchBits>(care: B) -> u64 {
-    const MASK: u64 = 0xe703_7ed1_a0b4_28db;
-    (!care).fold(0).wrapping_mul(MASK)
+    /// What a mask adds to the hash: as secret as the factor. Of words that are known, masks and bits
+    /// could be chosen whose sums are equal, and such keys share a bucket whatever the factor is.
+    fn word_of<B: MatchBits>(self, care: B) -> u64 {
+        mix((!care).fold(self.factor), self.factor)
+    }
 }
 
 /// The number of buckets for so many entries.
@@ -222,14 +224,19 @@ impl Buckets {
 
     /// The number of the bucket of a key: see [`Hash::place`].
     #[inline(always)]
-    pub(super) fn place<B: MatchBits>(&self, bits: B, care: B) -> usize {
-        self.hash.place(bits, care)
+    pub(super) fn place<B: MatchBits>(&self, bits: B) -> usize {
+        self.hash.place(bits)
     }
 
-    /// The same, where the [word of the mask](word_of) is known.
+    /// The number of the bucket of a key whose mask has this word: see [`Hash::place_under`].
     #[inline(always)]
     pub(super) fn place_under<B: MatchBits>(&self, bits: B, mask: u64) -> usize {
         self.hash.place_under(bits, mask)
+    }
+
+    /// The word of a mask, until the buckets [begin](Self::begin) anew: see [`Hash::word_of`].
+    pub(super) fn word_of<B: MatchBits>(&self, care: B) -> u64 {
+        self.hash.word_of(care)
     }
 
     /// Whether there are enough buckets for so many entries.

@@ -156,7 +156,7 @@ impl<B: MatchBits> Messages<B> {
     where
         E: Envelope<Bits = B>,
     {
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
             return TOO_FAR;
         };
@@ -291,7 +291,7 @@ impl<B: MatchBits> Messages<B> {
         {
             let (buckets, hash) = self.buckets.parts();
             let (alone, passed) = link_alone(entries, slot, buckets, |envelope| {
-                Some(hash.place(envelope.bits(), B::ALL))
+                Some(hash.place(envelope.bits()))
             });
             linked += alone;
             slot += passed;
@@ -301,7 +301,7 @@ impl<B: MatchBits> Messages<B> {
             {
                 if entry.is_used() {
                     let bits = entry.key.bits();
-                    let Some(bucket) = self.buckets.get_mut(hash.place(bits, B::ALL)) else {
+                    let Some(bucket) = self.buckets.get_mut(hash.place(bits)) else {
                         return (linked, behind);
                     };
                     let Some(last) = bucket.push_behind(slot) else {
@@ -328,7 +328,7 @@ impl<B: MatchBits> Messages<B> {
     where
         E: Envelope<Bits = B>,
     {
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let (mut slot, mut visited) = (self.buckets.first(place), 0);
         while let Some(entry) = near.get(slot as usize) {
             visited += 1;
@@ -425,7 +425,7 @@ impl<B: MatchBits> Messages<B> {
         if slot < self.linked
             && let Some(entry) = near.get(slot as usize)
         {
-            let place = self.buckets.place(entry.key.bits(), B::ALL);
+            let place = self.buckets.place(entry.key.bits());
             let before = entry.prev;
             self.buckets.unlink(near, place, slot, before);
         }

@@ -131,7 +131,7 @@ impl<B: MatchBits> Receives<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
             return TOO_FAR;
         };
@@ -233,7 +233,7 @@ impl<B: MatchBits> Receives<B> {
         let Some(wildcard) = self.wild.first_of_one_class(bits) else {
             return FARTHER;
         };
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
             return FARTHER;
         };
@@ -296,7 +296,7 @@ impl<B: MatchBits> Receives<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
             return FARTHER;
         };
@@ -350,7 +350,7 @@ impl<B: MatchBits> Receives<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let (context, bits) = (envelope.context(), envelope.bits());
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let exact = self.find_key(near, place, context, bits);
         let (candidate, more) = self.wild.find(near, context, bits, exact.slot);
         let visited = exact.visited + more;
@@ -385,7 +385,7 @@ impl<B: MatchBits> Receives<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let (context, bits) = (envelope.context(), envelope.bits());
-        let place = self.buckets.place(bits, B::ALL);
+        let place = self.buckets.place(bits);
         let exact = self.find_key(near, place, context, bits);
         let (candidate, more) = self.wild.find(near, context, bits, exact.slot);
         let (slot, visited) = (candidate.slot, exact.visited + more);
@@ -444,7 +444,7 @@ impl<B: MatchBits> Receives<B> {
         {
             let (bits, care, before) = (entry.key.bits(), entry.key.care(), entry.prev);
             if care == B::ALL {
-                let place = self.buckets.place(bits, B::ALL);
+                let place = self.buckets.place(bits);
                 self.buckets.unlink(near, place, slot, before);
             } else {
                 self.wild.unlink(near, slot, (bits, care), before);

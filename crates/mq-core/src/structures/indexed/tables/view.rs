@@ -119,7 +119,7 @@ impl<B: MatchBits> View<B> {
             links.end(slot);
             linked += 1;
             let bits = key(entry);
-            let Some(bucket) = buckets.get_mut(hash.place(bits, self.care)) else {
+            let Some(bucket) = buckets.get_mut(hash.place(bits)) else {
                 break;
             };
             if let Some(last) = bucket.push(slot) {
@@ -146,7 +146,7 @@ impl<B: MatchBits> View<B> {
     {
         self.link(near, window, first);
         let links = self.links.as_mut_slice();
-        let place = self.buckets.place(key.bits, key.care);
+        let place = self.buckets.place(key.bits);
         let (mut before, mut slot) = (NIL, self.buckets.first(place));
         let mut visited = 0;
         let mut passed = 0;

@@ -2,7 +2,7 @@
 
 use super::super::hash::{Key, Seed};
 use super::super::nodes::is_receive;
-use super::buckets::{Buckets, are_too_many, word_of};
+use super::buckets::{Buckets, are_too_many};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::pattern::Pattern;
@@ -18,7 +18,7 @@ const NO_CLASS: usize = usize::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Class<B> {
     care: B,
-    /// The [word](word_of) of its mask.
+    /// The [word](Buckets::word_of) of its mask.
     word: u64,
     posted: u32,
 }
@@ -107,6 +107,10 @@ impl<B: MatchBits> Wild<B> {
     /// Begins anew, with room for so many, or as many as before; for some more, if as large a table
     /// serves them too.
     pub(super) fn begin(&mut self, receives: u32) {
+        debug_assert!(
+            self.classes.is_empty(),
+            "words of masks depend on the factor"
+        );
         self.room = self.room.max(receives);
         if self.room > 0 {
             self.buckets.begin(self.room);
@@ -125,20 +129,31 @@ impl<B: MatchBits> Wild<B> {
     /// Puts a receive behind all others of its bucket, of whose last entry this returns the slot.
     pub(super) fn push(&mut self, bits: B, care: B, slot: u32) -> Option<u32> {
         self.posted += 1;
-        match self.classes.iter().position(|class| class.care == care) {
-            Some(class) => self.classes[class].posted += 1,
-            None if self.classes.len() < CLASSES => self.classes.push(Class {
-                care,
-                word: word_of(care),
-                posted: 1,
-            }),
+        let known = self.classes.iter().position(|class| class.care == care);
+        let class = match known {
+            Some(class) => class,
+            None if self.classes.len() < CLASSES => self.add_class(care),
             None => {
                 self.others.push(slot);
                 return None;
             }
-        }
-        let place = self.buckets.place(bits & care, care);
+        };
+        let class = &mut self.classes[class];
+        class.posted += 1;
+        let place = self.buckets.place_under(bits & care, class.word);
         self.buckets.get_mut(place)?.push(slot)
+    }
+
+    /// Makes a class for a mask, and returns its number.
+    #[cold]
+    #[inline(never)]
+    fn add_class(&mut self, care: B) -> usize {
+        self.classes.push(Class {
+            care,
+            word: self.buckets.word_of(care),
+            posted: 0,
+        });
+        self.classes.len() - 1
     }
 
     /// The first slot of the bucket in which the receives for a message are, or a number that is no
@@ -332,10 +347,11 @@ impl<B: MatchBits> Wild<B> {
         if self.leave_others(slot) {
             return;
         }
-        let place = self.buckets.place(bits & care, care);
-        self.buckets.unlink(near, place, slot, before);
         let is = |class: &Class<B>| class.care == care;
         if let Some(class) = self.classes.iter().position(is) {
+            let word = self.classes[class].word;
+            let place = self.buckets.place_under(bits & care, word);
+            self.buckets.unlink(near, place, slot, before);
             self.leave(class);
         }
     }

@@ -70,7 +70,7 @@ impl<B: MatchBits> Receives<B> {
             let (buckets, hash) = self.buckets.parts();
             let entries = near.get_mut(slot as usize..end as usize)?;
             let (alone, passed) = link_alone(entries, slot, buckets, |pattern| {
-                (pattern.care() == B::ALL).then(|| hash.place(pattern.bits(), B::ALL))
+                (pattern.care() == B::ALL).then(|| hash.place(pattern.bits()))
             });
             linked += alone;
             slot += passed;
@@ -79,7 +79,7 @@ impl<B: MatchBits> Receives<B> {
                 let entry = near.get_mut(slot as usize)?;
                 let (bits, care) = (entry.key.bits(), entry.key.care());
                 if entry.is_used() && care == B::ALL {
-                    let bucket = self.buckets.get_mut(hash.place(bits, B::ALL))?;
+                    let bucket = self.buckets.get_mut(hash.place(bits))?;
                     let Some(last) = bucket.push_behind(slot) else {
                         break;
                     };

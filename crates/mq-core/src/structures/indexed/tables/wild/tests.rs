@@ -1,4 +1,6 @@
 use super::*;
+use crate::Tag;
+use crate::mpi::{MpiPattern, TagSelector};
 
 /// What receives from any source care about.
 const ANY_SOURCE: u64 = 0xffff_ffff;
@@ -60,4 +62,26 @@ fn the_table_is_as_large_as_the_last_filling_needed_it_or_some_times_as_large() 
     assert_eq!(filling(&mut wild, 300), 512);
     wild.clear();
     assert_eq!(filling(&mut wild, 0), 0);
+}
+
+#[test]
+fn nobody_can_choose_receives_of_two_masks_that_share_a_bucket() {
+    // If the words of masks were known, multiples of an odd number, these would under every factor.
+    let receive = |source: u32, wanted, ignore| {
+        let wanted = Tag(wanted);
+        MpiPattern::new(0, source, TagSelector::Masked { wanted, ignore })
+    };
+    let one = receive(84, 0x156d_cb9a, 0x0010_0441);
+    let other = receive(0, 0x0010_0001, 0xa204_0000);
+    let together = (1..=1000).filter(|&seed| {
+        let mut buckets = Buckets::new(Seed::new(seed));
+        buckets.begin(1);
+        let place = |receive: MpiPattern| {
+            let word = buckets.word_of(receive.care());
+            buckets.place_under(receive.bits(), word)
+        };
+        place(one) == place(other)
+    });
+    let together = together.count();
+    assert!(together < 20, "under {together} of 1000 factors");
 }
