@@ -283,11 +283,24 @@ impl Buckets {
         self.passed as usize > WEAR * self.buckets.len() && !self.buckets.is_empty()
     }
 
+    /// [`is_worn_out`](Self::is_worn_out) for a table that begins anew together with another, which may
+    /// be larger.
+    #[inline(always)]
+    pub(super) const fn is_worn_out_beside(&self, other: &Self) -> bool {
+        self.is_worn_out() && self.passed as usize > WEAR * other.buckets.len()
+    }
+
     /// Begins to try other factors, if the table [is worn out](Self::is_worn_out); returns whether
     /// it is.
     #[inline(always)]
     pub(super) fn replace_if_worn(&mut self) -> bool {
         self.is_worn_out() && self.forget_factors()
+    }
+
+    /// [`replace_if_worn`](Self::replace_if_worn) for a table that begins anew together with another.
+    #[inline(always)]
+    pub(super) fn replace_if_worn_beside(&mut self, other: &Self) -> bool {
+        self.is_worn_out_beside(other) && self.forget_factors()
     }
 
     #[cold]
@@ -311,11 +324,12 @@ impl Buckets {
         self.passed = (self.passed + behind).saturating_sub(linked);
     }
 
-    /// The same, and they are all that there are: tells how good the factor is, and whether the table
-    /// is to begin anew at once: if they are few, or the factor is bad. While none has been good, the
-    /// next beginning takes another, and after the last try the best.
+    /// So many entries have been linked, all that there are, and so many of them behind others with
+    /// another key: tells how good the factor is, and whether the table is to begin anew at once: if
+    /// few are linked `again` then, here and elsewhere, or the factor is bad. While none has been good,
+    /// the next beginning takes another, and after the last try the best.
     #[cold]
-    pub(super) fn judge(&mut self, linked: u32, behind: u32) -> bool {
+    pub(super) fn judge(&mut self, linked: u32, behind: u32, again: u32) -> bool {
         if linked < ENOUGH || self.tries == 0 {
             return false;
         }
@@ -331,12 +345,12 @@ impl Buckets {
         } else {
             self.take_another();
             let is_early = self.tries + AT_ONCE >= TRIES;
-            return of_256 > BAD && is_early || linked <= QUICK;
+            return of_256 > BAD && is_early || again <= QUICK;
         }
         false
     }
 
-    /// A search has compared so many entries.
+    /// A search has compared so many entries of a chain.
     #[inline(always)]
     pub(super) const fn count(&mut self, visited: u32) {
         self.passed = self.passed.saturating_add(visited.saturating_sub(1));

@@ -268,7 +268,7 @@ impl<B: MatchBits> Messages<B> {
                 self.set_linked(self.first);
             }
             let (linked, behind) = self.link_to(near, end);
-            is_new = self.linked == self.first && self.buckets.judge(linked, behind);
+            is_new = self.linked == self.first && self.buckets.judge(linked, behind, linked);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
                 self.set_linked(end);

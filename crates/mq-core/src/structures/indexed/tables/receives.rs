@@ -113,7 +113,7 @@ impl<B: MatchBits> Receives<B> {
 
     /// Whether the tables are to begin anew, so that searches are short again.
     pub(in super::super) const fn are_worn_out(&self) -> bool {
-        self.buckets.is_worn_out() || self.wild.is_worn_out()
+        self.buckets.is_worn_out() || self.wild.is_worn_out(&self.buckets)
     }
 
     /// Takes the receive for a message off its chain and out of the window, if it is the first of

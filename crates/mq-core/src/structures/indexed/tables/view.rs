@@ -90,7 +90,7 @@ impl<B: MatchBits> View<B> {
                 self.linked = first;
             }
             let (linked, behind) = self.link_to(near, end);
-            is_new = self.linked == first && self.buckets.judge(linked, behind);
+            is_new = self.linked == first && self.buckets.judge(linked, behind, linked);
             if !is_new {
                 self.buckets.count_linked(linked, behind);
                 self.linked = end;

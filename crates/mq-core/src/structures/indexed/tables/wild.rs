@@ -74,15 +74,21 @@ impl<B: MatchBits> Wild<B> {
         self.posted == self.room
     }
 
-    /// See [`Buckets::is_worn_out`].
+    /// Whether the table is to begin anew, and with it that of the other receives: see
+    /// [`Buckets::is_worn_out_beside`].
     #[inline(always)]
-    pub(super) const fn is_worn_out(&self) -> bool {
-        self.buckets.is_worn_out()
+    pub(super) const fn is_worn_out(&self, others: &Buckets) -> bool {
+        self.buckets.is_worn_out_beside(others)
     }
 
-    /// See [`Buckets::replace_if_worn`].
-    pub(super) fn replace_if_worn(&mut self) -> bool {
-        self.buckets.replace_if_worn()
+    /// See [`Buckets::replace_if_worn_beside`].
+    pub(super) fn replace_if_worn(&mut self, others: &Buckets) -> bool {
+        self.buckets.replace_if_worn_beside(others)
+    }
+
+    /// See [`Buckets::judge`].
+    pub(super) fn judge(&mut self, linked: u32, behind: u32, again: u32) -> bool {
+        self.buckets.judge(linked, behind, again)
     }
 
     /// A filling begins: none is linked. There is room for as many as before, unless the last filling
@@ -119,8 +125,10 @@ impl<B: MatchBits> Wild<B> {
         }
     }
 
-    /// All that have come are linked.
-    pub(super) const fn note_linked(&mut self) {
+    /// All that have come are linked, so many of them now, and so many of these behind others with
+    /// another key.
+    pub(super) const fn count_linked(&mut self, linked: u32, behind: u32) {
+        self.buckets.count_linked(linked, behind);
         if self.posted > self.most {
             self.most = self.posted;
         }
@@ -281,12 +289,13 @@ impl<B: MatchBits> Wild<B> {
             let bits = bits & care;
             let place = self.buckets.place_under(bits, word);
             let mut slot = self.buckets.first(place);
+            let mut compared = 0;
             // Chains are in order: no entry of this one is earlier than its first.
             while slot < best.slot {
                 let Some(entry) = near.get(slot as usize) else {
                     break;
                 };
-                visited += 1;
+                compared += 1;
                 let key = Key {
                     context,
                     bits,
@@ -298,8 +307,9 @@ impl<B: MatchBits> Wild<B> {
                 }
                 slot = entry.next;
             }
+            self.buckets.count(compared);
+            visited += compared;
         }
-        self.buckets.count(visited);
         for &slot in &self.others {
             let Some(entry) = near.get(slot as usize) else {
                 break;

@@ -7,6 +7,16 @@ use crate::envelope::{Envelope, MatchBits};
 use crate::pattern::Pattern;
 use crate::slab::{Entry, NIL, Window};
 
+/// How many receives have been linked, and how many of them came to be behind others with another key.
+#[derive(Clone, Copy, Default)]
+struct Linked {
+    exact: u32,
+    behind: u32,
+    /// Those with wildcards, which are counted apart.
+    wild: u32,
+    wild_behind: u32,
+}
+
 impl<B: MatchBits> Receives<B> {
     /// Links what has come since the last search.
     #[inline(never)]
@@ -16,7 +26,7 @@ impl<B: MatchBits> Receives<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let (end, queued) = (window.end(), window.len());
-        let is_worn = self.buckets.replace_if_worn() | self.wild.replace_if_worn();
+        let is_worn = self.buckets.replace_if_worn() | self.wild.replace_if_worn(&self.buckets);
         let is_first = self.linked == self.first;
         let is_unsuited = is_first && !self.buckets.suit(queued);
         let mut is_new = is_worn || is_unsuited || !self.buckets.serves(queued);
@@ -30,19 +40,26 @@ impl<B: MatchBits> Receives<B> {
                 self.buckets.begin(queued);
                 self.wild.begin(wild);
             }
-            let Some((linked, behind)) = self.link_to(near, end) else {
+            let Some(linked) = self.link_to(near, end) else {
                 wild = with_some_more(self.wildcards(near, end));
                 is_new = true;
                 continue;
             };
-            is_new = self.linked == self.first && self.buckets.judge(linked, behind);
+            is_new = self.linked == self.first && self.judge(linked, queued);
             if !is_new {
-                self.buckets.count_linked(linked, behind);
-                self.wild.note_linked();
+                self.buckets.count_linked(linked.exact, linked.behind);
+                self.wild.count_linked(linked.wild, linked.wild_behind);
                 self.linked = end;
                 return self.set_limit();
             }
         }
+    }
+
+    /// Tells how good the factors of both tables are, and whether they are to begin anew at once, with
+    /// so many receives.
+    fn judge(&mut self, linked: Linked, again: u32) -> bool {
+        let is_bad = self.buckets.judge(linked.exact, linked.behind, again);
+        self.wild.judge(linked.wild, linked.wild_behind, again) || is_bad
     }
 
     /// How many receives of a window have a wildcard.
@@ -55,16 +72,15 @@ impl<B: MatchBits> Receives<B> {
         entries.map_or(0, wild::count)
     }
 
-    /// Links all receives before a slot that are not; returns how many of them are fully specified, and
-    /// how many of these came to be behind others with another key. `None`, and some are linked, if
+    /// Links all receives before a slot that are not; returns how many. `None`, and some are linked, if
     /// there is no room for one with a wildcard.
     #[inline(never)]
-    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<(u32, u32)>
+    fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<Linked>
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let (mut linked, mut behind) = (0, 0);
+        let mut linked = Linked::default();
         let mut slot = self.linked;
         while slot < end {
             let (buckets, hash) = self.buckets.parts();
@@ -72,7 +88,7 @@ impl<B: MatchBits> Receives<B> {
             let (alone, passed) = link_alone(entries, slot, buckets, |pattern| {
                 (pattern.care() == B::ALL).then(|| hash.place(pattern.bits()))
             });
-            linked += alone;
+            linked.exact += alone;
             slot += passed;
             // Those that have others before them, and those with a wildcard.
             while slot < end {
@@ -84,20 +100,24 @@ impl<B: MatchBits> Receives<B> {
                         break;
                     };
                     entry.next = NIL;
-                    linked += 1;
-                    behind += link_behind(near, last, slot, |pattern| pattern.bits() != bits);
+                    linked.exact += 1;
+                    linked.behind +=
+                        link_behind(near, last, slot, |pattern| pattern.bits() != bits);
                 } else if entry.is_used() {
                     if self.wild.is_full() {
                         return None;
                     }
                     entry.next = NIL;
+                    linked.wild += 1;
                     if let Some(last) = self.wild.push(bits, care, slot) {
-                        link_behind(near, last, slot, |_| false);
+                        linked.wild_behind += link_behind(near, last, slot, |pattern| {
+                            pattern.care() != care || (pattern.bits() ^ bits) & care != B::ZERO
+                        });
                     }
                 }
                 slot += 1;
             }
         }
-        Some((linked, behind))
+        Some(linked)
     }
 }
