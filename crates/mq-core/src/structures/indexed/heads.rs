@@ -37,12 +37,19 @@ const fn split(bucket: u32) -> (usize, usize) {
 }
 
 impl Heads {
-    /// A page of empty buckets.
-    pub(super) fn new() -> Self {
+    /// No buckets yet: [`make`](Self::make) comes before anything else.
+    pub(super) const fn new() -> Self {
         Self {
-            near: vec![NIL; PAGE as usize],
+            near: Vec::new(),
             far: Vec::new(),
             pages: 0,
+        }
+    }
+
+    /// Makes a page of empty buckets, if there are none yet.
+    pub(super) fn make(&mut self) {
+        if self.near.is_empty() {
+            self.near = vec![NIL; PAGE as usize];
         }
     }
 

@@ -78,7 +78,8 @@ impl<B: MatchBits> Index<B> {
     fn with(tables: Tables<B>, seed: Seed) -> Self {
         Self {
             tables,
-            chains: Chains::default(),
+            // Most queues with tables never become deep.
+            chains: Chains::unprepared(),
             wild: None,
             seed,
             classes: Classes::default(),

@@ -65,6 +65,15 @@ const fn served_at_most(buckets: u32) -> u32 {
 
 impl Default for Chains {
     fn default() -> Self {
+        let mut chains = Self::unprepared();
+        chains.heads.make();
+        chains
+    }
+}
+
+impl Chains {
+    /// A table without buckets: [`prepare`](Self::prepare) comes before anything is looked for.
+    pub(in super::super) const fn unprepared() -> Self {
         Self {
             heads: Heads::new(),
             buckets: FEWEST,
@@ -76,9 +85,7 @@ impl Default for Chains {
             most_before: 0,
         }
     }
-}
 
-impl Chains {
     /// Adds buckets if there are too few for so many keys; some now and some with the next keys, if
     /// they are many: meanwhile chains are longer than they should be. Moves keys, so not between a
     /// probe and the use of it.
@@ -92,6 +99,7 @@ impl Chains {
 
     /// So many keys are to be stored in a table that has none.
     pub(in super::super) fn prepare(&mut self, keys: u32) {
+        self.heads.make();
         self.most = self.most.max(keys);
         if keys <= self.served {
             return;
