@@ -10,10 +10,10 @@ use crate::memory::vec_bytes;
 const CHUNK: usize = 256;
 
 /// Slots that are listed together: a fraction of a chunk.
-const RUN: usize = super::MORE as usize;
+const FAR_RUN: usize = super::MORE as usize;
 
 /// Near slots that are looked at for free ones at most, when more slots are needed.
-const NEAR_LOOKS: usize = 8 * RUN;
+const NEAR_LOOKS: usize = 8 * FAR_RUN;
 
 /// Chunks that a removal frees at most, and those it looks at for them.
 const FREED: u32 = 2;
@@ -167,10 +167,10 @@ impl<K, T> Far<K, T> {
     /// [`NIL`] if none was found. For an empty list: only then is every free slot on no list.
     pub(super) fn list_near(&mut self, near: &mut [Entry<K, T>]) -> u32 {
         let begin = self.near_unlisted as usize;
-        for at in (begin..near.len().min(begin + NEAR_LOOKS)).step_by(RUN) {
-            let end = near.len().min(at + RUN);
+        for at in (begin..near.len().min(begin + NEAR_LOOKS)).step_by(FAR_RUN) {
+            let end = near.len().min(at + FAR_RUN);
             let free = list_free(&mut near[at..end], self.near_unlisted);
-            self.near_unlisted += RUN as u32;
+            self.near_unlisted += FAR_RUN as u32;
             if free != NIL {
                 return free;
             }
@@ -262,9 +262,9 @@ impl<K: Copy, T> Far<K, T> {
             });
             let free = match self.untouched == at as u32 {
                 true => self.unlisted,
-                false => list_free(&mut slots[i..i + RUN], self.unlisted),
+                false => list_free(&mut slots[i..i + FAR_RUN], self.unlisted),
             };
-            self.unlisted += RUN as u32;
+            self.unlisted += FAR_RUN as u32;
             if free != NIL {
                 return free;
             }
@@ -276,8 +276,8 @@ impl<K: Copy, T> Far<K, T> {
 fn new_chunk<K: Copy, T>(key: K, first: u32) -> Box<[Entry<K, T>; CHUNK]> {
     let mut slots = Vec::with_capacity(CHUNK);
     slots.resize_with(CHUNK, || Entry::free(key, NIL));
-    for (run, slot) in slots.chunks_mut(RUN).zip((first..).step_by(RUN)) {
-        for (entry, next) in run.iter_mut().zip(slot + 1..slot + RUN as u32) {
+    for (run, slot) in slots.chunks_mut(FAR_RUN).zip((first..).step_by(FAR_RUN)) {
+        for (entry, next) in run.iter_mut().zip(slot + 1..slot + FAR_RUN as u32) {
             entry.next = next;
         }
     }

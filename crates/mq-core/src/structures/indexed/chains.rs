@@ -6,7 +6,7 @@
 
 mod size;
 
-use super::heads::{Heads, NEAR};
+use super::heads::{Heads, NEAR_BUCKETS};
 use crate::slab::NIL;
 
 /// Where the nodes' links and keys are. Each node has three links: `chain` to the next key of its
@@ -159,7 +159,7 @@ impl Chains {
 
     /// Whether there are more buckets than those that are near.
     pub(super) const fn is_wide(&self) -> bool {
-        self.buckets > NEAR
+        self.buckets > NEAR_BUCKETS
     }
 
     /// Removes a node that is alone with its key from its bucket, in which it is between `before`,

@@ -1,5 +1,6 @@
 //! The classes of wildcard receives in use: those that care about the same bits.
 
+use super::CLASSES;
 use super::hash::{Key, Seed};
 use super::view::{KEEPING, LONG, View};
 use crate::envelope::{Envelope, MatchBits};
@@ -10,9 +11,6 @@ use crate::slab::Slab;
 /// about a twentieth of the index, and most receives of a class that is rarely used need no more.
 /// Where many messages come between two searches there are more before it is worth while.
 const SCANS: u8 = 4;
-
-/// Classes at a time. Receives with yet other masks are scanned.
-const CLASSES: usize = 7;
 
 #[derive(Debug)]
 struct Class<B> {

@@ -7,7 +7,7 @@ use crate::memory::vec_bytes;
 use crate::slab::NIL;
 
 /// Buckets that lie in one piece, 32 KiB. It is as large as it has to be, and never shrinks.
-pub(super) const NEAR: u32 = 8192;
+pub(super) const NEAR_BUCKETS: u32 = 8192;
 
 /// Buckets of a page, and the fewest of the piece, which grows by doubling: at most 16 KiB are
 /// moved then.
@@ -32,7 +32,7 @@ pub(super) struct Heads {
 /// Page and place of a bucket that is not near.
 #[inline(always)]
 const fn split(bucket: u32) -> (usize, usize) {
-    let i = (bucket - NEAR) as usize;
+    let i = (bucket - NEAR_BUCKETS) as usize;
     (i / PAGE as usize, i % PAGE as usize)
 }
 
@@ -119,15 +119,15 @@ impl Heads {
     /// Takes the buckets from `from` to `to` into use, which are empty.
     #[inline]
     pub(super) fn reach(&mut self, from: u32, to: u32) {
-        let near = to.min(NEAR).next_power_of_two() as usize;
+        let near = to.min(NEAR_BUCKETS).next_power_of_two() as usize;
         if self.near.len() < near {
             self.near.reserve_exact(near - self.near.len());
             self.near.resize(near, UNUSED);
         }
-        if from < NEAR {
-            self.near[from as usize..to.min(NEAR) as usize].fill(NIL);
+        if from < NEAR_BUCKETS {
+            self.near[from as usize..to.min(NEAR_BUCKETS) as usize].fill(NIL);
         }
-        let pages = to.saturating_sub(NEAR).div_ceil(PAGE) as usize;
+        let pages = to.saturating_sub(NEAR_BUCKETS).div_ceil(PAGE) as usize;
         if self.far.len() < pages {
             self.far.resize_with(pages, || None);
         }
@@ -135,7 +135,7 @@ impl Heads {
 
     /// Forgets the buckets behind the first `buckets`, which must be empty.
     pub(super) fn truncate(&mut self, buckets: u32) {
-        let pages = buckets.saturating_sub(NEAR).div_ceil(PAGE) as usize;
+        let pages = buckets.saturating_sub(NEAR_BUCKETS).div_ceil(PAGE) as usize;
         let gone = self.far.iter().skip(pages).flatten().count();
         self.pages -= u32::try_from(gone).unwrap_or(self.pages);
         self.far.truncate(pages);

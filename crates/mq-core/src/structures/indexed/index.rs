@@ -30,7 +30,7 @@ const UNINDEXED: u32 = NIL - 1;
 /// Receives of a class of wildcards are posted.
 const WILDCARDS: u32 = 1;
 /// Messages are indexed for wildcards too.
-const VIEWS: u32 = 2;
+const HAS_VIEWS: u32 = 2;
 /// Lists hold what is not indexed yet.
 const MOVING: u32 = 4;
 /// Receives are posted that have no class.
@@ -60,10 +60,10 @@ pub(super) struct Index<B> {
     /// Where the last search of a step for an exact key has ended, if it found nothing.
     place: Probe,
     /// Removals that have left few entries.
-    few: u32,
+    removals_with_few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// What is not as the common steps expect it: [`WILDCARDS`], [`VIEWS`], [`MOVING`],
+    /// What is not as the common steps expect it: [`WILDCARDS`], [`HAS_VIEWS`], [`MOVING`],
     /// [`UNCLASSED`], [`WIDE`].
     special: u32,
 }
@@ -86,7 +86,7 @@ impl<B: MatchBits> Index<B> {
             unindexed: Fifo::EMPTY,
             newer: Newer::NONE,
             place: Probe::NOWHERE,
-            few: 0,
+            removals_with_few: 0,
             low: SHORT + 1,
             special: 0,
         }
@@ -113,7 +113,7 @@ impl<B: MatchBits> Index<B> {
         let moving = !self.newer.is_empty();
         let unclassed = !self.unindexed.is_empty();
         self.special = (u32::from(wildcards) * WILDCARDS)
-            | (u32::from(views) * VIEWS)
+            | (u32::from(views) * HAS_VIEWS)
             | (u32::from(unclassed) * UNCLASSED)
             | (u32::from(moving) * MOVING)
             | (u32::from(self.chains.is_wide()) * WIDE);
@@ -148,13 +148,13 @@ impl<B: MatchBits> Index<B> {
     /// what is not indexed yet.
     #[inline(always)]
     pub(super) const fn is_plain_for_receives(&self) -> bool {
-        self.special & (MOVING | VIEWS) == 0
+        self.special & (MOVING | HAS_VIEWS) == 0
     }
 
     /// Whether that is so and all buckets are near.
     #[inline(always)]
     pub(super) const fn is_near_for_receives(&self) -> bool {
-        self.special & (MOVING | VIEWS | WIDE) == 0
+        self.special & (MOVING | HAS_VIEWS | WIDE) == 0
     }
 
     /// Whether the index [is plain](Self::is_plain) and all buckets are near.
@@ -396,8 +396,8 @@ impl<B: MatchBits> Index<B> {
     /// One more removal has left few entries: whether there have been so many since the queues
     /// became deep that they pay for a look at all slots.
     pub(super) const fn has_paid_for(&mut self, slots: usize) -> bool {
-        self.few += 1;
-        self.few as usize * 4 >= slots
+        self.removals_with_few += 1;
+        self.removals_with_few as usize * 4 >= slots
     }
 
     /// All entries have been unlinked: forgets the classes of wildcards.
@@ -406,7 +406,7 @@ impl<B: MatchBits> Index<B> {
         self.unindexed = Fifo::EMPTY;
         self.newer = Newer::NONE;
         self.special = 0;
-        self.few = 0;
+        self.removals_with_few = 0;
         self.chains.rest();
         if !self.wild.as_ref().is_some_and(Marked::is_small) {
             self.wild = None;

@@ -85,6 +85,10 @@ use crate::slab::{NEAR, Window};
 /// Queues of at most this many entries together become short again.
 const SHORT: u32 = 4;
 
+/// Masks at a time that have a class, in either form, or a view of the messages. Receives with yet other
+/// masks are compared one by one, or look at all messages.
+const CLASSES: usize = 7;
+
 /// The limit of [`Tuning::short_limit`](crate::Tuning::short_limit) as the structure keeps it.
 fn short_limit(wanted: u32) -> u16 {
     const MOST: u16 = NEAR as u16;
@@ -201,7 +205,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return self.queue_any_receive(pattern, receive);
         }
         let slot = self.posted.push(&mut self.slabs.posted, pattern, receive);
-        self.after_queueing();
+        self.deepen_if_long();
         slot
     }
 
@@ -221,7 +225,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
         let unexpected = &mut self.slabs.unexpected;
         let slot = self.unexpected.push(unexpected, envelope, message);
-        self.after_queueing();
+        self.deepen_if_long();
         slot
     }
 
@@ -257,8 +261,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.slabs.unexpected.remove(slot)
     }
 
-    /// An entry was queued in the short form.
-    fn after_queueing(&mut self) {
+    /// An entry was queued in a window for which more slots had to be found: indexes all if they are too
+    /// many.
+    fn deepen_if_long(&mut self) {
         if self.posted.len() + self.unexpected.len() > u32::from(self.short_limit) {
             self.deepen();
         }

@@ -8,7 +8,7 @@
 //! entries took half of the time of such a queue; so a table that has emptied begins with the
 //! buckets that the last two fillings both needed, whose memory comes when they are used.
 
-use super::super::heads::{Heads, NEAR, PAGE};
+use super::super::heads::{Heads, NEAR_BUCKETS, PAGE};
 use super::{Chains, Nodes};
 use crate::slab::{MORE, NIL};
 
@@ -38,21 +38,22 @@ const SPARSE: u32 = 8;
 const SPARSE_AT_FIRST: u32 = 64;
 
 /// Fifteen buckets for eight keys, so that a key costs seven and a half bytes, and three of five
-/// newcomers find their bucket empty: whether it is, nobody can foresee. The [near](NEAR) buckets, whose
-/// steps are quicker, serve some more keys than that before others are added.
+/// newcomers find their bucket empty: whether it is, nobody can foresee. The
+/// [near](NEAR_BUCKETS) buckets, whose steps are quicker, serve some more keys than that before
+/// others are added.
 const fn buckets_for(keys: u32) -> u32 {
-    if keys <= SERVED_NEAR && keys > served_at_most(NEAR) {
-        return NEAR;
+    if keys <= SERVED_NEAR && keys > served_at_most(NEAR_BUCKETS) {
+        return NEAR_BUCKETS;
     }
     keys.saturating_add(keys - keys / 8)
 }
 
 /// Keys that the near buckets serve.
-const SERVED_NEAR: u32 = NEAR / 3 * 2;
+const SERVED_NEAR: u32 = NEAR_BUCKETS / 3 * 2;
 
 const fn served_by(buckets: u32) -> u32 {
     let served = served_at_most(buckets);
-    if buckets >= NEAR && served < SERVED_NEAR {
+    if buckets >= NEAR_BUCKETS && served < SERVED_NEAR {
         return SERVED_NEAR;
     }
     served
@@ -105,7 +106,7 @@ impl Chains {
             return;
         }
         let mut buckets = buckets_for(keys + AHEAD);
-        if buckets <= NEAR {
+        if buckets <= NEAR_BUCKETS {
             // Their memory is there. [`Heads::reach`]
             buckets = buckets.next_power_of_two();
         }
@@ -186,7 +187,7 @@ impl Chains {
     /// gets.
     #[inline(always)]
     pub(in super::super) const fn few(&self) -> u32 {
-        if self.buckets > NEAR {
+        if self.buckets > NEAR_BUCKETS {
             self.buckets / self.sparse
         } else {
             0
@@ -201,7 +202,7 @@ impl Chains {
             self.lingering += 1;
             return;
         }
-        let least = (self.buckets - MERGES.min(self.buckets)).max(NEAR);
+        let least = (self.buckets - MERGES.min(self.buckets)).max(NEAR_BUCKETS);
         while self.buckets > least {
             self.merge(nodes);
         }
@@ -244,9 +245,9 @@ impl Chains {
         let again = self.most.min(self.most_before);
         self.most_before = core::mem::take(&mut self.most);
         let wanted = buckets_for(again.saturating_add(AHEAD)).min(MOST_AT_ONCE);
-        if self.buckets > NEAR || wanted > NEAR {
+        if self.buckets > NEAR_BUCKETS || wanted > NEAR_BUCKETS {
             self.heads.clear_pages();
-            let before = self.buckets.min(NEAR);
+            let before = self.buckets.min(NEAR_BUCKETS);
             self.buckets = wanted.max(before);
             self.heads.reach(before, self.buckets);
             self.heads.truncate(self.buckets);
@@ -264,13 +265,13 @@ mod tests {
 
     #[test]
     fn buckets_serve_the_keys_that_they_are_for_and_more_serve_no_fewer() {
-        let keys = (1..3 * NEAR).chain([1 << 20, (1 << 31) - 1]);
+        let keys = (1..3 * NEAR_BUCKETS).chain([1 << 20, (1 << 31) - 1]);
         for keys in keys {
             let buckets = buckets_for(keys);
             assert!(served_by(buckets) >= keys, "{buckets} for {keys}");
             assert!(u64::from(buckets) <= u64::from(keys) * 2, "for {keys}");
         }
-        for buckets in FEWEST..4 * NEAR {
+        for buckets in FEWEST..4 * NEAR_BUCKETS {
             assert!(
                 served_by(buckets) <= served_by(buckets + 1),
                 "{buckets} and one more"

@@ -8,7 +8,7 @@ use super::super::chains::Probe;
 use super::super::hash::Key;
 use super::super::nodes::{Both, Slot, is_receive, posted, slot_of, unexpected};
 use super::quick::promote_second;
-use super::{Index, VIEWS, WIDE, WILDCARDS};
+use super::{HAS_VIEWS, Index, WIDE, WILDCARDS};
 use crate::arrangement::Slabs;
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -171,13 +171,13 @@ impl<B: MatchBits> Index<B> {
     /// look at beside the table.
     #[inline(always)]
     pub(in super::super) const fn has_only_wildcards(&self) -> bool {
-        self.special & !(WILDCARDS | VIEWS | WIDE) == 0
+        self.special & !(WILDCARDS | HAS_VIEWS | WIDE) == 0
     }
 
     /// Whether messages are indexed for wildcards too.
     #[inline(always)]
     pub(in super::super) const fn has_views(&self) -> bool {
-        self.special & VIEWS != 0
+        self.special & HAS_VIEWS != 0
     }
 
     /// The first class, and the bucket there, in which there may be a receive for a message, in an

@@ -1,5 +1,6 @@
 //! The tables of unexpected messages.
 
+use super::super::CLASSES;
 use super::super::hash::{Key, Seed};
 use super::buckets::Buckets;
 use super::view::View;
@@ -8,14 +9,11 @@ use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
 
-/// Views at a time. Receives with yet other masks look at all messages.
-const VIEWS: usize = 7;
-
 /// Slots are linked for a class in the time of so many that are looked at.
 const LINKING: u32 = 4;
 
 /// Looks at so many slots are made before anything is thought of.
-const PATIENCE: u32 = 256;
+const LOOKS_AT_FIRST: u32 = 256;
 
 /// Whether there is a message in a slot, and it is one of these bits.
 #[inline(always)]
@@ -360,10 +358,10 @@ impl<B: MatchBits> Messages<B> {
         let first = self.first;
         let is = |view: &View<B>| view.care == key.care;
         let known = self.views.iter().position(is);
-        let worth = self.looks >= PATIENCE.max(LINKING * (window.end() - first));
+        let worth = self.looks >= LOOKS_AT_FIRST.max(LINKING * (window.end() - first));
         let at = match known {
             Some(at) => at,
-            None if worth && self.views.len() < VIEWS => {
+            None if worth && self.views.len() < CLASSES => {
                 self.looks = 0;
                 let mut view = View::new(key.care, self.seed);
                 view.begin();
@@ -404,7 +402,7 @@ impl<B: MatchBits> Messages<B> {
             }
             slot += 1;
         }
-        if self.views.len() < VIEWS {
+        if self.views.len() < CLASSES {
             self.looks = self.looks.saturating_add(slot - from);
         }
         Found {

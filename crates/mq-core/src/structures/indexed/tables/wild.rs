@@ -1,5 +1,6 @@
 //! The linked receives with wildcards.
 
+use super::super::CLASSES;
 use super::super::hash::{Key, Seed};
 use super::super::nodes::is_receive;
 use super::buckets::{Buckets, are_too_many};
@@ -7,9 +8,6 @@ use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::pattern::Pattern;
 use crate::slab::Entry;
-
-/// Classes at a time, as in the deep form. Receives with yet other masks are scanned.
-const CLASSES: usize = 7;
 
 /// Marks a candidate without a class.
 const NO_CLASS: usize = usize::MAX;
