@@ -1,6 +1,7 @@
 //! The tables of posted receives.
 
 mod linking;
+mod wildcards;
 
 use super::super::hash::Seed;
 use super::buckets::Buckets;
@@ -213,119 +214,6 @@ impl<B: MatchBits> Receives<B> {
         find_pending(near, self.linked..window.end(), |pattern| {
             matches(pattern, envelope)
         })
-    }
-
-    /// The same where linked receives have wildcards of one class, if the message takes none of them;
-    /// at slot [`NOT_LINKED`] if it may take one, for
-    /// [`take_first_wildcard`](Self::take_first_wildcard), and at [`TOO_FAR`] if it may take any.
-    #[inline(always)]
-    pub(in super::super) fn take_first_before_wildcards<P, R>(
-        &mut self,
-        near: &[Entry<P, R>],
-        window: &mut Window,
-        context: ContextId,
-        bits: B,
-    ) -> Found
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let Some(wildcard) = self.wild.first_of_one_class(bits) else {
-            return FARTHER;
-        };
-        let place = self.buckets.place(bits);
-        let Some(bucket) = self.buckets.get_mut(place) else {
-            return FARTHER;
-        };
-        let slot = bucket.first();
-        let Some(entry) = near.get(slot as usize) else {
-            let slot = if wildcard < slot { NOT_LINKED } else { TOO_FAR };
-            return Found { slot, visited: 0 };
-        };
-        if entry.key.bits() != bits || entry.key.context() != context {
-            return FARTHER;
-        }
-        if wildcard < slot {
-            let slot = NOT_LINKED;
-            return Found { slot, visited: 1 };
-        }
-        bucket.drop_first(entry.next);
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        Found { slot, visited: 1 }
-    }
-
-    /// The slot of the receive with a wildcard that is earlier than others, off its chain and out of
-    /// the window; [`TOO_FAR`] if it does not take the message.
-    #[inline(always)]
-    pub(in super::super) fn take_first_wildcard<P, R>(
-        &mut self,
-        near: &[Entry<P, R>],
-        window: &mut Window,
-        context: ContextId,
-        bits: B,
-    ) -> u32
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let slot = self.wild.first_of_one_class(bits).unwrap_or(NIL);
-        match near.get(slot as usize) {
-            Some(entry) if self.wild.take_of_one_class(entry, context, bits) => {}
-            _ => return TOO_FAR,
-        }
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        self.set_limit();
-        slot
-    }
-
-    /// The same where linked receives have wildcards of any class, if all that may be are first in
-    /// their buckets; otherwise at slot [`TOO_FAR`].
-    #[inline(always)]
-    pub(in super::super) fn take_first_of_all<P, R>(
-        &mut self,
-        near: &[Entry<P, R>],
-        window: &mut Window,
-        context: ContextId,
-        bits: B,
-    ) -> Found
-    where
-        P: Pattern,
-        P::Envelope: Envelope<Bits = B>,
-    {
-        let place = self.buckets.place(bits);
-        let Some(bucket) = self.buckets.get_mut(place) else {
-            return FARTHER;
-        };
-        let (mut exact, mut visited) = (NIL, 0);
-        if let Some(entry) = near.get(bucket.first() as usize) {
-            if entry.key.bits() != bits || entry.key.context() != context {
-                return FARTHER;
-            }
-            exact = bucket.first();
-            visited = 1;
-        }
-        let Some((found, more)) = self.wild.find_first(near, context, bits, exact) else {
-            return FARTHER;
-        };
-        visited += more;
-        let slot = found.slot;
-        let Some(entry) = near.get(slot as usize) else {
-            return FARTHER;
-        };
-        if slot == exact {
-            bucket.drop_first(entry.next);
-        } else {
-            self.wild.drop_first(found, entry.next);
-        }
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        self.set_limit();
-        Found { slot, visited }
     }
 
     #[inline(always)]
