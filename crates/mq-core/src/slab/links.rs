@@ -40,7 +40,7 @@ impl<K: Copy, T> Keys<K> for Slab<K, T> {
 /// entry, and code for short queues stays short.
 pub(crate) struct Near<'a, K, T>(&'a mut [Entry<K, T>]);
 
-/// The same, to look at.
+/// The keys of a slab of which none is far, to look at.
 pub(crate) struct NearKeys<'a, K, T>(&'a [Entry<K, T>]);
 
 impl<K: Copy, T> Slab<K, T> {
@@ -56,7 +56,7 @@ impl<K: Copy, T> Slab<K, T> {
         self.near.get(slot as usize)
     }
 
-    /// The same, to be changed.
+    /// The entry in a slot that may be no slot, if it is near, to be changed.
     #[inline(always)]
     pub(crate) fn near_entry_mut(&mut self, slot: u32) -> Option<&mut Entry<K, T>> {
         self.near.get_mut(slot as usize)
@@ -68,7 +68,7 @@ impl<K: Copy, T> Slab<K, T> {
         &self.near
     }
 
-    /// The same, to be changed.
+    /// The near slots, to be changed.
     #[inline(always)]
     pub(crate) fn near_entries_mut(&mut self) -> &mut [Entry<K, T>] {
         &mut self.near

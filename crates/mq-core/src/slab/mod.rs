@@ -335,7 +335,7 @@ impl<K, T> Slab<K, T> {
         }
     }
 
-    /// [`entry_mut`](Self::entry_mut), likewise.
+    /// [`entry_mut`](Self::entry_mut) for the deep form, without a call on the way to far entries.
     #[inline(always)]
     pub(crate) fn entry_anywhere_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
         if (slot as usize) < self.near.len() {

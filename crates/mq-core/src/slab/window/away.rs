@@ -126,8 +126,8 @@ impl Leaving {
         Fifo::between(first, last)
     }
 
-    /// The same if each stands right behind the one before: most of what becoming deep costs a long
-    /// queue in one operation.
+    /// [`into_list`](Self::into_list) of entries of which each stands right behind the one before: most
+    /// of what becoming deep costs a long queue in one operation.
     fn into_list_without_holes<K, T>(self, slab: &mut Slab<K, T>) -> Fifo {
         let Self { next: first, end } = self;
         let entries = &mut slab.near[first as usize..end as usize];

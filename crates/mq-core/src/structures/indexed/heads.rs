@@ -63,7 +63,7 @@ impl Heads {
         self.far[page].as_ref().map_or(NIL, |page| page[i])
     }
 
-    /// The same, to be changed; `None` if its page is not made yet.
+    /// The first node of a bucket, to be changed; `None` if its page is not made yet.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, bucket: u32) -> Option<&mut u32> {
         if (bucket as usize) < self.near.len() {

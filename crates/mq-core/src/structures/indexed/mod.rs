@@ -209,7 +209,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         slot
     }
 
-    /// Queues a message likewise.
+    /// Queues a message in the short form where there is no room for it. Returns its slot.
     #[cold]
     #[inline(never)]
     fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) -> u32 {

@@ -99,7 +99,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where entries have left from the middle.
+    /// The search behind the first message, where entries have left from the middle.
     #[inline(never)]
     fn find_message_between_holes(&mut self, context: ContextId, bits: BitsOf<P>) -> Sought {
         let limit = u32::from(self.scan_limit);
@@ -165,7 +165,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// Searches the window of receives, likewise.
+    /// Searches the window of receives.
     #[inline(always)]
     pub(super) fn take_receive_short(
         &mut self,
@@ -226,7 +226,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where entries have left from the middle.
+    /// The search behind the first receive, where entries have left from the middle.
     #[inline(never)]
     fn find_receive_between_holes(&mut self, envelope: P::Envelope) -> Sought {
         let limit = u32::from(self.scan_limit);

@@ -40,7 +40,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.index().tables.receives.start_at(first);
     }
 
-    /// The same for messages.
+    /// Searches of messages have become long: from now on they are found by key.
     #[cold]
     #[inline(never)]
     pub(super) fn table_messages(&mut self) {
@@ -72,7 +72,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where it can only be one that is not linked: mostly one has just come, and is the one.
+    /// Takes the receive for a message, where it can only be one that is not linked: mostly one has just come,
+    /// and is the one.
     #[inline(never)]
     fn take_pending_receive(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &self.index else {
@@ -87,7 +88,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where several are not linked, or the only one takes other messages.
+    /// Takes the receive for a message, where several are not linked, or the only one takes other messages.
     #[inline(never)]
     fn take_receive_of_pending(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &self.index else {
@@ -99,7 +100,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.after_taking_receive(found.into())
     }
 
-    /// The same where some have wildcards, or many have come since the last search.
+    /// Takes the receive for a message, where some have wildcards, or many have come since the last search.
     #[inline(never)]
     fn take_receive_specially(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
@@ -119,7 +120,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where it may be one with a wildcard, of the only class; so many were compared before.
+    /// Takes the receive for a message, where it may be one with a wildcard, of the only class; so many were
+    /// compared before.
     #[inline(never)]
     fn take_wildcard(&mut self, envelope: P::Envelope, visited: u32) -> Answer {
         let Some(index) = &mut self.index else {
@@ -137,7 +139,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where it may be one with a wildcard of any class, or any receive of its bucket.
+    /// Takes the receive for a message, where it may be one with a wildcard of any class, or any receive of its
+    /// bucket.
     #[inline(never)]
     fn take_receive_of_classes(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
@@ -153,7 +156,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.after_taking_receive(found.into())
     }
 
-    /// The same where many have come since the last search.
+    /// Takes the receive for a message, where many have come since the last search.
     #[inline(never)]
     fn link_receives_and_take(&mut self, envelope: P::Envelope) -> Answer {
         if let Some(index) = &mut self.index {
@@ -163,8 +166,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.take_receive_tabled(envelope)
     }
 
-    /// The same where it may be any receive of its bucket, or one with a wildcard, or one that is not
-    /// linked.
+    /// Takes the receive for a message, where it may be any receive of its bucket, or one with a wildcard, or
+    /// one that is not linked.
     #[inline(never)]
     fn take_receive_among(&mut self, envelope: P::Envelope) -> Answer {
         let Some(index) = &mut self.index else {
@@ -179,7 +182,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.after_taking_receive(found.into())
     }
 
-    /// The end of a search.
+    /// The end of a search for a receive.
     #[inline(always)]
     fn after_taking_receive(&mut self, found: Answer) -> Answer {
         match self.posted.has_drained() {
@@ -233,7 +236,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same for a fully specified receive.
+    /// Takes the message for a fully specified receive.
     #[inline(never)]
     fn take_message_exact_tabled(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
@@ -252,7 +255,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same beside views, or where many have come since the last search.
+    /// Takes the message for a fully specified receive, beside views, or where many have come since the
+    /// last search.
     #[inline(never)]
     fn take_message_specially(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
@@ -271,7 +275,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where many have come since the last search.
+    /// Takes the message for a fully specified receive, where many have come since the last search.
     #[inline(never)]
     fn link_messages_and_take(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         if let Some(index) = &mut self.index {
@@ -281,7 +285,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.take_message_exact_tabled(context, bits)
     }
 
-    /// The same where it can only be one that is not linked: mostly one has just come, and is the one.
+    /// Takes the message for a fully specified receive, where it can only be one that is not linked: mostly
+    /// one has just come, and is the one.
     #[inline(never)]
     fn take_pending_message(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &self.index else {
@@ -295,7 +300,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where several are not linked, or the only one is for other receives.
+    /// Takes the message for a fully specified receive, where several are not linked, or the only one is for
+    /// other receives.
     #[inline(never)]
     fn take_message_of_pending(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
@@ -307,7 +313,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.after_taking_message(found.into())
     }
 
-    /// The same where it may be any message of its bucket, or one that is not linked.
+    /// Takes the message for a fully specified receive, where it may be any message of its bucket, or one
+    /// that is not linked.
     #[inline(never)]
     fn take_message_among(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(index) = &mut self.index else {
@@ -340,7 +347,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         found.into()
     }
 
-    /// The end of a search.
+    /// The end of a search for a message.
     #[inline(always)]
     fn after_taking_message(&mut self, found: Answer) -> Answer {
         match self.unexpected.has_drained() {
@@ -398,7 +405,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.index().tables.receives.begin(0);
     }
 
-    /// The same for messages.
+    /// A few messages are left in a window that is tabled: they can as well be scanned.
     #[cold]
     pub(super) fn untable_messages(&mut self) {
         self.unexpected.end_tables(&self.slabs.unexpected);
@@ -411,7 +418,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         index.map_or(0, |index| index.tables.receives.first())
     }
 
-    /// The same for messages.
+    /// No message is in a slot of a tabled window before this.
     pub(super) fn first_message(&self) -> u32 {
         let index = self.index.as_ref();
         index.map_or(0, |index| index.tables.messages.first())

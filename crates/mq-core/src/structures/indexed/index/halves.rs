@@ -55,7 +55,7 @@ impl<B: MatchBits> Index<B> {
         Taken::Found(first)
     }
 
-    /// The message with a key, likewise.
+    /// The message with a key, unlinked, if it is the first in its bucket and the only one with it.
     #[inline(always)]
     pub(in super::super) fn take_message_quick<P, R, M>(
         &mut self,
@@ -118,7 +118,8 @@ impl<B: MatchBits> Index<B> {
         slot
     }
 
-    /// The slot reserved for a message, likewise.
+    /// The slot reserved for a message, linked and yet to be filled; [`NIL`], and nothing has changed,
+    /// where more is in its bucket than one message with another key.
     #[inline(always)]
     pub(in super::super) fn queue_message_quick<P, R, M>(
         &mut self,

@@ -334,7 +334,8 @@ impl<B: MatchBits> Index<B> {
         posted(slot)
     }
 
-    /// The same for a message.
+    /// Reserves a slot for a message behind the others with its key, of which `first` is the first;
+    /// [`NIL`] if there is none.
     #[inline(never)]
     fn append_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, first: u32) -> u32
     where

@@ -148,7 +148,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The same where no receive with a wildcard takes the message, but messages are indexed for some.
+    /// The step of a message that no receive with a wildcard takes, while messages are indexed for some.
     #[inline(never)]
     fn arrive_in_views(
         &mut self,
@@ -167,8 +167,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// The same where there may be receives with wildcards for the message, the first of this class,
-    /// in this bucket.
+    /// The step of a message for which there may be receives with wildcards, the first of this class, in
+    /// this bucket.
     #[inline(never)]
     fn arrive_marked(
         &mut self,
@@ -203,7 +203,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.arrive_among_wildcards(context, bits, meter)
     }
 
-    /// The same whatever receives there are for the message, or views.
+    /// The step of a message, whatever receives with wildcards there are for it, or views.
     #[inline(never)]
     fn arrive_among_wildcards(
         &mut self,

@@ -28,7 +28,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     // These two have no call but in the place of their return: see `post_exact_deep`.
 
-    /// The same for a fully specified receive.
+    /// Searches for a message for a fully specified receive.
     #[inline(never)]
     fn take_message_exact(
         &mut self,
@@ -180,7 +180,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         slot
     }
 
-    /// The slot of a message, likewise.
+    /// The slot of a message, linked and yet to be filled; [`NIL`] if that is not quickly done.
     #[inline(never)]
     fn place_for_message(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
         match &mut self.index {

@@ -374,7 +374,8 @@ impl<B: MatchBits> Messages<B> {
         self.views[at].find(near, window, first, key, leaves)
     }
 
-    /// The same by a look at each message.
+    /// The earliest message for a receive with a wildcard, which is in no slot before `from`, by a look
+    /// at each.
     fn look_at_all<E>(
         &mut self,
         near: &[Entry<E, impl Sized>],

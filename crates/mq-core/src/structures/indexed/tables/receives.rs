@@ -261,7 +261,8 @@ impl<B: MatchBits> Receives<B> {
         Found { slot, visited }
     }
 
-    /// The same of a receive that stays.
+    /// The earliest receive for a message, which stays: that of its key, or one with a wildcard, or else
+    /// one that is not linked.
     pub(in super::super) fn find<P, R>(
         &mut self,
         near: &[Entry<P, R>],
