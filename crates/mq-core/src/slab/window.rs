@@ -34,17 +34,21 @@ const MOVED: u32 = 1 << 31;
 /// window moves to the first slots, if it has left enough of them behind, and otherwise more are
 /// made. When it empties, it begins anew.
 ///
+/// While it is *tabled*, tables find its entries where they stand, and which is the first is not known.
 /// While it is *away*, the entries are stored and linked by other means, the slab's free slots and
 /// its length count, and the window only remembers which slots nobody has used yet.
+///
+/// | | `head` | `tail` | `holes` |
+/// | --- | --- | --- | --- |
+/// | short | the first entry | behind the last entry | slots between them without one |
+/// | tabled | [`TABLED`] | behind the last entry, or behind holes after it | slots before `tail` without one |
+/// | away | [`AWAY`] | the first unused slot; others follow, slot 0 behind the last | unused slots |
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// The slot of the first entry. Away, [`AWAY`]; tabled, [`TABLED`].
     head: u32,
-    /// The slot behind the last; tabled, there may be holes before it. Away, the slot from which on slots are unused.
     tail: u32,
-    /// Holes between the entries. Away, the number of unused slots; tabled, that of slots before the
-    /// last entry that hold none. Not fewer bits: the compiler reads 32 where 16 were written, and
-    /// such a load can not be given what is still on its way to the cache (store forwarding).
+    /// Not fewer bits: the compiler reads 32 where 16 were written, and such a load can not be given
+    /// what is still on its way to the cache (store forwarding).
     holes: u32,
     /// When entries have last moved to other slots than their handles say: [`MOVED`], and the last 31
     /// bits of the number that the next one was to get; 0 if none has. Forgotten only when queues have
@@ -91,7 +95,7 @@ impl Window {
         self.tail
     }
 
-    /// The slot of the first entry; no slot if the window is away.
+    /// The slot of the first entry; no slot if the window is away or tabled.
     #[inline(always)]
     pub(crate) const fn first(&self) -> u32 {
         self.head

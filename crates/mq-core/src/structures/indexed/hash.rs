@@ -28,11 +28,12 @@ impl Seed {
     /// reach those taken here, and the second makes neighbours of what differs by a power of two no
     /// likelier than others.
     ///
-    /// All but the last four bits of source and tag are hashed so. Those are added afterwards, such
-    /// that 16 tags in a row are in 16 buckets in a row, and 16 sources in as many lines of the
-    /// table: long queues are mostly posted and taken in some order, and then a line that was
-    /// fetched is used again. Two keys that differ only in those bits never share a bucket; others
-    /// do as often as with any hash.
+    /// Of words of 64 bits, as MPI's, all but the last four bits of source and tag are hashed so. Those
+    /// are added afterwards, such that 16 tags in a row are in 16 buckets in a row, and 16 sources in
+    /// as many lines of the table: long queues are mostly posted and taken in some order, and then a
+    /// line that was fetched is used again. Two keys that differ only in those bits never share a
+    /// bucket; others do as often as with any hash. Longer words are made 64 bits long before, by a
+    /// secret: neighbours are anywhere, and any two may share a bucket.
     ///
     /// The context is left out: the queues are of one, and keys are compared whole.
     #[inline(always)]

@@ -42,12 +42,12 @@
 //! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
 //! never empties (one from 256 slots on); while tabled, 8 to 16 bytes an entry, 1 KiB at least, as
 //! much again for one with a wildcard, and 10 to 18 for each class that searches for messages; while
-//! deep, 7.5 bytes for each distinct key and for one with wildcards (up to 15 where a piece has just
-//! doubled, and 32 while a long queue drains), and for each class of wildcards that is searched a
-//! table of its own and 16 bytes for each slot. Either takes 800 bytes for the context. After two long
-//! fillings a shorter one may use 512 KiB more. A queue of up to 4,096 entries keeps their slots when
-//! it has drained, a longer one 128. A context that was never searched so has no index; of the tables
-//! of a queue that drains at most 64 KiB are kept, and of the deep form's at most 60.
+//! deep, 7.5 bytes for each entry, with wildcards or without (up to 15 where a piece has just doubled,
+//! and 32 while a long queue drains), and for each class of wildcards that is searched a table of its
+//! own and 16 bytes for each slot. Either takes 800 bytes for the context. After two long fillings a
+//! shorter one may use 512 KiB more. A queue of up to 4,096 entries keeps their slots when it has
+//! drained, a longer one 128. A context that was never searched so has no index; of the tables of a
+//! queue that drains at most 64 KiB are kept, and of the deep form's at most 60.
 
 // Which form a file is of:
 //
@@ -55,8 +55,8 @@
 // | --- | --- |
 // | short | `scans`, and `slab/window` |
 // | tabled | `tabled` (the steps), `tables` (of messages, of receives, of wildcards, views), `answer` |
-// | deep | `steps`, `index`, `chains`, `paged` and `heads` (the table), `marked`, `classes`, `nodes`, `view` |
-// | any | `operations` (the trait), `hash` |
+// | deep | `steps`, `index`, `chains` and `heads` (the table), `marked`, `classes`, `nodes`, `view` and `paged` |
+// | any | `operations` (the trait), `hash`; `index` also owns the tables of the tabled form |
 
 mod answer;
 mod chains;

@@ -107,7 +107,7 @@ impl Chains {
         }
         let mut buckets = buckets_for(keys + AHEAD);
         if buckets <= NEAR_BUCKETS {
-            // Their memory is there. [`Heads::reach`]
+            // [`Heads::reach`] makes as many of these.
             buckets = buckets.next_power_of_two();
         }
         self.heads.reach(self.buckets, buckets);
