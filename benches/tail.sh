@@ -64,6 +64,9 @@ for structure; do
 done
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT
+# Not every shell runs that one when a signal ends it.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # percentiles COUNT...: of the numbers on standard input, one a line.
 percentiles() {

@@ -58,6 +58,9 @@ programs="${CARGO_TARGET_DIR:-target}/release/examples"
 files=$(mktemp)
 counts=$(mktemp -d)
 trap 'rm -rf "$counts" "$files"' EXIT
+# Not every shell runs that one when a signal ends it.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 echo "$traces" | tr , '\n' | while read -r path; do
     case $path in
     /*) ;;

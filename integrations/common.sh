@@ -1,4 +1,5 @@
 # What the integrations' scripts share. Sourced, with `here` set to the integration's folder.
+. "$here/../ending.sh"
 
 # Paths are absolute, and without links: scripts change folders, and the system names a process's program so.
 root=$(cd "$here/../.." && pwd -P)
@@ -150,6 +151,8 @@ row() {
         failed=$((failed + 1)) verdict=DIFFERENT
     elif nothing_ran "$2"; then
         failed=$((failed + 1)) verdict="NOTHING RAN"
+    elif [[ $2 == "0 ok, "* ]]; then
+        failed=$((failed + 1)) verdict="NOTHING PASSED"
     elif [[ $2 == "failed ("* || $2 == "timed out"* ]]; then
         failed=$((failed + 1)) verdict="FAILS ON BOTH"
     else
@@ -160,7 +163,7 @@ row() {
 # nothing_ran RESULT: what a launcher or a suite that does not work gives, the same on both sides.
 nothing_ran() {
     case $1 in
-    "" | "0 ok, 0 not ok" | "none ran"* | "failed (126)" | "failed (127)") return 0 ;;
+    "" | "0 ok, "*" skipped, 0 not ok" | "none ran"* | "failed (126)" | "failed (127)") return 0 ;;
     *) return 1 ;;
     esac
 }
@@ -195,11 +198,27 @@ with() {
     )
 }
 
+# Whatever this script ends of, a signal too, ends what runs below it.
+end_below() {
+    # Processes are words apart.
+    # shellcheck disable=SC2046
+    kill $(below $$) || true
+} 2>/dev/null
+trap end_below EXIT
+
+# limited SECONDS COMMAND...: a command with a time limit, and timeout's status. It has a shell of its own, which heeds
+# signals: one that reads what $(...) prints heeds none before that ends.
+limited() (
+    end_jobs_on_signals
+    alone "$@" &
+    status_of $!
+)
+
 # outcome SECONDS LOG WHICH COMMAND...: how a command ended, run with an installation in front.
 outcome() {
     local seconds=$1 log=$2 which=$3 status=0
     shift 3
-    with "$which" timeout "$seconds" "$@" >"$log" 2>&1 || status=$?
+    with "$which" limited "$seconds" "$@" >"$log" 2>&1 || status=$?
     case $status in
     0) echo passed ;;
     124) echo "timed out after $seconds s" ;;
@@ -246,7 +265,7 @@ mpi4py_version=4.1.2
 mpi4py_suite() { # WHICH SECONDS LAUNCHER...
     local which=$1 seconds=$2 log=$work/mpi4py-$1.log status=0
     shift 2
-    (cd "$work/mpi4py" && with "$which" timeout "$seconds" "$@" -n 3 "$work/venv/bin/python" \
+    (cd "$work/mpi4py" && with "$which" limited "$seconds" "$@" -n 3 "$work/venv/bin/python" \
         test/main.py -e spawn -e dynproc -e io) >"$log" 2>&1 || status=$?
     local ran failures
     ran=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$log" | sort -u | tr '\n' ' ')

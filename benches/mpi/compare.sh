@@ -2,7 +2,10 @@
 # One MPI library as shipped beside the same library with mq's matching: the benchmark of this folder on both.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-every_structure=list,array,4d,threshold,rbtree,bins,adaptive,pnp,col,col+pnp,clusters,indexed
+repository=$(cd "$here/../.." && pwd)
+. "$repository/integrations/ending.sh"
+# Only to name the structures.
+mq=${CARGO_TARGET_DIR:-$repository/target}/release/mq
 
 usage() {
     cat <<TEXT
@@ -13,7 +16,8 @@ same one on both sides. The benchmark is compiled with each. Its jobs (a measure
 turns, stock, ours with the first structure, ours with the next, so that noise hits all alike, and all of
 that again in each round. Prints tables of the medians over the rounds.
 
-  --structures NAME,...   structures of ours, by MQ_STRUCTURE, or all (list,indexed)
+  --structures NAME,...   structures of ours, by MQ_STRUCTURE (list,indexed), or all, which mq names:
+                          cargo build --release -p mq-cli
   --only NAME,...         pingpong, rate, posted, unexpected (all)
   --orders NAME,...       forward, reverse, by-source, by-tag, any-source (all)
   --depths N,...          (0,1,4,16,64,256,1024,4096,16384; with --quick 0,64,1024)
@@ -79,7 +83,13 @@ parse() {
     done
 }
 
+# Names of structures between commas; nothing where mq is not built.
+every_structure() {
+    [ ! -x "$mq" ] || "$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' | paste -sd,
+}
+
 settle() {
+    local every
     [ -n "$stock" ] || die "--stock is missing; --help shows examples"
     [ -n "$ours" ] || die "--ours is missing; --help shows examples"
     if [ -n "$quick" ]; then
@@ -88,8 +98,13 @@ settle() {
         : "${depths:=0,1,4,16,64,256,1024,4096,16384}" "${sizes:=0,8,128,1024,8192,65536}"
         : "${repetitions:=51}" "${budget:=0.5}" "${rounds:=5}"
     fi
-    [ "$structures" != all ] || structures=$every_structure
-    known --structures "$structures" "$every_structure"
+    every=$(every_structure) || die "$mq does not name the structures"
+    if [ "$structures" = all ]; then
+        [ -n "$every" ] || die "--structures all: $mq has to name them; cargo build --release -p mq-cli"
+        structures=$every
+    fi
+    # Where mq is not built, the library says so in the first round if it does not know one.
+    [ -z "$every" ] || known --structures "$structures" "$every"
     known --only "$only" pingpong,rate,posted,unexpected
     known --orders "$orders" forward,reverse,by-source,by-tag,any-source
     whole --rounds "$rounds" 1
@@ -100,7 +115,7 @@ settle() {
 # Before hours of measuring, not after them.
 check_tools() {
     local need
-    for need in python3 timeout ldd; do
+    for need in python3 timeout ldd setsid; do
         command -v "$need" >/dev/null || die "$need is not installed"
     done
     [ -z "$plot" ] || python3 -c 'import matplotlib' 2>/dev/null ||
@@ -127,12 +142,12 @@ kind() {
     esac
 }
 
-# with_prefix PREFIX COMMAND...: runs a command in the environment of an installed library. Settings of mq and
-# of another installation do not reach it.
-with_prefix() (
-    prefix=$1
+# with_prefix PREFIX COMMAND...: runs a command, in a subshell, in the environment of an installed library. What the
+# caller has set for mq or for another installation does not reach it.
+with_prefix() {
+    local prefix=$1 folder configured
     shift
-    unset MQ_STRUCTURE MQ_TRACE MQ_STATS OPAL_PREFIX PMIX_PREFIX PRTE_PREFIX
+    unset "${!MQ_@}" OPAL_PREFIX PMIX_PREFIX PRTE_PREFIX
     for folder in "$prefix/lib64" "$prefix/lib"; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     done
@@ -147,13 +162,13 @@ with_prefix() (
             [ ! -d "$prefix/share/prte" ] || export PRTE_PREFIX=$prefix
         fi
     fi
-    exec "$@"
-)
+    "$@"
+}
 
 # build SIDE PREFIX: compiles $work/matching-SIDE and says which library it loads.
 build() {
-    with_prefix "$2" "$2/bin/mpicc" -std=c99 -O2 -Wall -Wextra -Werror \
-        "$here/matching.c" "$here/queues.c" "$here/traffic.c" -o "$work/matching-$1" ||
+    (with_prefix "$2" "$2/bin/mpicc" -std=c99 -O2 -Wall -Wextra -Werror \
+        "$here/matching.c" "$here/queues.c" "$here/traffic.c" -o "$work/matching-$1") ||
         die "--$1: $2/bin/mpicc does not compile the benchmark"
     with_prefix "$2" ldd "$work/matching-$1" | sed -n 's/^[[:space:]]*\(libmpi[^ ]* => [^ ]*\).*/\1/p' \
         >"$work/loads-$1"
@@ -197,13 +212,14 @@ run() {
     fi
     # Flags and jobs are words apart.
     # shellcheck disable=SC2086
-    with_prefix "$2" "${selected[@]}" timeout --kill-after=10 "$timeout" "$2/bin/mpirun" -n "$ranks" $bind \
-        $mpirun_flags "$work/matching-$1" $4 --repetitions "$repetitions" --json \
-        </dev/null >"$work/out" 2>"$work/err" || rc=$?
+    (with_prefix "$2" alone "$timeout" "${selected[@]}" "$2/bin/mpirun" -n "$ranks" $bind \
+        $mpirun_flags "$work/matching-$1" $4 --repetitions "$repetitions" --json) \
+        >"$work/out" 2>"$work/err" &
+    status_of $! || rc=$?
+    ! grep 'MQ_STRUCTURE=.* is ignored' "$work/err" >&2 || die "--structures: ours does not know $3"
     if [ "$rc" -ne 0 ] || ! grep -q samples_ns "$work/out"; then
         tail -n 30 "$work/out" "$work/err" >&2
         [ "$rc" -ne 124 ] || rc="124: it took longer than --timeout $timeout"
-        [ ! -s "$results" ] || echo "compare.sh: results so far: $results" >&2
         die "$1${3:+ ($3)}: \`$4\` failed with status $rc"
     fi
     echo "{\"run\":{\"round\":$round,\"label\":\"${3:-stock}\"}}" >>"$results"
@@ -226,7 +242,7 @@ measure() {
 
 stock='' ours='' structures=list,indexed only=pingpong,rate,posted,unexpected
 orders=forward,reverse,by-source,by-tag,any-source depths='' sizes='' depth=0 repetitions='' budget='' rounds=''
-ranks=2 quick='' timeout=600 mpirun_flags='' json='' plot=''
+ranks=2 quick='' timeout=600 mpirun_flags='' json='' plot='' whole=''
 parse "$@"
 settle
 check_tools
@@ -236,11 +252,20 @@ other=$(kind --ours "$ours")
 [ "$library" = "$other" ] || die "--stock is $library and --ours is $other; compare the same library"
 work=$(mktemp -d)
 results=$work/results.jsonl
-# What was measured outlives a failure.
-trap '[ $? -ne 0 ] && [ -s "$results" ] || rm -rf "$work"' EXIT
+# What was measured outlives a failure, and a signal.
+finish() {
+    if [ -z "$whole" ] && [ -s "$results" ]; then
+        echo "compare.sh: results so far: $results" >&2
+    else
+        rm -rf "$work"
+    fi
+}
+trap finish EXIT
+end_jobs_on_signals
 build stock "$stock"
 build ours "$ours"
 ! cmp -s "$work/loads-stock" "$work/loads-ours" || [ ! -s "$work/loads-ours" ] ||
     echo "compare.sh: warning: both sides load the same library, so this compares it with itself" >&2
 measure
 python3 "$here/tabulate.py" "$results" ${json:+--json "$json"} ${plot:+--plot "$plot"}
+whole=yes

@@ -105,12 +105,18 @@ def is_cut(rows):
     return any(not row["complete"] for row in rows)
 
 
+def are_of_one_part(stock, ours):
+    """Whether both means are of the same messages in each round: of whole drains, or of parts of one length."""
+    return all((one["complete"], one["messages"]) == (other["complete"], other["messages"])
+               for one, other in zip(stock, ours))
+
+
 def cells_of(results, cells, spread):
     for label in results.labels:
         yield nanoseconds(statistics.median(medians(cells[label]))) + ("*" if is_cut(cells[label]) else "")
         if label != "stock":
-            # Of parts that are not the same: the cut one is the deeper, and so the dearer.
-            uneven = is_cut(cells["stock"]) != is_cut(cells[label])
+            # The shorter part is the deeper one, and so the dearer.
+            uneven = not are_of_one_part(cells["stock"], cells[label])
             yield ratio_text(ratios(cells, label), spread) + ("*" if uneven else "")
 
 
@@ -149,8 +155,9 @@ def print_tables(results, rounds):
             print_table(results, name)
     if any(not row["complete"] for table in results.tables.values() for cells in table.values()
            for rows in cells.values() for row in rows):
-        print("\n* the time budget ended a drain: the mean is of its first part, where the queue is longest, and a ratio to a whole"
-              " drain\n  up to twice what it would be")
+        print("\n* the time budget ended a drain: the mean is of its first part, where the queue is longest; a ratio of"
+              " unequal parts\n  is up to twice what it would be where stock's is the shorter one, and down to half of"
+              " it where ours is")
 
 
 def style(results, label, pyplot):

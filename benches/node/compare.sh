@@ -186,8 +186,8 @@ hint() {
     esac
 }
 
-# environment NAME COMMAND...: runs a command with the environment of a library, which this shell then has, too. Settings
-# of mq that the caller happens to have do not reach it; a COMMAND may begin with `env MQ_...`.
+# environment NAME COMMAND...: runs a command, in a subshell, with the environment of a library. What the caller has set
+# for mq does not reach it; a COMMAND of --ours may begin with `env MQ_...`.
 environment() {
     local name=$1
     shift
@@ -338,7 +338,8 @@ measure() {
             read -r _ _ _ running _ </proc/loadavg
             if [ "${running%/*}" -gt 1 ]; then
                 echo "compare.sh: warning: other processes run on this machine now" >&2
-                echo "{\"warning\":{\"round\":$round,\"mode\":\"$mode\",\"text\":\"other processes ran beside it\"}}" >>"$results"
+                echo "{\"warning\":{\"round\":$round,\"mode\":\"$mode\",\"text\":\"other processes ran as well\"}}" \
+                    >>"$results"
             fi
             # Another one begins in each round.
             for ((turn = 0; turn < ${#contestants[@]}; turn++)); do
@@ -363,7 +364,7 @@ work=$(mktemp -d)
 results=$work/results.jsonl
 # What was measured outlives a failure, and a signal.
 finish() {
-    if [ -z "$whole" ] && grep -q '^{"mode"' "$results" 2>/dev/null; then
+    if [ -z "$whole" ] && [ -s "$results" ]; then
         echo "compare.sh: results so far: $results" >&2
     else
         rm -rf "$work"

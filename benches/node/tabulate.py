@@ -32,7 +32,10 @@ class Results:
         self.rounds = set()
         self.rows = {mode: {} for mode in MODES}
         self.bare = {}
-        self.warnings = []
+        # By mode, then by what is said, the rounds that it is said of.
+        self.warnings = {mode: {} for mode in MODES}
+        # What an environment row says of the run that is being read.
+        self.cores = None
 
     def read(self, path):
         run = None
@@ -42,9 +45,13 @@ class Results:
                     entry = json.loads(line)
                     if "run" in entry:
                         run = entry["run"]
+                        self.cores = None
                         self.rounds.add(run["round"])
                         if run["kind"] != "bare":
                             self.kinds[run["label"]] = run["kind"]
+                    elif "warning" in entry:
+                        warning = entry["warning"]
+                        self.warn(warning["mode"], warning["text"], warning["round"])
                     else:
                         self.add(run, entry)
                 except (ValueError, KeyError, TypeError) as error:
@@ -55,7 +62,8 @@ class Results:
     def add(self, run, row):
         mode = row["mode"]
         if mode == "environment":
-            self.environment(run, row)
+            self.libraries[run["label"]] = row.get("library", "?")
+            self.cores = row.get("cores")
         elif mode == "line":
             self.bare.setdefault(("line", row["lines"]), {})[run["round"]] = float(row["ns"])
         elif mode == "memcpy":
@@ -68,16 +76,28 @@ class Results:
             self.rows[mode].setdefault(key, {}).setdefault(run["label"], {})[run["round"]] = float(row[figure])
             if "algorithm" in row:
                 self.algorithms.add(row["algorithm"])
+            self.check_cores(run, row)
         else:
             raise ValueError(f"no mode {mode}")
 
-    def environment(self, run, row):
-        self.libraries[run["label"]] = row.get("library", "?")
-        cores = row.get("cores", [])
-        if len(cores) > 1 and (-1 in cores or len(set(cores)) != 2):
-            warning = f"{run['label']}: the processes were not bound to the two cores"
-            if warning not in self.warnings:
-                self.warnings.append(warning)
+    def check_cores(self, run, row):
+        """Whether the processes ran where compare.sh wanted them; not every contestant says where they did."""
+        if "cores" not in row and self.cores is None:
+            return
+        cores = set(row.get("cores", self.cores) or [])
+        # A file of an older compare.sh does not say which were wanted.
+        wanted = run.get("cores")
+        right = cores == set(wanted) if wanted else len(cores) == 2 and not cores & {-1, None}
+        if not right:
+            where = f"cores {wanted[0]} and {wanted[1]}" if wanted else "two cores"
+            self.warn(row["mode"], f"{run['label']}: the processes were not bound to the {where}", run["round"])
+
+    def warn(self, mode, text, number):
+        self.warnings[mode].setdefault(text, set()).add(number)
+
+    def warnings_of(self, mode):
+        for text, rounds in self.warnings[mode].items():
+            yield f"{text} (round{'' if len(rounds) == 1 else 's'} {', '.join(map(str, sorted(rounds)))})"
 
     def labels(self, kind=None):
         return [label for label in self.kinds if kind in (None, self.kinds[label])]
@@ -125,7 +145,8 @@ def digest(results):
             row["to_bare"] = {label: {name: paired(cells[label], figures) for name, figures in found}
                               for label in compared + ([best] if best and not compared else [])}
             rows.append(row)
-    return {"rounds": len(results.rounds), "libraries": results.libraries, "warnings": results.warnings, "rows": rows}
+    return {"rounds": len(results.rounds), "libraries": results.libraries,
+            "warnings": [f"{mode}: {warning}" for mode in MODES for warning in results.warnings_of(mode)], "rows": rows}
 
 
 def number(value):
@@ -186,6 +207,8 @@ def print_tables(results, everything):
         rule = ["-" * (width - 1) + ":" for width in widths]
         for line in [lines[0], rule, *lines[1:]]:
             print("| " + " | ".join(text.rjust(width) for text, width in zip(line, widths)) + " |")
+        for warning in results.warnings_of(mode):
+            print(f"\nWarning: {warning}")
 
 
 def main():
@@ -203,7 +226,7 @@ def main():
         print()
     else:
         print_tables(results, everything)
-    for warning in results.warnings:
+    for warning in everything["warnings"]:
         print(f"tabulate.py: warning: {warning}", file=sys.stderr)
 
 

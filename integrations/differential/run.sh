@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the differential test for Debian's Open MPI and for Debian's MPICH, or for an MPI library installed
-# elsewhere, and runs it. Installs nothing.
+# elsewhere, and runs its unit tests and it. Installs nothing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../ending.sh"
 
 usage() {
     cat <<TEXT
@@ -93,23 +94,35 @@ launcher() {
     esac
 }
 
-# check NAME MPICC MPIRUN: builds and runs; counts the outcome.
-check() {
-    local target=$targets/$1
-    echo "== $1"
-    # rsmpi asks these before MPICC.
+# with_mpicc MPICC TARGET COMMAND...: runs cargo on this crate, with a library.
+with_mpicc() {
+    local mpicc=$1 target=$2
+    shift 2
     (
+        # rsmpi asks these before MPICC.
         unset MPI_PKG_CONFIG CRAY_MPICH_DIR
         cd "$here"
-        MPICC=$2 CARGO_TARGET_DIR=$target cargo build --locked
-    ) || die "the test does not build with $2"
+        export MPICC=$mpicc CARGO_TARGET_DIR=$target
+        alone 0 cargo "$@" --locked
+    ) &
+    status_of $!
+}
+
+# check NAME MPICC MPIRUN: builds and runs; counts the outcome.
+check() {
+    local target=$targets/$1 status=0
+    echo "== $1"
+    with_mpicc "$2" "$target" build || die "the test does not build with $2"
+    with_mpicc "$2" "$target" test --quiet || die "the unit tests fail with $2"
     ldd "$target/debug/mq-differential" | sed -n 's/^[[:space:]]*\(libmpi[^ ]* => [^ ]*\).*/\1/p'
     launcher "$3"
-    if timeout --kill-after=10 "$timeout" "$3" "${flags[@]}" -n "$ranks" \
-        "$target/debug/mq-differential" ${arguments[@]+"${arguments[@]}"} </dev/null; then
+    alone "$timeout" "$3" "${flags[@]}" -n "$ranks" \
+        "$target/debug/mq-differential" ${arguments[@]+"${arguments[@]}"} &
+    status_of $! || status=$?
+    if [ "$status" -eq 0 ]; then
         echo "== $1 passed"
     else
-        echo "== $1 FAILED with status $?"
+        echo "== $1 FAILED with status $status"
         failed=1
     fi
 }
@@ -119,10 +132,12 @@ parse "$@"
 check_arguments
 need cargo cargo
 need timeout coreutils
+need setsid util-linux
 have_libclang || die "libclang is not there; install it: apt-get install libclang-dev (or set LIBCLANG_PATH)"
 targets=$(realpath -ms "${CARGO_TARGET_DIR:-$here/target}")
 # Open MPI refuses to run as root otherwise; containers have no other user.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+end_jobs_on_signals
 if [ -n "$prefix" ]; then
     prefix=$(realpath -ms "$prefix")
     for tool in mpicc mpirun; do
