@@ -99,40 +99,60 @@ fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
     assert_eq!(watch.gone(Process(1), &place), None);
-    let Descriptor::Open(open) = &mut watch.descriptors[1] else {
+    let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
     // As a program may make of what it did not know. There is always something to read here.
     let file = fs::File::open("/dev/zero").unwrap();
-    rustix::io::dup2(&file, open).unwrap();
-    assert_eq!(has_died(open), Some(true));
+    rustix::io::dup2(&file, &mut kept.descriptor).unwrap();
+    assert_eq!(has_died(&kept.descriptor), Some(true));
     assert_eq!(watch.gone(Process(1), &place), None);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
 }
 
-#[test]
-fn a_descriptor_that_is_another_file_s_now_hides_no_death() {
-    let (mut child, place) = joined_by_a_child();
-    let mut watch = Watch::new(2);
-    let ask = |watch: &mut Watch| watch.gone(Process(1), &place);
-    assert_eq!(ask(&mut watch), None);
+/// Of so many, asked one after the other, one dies behind the back of its descriptor.
+fn one_dies_behind_another_file(processes: usize, victim: usize) {
+    let (mut children, places): (Vec<Child>, Vec<Place>) =
+        (0..processes).map(|_| joined_by_a_child()).unzip();
+    let mut watch = Watch::new(processes as u32);
+    let ask = |watch: &mut Watch| -> Vec<Option<Gone>> {
+        let places = (0..).map(Process).zip(&places);
+        places
+            .map(|(process, place)| watch.gone(process, place))
+            .collect()
+    };
+    let all_live = vec![None; processes];
+    assert_eq!(ask(&mut watch), all_live);
     let room = watch.room;
     for _ in 0..2 * DOUBTED {
-        assert_eq!(ask(&mut watch), None, "it lives");
+        assert_eq!(ask(&mut watch), all_live);
     }
-    assert_eq!(watch.room, room, "its descriptor is believed");
-    let Descriptor::Open(open) = &mut watch.descriptors[1] else {
-        panic!("{:?}", watch.descriptors[1]);
+    assert_eq!(watch.room, room, "their descriptors are believed");
+    let Descriptor::Open(kept) = &mut watch.descriptors[victim] else {
+        panic!("{:?}", watch.descriptors[victim]);
     };
     // There is never anything to read here.
     let (empty, _writer) = std::io::pipe().unwrap();
-    rustix::io::dup2(&empty, open).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let found = (0..DOUBTED).find_map(|_| ask(&mut watch));
-    assert_eq!(found, Some(Gone::Died));
+    rustix::io::dup2(&empty, &mut kept.descriptor).unwrap();
+    children[victim].kill().unwrap();
+    children[victim].wait().unwrap();
+    let found = (0..DOUBTED).find_map(|_| ask(&mut watch)[victim]);
+    for child in &mut children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_eq!(found, Some(Gone::Died), "{victim} of {processes}");
+}
+
+#[test]
+fn a_descriptor_that_is_another_file_s_now_hides_no_death() {
+    for processes in [1, 2, 4] {
+        for victim in 0..processes {
+            one_dies_behind_another_file(processes, victim);
+        }
+    }
 }
 
 #[test]

@@ -18,11 +18,9 @@ pub(crate) struct Watch {
     /// How many more may be kept open: the others of a program's open files are its own.
     pub(super) room: u64,
     namespace: u64,
-    /// How often descriptors said that a process lives.
-    alive: u32,
 }
 
-/// Of so many answers of descriptors that a process lives, one is not believed before it is known
+/// Of so many answers of a descriptor that its process lives, one is not believed before it is known
 /// that the descriptor is still of that process.
 pub(super) const DOUBTED: u32 = 64;
 
@@ -33,9 +31,18 @@ const SHARE: u64 = 4;
 pub(super) enum Descriptor {
     /// Not asked for so far, or refused for now.
     Unknown,
-    Open(OwnedFd),
+    Open(Kept),
     /// The kernel has none to give.
     Refused,
+}
+
+/// A descriptor that is kept open.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) descriptor: OwnedFd,
+    /// How often it said that the process lives. Each has a count of its own: where they are asked
+    /// one after the other, the same ones would be doubted by a common one, and others never.
+    alive: u32,
 }
 
 impl Watch {
@@ -44,7 +51,6 @@ impl Watch {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
             room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
             namespace: namespace(),
-            alive: 0,
         }
     }
 
@@ -95,15 +101,16 @@ impl Watch {
     /// What the descriptor of a process says that is kept, if there is one and it is to be believed. A
     /// program may have closed what it did not know, and the number be another file's.
     fn by_descriptor(&mut self, at: usize, who: Identity) -> Option<bool> {
-        let Descriptor::Open(open) = &self.descriptors[at] else {
+        let Descriptor::Open(kept) = &mut self.descriptors[at] else {
             return None;
         };
-        match has_died(open)? {
-            true => (is_of(open, who.number) == Some(true)).then_some(true),
+        match has_died(&kept.descriptor)? {
+            true => (is_of(&kept.descriptor, who.number) == Some(true)).then_some(true),
             false => {
-                self.alive = self.alive.wrapping_add(1);
-                let is_doubted = self.alive.is_multiple_of(DOUBTED);
-                (!is_doubted || is_of(open, who.number) != Some(false)).then_some(false)
+                kept.alive = kept.alive.wrapping_add(1);
+                let is_doubted = kept.alive.is_multiple_of(DOUBTED);
+                let is_believed = !is_doubted || is_of(&kept.descriptor, who.number) != Some(false);
+                is_believed.then_some(false)
             }
         }
     }
@@ -120,9 +127,9 @@ impl Watch {
         let kept = core::mem::replace(&mut self.descriptors[at], Descriptor::Unknown);
         if let Descriptor::Open(kept) = kept {
             self.room += 1;
-            if is_of(&kept, who.number) != Some(true) {
+            if is_of(&kept.descriptor, who.number) != Some(true) {
                 // Somebody else's file, as far as is known: it is not to be closed here.
-                let _ = kept.into_raw_fd();
+                let _ = kept.descriptor.into_raw_fd();
             }
         }
         match opened {
@@ -131,7 +138,10 @@ impl Watch {
                 let dead = who.is_another_now() || has_died(&open) == Some(true);
                 if !dead && self.room > 0 {
                     self.room -= 1;
-                    self.descriptors[at] = Descriptor::Open(open);
+                    self.descriptors[at] = Descriptor::Open(Kept {
+                        descriptor: open,
+                        alive: 0,
+                    });
                 }
                 Some(dead)
             }
