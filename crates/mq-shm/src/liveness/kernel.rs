@@ -8,7 +8,9 @@ use std::sync::OnceLock;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
+
+use crate::segment::{Inode, inode_of};
 
 /// Which process has joined.
 #[derive(Debug, Clone, Copy)]
@@ -48,18 +50,28 @@ pub(super) fn has_died(descriptor: &OwnedFd) -> Option<bool> {
     Some(answer == Ok(1) && found.contains(PollFlags::IN))
 }
 
-/// Whether a descriptor is of the process with that number, or of one that is over and waited for;
-/// `None` if the kernel does not say.
-pub(super) fn is_of(descriptor: &OwnedFd, number: u32) -> Option<bool> {
-    const OVER: i64 = -1;
+/// What is said in place of the number of a process that is over and waited for.
+pub(super) const OVER: i64 = -1;
+
+/// The number of the process that a descriptor is of, or [`OVER`]; 0 if it is of none, `None` if the
+/// kernel does not say.
+pub(super) fn number_of(descriptor: &OwnedFd) -> Option<i64> {
     if !proc_is_ours() {
         return None;
     }
     let path = format!("/proc/self/fdinfo/{}", descriptor.as_raw_fd());
     let said = fs::read_to_string(path).ok()?;
     let mut numbers = said.lines().filter_map(|line| line.strip_prefix("Pid:"));
-    let known: Option<i64> = numbers.next().and_then(|known| known.trim().parse().ok());
-    Some(known.is_some_and(|known| known == OVER || known == i64::from(number)))
+    let known = numbers.next().and_then(|known| known.trim().parse().ok());
+    Some(known.unwrap_or(0))
+}
+
+/// Whether descriptors of different processes are different files here, given the file of one of
+/// another process: so they are from Linux 6.9 on. Before, all are one file, together with whatever
+/// else is no file. Not so, if it can not be told.
+pub(super) fn tells_apart(of_another: Inode) -> bool {
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).and_then(inode_of);
+    own.is_ok_and(|own| own != of_another)
 }
 
 /// A process number as the kernel takes it; none of what can not be one.

@@ -1,5 +1,8 @@
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::process::{Child, Command};
+
+use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::kernel::has_died;
 use super::watch::{DOUBTED, Descriptor};
@@ -107,6 +110,32 @@ fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     rustix::io::dup2(&file, &mut kept.descriptor).unwrap();
     assert_eq!(has_died(&kept.descriptor), Some(true));
     assert_eq!(watch.gone(Process(1), &place), None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+}
+
+#[test]
+fn a_descriptor_that_is_of_another_process_now_is_no_death() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    assert_eq!(watch.gone(Process(1), &place), None);
+    let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
+        panic!("{:?}", watch.descriptors[1]);
+    };
+    // The program has closed what it did not know, and watches a child of its own by that number: one
+    // that has ended, and that it has waited for.
+    let mut theirs = Command::new("true").spawn().unwrap();
+    let number = pid(theirs.id()).unwrap();
+    let descriptor = pidfd_open(number, PidfdFlags::empty()).unwrap();
+    rustix::io::dup2(&descriptor, &mut kept.descriptor).unwrap();
+    theirs.wait().unwrap();
+    assert_eq!(has_died(&kept.descriptor), Some(true));
+    let kept = kept.descriptor.as_raw_fd();
+    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(State::of(&place), State::Joined);
+    let is_open = fs::exists(format!("/proc/self/fd/{kept}"));
+    assert!(is_open.unwrap(), "it is the program's");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));

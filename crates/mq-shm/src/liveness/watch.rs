@@ -5,10 +5,11 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
 
-use super::kernel::{Identity, has_died, is_of, namespace, pid};
+use super::kernel::{Identity, OVER, has_died, namespace, number_of, pid, tells_apart};
 use super::{Gone, State, has_ended, left};
 use crate::index::Process;
 use crate::place::Place;
+use crate::segment::{Inode, inode_of};
 use crate::sync::Ordering;
 
 /// What one process knows of the lives of the others.
@@ -40,9 +41,50 @@ pub(super) enum Descriptor {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) descriptor: OwnedFd,
+    /// Which file that was when it was opened.
+    file: Inode,
     /// How often it said that the process lives. Each has a count of its own: where they are asked
     /// one after the other, the same ones would be doubted by a common one, and others never.
     alive: u32,
+}
+
+impl Kept {
+    /// None, if the kernel does not say which file it is.
+    fn new(descriptor: OwnedFd) -> Option<Self> {
+        let file = inode_of(&descriptor).ok()?;
+        Some(Self {
+            descriptor,
+            file,
+            alive: 0,
+        })
+    }
+
+    fn is_same_file(&self) -> bool {
+        inode_of(&self.descriptor) == Ok(self.file)
+    }
+
+    /// Whether it is of the process with that number, or of one that is over and waited for; `None`
+    /// if the kernel does not say.
+    fn is_of(&self, number: u32) -> Option<bool> {
+        if !self.is_same_file() {
+            return Some(false);
+        }
+        let said = number_of(&self.descriptor)?;
+        Some(said == OVER || said == i64::from(number))
+    }
+
+    /// Whether it is to be believed, when it says that its process has ended, that this one has. One
+    /// that is waited for has no number any more by which it could be known: the program may have put
+    /// a descriptor of a child of its own here. If that would be the same file, the descriptor's word
+    /// counts only where it could not be told otherwise that the number has passed to another.
+    fn tells_of(&self, who: Identity) -> bool {
+        self.is_same_file()
+            && match number_of(&self.descriptor) {
+                Some(OVER) => who.started == 0 || tells_apart(self.file),
+                Some(number) => number == i64::from(who.number),
+                None => false,
+            }
+    }
 }
 
 impl Watch {
@@ -105,12 +147,11 @@ impl Watch {
             return None;
         };
         match has_died(&kept.descriptor)? {
-            true => (is_of(&kept.descriptor, who.number) == Some(true)).then_some(true),
+            true => kept.tells_of(who).then_some(true),
             false => {
                 kept.alive = kept.alive.wrapping_add(1);
                 let is_doubted = kept.alive.is_multiple_of(DOUBTED);
-                let is_believed = !is_doubted || is_of(&kept.descriptor, who.number) != Some(false);
-                is_believed.then_some(false)
+                (!is_doubted || kept.is_of(who.number) != Some(false)).then_some(false)
             }
         }
     }
@@ -124,32 +165,38 @@ impl Watch {
         if let Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) = opened {
             return None;
         }
-        let kept = core::mem::replace(&mut self.descriptors[at], Descriptor::Unknown);
-        if let Descriptor::Open(kept) = kept {
-            self.room += 1;
-            if is_of(&kept.descriptor, who.number) != Some(true) {
-                // Somebody else's file, as far as is known: it is not to be closed here.
-                let _ = kept.descriptor.into_raw_fd();
-            }
-        }
-        match opened {
-            Ok(open) => {
-                // The number may have passed to another process before it was opened.
-                let dead = who.is_another_now() || has_died(&open) == Some(true);
-                if !dead && self.room > 0 {
-                    self.room -= 1;
-                    self.descriptors[at] = Descriptor::Open(Kept {
-                        descriptor: open,
-                        alive: 0,
-                    });
-                }
-                Some(dead)
-            }
+        let dead = match &opened {
+            // The number may have passed to another process before it was opened.
+            Ok(open) => Some(who.is_another_now() || has_died(open) == Some(true)),
             Err(Errno::SRCH) => Some(true),
-            Err(_) => {
-                self.descriptors[at] = Descriptor::Refused;
-                None
+            Err(_) => None,
+        };
+        self.give_up(at, who, dead == Some(true));
+        match opened {
+            Ok(open) if dead == Some(false) && self.room > 0 => {
+                if let Some(kept) = Kept::new(open) {
+                    self.room -= 1;
+                    self.descriptors[at] = Descriptor::Open(kept);
+                }
             }
+            Err(_) if dead.is_none() => self.descriptors[at] = Descriptor::Refused,
+            _ => {}
+        }
+        dead
+    }
+
+    /// Closes the descriptor of a process that is kept, if there is one, and it is not somebody
+    /// else's file by now.
+    fn give_up(&mut self, at: usize, who: Identity, is_dead: bool) {
+        let kept = core::mem::replace(&mut self.descriptors[at], Descriptor::Unknown);
+        let Descriptor::Open(kept) = kept else {
+            return;
+        };
+        self.room += 1;
+        let is_of_a_dead = !is_dead && has_died(&kept.descriptor) == Some(true);
+        if is_of_a_dead || kept.is_of(who.number) != Some(true) {
+            // Somebody else's, as far as is known: it is not to be closed here.
+            let _ = kept.descriptor.into_raw_fd();
         }
     }
 }

@@ -18,9 +18,10 @@ use crate::error::ShmError;
 const RESERVED_AT_ONCE: u64 = 1 << 20;
 
 /// Device and number of a file.
-type Inode = (u64, u64);
+pub(crate) type Inode = (u64, u64);
 
-fn inode_of(file: impl AsFd) -> Result<Inode, Errno> {
+/// Which file a descriptor is of.
+pub(crate) fn inode_of(file: impl AsFd) -> Result<Inode, Errno> {
     let status = fstat(file)?;
     Ok((status.st_dev, status.st_ino))
 }

@@ -9,7 +9,7 @@ mod heap;
 mod mapped;
 mod meeting;
 
-pub(crate) use file::File;
+pub(crate) use file::{File, Inode, inode_of};
 pub use heap::Heap;
 pub use mapped::Mapped;
 pub use meeting::Host;
