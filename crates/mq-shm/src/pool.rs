@@ -137,14 +137,16 @@ impl Pool {
         }
     }
 
-    /// Takes back the cells that were on their way to a process, or with it, when it died.
+    /// Takes back the cells that were on their way to a process, or with it, when it died; how many.
+    /// Also if the chain of those that were brought back is damaged: it is nobody's any more, so that
+    /// what is behind the damage does not come back by it a second time.
     pub(crate) fn reclaim<M: Memory>(
         &mut self,
         memory: &M,
         from: Process,
     ) -> Result<u32, ShmError> {
         // What it had brought back before is in the chain, and must not be counted twice.
-        self.collect(memory)?;
+        let collected = self.collect(memory);
         let geometry = *memory.geometry();
         let mut reclaimed = 0;
         for number in 0..self.cells.len() {
@@ -154,7 +156,7 @@ impl Pool {
                 reclaimed += 1;
             }
         }
-        Ok(reclaimed)
+        collected.map(|()| reclaimed)
     }
 
     /// New cells, if there is memory for more.

@@ -41,6 +41,7 @@ impl<M: Memory> Endpoint<M> {
                     process,
                     how,
                     takes,
+                    buried: false,
                 });
                 found += 1;
             }
@@ -75,11 +76,11 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Takes back what was on its way to a process that has ended, and gives up the memory shared
-    /// with it.
+    /// with it. All is done, also if something turns out to be damaged, which is said then.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
         let peer = &mut self.peers[process.index()];
         (peer.lent, peer.borrowed) = (None, None);
-        self.pool.reclaim(&self.memory, process)?;
+        let reclaimed = self.pool.reclaim(&self.memory, process);
         self.rings.abandon(&self.memory, self.me, process, false);
         let peer = &mut self.peers[process.index()];
         if peer.outlet.take().is_some() {
@@ -92,6 +93,6 @@ impl<M: Memory> Endpoint<M> {
             self.wanted.retain(|&wanted| wanted != process);
         }
         self.buried.push(process);
-        Ok(())
+        reclaimed.map(|_| ())
     }
 }

@@ -157,6 +157,8 @@ struct Ending {
     how: Gone,
     /// How often the queue had been taken when that was found.
     takes: u32,
+    /// What it had is given up: nothing is left to do but to report it.
+    buried: bool,
 }
 
 impl<M: Memory> Endpoint<M> {

@@ -203,9 +203,18 @@ impl<M: Memory> Endpoint<M> {
     #[cold]
     #[inline(never)]
     fn poll_ending(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        let Some(&Ending { process, takes, .. }) = self.ending.last() else {
+        let Some(&Ending {
+            process,
+            takes,
+            buried,
+            ..
+        }) = self.ending.last()
+        else {
             return Ok(None);
         };
+        if buried {
+            return self.ended();
+        }
         let in_box = self.in_box(process).map(|len| (process, Held::in_box(len)));
         let found = match in_box {
             Some(found) => Some(found),
@@ -298,13 +307,18 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Reports a process that has ended and from which nothing is left.
+    /// Reports a process that has ended and from which nothing is left. If what it had turns out to
+    /// be damaged, that is said now, and the end at the next look.
     #[cold]
     fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        let Some(Ending { process, how, .. }) = self.ending.pop() else {
+        let Some(ending) = self.ending.last_mut() else {
             return Ok(None);
         };
-        self.bury(process)?;
+        let Ending { process, how, .. } = *ending;
+        if !core::mem::replace(&mut ending.buried, true) {
+            self.bury(process)?;
+        }
+        self.ending.pop();
         Ok(Some(Arrival::Gone(process, how)))
     }
 

@@ -1,3 +1,5 @@
+mod ends;
+
 use core::time::Duration;
 use std::thread;
 
@@ -66,6 +68,7 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
         process,
         how,
         takes,
+        buried: false,
     });
     let mut seen = Vec::new();
     while seen.len() < 8 && !matches!(seen.last(), Some((_, true))) {

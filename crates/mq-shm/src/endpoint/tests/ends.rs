@@ -1,0 +1,49 @@
+//! What is found of processes that have ended, and what becomes of it.
+
+use std::sync::Arc;
+
+use super::*;
+
+fn join(segment: &Arc<Heap>, number: u32) -> Endpoint<Arc<Heap>> {
+    let options = Options {
+        policy: Policy::Shared,
+        ..Options::default()
+    };
+    Endpoint::join(Arc::clone(segment), Process(number), options).unwrap()
+}
+
+#[test]
+fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
+    let geometry = Geometry::with_cells(3, 4).unwrap();
+    let segment = Heap::new(geometry);
+    let [mut alice, mut bob, carol] = [0, 1, 2].map(|number| join(&segment, number));
+    for _ in 0..3 {
+        let sent = alice.try_send(bob.me(), [0; 2], b"by the queue", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    }
+    // One of three comes back, and behind it one that was never sent.
+    assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+    let at_hand = CellId::of(&geometry, alice.me(), 3);
+    let returns = &segment.place(alice.me()).returns.0;
+    returns.push(at_hand, segment.cell(at_hand));
+    drop(bob);
+    assert_eq!(alice.check_peers().unwrap(), 1);
+    let error = alice.poll().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the segment is damaged: a returned cell of process 0"
+    );
+    assert!(matches!(
+        alice.poll(),
+        Ok(Some(Arrival::Gone(Process(1), Gone::Left)))
+    ));
+    assert!(alice.poll().unwrap().is_none(), "once");
+    // All three are there again, each once.
+    assert_eq!(alice.cells_out().unwrap(), 0);
+    for _ in 0..4 {
+        let sent = alice.try_send(carol.me(), [0; 2], b"by the queue", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    }
+    let one_more = alice.try_send(carol.me(), [0; 2], b"by the queue", 0);
+    assert_eq!(one_more.unwrap(), Sent::Upto(0));
+}
