@@ -13,7 +13,8 @@
 //! launcher's word counts only where the kernel can not be asked: what it has started may be a shell
 //! that has started the process.
 //!
-//! A death is noticed by those that wait: while nothing arrives, and before they sleep.
+//! A death is noticed by those that wait: while nothing arrives, and before they sleep, but for those
+//! who have looked a moment before. They sleep no longer than until it is time for the next look.
 
 mod kernel;
 #[cfg(test)]

@@ -22,7 +22,8 @@ pub struct Patience {
     pub spins: u32,
     /// Looks after each of which others may run.
     pub yields: u32,
-    /// Longest sleep at a time. Deaths are looked for before each: not while there are looks left.
+    /// Longest sleep at a time. Deaths are looked for before it, not while there are looks left; not
+    /// again within 20 ms, if the sleep ends when those are over.
     pub sleep: Duration,
 }
 

@@ -1,5 +1,8 @@
 //! Processes that have ended: how that is found, and what is given up with them.
 
+use core::time::Duration;
+use std::time::Instant;
+
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::estate;
@@ -8,18 +11,31 @@ use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 
+/// Who rests looks for deaths once in so long. A look takes system calls, and who is woken for each of
+/// many messages, or sleeps for short times only, would make them again and again.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 impl<M: Memory> Endpoint<M> {
+    /// How long it is too early to look for deaths again, for who rests.
+    pub(super) fn until_look(&self) -> Duration {
+        let since = self.looked.map(|looked| looked.elapsed());
+        since.map_or(Duration::ZERO, |since| LOOK_EVERY.saturating_sub(since))
+    }
+
     /// Looks for processes that have ended, among those that this one has to do with; how many were
     /// found. Each is reported by [`poll`](Self::poll) once everything that it sent has been
-    /// received.
+    /// received. It looks at each call; who [rests](Self::rest) does so now and then, unasked.
     ///
     /// # Cost
-    /// One system call for each process that is looked at.
+    /// One system call for all of whose processes descriptors are kept, and some for each other: the
+    /// first time, or where more than a quarter of the files that this process may open would be such
+    /// descriptors.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.
     pub fn check_peers(&mut self) -> Result<usize, ShmError> {
         self.strike_out();
+        self.watch.ask_all();
         let mut found = 0;
         for number in 0..self.peers.len() {
             let process = Process(number as u32);
@@ -50,11 +66,12 @@ impl<M: Memory> Endpoint<M> {
             // They may have been the last that had something of others.
             estate::settle(&self.memory, Some(self.me));
         }
+        self.looked = Some(Instant::now());
         Ok(found)
     }
 
     /// Gives up what it had of processes that have ended.
-    fn strike_out(&mut self) {
+    pub(super) fn strike_out(&mut self) {
         if self.buried.is_empty() {
             return;
         }

@@ -27,6 +27,7 @@ mod deaths;
 mod large;
 mod peer;
 mod receive;
+mod rest;
 mod rings;
 mod send;
 mod short;
@@ -35,15 +36,12 @@ pub use receive::{Arrival, Incoming};
 pub use send::Sent;
 pub use short::Short;
 
-use core::time::Duration;
+use std::time::Instant;
 
 use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
-#[cfg(not(loom))]
-use crate::company;
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::Outlet;
 use crate::index::{CellId, Process};
 use crate::layout::Geometry;
 use crate::liveness::{self, Gone, State, Watch};
@@ -53,11 +51,8 @@ use crate::pool::Pool;
 use crate::segment::{Mapped, Memory};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
-use crate::wait::{self, Fences, Idle, Patience, Rest};
+use crate::wait::{self, Fences, Patience};
 use peer::Peer;
-
-/// Longest sleep at a time while a ring is in use.
-const NAP: Duration = Duration::from_millis(1);
 
 /// How an endpoint goes about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +129,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// Whether the queue is the first to be looked into at their next turn, not another box.
     queue_is_next: bool,
     watch: Watch,
+    /// When it was last looked for processes that have ended.
+    looked: Option<Instant>,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<Ending>,
     /// How often the queue was taken.
@@ -216,6 +213,7 @@ impl<M: Memory> Endpoint<M> {
             others_had_turn: false,
             queue_is_next: true,
             watch: Watch::new(processes),
+            looked: None,
             ending: Vec::new(),
             takes: 0,
             buried: Vec::new(),
@@ -298,114 +296,6 @@ impl<M: Memory> Endpoint<M> {
         {
             self.wanted.swap_remove(at);
         }
-    }
-
-    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks at once, lets others
-    /// run, or sleeps until somebody sends or brings a cell back, by how long it has been idle.
-    ///
-    /// # Errors
-    /// As [`check_peers`](Self::check_peers), which it calls before it sleeps.
-    #[inline]
-    pub fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
-        match idle.rest(&self.patience) {
-            Rest::Again => Ok(()),
-            Rest::Yielded => {
-                self.note_a_turn(idle);
-                Ok(())
-            }
-            // Who fills or empties a ring wakes the other end. What was done to one since the last
-            // look at it is not asked for before it sleeps.
-            Rest::Sleep => self.sleep(match self.rings.busy() {
-                true => NAP,
-                false => self.patience.sleep,
-            }),
-        }
-    }
-
-    /// As [`rest`](Self::rest), while a ring is filled or emptied, the other end of which is at it,
-    /// and wakes this one unless that lies down at the same moment: it sleeps late, and not for long.
-    /// A core is given up only as late as there: whoever gets it may keep it for a whole slice of
-    /// time, a thousand times as long as a buffer takes.
-    ///
-    /// # Errors
-    /// As [`check_peers`](Self::check_peers), which it calls now and then.
-    #[inline]
-    pub fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
-        match idle.rest(&self.patience) {
-            Rest::Sleep if idle.is_long() => self.sleep(NAP),
-            Rest::Sleep => self.check_peers().map(|_| ()),
-            Rest::Yielded => {
-                self.note_a_turn(idle);
-                Ok(())
-            }
-            Rest::Again => Ok(()),
-        }
-    }
-
-    /// Others have had their turn on this core. In some of the waits that come to this it is asked
-    /// whether there is a core for each process, or one that is waited for may wait for this very
-    /// core: at first it is guessed, and processes are bound to other cores while they run.
-    #[cold]
-    fn note_a_turn(&mut self, idle: &Idle) {
-        match &mut self.ask_in {
-            Some(0) if idle.has_begun_to_yield(&self.patience) => self.look_for_company(),
-            Some(waits) if idle.has_begun_to_yield(&self.patience) => *waits -= 1,
-            _ => {}
-        }
-    }
-
-    fn look_for_company(&mut self) {
-        #[cfg(not(loom))]
-        {
-            let places = self.peers.iter().enumerate();
-            let others = places.filter(|&(number, _)| number != self.me.index());
-            let found = company::a_core_each(others.map(|(_, peer)| &*peer.place));
-            self.patience = match found {
-                Some(true) => Patience::SPINNING,
-                Some(false) => Patience::YIELDING,
-                None => self.patience,
-            };
-            self.ask_in = Some(match found {
-                Some(_) => self.patience.asks_after(),
-                None => 0,
-            });
-        }
-    }
-
-    /// Sleeps until woken, for a time at most and as long as patience has it.
-    #[cold]
-    fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
-        if self.check_peers()? > 0 {
-            return Ok(());
-        }
-        // Cells that are back would keep it awake for ever. Who waits for one looks again.
-        let out = self.pool.out();
-        if self.cells_out()? < out {
-            return Ok(());
-        }
-        wait::lie_down(&self.place, self.fences);
-        step(Step::Sleeping);
-        if self.anything_new() {
-            wait::stay_awake(&self.place);
-            return Ok(());
-        }
-        wait::sleep(&self.place, self.fences, longest.min(self.patience.sleep));
-        Ok(())
-    }
-
-    /// Whether a poll would find something, or cells have come back.
-    pub(crate) fn anything_new(&self) -> bool {
-        !self.shadow.is_empty()
-            || !self.place.queue.0.is_empty()
-            || !self.place.returns.0.is_empty()
-            || self.open.iter().any(|&from| self.in_box(from).is_some())
-            || self.has_cell_back()
-    }
-
-    /// Whether another process is done with a cell that is named in the fastbox to it.
-    fn has_cell_back(&self) -> bool {
-        let outlets = self.peers.iter().filter_map(|peer| peer.outlet.as_ref());
-        outlets.into_iter().any(Outlet::has_cell)
     }
 
     /// Cells of this process that are on their way, or with a receiver that has not been lent them

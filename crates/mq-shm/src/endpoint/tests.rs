@@ -8,6 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use super::*;
 use crate::segment::Heap;
 use crate::sync::AtomicU32;
+use crate::wait::Idle;
 
 /// More looks than one that sleeps between them takes in the time of the test.
 const MANY: u32 = 1000;

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 
@@ -35,14 +35,26 @@ impl Identity {
     }
 }
 
+/// Waits for nothing.
+const AT_ONCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// Which of these descriptors say that their processes live, asked all together; none, if the kernel
+/// does not answer.
+pub(super) fn alive<'a>(descriptors: impl Iterator<Item = &'a OwnedFd>) -> Vec<bool> {
+    let asked = descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::IN));
+    let mut asked: Vec<PollFd<'_>> = asked.collect();
+    let is_answered = poll(&mut asked, Some(&AT_ONCE)).is_ok();
+    let quiet = asked.iter().map(|asked| asked.revents().is_empty());
+    quiet.map(|quiet| is_answered && quiet).collect()
+}
+
 /// Whether the process of a descriptor has died; `None` if the descriptor is no more.
 pub(super) fn has_died(descriptor: &OwnedFd) -> Option<bool> {
     let mut ready = [PollFd::new(descriptor, PollFlags::IN)];
-    let now = rustix::event::Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let answer = poll(&mut ready, Some(&now));
+    let answer = poll(&mut ready, Some(&AT_ONCE));
     let found = ready[0].revents();
     if found.contains(PollFlags::NVAL) {
         return None;

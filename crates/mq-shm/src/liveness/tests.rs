@@ -185,6 +185,28 @@ fn a_descriptor_that_is_another_file_s_now_hides_no_death() {
 }
 
 #[test]
+fn what_all_say_at_once_holds_for_the_next_question() {
+    let (mut children, places): (Vec<Child>, Vec<Place>) =
+        (0..2).map(|_| joined_by_a_child()).unzip();
+    let mut watch = Watch::new(2);
+    let ask = |watch: &mut Watch, who: usize| watch.gone(Process(who as u32), &places[who]);
+    let end = |child: &mut Child| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    watch.ask_all();
+    let first = [0, 1].map(|who| ask(&mut watch, who));
+    assert_eq!(first, [None; 2], "there is no descriptor to be asked yet");
+    watch.ask_all();
+    end(&mut children[0]);
+    assert_eq!(ask(&mut watch, 0), None, "a moment before, it lived");
+    assert_eq!(ask(&mut watch, 0), Some(Gone::Died));
+    end(&mut children[1]);
+    watch.ask_all();
+    assert_eq!(ask(&mut watch, 1), Some(Gone::Died));
+}
+
+#[test]
 fn a_few_open_files_are_enough() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);

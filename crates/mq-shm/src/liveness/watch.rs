@@ -5,7 +5,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
 
-use super::kernel::{Identity, OVER, has_died, namespace, number_of, pid, tells_apart};
+use super::kernel::{Identity, OVER, alive, has_died, namespace, number_of, pid, tells_apart};
 use super::{Gone, State, has_ended, left};
 use crate::index::Process;
 use crate::place::Place;
@@ -43,6 +43,8 @@ pub(super) struct Kept {
     pub(super) descriptor: OwnedFd,
     /// Which file that was when it was opened.
     file: Inode,
+    /// When all were asked, it said that the process lives.
+    lives: bool,
     /// How often it said that the process lives. Each has a count of its own: where they are asked
     /// one after the other, the same ones would be doubted by a common one, and others never.
     alive: u32,
@@ -55,6 +57,7 @@ impl Kept {
         Some(Self {
             descriptor,
             file,
+            lives: false,
             alive: 0,
         })
     }
@@ -105,11 +108,29 @@ impl Watch {
         pid(number).is_some() && self.namespace != 0 && namespace == self.namespace
     }
 
+    /// Asks all descriptors that are kept, in one system call. What one says of a process that lives
+    /// holds for the next question whether that has [gone](Self::gone); of others it is asked again.
+    pub(crate) fn ask_all(&mut self) {
+        let all = self.descriptors.iter_mut();
+        let kept = all.filter_map(|descriptor| match descriptor {
+            Descriptor::Open(kept) => Some(kept),
+            Descriptor::Unknown | Descriptor::Refused => None,
+        });
+        let kept: Vec<&mut Kept> = kept.collect();
+        if kept.is_empty() {
+            return;
+        }
+        let answers = alive(kept.iter().map(|kept| &kept.descriptor));
+        for (kept, lives) in kept.into_iter().zip(answers) {
+            kept.lives = lives;
+        }
+    }
+
     /// Whether and how a process has ended.
     ///
     /// # Cost
-    /// A load if it says so itself; otherwise a system call, and some more the first time, or if
-    /// there is no descriptor of it.
+    /// A load if it says so itself, or if its descriptor has just said that it lives; otherwise a
+    /// system call, and some more the first time, or if there is no descriptor of it.
     pub(crate) fn gone(&mut self, process: Process, place: &Place) -> Option<Gone> {
         if State::of(place) == State::Absent {
             return None;
@@ -146,7 +167,8 @@ impl Watch {
         let Descriptor::Open(kept) = &mut self.descriptors[at] else {
             return None;
         };
-        match has_died(&kept.descriptor)? {
+        let lives = core::mem::take(&mut kept.lives);
+        match !lives && has_died(&kept.descriptor)? {
             true => kept.tells_of(who).then_some(true),
             false => {
                 kept.alive = kept.alive.wrapping_add(1);

@@ -47,3 +47,26 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
     let one_more = alice.try_send(carol.me(), [0; 2], b"by the queue", 0);
     assert_eq!(one_more.unwrap(), Sent::Upto(0));
 }
+
+#[test]
+fn who_rests_looks_for_ends_when_it_is_time() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let (mut alice, bob) = (join(&segment, 0), join(&segment, 1));
+    alice.patience = Patience {
+        spins: 0,
+        yields: 0,
+        ..Patience::SPINNING
+    };
+    alice.want(Some(bob.me())).unwrap();
+    assert!(alice.until_look().is_zero(), "it has never looked");
+    assert_eq!(alice.check_peers().unwrap(), 0);
+    assert!(alice.looked.is_some());
+    // As if that had been just now, however long the test is held up.
+    alice.looked = Some(Instant::now() + Duration::from_secs(600));
+    liveness::left(segment.place(bob.me()), Gone::Died);
+    alice.rest_briefly(&mut Idle::default()).unwrap();
+    assert!(alice.ending.is_empty(), "it is too early");
+    alice.looked = None;
+    alice.rest_briefly(&mut Idle::default()).unwrap();
+    assert_eq!(alice.ending.len(), 1);
+}

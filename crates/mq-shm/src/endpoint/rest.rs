@@ -1,0 +1,135 @@
+//! What an endpoint does while nothing arrives, and what it looks at before it sleeps.
+
+use core::time::Duration;
+
+use crate::endpoint::Endpoint;
+use crate::error::ShmError;
+use crate::fastbox::Outlet;
+use crate::segment::Memory;
+use crate::steps::{Step, step};
+use crate::wait::{self, Idle, Rest};
+#[cfg(not(loom))]
+use crate::{company, wait::Patience};
+
+/// Longest sleep at a time while a ring is in use.
+const NAP: Duration = Duration::from_millis(1);
+
+impl<M: Memory> Endpoint<M> {
+    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks at once, lets others
+    /// run, or sleeps until somebody sends or brings a cell back, by how long it has been idle.
+    ///
+    /// Before it sleeps it looks for processes that have ended, as [`check_peers`](Self::check_peers)
+    /// does; once in 20 ms. If it is too early for the next look it sleeps until that is due, at most.
+    ///
+    /// # Errors
+    /// [`ShmError::Corrupt`] if the segment is damaged.
+    #[inline]
+    pub fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        match idle.rest(&self.patience) {
+            Rest::Again => Ok(()),
+            Rest::Yielded => {
+                self.note_a_turn(idle);
+                Ok(())
+            }
+            // Who fills or empties a ring wakes the other end. What was done to one since the last
+            // look at it is not asked for before it sleeps.
+            Rest::Sleep => self.sleep(match self.rings.busy() {
+                true => NAP,
+                false => self.patience.sleep,
+            }),
+        }
+    }
+
+    /// As [`rest`](Self::rest), while a ring is filled or emptied, the other end of which is at it,
+    /// and wakes this one unless that lies down at the same moment: it sleeps late, and not for long.
+    /// A core is given up only as late as there: whoever gets it may keep it for a whole slice of
+    /// time, a thousand times as long as a buffer takes. Deaths are looked for as there.
+    ///
+    /// # Errors
+    /// As those of `rest`.
+    #[inline]
+    pub fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        match idle.rest(&self.patience) {
+            Rest::Sleep if idle.is_long() => self.sleep(NAP),
+            Rest::Sleep if self.until_look().is_zero() => self.check_peers().map(|_| ()),
+            Rest::Yielded => {
+                self.note_a_turn(idle);
+                Ok(())
+            }
+            Rest::Again | Rest::Sleep => Ok(()),
+        }
+    }
+
+    /// Others have had their turn on this core. In some of the waits that come to this it is asked
+    /// whether there is a core for each process, or one that is waited for may wait for this very
+    /// core: at first it is guessed, and processes are bound to other cores while they run.
+    #[cold]
+    fn note_a_turn(&mut self, idle: &Idle) {
+        match &mut self.ask_in {
+            Some(0) if idle.has_begun_to_yield(&self.patience) => self.look_for_company(),
+            Some(waits) if idle.has_begun_to_yield(&self.patience) => *waits -= 1,
+            _ => {}
+        }
+    }
+
+    fn look_for_company(&mut self) {
+        #[cfg(not(loom))]
+        {
+            let places = self.peers.iter().enumerate();
+            let others = places.filter(|&(number, _)| number != self.me.index());
+            let found = company::a_core_each(others.map(|(_, peer)| &*peer.place));
+            self.patience = match found {
+                Some(true) => Patience::SPINNING,
+                Some(false) => Patience::YIELDING,
+                None => self.patience,
+            };
+            self.ask_in = Some(match found {
+                Some(_) => self.patience.asks_after(),
+                None => 0,
+            });
+        }
+    }
+
+    /// Sleeps until woken, for a time at most and as long as patience has it.
+    #[cold]
+    fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
+        let mut longest = longest.min(self.patience.sleep);
+        let until_look = self.until_look();
+        if until_look.is_zero() {
+            if self.check_peers()? > 0 {
+                return Ok(());
+            }
+        } else {
+            self.strike_out();
+            longest = longest.min(until_look);
+        }
+        // Cells that are back would keep it awake for ever. Who waits for one looks again.
+        let out = self.pool.out();
+        if self.cells_out()? < out {
+            return Ok(());
+        }
+        wait::lie_down(&self.place, self.fences);
+        step(Step::Sleeping);
+        if self.anything_new() {
+            wait::stay_awake(&self.place);
+            return Ok(());
+        }
+        wait::sleep(&self.place, self.fences, longest);
+        Ok(())
+    }
+
+    /// Whether a poll would find something, or cells have come back.
+    pub(crate) fn anything_new(&self) -> bool {
+        !self.shadow.is_empty()
+            || !self.place.queue.0.is_empty()
+            || !self.place.returns.0.is_empty()
+            || self.open.iter().any(|&from| self.in_box(from).is_some())
+            || self.has_cell_back()
+    }
+
+    /// Whether another process is done with a cell that is named in the fastbox to it.
+    fn has_cell_back(&self) -> bool {
+        let outlets = self.peers.iter().filter_map(|peer| peer.outlet.as_ref());
+        outlets.into_iter().any(Outlet::has_cell)
+    }
+}
