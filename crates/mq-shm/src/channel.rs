@@ -136,8 +136,9 @@ pub struct Counters {
     pub cells: u32,
     /// Pairs with a fastbox from here.
     pub boxes: u32,
-    /// Times that the pool was under its low-water mark and had to grow, or was refused more memory:
-    /// each try counts. One that has all its cells makes do with them.
+    /// Times that the pool was under its low-water mark and had to grow, or wished to: once it was
+    /// refused more memory, it asks the system for it at some of its wishes only, and each counts. One
+    /// that has all its cells makes do with them.
     pub low_water: u64,
     /// Times that a message was refused a cell: each try counts.
     pub full: u64,

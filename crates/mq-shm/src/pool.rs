@@ -16,6 +16,11 @@ const MADE_FOR_LENT: usize = if cfg!(loom) { 2 } else { 4 };
 /// With fewer cells none is kept back for processes that have none yet.
 const ENOUGH: usize = 8;
 
+/// So many wishes for more cells go by, once the system has refused them, before it is asked again:
+/// each time it takes two system calls, and who has few cells at hand wishes for some with every
+/// message.
+const UNTIL_ASKED_AGAIN: u32 = 64;
+
 /// Where a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whereabouts {
@@ -39,6 +44,8 @@ pub(crate) struct Pool {
     out_to: Vec<u32>,
     /// Cells that are lent.
     lent: u32,
+    /// Wishes for more cells that still go by, since the system has refused them.
+    wishes: u32,
 }
 
 impl Pool {
@@ -49,6 +56,7 @@ impl Pool {
             cells: Vec::new(),
             out_to: vec![0; processes as usize],
             lent: 0,
+            wishes: 0,
         }
     }
 
@@ -159,7 +167,8 @@ impl Pool {
         collected.map(|()| reclaimed)
     }
 
-    /// New cells, if there is memory for more.
+    /// New cells, if there is memory for more. Where there was none a moment ago, and there are cells,
+    /// it is not asked for.
     ///
     /// # Errors
     /// [`ShmError::NoMemory`] if there is no cell at all; a pool that has some makes do with them.
@@ -178,11 +187,18 @@ impl Pool {
         }
         if made > 0 {
             counters.low_water += 1;
+            if self.wishes > 0 {
+                self.wishes -= 1;
+                return Ok(());
+            }
         }
         match memory.commit(Part::Cells(self.me, made, more)) {
             Ok(()) => {}
             // The cells there are will come back.
-            Err(_) if made > 0 => return Ok(()),
+            Err(_) if made > 0 => {
+                self.wishes = UNTIL_ASKED_AGAIN;
+                return Ok(());
+            }
             Err(error) => return Err(error),
         }
         let all = (made + more) as usize;
@@ -212,5 +228,47 @@ impl Pool {
     fn number<M: Memory>(&self, memory: &M, cell: CellId) -> usize {
         cell.index()
             .wrapping_sub(CellId::of(memory.geometry(), self.me, 0).index())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::segment::Heap;
+
+    #[test]
+    fn memory_that_was_refused_is_asked_for_again_after_some_wishes() {
+        let segment = Heap::new(Geometry::with_cells(2, 8).unwrap());
+        let tuning = Tuning {
+            grow: 4,
+            ..Tuning::default()
+        };
+        let mut counters = Counters::default();
+        let mut pool = Pool::new(Process(0), 2);
+        segment.refuse(true);
+        for _ in 0..2 {
+            let grown = pool.grow(&segment, &tuning, &mut counters);
+            assert!(grown.is_err(), "without any cell it can not go on");
+        }
+        assert_eq!(segment.refused(), 2);
+        segment.refuse(false);
+        pool.grow(&segment, &tuning, &mut counters).unwrap();
+        assert_eq!(counters.cells, 4);
+        segment.refuse(true);
+        for asked in 3..6 {
+            for _ in 0..=UNTIL_ASKED_AGAIN {
+                pool.grow(&segment, &tuning, &mut counters).unwrap();
+                assert_eq!(segment.refused(), asked);
+            }
+        }
+        // Refused once more, and from then on there would be some.
+        pool.grow(&segment, &tuning, &mut counters).unwrap();
+        segment.refuse(false);
+        for _ in 0..UNTIL_ASKED_AGAIN {
+            pool.grow(&segment, &tuning, &mut counters).unwrap();
+            assert_eq!(counters.cells, 4);
+        }
+        pool.grow(&segment, &tuning, &mut counters).unwrap();
+        assert_eq!(counters.cells, 8);
     }
 }

@@ -32,6 +32,9 @@ pub struct Heap {
     /// Whose cells were given back, in order.
     #[cfg(all(loom, test))]
     given_back: loom::sync::Mutex<Vec<Process>>,
+    /// Whether memory is refused, and how often it was.
+    #[cfg(all(test, not(loom)))]
+    refusals: std::sync::Mutex<(bool, u32)>,
 }
 
 impl core::fmt::Debug for Heap {
@@ -60,6 +63,8 @@ impl Heap {
             buffers: (0..processes).map(|_| OnceLock::new()).collect(),
             #[cfg(all(loom, test))]
             given_back: loom::sync::Mutex::new(Vec::new()),
+            #[cfg(all(test, not(loom)))]
+            refusals: std::sync::Mutex::new((false, 0)),
         })
     }
 }
@@ -98,6 +103,19 @@ impl Heap {
     /// Whose cells were given back, in order.
     pub(crate) fn given_back(&self) -> Vec<Process> {
         self.given_back.lock().unwrap().clone()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl Heap {
+    /// From now on there is no memory, or there is.
+    pub(crate) fn refuse(&self, refuses: bool) {
+        self.refusals.lock().unwrap().0 = refuses;
+    }
+
+    /// How often memory was refused.
+    pub(crate) fn refused(&self) -> u32 {
+        self.refusals.lock().unwrap().1
     }
 }
 
@@ -141,8 +159,24 @@ impl Memory for Arc<Heap> {
         Ok(Window::of_heap(self.chunk(owner)))
     }
 
+    #[cfg(not(all(test, not(loom))))]
     fn commit(&self, _part: Part) -> Result<(), ShmError> {
         Ok(())
+    }
+
+    #[cfg(all(test, not(loom)))]
+    fn commit(&self, part: Part) -> Result<(), ShmError> {
+        let mut refusals = self.refusals.lock().unwrap();
+        if !refusals.0 {
+            return Ok(());
+        }
+        refusals.1 += 1;
+        let (_, bytes) = part.extent(&self.geometry);
+        Err(ShmError::NoMemory {
+            what: part.name(),
+            bytes,
+            source: std::io::ErrorKind::StorageFull.into(),
+        })
     }
 
     #[cfg(not(all(loom, test)))]
