@@ -33,7 +33,14 @@ const COPIES: [&str; 4] = ["Copying", "Copied", "Fetched", "BufferFree"];
 /// Steps of messages that go ahead, which none does where the kernel may read.
 const AHEAD: [&str; 3] = ["GoingAhead", "GoneAhead", "CameTooEarly"];
 /// Steps that come after another's end, or by chance: the transport's own kill tests have them.
-const ELSEWHERE: [&str; 5] = ["Buried", "StruckOut", "Inherited", "GivenBack", "Sleeping"];
+const ELSEWHERE: [&str; 6] = [
+    "Buried",
+    "StruckOut",
+    "Inherited",
+    "GivenBack",
+    "Sleeping",
+    "Waking",
+];
 
 #[test]
 fn a_child_does_its_task() {

@@ -13,7 +13,7 @@ use crate::sync::{AtomicU32, AtomicU64};
 pub(crate) struct Place {
     /// [`State`](crate::liveness::State) of the process.
     pub(crate) state: AtomicU32,
-    /// 1 while the process sleeps and wants to be woken: a futex.
+    /// 1 while the process sleeps and wants to be woken, 2 once somebody does that: a futex.
     pub(crate) asleep: AtomicU32,
     /// Its process number, as the kernel has it.
     pub(crate) pid: AtomicU32,

@@ -80,6 +80,8 @@ steps! {
     SharedGivenBack,
     /// The process has said that it sleeps, and does not sleep yet.
     Sleeping,
+    /// It is said of another, which sleeps, that it is being woken, and it is not yet.
+    Waking,
     /// Everything from a process that has ended is received, and the note of that still stands.
     Buried,
     /// The note is struck out.

@@ -13,6 +13,7 @@ use core::time::Duration;
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
 use crate::place::Place;
+use crate::steps::{Step, step};
 use crate::sync::{AtomicU32, Ordering, compiler_fence, fence, spin_loop};
 
 /// How long to look again before letting others run, and how long that before sleeping.
@@ -195,6 +196,14 @@ impl Fences {
     }
 }
 
+/// What the word of a process says while it is awake. Nobody but itself says so: a waker that said it,
+/// and was killed before it woke it, would leave it asleep, and awake in the eyes of all others.
+const AWAKE: u32 = 0;
+/// It sleeps, or is about to, and wants to be woken.
+const ASLEEP: u32 = 1;
+/// Somebody wakes it, or was killed over that: who comes meanwhile wakes it as well.
+pub(crate) const BEING_WOKEN: u32 = 2;
+
 /// Wakes a process, if it sleeps, after something was put where it looks.
 ///
 /// # Cost
@@ -203,14 +212,17 @@ impl Fences {
 pub(crate) fn wake(place: &Place, fences: Fences) {
     // SLEEP: the message, then the word; the sleeper does it the other way round.
     fences.light();
-    if place.asleep.load(Ordering::Relaxed) != 0 {
+    if place.asleep.load(Ordering::Relaxed) != AWAKE {
         wake_now(&place.asleep);
     }
 }
 
 #[cold]
 fn wake_now(word: &AtomicU32) {
-    if word.swap(0, Ordering::Relaxed) != 0 {
+    let (from, to, order) = (ASLEEP, BEING_WOKEN, Ordering::Relaxed);
+    let (Ok(was) | Err(was)) = word.compare_exchange(from, to, order, order);
+    if was != AWAKE {
+        step(Step::Waking);
         #[cfg(not(loom))]
         let _ = futex::wake(word, futex::Flags::empty(), 1);
     }
@@ -219,14 +231,14 @@ fn wake_now(word: &AtomicU32) {
 /// Says that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or
 /// [`stay_awake`].
 pub(crate) fn lie_down(place: &Place, fences: Fences) {
-    place.asleep.store(1, Ordering::Relaxed);
+    place.asleep.store(ASLEEP, Ordering::Relaxed);
     // SLEEP: the word, then the last look.
     fences.heavy();
 }
 
 /// There was something after all.
 pub(crate) fn stay_awake(place: &Place) {
-    place.asleep.store(0, Ordering::Relaxed);
+    place.asleep.store(AWAKE, Ordering::Relaxed);
 }
 
 /// Sleeps until woken, for a time at most.
@@ -244,7 +256,7 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
             tv_nsec: i64::from(longest.subsec_nanos()),
         };
         // Woken, late, interrupted or too late to sleep: the caller looks again in any case.
-        let _ = futex::wait(&place.asleep, futex::Flags::empty(), 1, Some(&timeout));
+        let _ = futex::wait(&place.asleep, futex::Flags::empty(), ASLEEP, Some(&timeout));
     }
     #[cfg(loom)]
     let _ = longest;
@@ -253,6 +265,8 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     /// Watches for what is seen at the `at`th look, from 1; whether it was, and how often it looked.
@@ -299,6 +313,36 @@ mod tests {
         let rests = (0..100).take_while(|_| idle.rest(&patience) != Rest::Sleep);
         let left = patience.spins - GLANCES + patience.yields;
         assert_eq!(rests.count(), left as usize);
+    }
+
+    /// Who woke it first was killed before it did.
+    #[test]
+    fn one_that_is_being_woken_is_woken_by_the_next_too() {
+        const LONGEST: Duration = Duration::from_secs(60);
+        let place = Place::default();
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                lie_down(&place, Fences::Sleeper);
+                sleep(&place, Fences::Sleeper, LONGEST);
+            });
+            while place.asleep.load(Ordering::Relaxed) != ASLEEP {
+                std::thread::yield_now();
+            }
+            // Until it sleeps, most likely.
+            std::thread::sleep(Duration::from_millis(20));
+            place.asleep.store(BEING_WOKEN, Ordering::Relaxed);
+            wake(&place, Fences::Both);
+        });
+        assert!(begun.elapsed() < LONGEST, "it was not woken");
+        assert_eq!(place.asleep.load(Ordering::Relaxed), AWAKE);
+    }
+
+    #[test]
+    fn one_that_is_awake_is_not_said_to_be_woken() {
+        let place = Place::default();
+        wake_now(&place.asleep);
+        assert_eq!(place.asleep.load(Ordering::Relaxed), AWAKE);
     }
 
     #[test]

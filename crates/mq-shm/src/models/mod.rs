@@ -238,11 +238,8 @@ fn nobody_sleeps_through(
     });
     what(&mut other);
     let (seen, sleeper) = sleeper.join().unwrap();
-    let woken = segment
-        .place(me)
-        .asleep
-        .load(crate::sync::Ordering::Relaxed)
-        == 0;
+    let word = &segment.place(me).asleep;
+    let woken = word.load(crate::sync::Ordering::Relaxed) == wait::BEING_WOKEN;
     assert!(seen || woken);
     drop((sleeper, other));
 }
