@@ -5,6 +5,8 @@ use core::time::Duration;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::fastbox::Outlet;
+use crate::index::Process;
+use crate::liveness;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::wait::{self, Idle, Rest};
@@ -112,19 +114,34 @@ impl<M: Memory> Endpoint<M> {
         step(Step::Sleeping);
         if self.anything_new() {
             wait::stay_awake(&self.place);
+            if self.one_has_ended() {
+                // Now, early as it may be: it would be kept awake until it is time to look.
+                self.check_peers()?;
+            }
             return Ok(());
         }
         wait::sleep(&self.place, self.fences, longest);
         Ok(())
     }
 
-    /// Whether a poll would find something, or cells have come back.
+    /// Whether a poll would find something, or cells have come back, or a process has ended.
     pub(crate) fn anything_new(&self) -> bool {
         !self.shadow.is_empty()
             || !self.place.queue.0.is_empty()
             || !self.place.returns.0.is_empty()
             || self.open.iter().any(|&from| self.in_box(from).is_some())
             || self.has_cell_back()
+            || self.one_has_ended()
+    }
+
+    /// Whether one that it has met says in its entry that it has ended, and that is not known here:
+    /// one that leaves wakes those that sleep, and not those that were about to.
+    fn one_has_ended(&self) -> bool {
+        let mut peers = (0..).map(Process).zip(&self.peers);
+        peers.any(|(process, peer)| {
+            let is_expected = peer.met && peer.gone.is_none() && process != self.me;
+            is_expected && liveness::has_ended(&peer.place)
+        })
     }
 
     /// Whether another process is done with a cell that is named in the fastbox to it.

@@ -300,6 +300,21 @@ fn nobody_sleeps_through_a_named_cell_that_comes_back() {
     });
 }
 
+/// SLEEP: nor through the end of one that it waits for.
+#[test]
+fn nobody_sleeps_through_an_end() {
+    loom::model(|| {
+        let segment = segment(2, 2);
+        let mut receiver = member(&segment, BOB, Policy::Shared);
+        let sender = member(&segment, ALICE, Policy::Shared);
+        receiver.want(Some(ALICE)).unwrap();
+        nobody_sleeps_through(&segment, receiver, sender, |_| {
+            liveness::left(segment.place(ALICE), Gone::Left);
+            wait::wake(segment.place(BOB), Fences::Both);
+        });
+    });
+}
+
 /// JOIN and CHAIN: a receiver ends somewhere between taking and returning cells. The owner gets
 /// each back once.
 #[test]

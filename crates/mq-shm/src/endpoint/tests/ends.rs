@@ -70,3 +70,29 @@ fn who_rests_looks_for_ends_when_it_is_time() {
     alice.rest_briefly(&mut Idle::default()).unwrap();
     assert_eq!(alice.ending.len(), 1);
 }
+
+#[test]
+fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let (mut alice, bob) = (join(&segment, 0), join(&segment, 1));
+    alice.patience = Patience {
+        spins: 0,
+        yields: 0,
+        ..Patience::SPINNING
+    };
+    alice.want(Some(bob.me())).unwrap();
+    // Itself it may want too, and somebody may have written over its own entry.
+    alice.want(Some(alice.me())).unwrap();
+    liveness::left(segment.place(alice.me()), Gone::Died);
+    assert!(!alice.anything_new());
+    // It has just looked, and the other, which saw it awake, wakes nobody.
+    alice.looked = Some(Instant::now() + Duration::from_secs(600));
+    liveness::left(segment.place(bob.me()), Gone::Left);
+    assert!(alice.anything_new());
+    alice.rest(&mut Idle::default()).unwrap();
+    assert!(matches!(
+        alice.poll(),
+        Ok(Some(Arrival::Gone(Process(1), Gone::Left)))
+    ));
+    assert!(!alice.anything_new(), "it is known");
+}
