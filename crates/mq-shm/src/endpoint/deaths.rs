@@ -104,6 +104,9 @@ impl<M: Memory> Endpoint<M> {
             self.memory.discard(Part::FastBox(self.me, process));
             self.counters.boxes -= 1;
         }
+        if core::mem::take(&mut peer.is_naming) {
+            self.naming.retain(|&naming| naming != process);
+        }
         if peer.inlet.take().is_some() {
             self.memory.discard(Part::FastBox(process, self.me));
             self.open.retain(|&open| open != process);

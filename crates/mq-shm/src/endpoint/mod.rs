@@ -120,6 +120,9 @@ pub struct Endpoint<M: Memory = Mapped> {
     wanted: Vec<Process>,
     /// Times that a message from anyone is wanted.
     wanted_from_any: u32,
+    /// Peers in the fastbox to which slots name cells, as far as it is known that they are not taken:
+    /// of many, those few that cells come back from by their counts.
+    naming: Vec<Process>,
     /// Where among `open` to look next without being asked.
     turn: usize,
     /// Calls of [`poll_waiting`](Self::poll_waiting).
@@ -208,6 +211,7 @@ impl<M: Memory> Endpoint<M> {
             open: Vec::new(),
             wanted: Vec::new(),
             wanted_from_any: 0,
+            naming: Vec::new(),
             turn: 0,
             waiting_looks: 0,
             others_had_turn: false,

@@ -16,6 +16,8 @@ pub(super) struct Peer {
     pub(super) due: u64,
     /// The fastbox to it, if there is one.
     pub(super) outlet: Option<Outlet>,
+    /// It stands in the list of those to which slots name cells; once.
+    pub(super) is_naming: bool,
     /// The fastbox from it, if there is one.
     pub(super) inlet: Option<Inlet>,
     /// The own cell that is lent to it.
@@ -52,6 +54,7 @@ impl Peer {
             sequence: 1,
             due: 1,
             outlet: None,
+            is_naming: false,
             inlet: None,
             lent: None,
             borrowed: None,

@@ -146,7 +146,8 @@ impl<M: Memory> Endpoint<M> {
 
     /// Whether another process is done with a cell that is named in the fastbox to it.
     fn has_cell_back(&self) -> bool {
-        let outlets = self.peers.iter().filter_map(|peer| peer.outlet.as_ref());
-        outlets.into_iter().any(Outlet::has_cell)
+        let peers = self.naming.iter().map(|to| &self.peers[to.index()]);
+        let mut outlets = peers.filter_map(|peer| peer.outlet.as_ref());
+        outlets.any(Outlet::has_cell)
     }
 }

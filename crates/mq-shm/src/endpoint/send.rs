@@ -10,11 +10,13 @@ use crate::cell::{CELL_PAYLOAD, OPENS_BOX};
 use crate::channel::Policy;
 use crate::copy::{Way, copy};
 use crate::endpoint::Endpoint;
+use crate::endpoint::peer::Peer;
 use crate::error::ShmError;
 use crate::estate;
 use crate::fastbox::{BOX_PAYLOAD, Outlet};
 use crate::index::{CellId, CellName, Process};
 use crate::part::Found;
+use crate::pool::Pool;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 use crate::wait;
@@ -149,6 +151,9 @@ impl<M: Memory> Endpoint<M> {
             step(Step::CellLent);
         } else {
             outlet.named(cell);
+            if !core::mem::replace(&mut peer.is_naming, true) {
+                self.naming.push(to);
+            }
         }
         peer.sequence += 1;
         wait::wake(&peer.place, self.fences);
@@ -256,7 +261,7 @@ impl<M: Memory> Endpoint<M> {
     #[inline(never)]
     fn refill(&mut self, to: Process) -> Result<(), ShmError> {
         let tuning = self.options.tuning;
-        self.take_back(to);
+        take_back(&mut self.peers[to.index()], &mut self.pool, &self.memory);
         if self.pool.is_low(&tuning) {
             self.collect()?;
         }
@@ -269,19 +274,14 @@ impl<M: Memory> Endpoint<M> {
     /// Fetches the cells that others have brought back or are done with.
     pub(super) fn collect(&mut self) -> Result<(), ShmError> {
         self.pool.collect(&self.memory)?;
-        for number in 0..self.peers.len() {
-            self.take_back(Process(number as u32));
-        }
+        let (peers, pool, memory) = (&mut self.peers, &mut self.pool, &self.memory);
+        self.naming.retain(|&to| {
+            let peer = &mut peers[to.index()];
+            take_back(peer, pool, memory);
+            peer.is_naming = peer.outlet.as_ref().is_some_and(Outlet::names_any);
+            peer.is_naming
+        });
         Ok(())
-    }
-
-    /// Fetches the cells named in the fastbox to a process that it is done with.
-    fn take_back(&mut self, to: Process) {
-        if let Some(outlet) = &mut self.peers[to.index()].outlet {
-            while let Some(cell) = outlet.take_back() {
-                self.pool.came_back(&self.memory, cell);
-            }
-        }
     }
 
     /// Before the first message to a process.
@@ -344,5 +344,14 @@ impl<M: Memory> Endpoint<M> {
             (*head).flags = if opens_box { OPENS_BOX } else { 0 };
             copy(part.as_ptr(), (&raw mut (*body).payload).cast(), part.len());
         });
+    }
+}
+
+/// Fetches the cells named in the fastbox to a process that it is done with.
+fn take_back<M: Memory>(peer: &mut Peer, pool: &mut Pool, memory: &M) {
+    if let Some(outlet) = &mut peer.outlet {
+        while let Some(cell) = outlet.take_back() {
+            pool.came_back(memory, cell);
+        }
     }
 }

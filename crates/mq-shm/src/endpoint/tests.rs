@@ -291,3 +291,61 @@ fn one_that_is_bound_later_finds_out_that_it_shares_its_core() {
     assert!(alice.ask_in > Some(1), "it asks again, later");
     drop(bob);
 }
+
+/// Of those to which slots name cells, each stands in the list once, as long as there are such.
+#[test]
+fn who_is_named_cells_is_known_until_it_is_done_with_them() {
+    let segment = Heap::new(Geometry::with_cells(3, 4).unwrap());
+    let tuning = Tuning {
+        box_after: 0,
+        ..Tuning::default()
+    };
+    let options = Options {
+        tuning,
+        ..Options::default()
+    };
+    let join = |number| Endpoint::join(segment.clone(), Process(number), options).unwrap();
+    let (mut alice, mut bob, mut carol) = (join(0), join(1), join(2));
+    let long = [7; crate::fastbox::BOX_PAYLOAD + 1];
+    let send = |alice: &mut Endpoint<std::sync::Arc<Heap>>, to: u32| {
+        let sent = alice.try_send(Process(to), [0; 2], &long, 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    };
+    let receive = |at: &mut Endpoint<std::sync::Arc<Heap>>| {
+        assert!(matches!(at.poll(), Ok(Some(Arrival::Message(_)))));
+    };
+    // The first announces the box.
+    for (to, at) in [(1, &mut bob), (2, &mut carol)] {
+        send(&mut alice, to);
+        receive(at);
+    }
+    assert_eq!((alice.cells_out().unwrap(), alice.naming.len()), (0, 0));
+    for to in [1, 2, 1] {
+        send(&mut alice, to);
+    }
+    assert_eq!(alice.naming, [Process(1), Process(2)]);
+    assert!(!alice.anything_new());
+    receive(&mut bob);
+    assert!(alice.anything_new());
+    assert_eq!(alice.cells_out().unwrap(), 2);
+    assert_eq!(
+        alice.naming,
+        [Process(1), Process(2)],
+        "one is left with each"
+    );
+    receive(&mut bob);
+    assert_eq!(alice.cells_out().unwrap(), 1);
+    assert_eq!(alice.naming, [Process(2)]);
+    send(&mut alice, 1);
+    assert_eq!(alice.naming, [Process(2), Process(1)]);
+    drop(carol);
+    assert_eq!(alice.check_peers().unwrap(), 1);
+    assert!(matches!(
+        alice.poll(),
+        Ok(Some(Arrival::Gone(Process(2), Gone::Left)))
+    ));
+    assert_eq!(alice.naming, [Process(1)]);
+    assert_eq!(alice.cells_out().unwrap(), 1);
+    receive(&mut bob);
+    assert_eq!((alice.cells_out().unwrap(), alice.naming.len()), (0, 0));
+}

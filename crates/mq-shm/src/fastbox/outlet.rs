@@ -134,6 +134,11 @@ impl Outlet {
         self.named.pop_front().map(|named| named.cell)
     }
 
+    /// Whether there are cells that slots name which are not known to be taken.
+    pub(crate) fn names_any(&self) -> bool {
+        !self.named.is_empty()
+    }
+
     /// Whether the receiver is done with a cell.
     #[inline]
     pub(crate) fn has_cell(&self) -> bool {
