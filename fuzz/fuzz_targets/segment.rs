@@ -172,7 +172,7 @@ fn take_step(
             }
         }
         _ => {
-            let _ = members[at].check_peers();
+            members[at].check_peers();
             let _ = members[at].cells_out();
         }
     }

@@ -85,13 +85,14 @@ impl FromStr for Policy {
 /// The numbers that the policies go by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
-    /// Messages to a peer before it gets a fastbox, under an adaptive policy.
+    /// Cells sent to a peer before it gets a fastbox, under an adaptive policy: a message in parts
+    /// counts as often as it has parts.
     pub box_after: u32,
     /// Cells of a pair, under a policy that divides them; 0 is taken for 1.
     pub credits: u32,
     /// Cells by which a pool grows; 0 is taken for 1.
     pub grow: u32,
-    /// A shared pool with so few free cells, or fewer, grows.
+    /// A pool with so few free cells, or fewer, grows, be it shared or divided.
     pub low_water: u32,
 }
 

@@ -26,14 +26,14 @@ impl<M: Memory> Endpoint<M> {
     /// found. Each is reported by [`poll`](Self::poll) once everything that it sent has been
     /// received. It looks at each call; who [rests](Self::rest) does so now and then, unasked.
     ///
+    /// What it reads of others it takes as it stands, whatever that is: damage elsewhere in the segment
+    /// is found by those that send and receive.
+    ///
     /// # Cost
     /// One system call for all of whose processes descriptors are kept, and some for each other: the
     /// first time, or where more than a quarter of the files that this process may open would be such
     /// descriptors.
-    ///
-    /// # Errors
-    /// [`ShmError::Corrupt`] if the segment is damaged.
-    pub fn check_peers(&mut self) -> Result<usize, ShmError> {
+    pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();
         let mut found = 0;
@@ -67,7 +67,7 @@ impl<M: Memory> Endpoint<M> {
             estate::settle(&self.memory, Some(self.me));
         }
         self.looked = Some(Instant::now());
-        Ok(found)
+        found
     }
 
     /// Gives up what it had of processes that have ended.

@@ -87,7 +87,8 @@ impl<M: Memory> Endpoint<M> {
     /// them. The ring is taken back when the receiver has emptied it, or has ended.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::NoMemory`] for a ring that was not used before.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if `to` has ended; [`ShmError::NoMemory`] for a
+    /// ring that was not used before.
     pub fn take_ring(
         &mut self,
         to: Process,
@@ -161,8 +162,9 @@ impl<M: Memory> Endpoint<M> {
     /// the messages before it are filled.
     ///
     /// # Errors
-    /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoSuchProcess`] and
-    /// [`ShmError::Corrupt`] for a ring of another's that there is not.
+    /// [`ShmError::Gone`] if the receiver has ended; not once its ring leads to another process, when
+    /// nothing more of the message is taken and the answer is the same `Upto(done)` for ever.
+    /// [`ShmError::NoSuchProcess`] and [`ShmError::Corrupt`] for a ring of another's that there is not.
     pub fn push(
         &mut self,
         stretch: Stretch,

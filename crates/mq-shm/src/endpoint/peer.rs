@@ -26,7 +26,7 @@ pub(super) struct Peer {
     pub(super) borrowed: Option<CellId>,
     /// It has sent a message in a cell that a slot names.
     pub(super) answers: bool,
-    /// Messages to it before it got a fastbox.
+    /// Cells to it before it got a fastbox.
     pub(super) before_box: u32,
     /// Times that a message from it is wanted.
     pub(super) wanted: u32,

@@ -53,7 +53,10 @@ impl<M: Memory> Endpoint<M> {
     pub fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         match idle.rest(&self.patience) {
             Rest::Sleep if idle.is_long() => self.sleep(NAP),
-            Rest::Sleep if self.until_look().is_zero() => self.check_peers().map(|_| ()),
+            Rest::Sleep if self.until_look().is_zero() => {
+                self.check_peers();
+                Ok(())
+            }
             Rest::Yielded => {
                 self.note_a_turn(idle);
                 Ok(())
@@ -98,7 +101,7 @@ impl<M: Memory> Endpoint<M> {
         let mut longest = longest.min(self.patience.sleep);
         let until_look = self.until_look();
         if until_look.is_zero() {
-            if self.check_peers()? > 0 {
+            if self.check_peers() > 0 {
                 return Ok(());
             }
         } else {
@@ -116,7 +119,7 @@ impl<M: Memory> Endpoint<M> {
             wait::stay_awake(&self.place);
             if self.one_has_ended() {
                 // Now, early as it may be: it would be kept awake until it is time to look.
-                self.check_peers()?;
+                self.check_peers();
             }
             return Ok(());
         }

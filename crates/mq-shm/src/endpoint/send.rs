@@ -44,7 +44,8 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if
-    /// there is no memory for the first cell. Nothing more has been sent then.
+    /// there is no memory for the first cell: nothing more has been sent then. [`ShmError::Corrupt`]
+    /// if what comes back is no cell that was out; of a message in parts the first may be sent.
     ///
     /// # Panics
     /// If `done` is more than the message has.

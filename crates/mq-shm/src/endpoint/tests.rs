@@ -339,7 +339,7 @@ fn who_is_named_cells_is_known_until_it_is_done_with_them() {
     send(&mut alice, 1);
     assert_eq!(alice.naming, [Process(2), Process(1)]);
     drop(carol);
-    assert_eq!(alice.check_peers().unwrap(), 1);
+    assert_eq!(alice.check_peers(), 1);
     assert!(matches!(
         alice.poll(),
         Ok(Some(Arrival::Gone(Process(2), Gone::Left)))
