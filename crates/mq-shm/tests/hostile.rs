@@ -88,6 +88,12 @@ fn memory_that_can_not_be_read_is_an_answer() {
         return;
     }
     assert_eq!(into, bytes);
+    // What lies behind it in memory is no part of it.
+    let shorter = alice.expose(&bytes[..19]);
+    into.fill(0);
+    let error = read(&mut bob, Process(0), shorter, &mut into).unwrap_err();
+    assert!(matches!(error, ShmError::Corrupt { process: 0, .. }));
+    assert_eq!(into, [0; 20]);
     let nowhere = Remote {
         address: 16,
         bytes: 20,

@@ -88,7 +88,8 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// The part of [`read`](Self::read) for bytes that lie in the region of `from`.
+    /// The part of [`read`](Self::read) for bytes that lie in the region of `from`: no fewer than there
+    /// is room for.
     pub(super) fn read_shared(
         &mut self,
         from: Process,
@@ -99,7 +100,7 @@ impl<M: Memory> Endpoint<M> {
         let lies_there = at
             .checked_add(bytes)
             .is_some_and(|end| end <= self.geometry().buffers());
-        if !lies_there || into.len() as u64 > bytes {
+        if !lies_there {
             return Err(ShmError::Corrupt {
                 what: "the place of a shared buffer",
                 process: from.0,

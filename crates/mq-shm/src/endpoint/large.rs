@@ -46,8 +46,9 @@ impl<M: Memory> Endpoint<M> {
     /// One system call; from a shared buffer none but for the first message.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a shared buffer outside of those of
-    /// `from`; [`ShmError::Gone`] if it is in one, and `from` has ended and its memory is given up.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] if `into` has room for more than was exposed,
+    /// or for a shared buffer outside of those of `from`; [`ShmError::Gone`] if it is in one, and
+    /// `from` has ended and its memory is given up.
     ///
     /// # Safety
     /// Where `from` is of this process too, in a thread of its own, nobody writes into those bytes
@@ -61,6 +62,16 @@ impl<M: Memory> Endpoint<M> {
         into: &mut [u8],
     ) -> Result<Copied, ShmError> {
         self.geometry().check(from)?;
+        if into.len() as u64 > remote.bytes {
+            // Whatever lies behind is no part of the message.
+            return Err(ShmError::Corrupt {
+                what: match remote.shared {
+                    Some(_) => "the place of a shared buffer",
+                    None => "the length of a message to be read",
+                },
+                process: from.0,
+            });
+        }
         if let Some(at) = remote.shared {
             return self.read_shared(from, at, remote.bytes, into);
         }
