@@ -13,7 +13,7 @@ use common::watchdog;
 use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
 use rustix::fs::fstat;
 use rustix::net::{Shutdown, shutdown};
-use rustix::process::{Uid, geteuid};
+use rustix::process::{Pid, Signal, Uid, geteuid, kill_process};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -87,6 +87,47 @@ fn a_place_that_somebody_holds_for_nobody_is_an_error() {
     assert_eq!(error.to_string(), said);
     drop(held);
     assert!(Mapped::meet(&place, geometry, LONG).unwrap().1.is_some());
+}
+
+/// The place at which a child is to wait in vain.
+const PLACE: &str = "MQ_TEST_PLACE";
+
+#[test]
+fn a_child_waits_in_vain() {
+    let Ok(place) = std::env::var(PLACE) else {
+        return;
+    };
+    let geometry = Geometry::new(2).unwrap();
+    let met = Mapped::meet(&place, geometry, Duration::from_millis(300));
+    std::process::exit(if met.is_err() { 3 } else { 0 });
+}
+
+/// A program that is stopped and goes on, or gets other signals, more often than it has patience.
+#[test]
+fn who_is_interrupted_again_and_again_does_not_wait_for_ever() {
+    let _dog = watchdog(60);
+    let place = place("interrupted");
+    // Nobody is let in.
+    let (_memory, host) = Mapped::meet(&place, Geometry::new(2).unwrap(), LONG).unwrap();
+    assert!(host.is_some());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_child_waits_in_vain", "--nocapture"])
+        .env(PLACE, &place)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let number = Pid::from_raw(child.id().cast_signed()).unwrap();
+    let ended = loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
+        for signal in [Signal::STOP, Signal::CONT] {
+            // It is not waited for yet, so that the number is its own.
+            kill_process(number, signal).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    assert_eq!(ended.code(), Some(3), "it gives up");
 }
 
 #[test]

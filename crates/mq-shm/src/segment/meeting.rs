@@ -150,17 +150,24 @@ fn ask(address: &[u8], patience: Duration) -> io::Result<OwnedFd> {
     let host = UnixStream::from(host);
     check_peer(&host)?;
     host.set_nonblocking(false)?;
-    host.set_read_timeout(Some(patience))?;
+    let begun = Instant::now();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    let come = retry_on_intr(|| {
+    let come = loop {
+        let left = patience.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Err(nobody_answers());
+        }
+        // Each time: a call that a signal has interrupted waits for all of it when it is made again.
+        host.set_read_timeout(Some(left))?;
         let mut bytes = [IoSliceMut::new(&mut byte)];
-        recvmsg(&host, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC)
-    });
-    let come = match come {
-        Err(Errno::AGAIN) => return Err(nobody_answers()),
-        come => come?,
+        match recvmsg(&host, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Ok(come) => break come,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Err(nobody_answers()),
+            Err(error) => return Err(error.into()),
+        }
     };
     if come.bytes == 0 {
         return Err(ErrorKind::UnexpectedEof.into());
