@@ -7,7 +7,8 @@
 //! tells of a death then looks through the tables of all that have ended. If all holders of one
 //! have struck theirs out, or have ended too, nobody reads or writes its memory any more, and the
 //! first to put its name there, the heir, gives it back. If the heir dies over that, another takes
-//! its place.
+//! its place. A holder that is killed says nothing, and none of the living may have to do with it: so
+//! those that have struck their own notes out ask about those that have not.
 //!
 //! | whose | noted by | struck out by | given back by |
 //! | --- | --- | --- | --- |
@@ -126,18 +127,30 @@ fn is_free<M: Memory>(memory: &M, heir: u32) -> bool {
 
 /// Whether a process that has not ended may have something of `owner`'s.
 fn is_held<M: Memory>(memory: &M, owner: Process) -> bool {
+    holders(memory, owner).next().is_some()
+}
+
+/// The processes that have not ended and may have something of `owner`'s.
+fn holders<M: Memory>(memory: &M, owner: Process) -> impl Iterator<Item = Process> {
     let processes = memory.geometry().processes();
-    (0..processes.div_ceil(HOLDERS)).any(|word| {
+    let noted = (0..processes.div_ceil(HOLDERS)).flat_map(move |word| {
         // ESTATE (acquire).
         let mut bits = memory.holders(owner, word).load(Ordering::Acquire);
-        while bits != 0 {
-            let other = Process(word * HOLDERS + bits.trailing_zeros());
-            // A bit for nobody is the work of a foreign hand.
-            if other.0 < processes && !liveness::has_ended(memory.place(other)) {
-                return true;
+        core::iter::from_fn(move || {
+            if bits == 0 {
+                return None;
             }
+            let other = Process(word * HOLDERS + bits.trailing_zeros());
             bits &= bits - 1;
-        }
-        false
-    })
+            Some(other)
+        })
+    });
+    // A bit for nobody is the work of a foreign hand.
+    noted.filter(move |&other| other.0 < processes && !liveness::has_ended(memory.place(other)))
+}
+
+/// The processes for which the memory of any of these waits, which have ended.
+pub(crate) fn awaited<M: Memory>(memory: &M, ended: impl Iterator<Item = Process>) -> Vec<Process> {
+    let kept = ended.filter(|&owner| !is_given_back(memory.place(owner)));
+    kept.flat_map(|owner| holders(memory, owner)).collect()
 }

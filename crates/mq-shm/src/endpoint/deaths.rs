@@ -36,7 +36,11 @@ impl<M: Memory> Endpoint<M> {
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();
-        let mut found = 0;
+        // Those that keep back what one that has ended had: nobody else may have to do with them.
+        let peers = (0..).map(Process).zip(&self.peers);
+        let buried = peers.filter(|(_, peer)| peer.struck_out);
+        let awaited = estate::awaited(&self.memory, buried.map(|(process, _)| process));
+        let (mut found, mut ended) = (0, false);
         for number in 0..self.peers.len() {
             let process = Process(number as u32);
             let peer = &self.peers[number];
@@ -47,10 +51,14 @@ impl<M: Memory> Endpoint<M> {
             let concerns = peer.met
                 || self.wanted_from_any > 0
                 || estate::is_noted(&self.memory, process, self.me);
-            if !concerns {
+            if !concerns && !awaited.contains(&process) {
                 continue;
             }
-            if let Some(how) = self.watch.gone(process, &peer.place) {
+            let Some(how) = self.watch.gone(process, &peer.place) else {
+                continue;
+            };
+            ended = true;
+            if concerns {
                 self.peers[number].gone = Some(how);
                 let takes = self.takes;
                 self.ending.push(Ending {
@@ -62,7 +70,7 @@ impl<M: Memory> Endpoint<M> {
                 found += 1;
             }
         }
-        if found > 0 {
+        if ended {
             // They may have been the last that had something of others.
             estate::settle(&self.memory, Some(self.me));
         }

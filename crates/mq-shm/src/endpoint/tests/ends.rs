@@ -1,5 +1,6 @@
 //! What is found of processes that have ended, and what becomes of it.
 
+use std::process::Command;
 use std::sync::Arc;
 
 use super::*;
@@ -95,4 +96,35 @@ fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
         Ok(Some(Arrival::Gone(Process(1), Gone::Left)))
     ));
     assert!(!alice.anything_new(), "it is known");
+}
+
+#[test]
+fn one_that_is_killed_holds_nothing_back_though_nobody_has_met_it() {
+    let segment = Mapped::create(Geometry::with_cells(3, 4).unwrap()).unwrap();
+    let [mut owner, holder, mut last] = [0, 1, 2].map(|number| {
+        let file = segment.file().try_clone_to_owned().unwrap();
+        let memory = Mapped::open(file, "a copy").unwrap();
+        Endpoint::join(memory, Process(number), Options::default()).unwrap()
+    });
+    for to in [holder.me(), last.me()] {
+        let sent = owner.try_send(to, [0; 2], b"by the queue", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    }
+    // Two are killed: there is no process of their number.
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    for killed in [owner.me(), holder.me()] {
+        let place = segment.place(killed);
+        place.pid.store(child.id(), Ordering::Relaxed);
+    }
+    assert!(matches!(last.poll(), Ok(Some(Arrival::Message(_)))));
+    assert_eq!(last.check_peers(), 1);
+    assert!(matches!(
+        last.poll(),
+        Ok(Some(Arrival::Gone(Process(0), Gone::Died)))
+    ));
+    assert!(!segment.is_given_back(owner.me()).unwrap());
+    assert_eq!(last.check_peers(), 0, "it has to do with one of them only");
+    assert!(segment.is_given_back(owner.me()).unwrap());
+    assert_eq!(last.gone(holder.me()), None);
 }
