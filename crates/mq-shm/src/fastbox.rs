@@ -176,6 +176,24 @@ impl FastBox {
     }
 }
 
+#[cfg(not(loom))]
+impl FastBox {
+    /// The words of a box that the other side goes by, and where they are: see `words`.
+    pub(crate) fn words() -> impl Iterator<Item = (&'static str, usize)> {
+        use core::mem::offset_of;
+        let slots = (0..SLOTS as usize).map(|slot| slot * size_of::<Slot>());
+        let of_slots = slots.flat_map(|slot| {
+            let slot = offset_of!(FastBox, slots) + slot;
+            let name = offset_of!(Slot, body) + NAME * size_of::<u64>();
+            [
+                ("stamps of boxes", slot + offset_of!(Slot, stamp)),
+                ("names of cells in boxes", slot + name),
+            ]
+        });
+        of_slots.chain([("counts of boxes", offset_of!(FastBox, taken))])
+    }
+}
+
 #[cfg(all(loom, test))]
 impl FastBox {
     /// Writes to all slots, as one who gives the memory back may.

@@ -53,6 +53,8 @@ pub mod segment;
 mod steps;
 mod sync;
 pub mod wait;
+#[cfg(not(loom))]
+mod words;
 
 pub use buffers::Block;
 pub use cell::CELL_PAYLOAD;
@@ -66,3 +68,6 @@ pub use layout::Geometry;
 pub use segment::{Heap, Host, Mapped};
 #[cfg(feature = "steps")]
 pub use steps::{STEPS, at_step};
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub use words::words_of;

@@ -181,6 +181,15 @@ pub(crate) struct Ring {
     buffers: Buffers,
 }
 
+#[cfg(not(loom))]
+impl Ring {
+    /// Where the counts of a ring are: see `words`.
+    pub(crate) const COUNTS: [usize; 2] = [
+        core::mem::offset_of!(Self, filled),
+        core::mem::offset_of!(Self, emptied),
+    ];
+}
+
 #[cfg(loom)]
 impl Default for Ring {
     fn default() -> Self {
