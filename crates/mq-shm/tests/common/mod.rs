@@ -85,6 +85,9 @@ const LARGE: u64 = 1;
 const NO_COPY: u64 = 2;
 const RING: u64 = 3;
 const FINISHED: u64 = 4;
+/// A process has said and heard everything, for tests in which all wait until the others have too. It
+/// may come while the other is still talking.
+pub(crate) const THROUGH: u64 = 5;
 
 const LARGE_BYTES: usize = 700_000;
 /// No place among the shared buffers.
@@ -121,6 +124,7 @@ struct Peer {
     pulling: Option<Pull>,
     bulk: Vec<u8>,
     refused: bool,
+    through: bool,
 }
 
 /// A large message that another is to read.
@@ -176,6 +180,8 @@ pub(crate) struct Heard {
     pub(crate) gone: Option<Gone>,
     /// The kernel did not let this process read the other's memory.
     pub(crate) refused: bool,
+    /// The other has said that it is through.
+    pub(crate) through: bool,
 }
 
 /// Sleeps until something comes, or for a short time, whatever there is to do: the patience of
@@ -215,6 +221,7 @@ pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
                     messages: peer.received,
                     gone: peer.gone,
                     refused: peer.refused,
+                    through: peer.through,
                 })
                 .collect();
         }
@@ -322,6 +329,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 endpoint.free_ring(stretch.ring());
             }
         }
+        THROUGH => peer.through = true,
         other => panic!("a message of kind {other}"),
     }
     true
