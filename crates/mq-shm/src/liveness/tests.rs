@@ -126,7 +126,7 @@ fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     // The program has closed what it did not know, and watches a child of its own by that number: one
     // that has ended, and that it has waited for.
     let mut theirs = Command::new("true").spawn().unwrap();
-    let number = pid(theirs.id()).unwrap();
+    let number = kernel::pid(theirs.id()).unwrap();
     let descriptor = pidfd_open(number, PidfdFlags::empty()).unwrap();
     rustix::io::dup2(&descriptor, &mut kept.descriptor).unwrap();
     theirs.wait().unwrap();
