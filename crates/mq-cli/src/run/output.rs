@@ -1,18 +1,20 @@
 //! What the launcher writes.
 
 use std::collections::VecDeque;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use crate::progress::ByLines;
 
 /// The bytes that may wait to be written before no more output is read from the ranks.
 const ENOUGH: usize = 256 * 1024;
-/// What a pipe that is ready for writing takes without blocking, in bytes: a page.
+/// What a pipe that is ready for writing takes without blocking, in bytes: a page. (A terminal may
+/// take less, see [`Terminals`].)
 const PORTION: usize = 4096;
 
 /// Where output comes from and goes to.
@@ -38,6 +40,45 @@ impl Stream {
     }
 }
 
+/// Those of the two streams that are terminals, opened once more. A terminal that is ready for writing
+/// may have less room than a [`PORTION`], and whoever has stopped it by Ctrl-S takes nothing at all: so
+/// it is written without blocking. To say so of the descriptor that was inherited would say it of the
+/// shell's as well.
+#[derive(Default)]
+struct Terminals {
+    out: Option<OwnedFd>,
+    err: Option<OwnedFd>,
+}
+
+impl Terminals {
+    fn found() -> Self {
+        Self {
+            out: opened_again(Stream::Out.fd()),
+            err: opened_again(Stream::Err.fd()),
+        }
+    }
+
+    /// The descriptor by which a stream is written.
+    fn fd(&self, stream: Stream) -> BorrowedFd<'_> {
+        let own = match stream {
+            Stream::Out => &self.out,
+            Stream::Err => &self.err,
+        };
+        own.as_ref().map_or_else(|| stream.fd(), AsFd::as_fd)
+    }
+}
+
+/// Another descriptor of a terminal, one that does not block; none of anything else, or of a terminal
+/// that this user may write but not open.
+fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
+    if !fd.is_terminal() {
+        return None;
+    }
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty()).ok()
+}
+
 /// Lines on their way to standard output and standard error, in one queue: both may be the same
 /// terminal, where a line of one must not end up in a line of the other. Writing never blocks, so
 /// that signals and time limits are seen to whatever the reader does.
@@ -50,6 +91,7 @@ pub(super) struct Output {
     written: usize,
     closed: Vec<Stream>,
     failed: bool,
+    terminals: Terminals,
     /// Advances by the lines of standard output; it is drawn on standard error.
     progress: Option<ByLines>,
 }
@@ -58,6 +100,7 @@ impl Output {
     pub(super) fn new(progress: Option<ByLines>) -> Self {
         Self {
             progress,
+            terminals: Terminals::found(),
             ..Self::default()
         }
     }
@@ -94,19 +137,21 @@ impl Output {
     }
 
     /// What has to become ready for more to be written.
-    pub(super) fn awaited(&self) -> Option<BorrowedFd<'static>> {
-        self.queue.front().map(|(stream, _)| stream.fd())
+    pub(super) fn awaited(&self) -> Option<BorrowedFd<'_>> {
+        let (stream, _) = self.queue.front()?;
+        Some(self.terminals.fd(*stream))
     }
 
     /// Writes what can be written now.
     pub(super) fn flush(&mut self) {
         while let Some((stream, lines)) = self.queue.front() {
             let stream = *stream;
-            if !ready(stream) {
+            let fd = self.terminals.fd(stream);
+            if !ready(fd) {
                 return;
             }
             let rest = &lines[self.written..];
-            let write = || rustix::io::write(stream.fd(), &rest[..rest.len().min(PORTION)]);
+            let write = || rustix::io::write(fd, &rest[..rest.len().min(PORTION)]);
             let written = match (stream, &self.progress) {
                 // No line of the ranks begins behind the bar.
                 (Stream::Err, Some(progress)) => progress.aside(write),
@@ -147,9 +192,8 @@ impl Output {
     }
 }
 
-fn ready(stream: Stream) -> bool {
-    let fd = stream.fd();
-    let mut fds = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::OUT)];
+fn ready(fd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
     let now = Duration::ZERO.try_into().ok();
     poll(&mut fds, now.as_ref()).is_ok_and(|ready| ready > 0)
 }

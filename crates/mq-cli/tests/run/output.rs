@@ -1,7 +1,10 @@
 //! Labels, lines, and readers that are slow or gone.
 
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 
 use crate::support::{Launcher, command, shell, until};
 
@@ -128,6 +131,32 @@ fn a_reader_that_does_not_read_holds_up_no_time_limit() {
         status.is_some()
     });
     assert_eq!(status.and_then(|status| status.code()), Some(124));
+}
+
+/// A terminal: the end at which a person would sit, and the one that programs have.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let person = openpt(flags).expect("there is a terminal");
+    unlockpt(&person).expect("it can be used");
+    let programs = ioctl_tiocgptpeer(&person, flags).expect("it is opened");
+    (person, programs)
+}
+
+#[test]
+fn a_terminal_that_nobody_reads_holds_up_no_time_limit() {
+    // As after Ctrl-S.
+    let (person, programs) = terminal();
+    let errors = programs.try_clone().expect("once more");
+    let mut launcher = command(&["-n", "2", "--timeout", "0.2", "--grace", "0.2", "--", "yes"]);
+    let launcher = launcher.stdout(programs).stderr(errors);
+    let mut launcher = launcher.spawn().expect("mq starts");
+    let mut status = None;
+    until("the launcher's end", || {
+        status = launcher.try_wait().expect("a child");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(124));
+    drop(person);
 }
 
 #[test]
