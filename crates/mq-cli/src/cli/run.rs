@@ -22,9 +22,10 @@ without its end gets one. A single process without label is passed on byte by by
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or \
 SIGTERM for the third time in a row, within 5 s each, kills what is still running. Each process has \
-its own process group: what it starts there gets the signals too and is killed when all ranks have \
-ended. If mq itself is killed, all of these are as well (but not programs that change their user \
-when they start).
+its own process group: what it starts there gets the signals too. All that it starts is killed when \
+all ranks have ended, in other groups and sessions as well. If mq itself is killed, so are the ranks, \
+their groups, and whatever else has MQ_RUN in its environment as they have it (but not programs that \
+change their user when they start).
 
 Examples:
   mq run -n 4 ./program --its --options

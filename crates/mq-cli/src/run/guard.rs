@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::orphans;
 use super::start::THIS;
 
 /// What the launcher says when it needs no guard any more.
@@ -16,6 +17,7 @@ const DONE: &str = "done";
 pub(super) struct Guard {
     process: Child,
     to: Option<ChildStdin>,
+    mark: String,
 }
 
 impl Guard {
@@ -27,9 +29,23 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        // It is none of what it guards, and not of another run either, of which this one is a part.
+        command.env_remove(orphans::MARK);
         let mut process = command.spawn()?;
         let to = process.stdin.take();
-        Ok(Self { process, to })
+        let mark = orphans::mark();
+        let mut guard = Self {
+            process,
+            to,
+            mark: mark.clone(),
+        };
+        guard.tell(&mark);
+        Ok(guard)
+    }
+
+    /// What ranks have in their environment, in [`orphans::MARK`], and what they start inherits.
+    pub(super) fn mark(&self) -> &str {
+        &self.mark
     }
 
     /// Gives it another process group to guard.
@@ -56,14 +72,18 @@ impl Drop for Guard {
 /// What the guard does.
 pub(crate) fn guard_ranks() -> ExitCode {
     let words: Vec<String> = io::stdin().lock().lines().map_while(Result::ok).collect();
-    if words.last().is_none_or(|word| word != DONE) {
-        for group in words
+    if words.last().is_none_or(|word| word != DONE)
+        && let Some((mark, groups)) = words.split_first()
+    {
+        for group in groups
             .iter()
             .filter_map(|word| Pid::from_raw(word.parse().ok()?))
         {
             // All of it may be gone already.
             let _ = kill_process_group(group, Signal::KILL);
         }
+        // What has left its group has another parent by now, and cannot be known by that.
+        orphans::kill_marked(mark);
     }
     ExitCode::SUCCESS
 }

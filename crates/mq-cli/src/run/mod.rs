@@ -3,6 +3,7 @@
 
 mod guard;
 mod lines;
+mod orphans;
 mod output;
 mod ranks;
 mod refusals;

@@ -1,5 +1,6 @@
 //! The processes of a run, from their start until nothing of them is left.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::process::Child;
 
@@ -9,6 +10,7 @@ use rustix::process::{
 };
 
 use super::guard::Guard;
+use super::orphans::Orphans;
 use super::signals;
 
 /// What shells add to the number of the signal that killed a command.
@@ -59,14 +61,17 @@ impl Member {
 pub(super) struct Ranks {
     members: Vec<Member>,
     guard: Option<Guard>,
+    orphans: Orphans,
 }
 
 impl Ranks {
     /// No ranks yet.
     pub(super) fn new(guard: Guard) -> Self {
-        let members = Vec::new();
-        let guard = Some(guard);
-        Self { members, guard }
+        Self {
+            members: Vec::new(),
+            guard: Some(guard),
+            orphans: Orphans::adopted(),
+        }
     }
 
     /// Adds the next rank: a process that leads its own process group.
@@ -95,6 +100,8 @@ impl Ranks {
 
     /// Looks which ranks have ended since the last look, in the order of the ranks.
     pub(super) fn look(&mut self) -> Vec<(usize, End)> {
+        let ranks: HashSet<Pid> = self.members.iter().map(Member::pid).collect();
+        self.orphans.bury(&ranks);
         let mut ends = Vec::new();
         for (rank, member) in self.members.iter_mut().enumerate() {
             if !member.ended
@@ -129,6 +136,8 @@ impl Ranks {
         for mut member in self.members.drain(..) {
             let _ = member.process.wait();
         }
+        // What ranks had started outside their groups is the launcher's own by now.
+        self.orphans.end();
     }
 }
 

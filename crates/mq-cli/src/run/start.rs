@@ -11,6 +11,7 @@ use rustix::process::{
 };
 
 use super::guard::Guard;
+use super::orphans;
 use super::output::Stream;
 use super::ranks::Ranks;
 use super::refusals::{self, Refusals};
@@ -53,6 +54,7 @@ pub(super) fn all(
         (None, Bind::None) => None,
         (wanted, _) => Some(binding::cores(options.processes, wanted.as_ref())?),
     };
+    let mark = guard.mark().to_owned();
     let mut input = Some(input);
     let mut started = Started {
         ranks: Ranks::new(guard),
@@ -74,6 +76,7 @@ pub(super) fn all(
         command.env("MQ_RANK", rank.to_string());
         command.env("MQ_SIZE", options.processes.to_string());
         command.env("MQ_SEGMENT", segment.variable());
+        command.env(orphans::MARK, &mark);
         for name in segment.hidden() {
             command.env_remove(name);
         }

@@ -1,9 +1,11 @@
 //! How runs end, and that nothing is left of them.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{Launcher, command, launcher, shell, until_gone};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Launcher, command, launcher, shell, state, until_gone};
 
 #[test]
 fn the_first_failure_ends_the_others_and_gives_the_exit_code() {
@@ -159,4 +161,41 @@ fn what_ranks_have_started_goes_with_them() {
         assert_eq!(launcher.finish().code(), code);
         until_gone(&pids);
     }
+}
+
+#[test]
+fn what_ranks_have_started_in_other_groups_goes_with_them_too() {
+    // `timeout` makes a process group, `setsid` a session; what is in it is a grandchild.
+    for apart in ["timeout 1000", "setsid"] {
+        let script = format!(
+            "{apart} sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done' &
+             read -r go; exit 4"
+        );
+        let mut command = command(&[
+            "-n", "1", "--label", "never", "--grace", "0.1", "--", "sh", "-c", &script,
+        ]);
+        let command = command.stdin(Stdio::piped());
+        let mut launcher = Launcher::start(command);
+        let pids = launcher.pids(1);
+        launcher.write("go\n");
+        assert_eq!(launcher.finish().code(), 4, "{apart}");
+        until_gone(&pids);
+    }
+}
+
+#[test]
+fn what_was_there_before_the_launcher_stays() {
+    // A shell that becomes `mq` leaves it its children.
+    let script = format!(
+        "sleep 1000 >/dev/null 2>&1 & echo $!; exec {} run -n 1 -- true",
+        env!("CARGO_BIN_EXE_mq")
+    );
+    let mut shell = Command::new("sh");
+    let launcher = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null()));
+    let pid: i32 = launcher.line().parse().expect("a number");
+    let run = launcher.finish();
+    assert_eq!(run.code(), 0, "{run:?}");
+    assert!(!matches!(state(pid), None | Some('Z' | 'X')));
+    let pid = Pid::from_raw(pid).expect("a process");
+    kill_process(pid, Signal::KILL).expect("it runs");
 }

@@ -177,6 +177,15 @@ fn what_ranks_have_started_dies_with_a_launcher_that_is_killed() {
 }
 
 #[test]
+fn what_ranks_have_started_in_other_groups_dies_with_a_launcher_that_is_killed() {
+    let script = "timeout 1000 sh -c 'echo $$; while :; do sleep 1000; done' & echo $$; wait";
+    let launcher = shell(&["-n", "3", "--label", "never"], script);
+    let pids = launcher.pids(6);
+    launcher.signal(Signal::KILL);
+    until_gone(&pids);
+}
+
+#[test]
 fn ranks_die_with_a_launcher_that_is_killed_while_it_starts_them() {
     // Each round kills it a little later. Ranks have a folder of their own as working directory, by
     // which they are found.
