@@ -27,6 +27,10 @@ const PATIENCE: u32 = 2;
 /// Signals that follow each other within this time are in a row.
 const IN_A_ROW: Duration = Duration::from_secs(5);
 
+/// What comes so soon after a signal says the same: `timeout` sends it to the process and then to its
+/// group, of which the process is one.
+const THE_SAME: Duration = Duration::from_secs(1);
+
 /// How often a signal has come in a row.
 #[derive(Default)]
 pub(super) struct Asked {
@@ -35,13 +39,16 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// It has come once more; how often that makes.
-    fn once_more(&mut self, signal: i32) -> u32 {
-        let now = Instant::now();
-        let in_a_row = (self.last).is_some_and(|(last, at)| last == signal && now - at < IN_A_ROW);
-        self.times = if in_a_row { self.times + 1 } else { 1 };
+    /// It has come at this moment; how often that makes, or none if it has been heeded just before.
+    fn once_more(&mut self, signal: i32, now: Instant) -> Option<u32> {
+        let last = self.last.filter(|(last, _)| *last == signal);
+        self.times = match last.map(|(_, at)| now - at) {
+            Some(since) if since < THE_SAME => return None,
+            Some(since) if since < IN_A_ROW => self.times + 1,
+            _ => 1,
+        };
         self.last = Some((signal, now));
-        self.times
+        Some(self.times)
     }
 }
 
@@ -173,13 +180,15 @@ impl Watch<'_> {
     fn pass_on(&mut self, signal: i32) {
         self.verdict.passed_on(signal);
         if matches!(signal, SIGINT | SIGTERM) {
-            match self.asked.once_more(signal) {
-                ..PATIENCE => {}
-                PATIENCE => self.output.say(&format!(
-                    "{} of {} still running after {PATIENCE} times {}; once more within {} s kills them",
+            match self.asked.once_more(signal, Instant::now()) {
+                None => return,
+                Some(..PATIENCE) => {}
+                Some(PATIENCE) => self.output.say(&format!(
+                    "{} of {} still running after {PATIENCE} times {}; once more in {} to {} s kills them",
                     self.ranks.running(),
                     self.options.processes,
                     signals::describe(signal),
+                    THE_SAME.as_secs(),
                     IN_A_ROW.as_secs()
                 )),
                 _ => {
@@ -285,6 +294,8 @@ impl Watch<'_> {
             if self.wait(deadline).signals {
                 for signal in self.signals.come() {
                     match signal {
+                        // What the ranks were told just before, and have heeded.
+                        SIGINT | SIGTERM if !self.is_new(signal) => {}
                         SIGINT | SIGTERM | SIGHUP | SIGQUIT => return Some(signal),
                         SIGTSTP => signals::stop(),
                         _ => {}
@@ -292,5 +303,33 @@ impl Watch<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a signal says more than the one before it.
+    fn is_new(&mut self, signal: i32) -> bool {
+        self.asked.once_more(signal, Instant::now()).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_again_at_once_is_the_same() {
+        let begin = Instant::now();
+        let mut asked = Asked::default();
+        let mut at = |signal, millis| {
+            let now = begin + Duration::from_millis(millis);
+            asked.once_more(signal, now)
+        };
+        assert_eq!(at(SIGTERM, 0), Some(1));
+        assert_eq!(at(SIGTERM, 1), None);
+        assert_eq!(at(SIGTERM, 999), None);
+        assert_eq!(at(SIGTERM, 1000), Some(2), "counted from the first");
+        assert_eq!(at(SIGTERM, 1001), None);
+        assert_eq!(at(SIGTERM, 5999), Some(3));
+        assert_eq!(at(SIGTERM, 10_999), Some(1), "not in a row any more");
+        assert_eq!(at(SIGINT, 11_000), Some(1), "another");
     }
 }
