@@ -14,9 +14,10 @@ use super::Format;
 #[command(after_help = "\
 The patched library writes a trace for each process into the directory that MQ_TRACE names, and \
 matches with the structure that MQ_STRUCTURE names. Each trace is read, compressed and replayed when \
-the command has ended, also when it failed or was stopped: Ctrl-C, SIGTERM and SIGHUP go to it. A \
-trace that cannot be read stays as it was written. So do all if `mq record` itself is killed: in \
-recording-PID in the output directory, which `mq stats` and the others take like any directory.
+the command has ended, also when it failed or was stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, \
+SIGUSR1 and SIGUSR2 go to it. A trace that cannot be read stays as it was written. So do all if \
+`mq record` itself is killed: in recording-PID in the output directory, which `mq stats` and the \
+others take like any directory.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun \
 hands the environment to the processes that it starts on this machine; for other machines name \

@@ -11,21 +11,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
-const HELD: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Signals that the command gets; each would end `mq`, and leave the command without anyone to collect
+/// its traces.
+const HELD: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 
 /// What comes so soon after a signal says the same: `timeout` sends it to the process and to its
 /// group, and the command may end in between.
 const THE_SAME: Duration = Duration::from_secs(1);
 
-/// While this lives, Ctrl-C, SIGTERM and SIGHUP end the command alone, and its traces are still
+/// While this lives, Ctrl-C, SIGTERM and their like end the command alone, and its traces are still
 /// collected: batch systems and `timeout` send SIGTERM when the time is over. Afterwards they end
 /// `mq` as ever.
 pub(super) struct Interrupts {
     deadly: Arc<AtomicBool>,
-    signals: Option<Signals>,
+    signals: Option<SignalsInfo<WithRawSiginfo>>,
     /// One has come.
     interrupted: bool,
 }
@@ -41,7 +44,10 @@ impl Interrupts {
             // the signal ends `mq` too, and the traces stay as they were written.
             let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&deadly));
         }
-        let signals = Signals::new(held).ok();
+        let signals = SignalsInfo::<WithRawSiginfo>::new(held).ok();
+        // Who ignores the ends of its children, as some do that start `mq`, is not told how they ended.
+        // With a handler it is; the command does not inherit that.
+        let _ = signal_hook::flag::register(SIGCHLD, Arc::new(AtomicBool::new(false)));
         Self {
             deadly,
             signals,
@@ -59,9 +65,9 @@ impl Interrupts {
             let number = command.id();
             let passing = scope.spawn(move || {
                 let mut any = false;
-                for signal in &mut signals {
+                for come in &mut signals {
                     any = true;
-                    pass_on(signal, number);
+                    pass_on(come.si_signo, come.si_code, number);
                 }
                 any
             });
@@ -94,26 +100,21 @@ fn is_ignored(signal: i32) -> bool {
     crate::run::ignored()(signal)
 }
 
+/// Passes a signal on, unless the command has it already. Those that processes send have an origin of 0
+/// or below; the kernel's have one above.
 #[cfg(target_os = "linux")]
-fn pass_on(signal: i32, command: u32) {
+fn pass_on(signal: i32, origin: i32, command: u32) {
     use rustix::process::{Pid, Signal, kill_process};
 
-    // Ctrl-C goes to all in the foreground of a terminal, and twice would mean something else to
-    // many an `mpirun`.
-    if signal == SIGINT && is_in_the_foreground() {
+    // What is typed goes to all in the foreground of the terminal, and twice would mean something else
+    // to many an `mpirun`.
+    if origin > 0 && matches!(signal, SIGINT | SIGQUIT) {
         return;
     }
     let pid = i32::try_from(command).ok().and_then(Pid::from_raw);
     if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) {
         let _ = kill_process(pid, signal);
     }
-}
-
-#[cfg(target_os = "linux")]
-fn is_in_the_foreground() -> bool {
-    let terminal = std::fs::File::open("/dev/tty").ok();
-    let foreground = terminal.and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok());
-    foreground == Some(rustix::process::getpgrp())
 }
 
 #[cfg(target_os = "linux")]
@@ -140,7 +141,7 @@ fn is_ignored(_: i32) -> bool {
 
 /// Elsewhere only Ctrl-C, which the command gets by itself, leaves the traces to be collected.
 #[cfg(not(target_os = "linux"))]
-fn pass_on(_: i32, _: u32) {}
+fn pass_on(_: i32, _: i32, _: u32) {}
 
 #[cfg(not(target_os = "linux"))]
 fn until_ended(_: u32) -> io::Result<()> {

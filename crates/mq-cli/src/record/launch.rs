@@ -1,18 +1,10 @@
-//! Running the command to its end.
+//! The exit code of the command.
 
 use std::io;
-use std::process::{Command, ExitStatus};
-
-use super::interrupts::Interrupts;
+use std::process::ExitStatus;
 
 /// What shells add to the number of the signal that killed a command.
 const KILLED: i32 = 128;
-
-/// Runs the command and waits for its end; signals that ask for one are passed on to it.
-pub(super) fn run(command: &mut Command, interrupts: &mut Interrupts) -> io::Result<ExitStatus> {
-    let started = command.spawn();
-    started.and_then(|child| interrupts.wait(child))
-}
 
 /// The exit code of shells for a command that can not be started.
 pub(super) fn code_of_refusal(error: &io::Error) -> u8 {

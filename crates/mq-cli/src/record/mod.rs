@@ -15,7 +15,7 @@ use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
-use crate::{exit_code, report, say};
+use crate::{FAILED, exit_code, report, say};
 
 /// The environment variable that tells the patched library where to write traces.
 const TRACE: &str = "MQ_TRACE";
@@ -28,24 +28,30 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let scratch = output::prepare(&options.output, options.force)?;
     let mut command = command(options, prefix.as_ref(), &scratch)?;
     let mut interrupts = Interrupts::held();
-    let status = match launch::run(&mut command, &mut interrupts) {
-        Ok(status) => status,
+    let started = match command.spawn() {
+        Ok(started) => started,
         Err(source) => {
             let name = command.get_program().to_string_lossy();
             say(&not_started(&name, &source));
             return Ok(ExitCode::from(launch::code_of_refusal(&source)));
         }
     };
+    let ended = interrupts.wait(started);
     drop(interrupts);
 
+    // Whatever is known of its end, there may be traces.
     let finished = finish(options, &scratch);
-    let code = launch::code(status);
+    let code = ended
+        .as_ref()
+        .map_or(FAILED, |&status| launch::code(status));
     if code == 0 {
         return finished.map(exit_code);
     }
-    if status.code().is_none() {
-        let name = command.get_program().to_string_lossy();
-        say(&format!("{name}: ended by {status}"));
+    let name = command.get_program().to_string_lossy();
+    match ended {
+        Ok(status) if status.code().is_none() => say(&format!("{name}: ended by {status}")),
+        Ok(_) => {}
+        Err(error) => say(&format!("{name}: how it ended is not known: {error}")),
     }
     if let Err(error) = finished {
         say(&error.to_string());

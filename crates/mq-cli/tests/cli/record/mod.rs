@@ -1,12 +1,10 @@
 //! `mq record`, with shell scripts for the MPI library's `mpirun` and for applications.
 
+mod signals;
 mod workplace;
 
 use std::fs;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 use self::workplace::{Workplace, names};
 use crate::support::{command, mq, real, text};
@@ -324,58 +322,4 @@ fn earlier_traces_are_not_touched_without_force() {
     assert!(run.stdout.starts_with("1 trace in "), "{}", run.stdout);
     assert_eq!(place.collected(), ["a.mqt", "b.mqt.gz"]);
     assert_eq!(mq(&["stats", &text(&place.path("out/b.mqt.gz"))]).code, 0);
-}
-
-/// Records an application that does not end by itself, stops it with a `kill` of `mq` or its group,
-/// and looks at what is there then.
-fn stopped(kill: &str, signal: i32) {
-    let place = Workplace::new();
-    let then = "echo $$ > \"$(dirname \"$0\")/number\"\ntouch \"$(dirname \"$0\")/ready\"\nexec sleep 60\n";
-    let app = place.application(&[("t.mqt", TRACE)], then);
-    let output = place.output();
-    let child = command(&["record", "--output", &output, "--", &app])
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("mq starts");
-    let patience = Instant::now() + Duration::from_secs(50);
-    while !place.path("ready").exists() {
-        assert!(Instant::now() < patience, "the application does not start");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let kill = kill.replace("MQ", &child.id().to_string());
-    let killed = Command::new("sh").args(["-c", &kill]).status();
-    assert!(killed.expect("sh starts").success());
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = child.wait_with_output().expect("mq ends");
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&stdout),
-        String::from_utf8_lossy(&stderr),
-    );
-    assert_eq!(status.code(), Some(128 + signal), "{kill}: {stderr}");
-    assert!(stdout.starts_with("1 trace in "), "{kill}: {stdout}");
-    assert_eq!(place.collected(), ["t.mqt.gz"]);
-    let number = fs::read_to_string(place.path("number")).expect("written");
-    let alive = Path::new("/proc").join(number.trim()).exists();
-    assert!(!alive, "{kill}: the application goes on");
-}
-
-#[test]
-fn what_was_recorded_until_ctrl_c_is_collected() {
-    // To the whole group, as a terminal does.
-    stopped("kill -INT -MQ", 2);
-}
-
-#[test]
-fn what_was_recorded_until_a_time_limit_is_collected() {
-    // To `mq` alone, as batch systems do, which then passes it on.
-    stopped("kill -TERM MQ", 15);
-    stopped("kill -HUP MQ", 1);
-    stopped("kill -INT MQ", 2);
-    // To both, as `timeout` does.
-    stopped("kill -TERM MQ -MQ", 15);
 }
