@@ -10,6 +10,8 @@ use mq_trace::{Floor, Replay, Trace, timed};
 const SLOW: Duration = Duration::from_secs(2);
 /// Time for all repetitions of a slow structure, if one repetition takes less.
 const SLOW_BUDGET: Duration = Duration::from_secs(10);
+/// The repetitions that it takes to tell by how much they differ: of fewer there are no quartiles.
+pub(crate) const FEWEST: usize = 4;
 
 /// The times of one trace.
 pub(crate) struct Timings {
@@ -39,9 +41,11 @@ impl Timing {
     }
 
     /// Nanoseconds an operation by which repetitions differ from the median: half of what is
-    /// between the quartiles.
-    pub(crate) fn spread_ns_per_op(&self, operations: usize) -> f64 {
-        ns_per_op(self.quartiles.1 - self.quartiles.0, operations) / 2.0
+    /// between the quartiles. None if there are fewer than [`FEWEST`].
+    pub(crate) fn spread_ns_per_op(&self, operations: usize) -> Option<f64> {
+        let between = self.quartiles.1 - self.quartiles.0;
+        let enough = self.repetitions >= FEWEST;
+        enough.then(|| ns_per_op(between, operations) / 2.0)
     }
 }
 
@@ -177,6 +181,21 @@ mod tests {
         assert_eq!(quartiles(&[7]), (7, 7));
         assert_eq!(quartiles(&[9, 1, 5]), (1, 9));
         assert_eq!(quartiles(&[8, 7, 6, 5, 4, 3, 2, 1]), (2, 7));
+    }
+
+    #[test]
+    fn few_repetitions_do_not_tell_by_how_much_they_differ() {
+        let spread = |repetitions| {
+            let timing = Timing {
+                median: Duration::from_nanos(400),
+                quartiles: (Duration::from_nanos(300), Duration::from_nanos(500)),
+                repetitions,
+            };
+            timing.spread_ns_per_op(10)
+        };
+        assert_eq!((spread(1), spread(FEWEST - 1)), (None, None));
+        let known = spread(FEWEST).expect("they are enough");
+        assert!((known - 10.0).abs() < 1e-9, "{known}");
     }
 
     #[test]

@@ -22,9 +22,10 @@ pub(super) struct Cost {
     pub(super) total_ns: f64,
     pub(super) peak_bytes: usize,
     pub(super) mismatches: usize,
-    /// What repetitions differ from their median by.
-    #[serde(skip)]
-    pub(super) spread_ns_per_op: f64,
+    /// Repetitions that were timed; of several traces the fewest.
+    pub(super) repetitions: usize,
+    /// What repetitions differ from their median by; none if they are too few to tell.
+    pub(super) spread_ns_per_op: Option<f64>,
 }
 
 impl Costs {
@@ -38,6 +39,7 @@ impl Costs {
             total_ns: row.ns_per_op * operations as f64,
             peak_bytes: row.peak_bytes,
             mismatches: row.mismatches,
+            repetitions: row.repetitions,
             spread_ns_per_op: row.spread_ns_per_op,
         };
         Self::new(operations, replayed.rows.iter().map(cost).collect())
@@ -51,11 +53,14 @@ impl Costs {
             operations += costs.operations;
             for cost in &costs.structures {
                 // For the time being in nanoseconds, and not an operation.
-                let spread = cost.spread_ns_per_op * costs.operations as f64;
+                let whole = |spread: f64| spread * costs.operations as f64;
+                let spread = cost.spread_ns_per_op.map(whole);
                 match sums.iter_mut().find(|sum| sum.structure == cost.structure) {
                     Some(sum) => {
                         sum.total_ns += cost.total_ns;
-                        sum.spread_ns_per_op += spread;
+                        let spreads = sum.spread_ns_per_op.zip(spread);
+                        sum.spread_ns_per_op = spreads.map(|(one, other)| one + other);
+                        sum.repetitions = sum.repetitions.min(cost.repetitions);
                         sum.mismatches += cost.mismatches;
                         sum.peak_bytes = sum.peak_bytes.max(cost.peak_bytes);
                     }
@@ -66,9 +71,10 @@ impl Costs {
                 }
             }
         }
+        let each = |sum: f64| sum / operations.max(1) as f64;
         for sum in &mut sums {
-            sum.ns_per_op = sum.total_ns / operations.max(1) as f64;
-            sum.spread_ns_per_op /= operations.max(1) as f64;
+            sum.ns_per_op = each(sum.total_ns);
+            sum.spread_ns_per_op = sum.spread_ns_per_op.map(each);
         }
         Self::new(operations, sums)
     }
@@ -101,7 +107,7 @@ impl Costs {
 
 #[cfg(test)]
 impl Costs {
-    /// Costs in nanoseconds an operation, measured without spread over 10,000 operations.
+    /// Costs in nanoseconds an operation, measured often and without spread over 10,000 operations.
     pub(super) fn measured(costs: &[(Kind, f64)]) -> Self {
         let operations = 10_000;
         let cost = |&(kind, ns_per_op): &(Kind, f64)| Cost {
@@ -111,7 +117,8 @@ impl Costs {
             total_ns: ns_per_op * operations as f64,
             peak_bytes: 0,
             mismatches: 0,
-            spread_ns_per_op: 0.0,
+            repetitions: 15,
+            spread_ns_per_op: Some(0.0),
         };
         Self::new(operations, costs.iter().map(cost).collect())
     }
@@ -142,6 +149,19 @@ mod tests {
             ("list", 50.0, Some(1.0), 7),
         ];
         assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn one_trace_that_was_repeated_too_seldom_is_enough_not_to_know() {
+        let often = || Costs::measured(&[(Kind::List, 5.0)]);
+        let mut seldom = often();
+        seldom.structures[0].repetitions = 3;
+        seldom.structures[0].spread_ns_per_op = None;
+        let known = Costs::together([often(), often()].iter());
+        assert_eq!(known.structures[0].spread_ns_per_op, Some(0.0));
+        let together = Costs::together([often(), seldom].iter());
+        let list = &together.structures[0];
+        assert_eq!((list.repetitions, list.spread_ns_per_op), (3, None));
     }
 
     #[test]

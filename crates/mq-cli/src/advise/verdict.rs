@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::costs::{Cost, Costs};
 use super::evidence::Evidence;
-use crate::report::{count, decimal};
+use crate::report::{count, counted, decimal};
+use crate::timing::FEWEST;
 
 /// The share of the time of `list` below which no difference counts, however steady the
 /// repetitions are: about what two builds of the same code differ by.
@@ -29,8 +30,9 @@ pub(super) struct Verdict {
     pub(super) default: &'static str,
     /// What the library that wrote the trace matches with, if that is known and not `list`.
     pub(super) own: Option<&'static str>,
-    /// The share of the time of `list` up to which differences are noise.
-    pub(super) noise: f64,
+    /// The share of the time of `list` up to which differences are noise; none if there were too few
+    /// repetitions to tell.
+    pub(super) noise: Option<f64>,
     /// Why, as a sentence or two.
     pub(super) verdict: String,
 }
@@ -44,7 +46,7 @@ impl Verdict {
             recommended: default,
             default,
             own: own.map(Kind::name),
-            noise: LEAST_NOISE,
+            noise: Some(LEAST_NOISE),
             verdict: format!("{reason}; stay with {default}, the default."),
         };
         let Some(contest) = Contest::of(costs) else {
@@ -53,10 +55,16 @@ impl Verdict {
         if contest.list.total_ns < SHORTEST {
             return stay(format!("too few operations to tell on {place}"));
         }
+        if contest.repetitions < FEWEST {
+            return Self {
+                noise: None,
+                ..stay(contest.too_seldom(place))
+            };
+        }
         let recommended = contest.winner();
         if contest.noise >= MOST_NOISE && recommended.structure == default {
             return Self {
-                noise: contest.noise,
+                noise: Some(contest.noise),
                 ..stay(format!(
                     "too noisy to tell on {place}: repetitions differ by {} of the time of list; \
                      advise again on a quieter machine, or with more of them (--repeat)",
@@ -76,7 +84,7 @@ impl Verdict {
             recommended: recommended.structure,
             default,
             own: own.map(Kind::name),
-            noise: contest.noise,
+            noise: Some(contest.noise),
             verdict,
         }
     }
@@ -87,6 +95,8 @@ struct Contest<'a> {
     list: &'a Cost,
     default: &'a Cost,
     cheapest: &'a Cost,
+    /// The fewest that one of them was timed over.
+    repetitions: usize,
     noise: f64,
 }
 
@@ -99,14 +109,38 @@ impl<'a> Contest<'a> {
         let list = costs.of_kind(Kind::List)?;
         let default = costs.of_kind(Kind::default())?;
         let cheapest = costs.structures.iter().find(|cost| cost.mismatches == 0)?;
-        let spreads = [list, default, cheapest].map(|cost| cost.spread_ns_per_op);
-        let spread = spreads.into_iter().fold(0.0, f64::max);
+        let compared = [list, default, cheapest];
+        let spreads = compared.iter().filter_map(|cost| cost.spread_ns_per_op);
+        let spread = spreads.fold(0.0, f64::max);
+        let repetitions = compared.map(|cost| cost.repetitions).into_iter().min();
         Some(Self {
             list,
             default,
             cheapest,
+            repetitions: repetitions.unwrap_or(0),
             noise: LEAST_NOISE.max(spread / list.ns_per_op),
         })
+    }
+
+    /// What was measured, too seldom to tell what of it is noise.
+    fn too_seldom(&self, place: &str) -> String {
+        let mut costs = vec![self.list, self.default];
+        let cheapest = self.cheapest.structure;
+        if costs.iter().all(|cost| cost.structure != cheapest) {
+            costs.push(self.cheapest);
+        }
+        // One that is slow is timed seldom whatever is asked for.
+        let is_choice = costs.iter().all(|cost| cost.repetitions < FEWEST);
+        let how = if is_choice { " (--repeat)" } else { "" };
+        let times = costs
+            .iter()
+            .map(|cost| format!("{} ns in {}", decimal(cost.ns_per_op), cost.structure));
+        format!(
+            "only {} to tell gains from noise on {place}, and {FEWEST} are the least{how}: an \
+             operation takes {}",
+            counted(self.repetitions, "repetition"),
+            times.collect::<Vec<_>>().join(", ")
+        )
     }
 
     /// Whether one is cheaper by more than noise.
@@ -209,9 +243,12 @@ fn against_own(winner: &Cost, own: &Cost) -> String {
     if winner.structure == name {
         return format!("{name} is Open MPI's own structure: nothing is to be changed. ");
     }
-    let noise = (LEAST_NOISE * own.ns_per_op)
-        .max(own.spread_ns_per_op)
-        .max(winner.spread_ns_per_op);
+    let Some((own_spread, spread)) = own.spread_ns_per_op.zip(winner.spread_ns_per_op) else {
+        return format!(
+            "{name}, Open MPI's own structure, was timed too seldom to compare with it. "
+        );
+    };
+    let noise = (LEAST_NOISE * own.ns_per_op).max(own_spread).max(spread);
     let saved = own.ns_per_op - winner.ns_per_op;
     let compared = if saved > noise {
         let less = less(winner.ns_per_op, own.ns_per_op);
@@ -254,149 +291,4 @@ fn percent(share: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn verdict(list: f64, default: f64, bins: f64, mean_search: f64) -> Verdict {
-        let costs = [
-            (Kind::List, list),
-            (Kind::Indexed, default),
-            (Kind::Bins, bins),
-        ];
-        Verdict::on(
-            &Costs::measured(&costs),
-            &Evidence::searched(mean_search),
-            "t",
-            None,
-        )
-    }
-
-    #[test]
-    fn a_gain_is_told_in_times_and_nanoseconds() {
-        let verdict = verdict(1520.0, 37.0, 40.0, 588.0);
-        assert_eq!(verdict.recommended, "indexed");
-        let expected = "indexed: 41 times faster in matching than list on t (1,520 ns -> 37.0 ns per \
-                        operation). That is the default, and no structure is faster by more than \
-                        noise.";
-        assert_eq!(verdict.verdict, expected);
-    }
-
-    #[test]
-    fn the_default_is_not_left_for_little() {
-        let verdict = verdict(1000.0, 40.0, 20.0, 400.0);
-        assert_eq!(verdict.recommended, "indexed");
-        let remark =
-            "That is the default; bins takes 20.0 ns, which saves another 2% of list's time.";
-        assert!(verdict.verdict.ends_with(remark), "{}", verdict.verdict);
-    }
-
-    #[test]
-    fn the_default_is_left_for_much() {
-        let verdict = verdict(100.0, 90.0, 40.0, 40.0);
-        assert_eq!(verdict.recommended, "bins");
-        let expected = "bins: 2.5 times faster in matching than list on t (100 ns -> 40.0 ns per \
-                        operation). indexed, the default, takes 90.0 ns.";
-        assert_eq!(verdict.verdict, expected);
-    }
-
-    #[test]
-    fn short_queues_gain_nothing() {
-        let verdict = verdict(6.69, 6.5, 28.9, 1.3);
-        assert_eq!(verdict.recommended, "indexed");
-        let expected = "short queues (mean search length 1.30): what any structure gains over list \
-                        on t is less than noise (5%); stay with indexed, the default.";
-        assert_eq!(verdict.verdict, expected);
-    }
-
-    #[test]
-    fn a_default_that_costs_more_is_not_recommended() {
-        let verdict = verdict(100.0, 112.0, 97.0, 6.0);
-        assert_eq!(verdict.recommended, "list");
-        let end = "indexed, the default, takes 12% more: list serves it best.";
-        assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);
-    }
-
-    #[test]
-    fn a_nanosecond_changes_nothing() {
-        let one = verdict(6.0, 7.3, 6.1, 0.6);
-        assert_eq!(one.recommended, "indexed");
-        let end = "noise (5%); indexed, the default, takes 1.30 ns more, too little to leave it.";
-        assert!(one.verdict.ends_with(end), "{}", one.verdict);
-        let one = verdict(6.0, 6.4, 5.0, 0.6);
-        assert_eq!(one.recommended, "indexed");
-        let end = ": bins gains only 1.00 ns an operation over list on t; stay with indexed, the default.";
-        assert!(one.verdict.ends_with(end), "{}", one.verdict);
-    }
-
-    #[test]
-    fn what_open_mpi_has_is_compared_first() {
-        let own = |default, array| {
-            let costs = [
-                (Kind::List, 1000.0),
-                (Kind::Indexed, default),
-                (Kind::Array, array),
-            ];
-            let (costs, evidence) = (Costs::measured(&costs), Evidence::searched(400.0));
-            let verdict = Verdict::on(&costs, &evidence, "t", Some(Kind::Array));
-            assert_eq!(verdict.own, Some("array"));
-            verdict.verdict
-        };
-        for (default, array, compared) in [
-            (40.0, 120.0, "3.0 times faster in matching than"),
-            (40.0, 41.0, "as fast in matching as"),
-            (40.0, 20.0, "slower in matching than"),
-        ] {
-            let text = own(default, array);
-            let first = format!("indexed: {compared} array, Open MPI's own structure");
-            let then = text.strip_prefix(&first).expect(&text);
-            let times = format!(" ({} ns -> 40.0 ns per operation). ", decimal(array));
-            assert!(then.contains(&times), "{then}");
-            assert!(then.contains(" in matching than list on t ("), "{then}");
-        }
-        let text = own(400.0, 100.0);
-        assert!(text.starts_with("array is Open MPI's own structure: nothing is to be changed. "));
-    }
-
-    #[test]
-    fn spread_is_noise() {
-        let mut costs = Costs::measured(&[(Kind::List, 100.0), (Kind::Indexed, 80.0)]);
-        let evidence = Evidence::searched(20.0);
-        assert!(
-            Verdict::on(&costs, &evidence, "t", None)
-                .verdict
-                .contains("20% less time")
-        );
-        costs.structures[0].spread_ns_per_op = 25.0;
-        let verdict = Verdict::on(&costs, &evidence, "t", None);
-        assert!(verdict.verdict.contains("less than noise (25%)"));
-        assert!((verdict.noise - 0.25).abs() < 1e-9);
-        costs.structures[0].spread_ns_per_op = 940.0;
-        let verdict = Verdict::on(&costs, &evidence, "t", None);
-        let said = "too noisy to tell on t: repetitions differ by 940% of the time of list";
-        assert!(verdict.verdict.starts_with(said), "{}", verdict.verdict);
-        assert_eq!(verdict.recommended, "indexed");
-    }
-
-    #[test]
-    fn what_cannot_be_compared_changes_nothing() {
-        for costs in [
-            Costs::measured(&[(Kind::List, 0.5), (Kind::Indexed, 0.0)]),
-            {
-                let mut costs = Costs::measured(&[(Kind::List, 100.0), (Kind::Indexed, 1.0)]);
-                costs.structures[0].mismatches = 1;
-                costs
-            },
-        ] {
-            let verdict = Verdict::on(&costs, &Evidence::default(), "t", None);
-            assert_eq!(verdict.recommended, "indexed");
-            let end = "; stay with indexed, the default.";
-            assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);
-        }
-    }
-
-    #[test]
-    fn no_time_at_all_is_a_multiple_without_end() {
-        assert_eq!(less(0.0, 5.0), "more than 10,000 times faster");
-        assert_eq!(less(4.0, 5.0), "20% less time");
-    }
-}
+mod tests;

@@ -16,9 +16,10 @@ beside `list`, which most MPI libraries have; `list` and the default are always 
 trace's header names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` has it), \
 `array`, which is Open MPI's own structure, is among them too, and the verdict compares with it \
 first. Less than 5% of the time of `list` is noise, or what repetitions differ from their median by \
-if that is more. No other structure than the default is advised for noise, or for less than 2 ns an \
-operation. Traces hold no times: how much of a run its matching is, `total` beside the run's own time \
-tells.
+if that is more; fewer than four do not tell. No other structure than the default is advised for \
+noise, by fewer than four repetitions, or for less than 2 ns an operation. In json `noise` and a \
+structure's `spread_ns_per_op`, what its `repetitions` differ by, are null where these are fewer than \
+four. Traces hold no times: how much of a run its matching is, `total` beside the run's own time tells.
 
 Examples:
   mq advise mq-traces

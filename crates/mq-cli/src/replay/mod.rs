@@ -36,10 +36,10 @@ pub(crate) struct Row {
     /// The most heap bytes the queues held at a time.
     pub(crate) peak_bytes: usize,
     /// Repetitions that were timed: fewer than asked for of a slow structure.
-    repetitions: usize,
+    pub(crate) repetitions: usize,
     /// By how much they differ, see [`Timing::spread_ns_per_op`].
     #[serde(skip)]
-    pub(crate) spread_ns_per_op: f64,
+    pub(crate) spread_ns_per_op: Option<f64>,
 }
 
 /// What all structures did with one trace.
@@ -228,7 +228,7 @@ impl Row {
             max_unexpected: report.max_unexpected,
             peak_bytes: report.peak_bytes,
             repetitions: 0,
-            spread_ns_per_op: 0.0,
+            spread_ns_per_op: None,
         }
     }
 }

@@ -1,0 +1,202 @@
+//! Verdicts on made-up costs.
+
+use super::*;
+
+fn verdict(list: f64, default: f64, bins: f64, mean_search: f64) -> Verdict {
+    let costs = [
+        (Kind::List, list),
+        (Kind::Indexed, default),
+        (Kind::Bins, bins),
+    ];
+    Verdict::on(
+        &Costs::measured(&costs),
+        &Evidence::searched(mean_search),
+        "t",
+        None,
+    )
+}
+
+#[test]
+fn a_gain_is_told_in_times_and_nanoseconds() {
+    let verdict = verdict(1520.0, 37.0, 40.0, 588.0);
+    assert_eq!(verdict.recommended, "indexed");
+    let expected = "indexed: 41 times faster in matching than list on t (1,520 ns -> 37.0 ns per \
+                    operation). That is the default, and no structure is faster by more than \
+                    noise.";
+    assert_eq!(verdict.verdict, expected);
+}
+
+#[test]
+fn the_default_is_not_left_for_little() {
+    let verdict = verdict(1000.0, 40.0, 20.0, 400.0);
+    assert_eq!(verdict.recommended, "indexed");
+    let remark = "That is the default; bins takes 20.0 ns, which saves another 2% of list's time.";
+    assert!(verdict.verdict.ends_with(remark), "{}", verdict.verdict);
+}
+
+#[test]
+fn the_default_is_left_for_much() {
+    let verdict = verdict(100.0, 90.0, 40.0, 40.0);
+    assert_eq!(verdict.recommended, "bins");
+    let expected = "bins: 2.5 times faster in matching than list on t (100 ns -> 40.0 ns per \
+                    operation). indexed, the default, takes 90.0 ns.";
+    assert_eq!(verdict.verdict, expected);
+}
+
+#[test]
+fn short_queues_gain_nothing() {
+    let verdict = verdict(6.69, 6.5, 28.9, 1.3);
+    assert_eq!(verdict.recommended, "indexed");
+    let expected = "short queues (mean search length 1.30): what any structure gains over list \
+                    on t is less than noise (5%); stay with indexed, the default.";
+    assert_eq!(verdict.verdict, expected);
+}
+
+#[test]
+fn a_default_that_costs_more_is_not_recommended() {
+    let verdict = verdict(100.0, 112.0, 97.0, 6.0);
+    assert_eq!(verdict.recommended, "list");
+    let end = "indexed, the default, takes 12% more: list serves it best.";
+    assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);
+}
+
+#[test]
+fn a_nanosecond_changes_nothing() {
+    let one = verdict(6.0, 7.3, 6.1, 0.6);
+    assert_eq!(one.recommended, "indexed");
+    let end = "noise (5%); indexed, the default, takes 1.30 ns more, too little to leave it.";
+    assert!(one.verdict.ends_with(end), "{}", one.verdict);
+    let one = verdict(6.0, 6.4, 5.0, 0.6);
+    assert_eq!(one.recommended, "indexed");
+    let end =
+        ": bins gains only 1.00 ns an operation over list on t; stay with indexed, the default.";
+    assert!(one.verdict.ends_with(end), "{}", one.verdict);
+}
+
+#[test]
+fn what_open_mpi_has_is_compared_first() {
+    let own = |default, array| {
+        let costs = [
+            (Kind::List, 1000.0),
+            (Kind::Indexed, default),
+            (Kind::Array, array),
+        ];
+        let (costs, evidence) = (Costs::measured(&costs), Evidence::searched(400.0));
+        let verdict = Verdict::on(&costs, &evidence, "t", Some(Kind::Array));
+        assert_eq!(verdict.own, Some("array"));
+        verdict.verdict
+    };
+    for (default, array, compared) in [
+        (40.0, 120.0, "3.0 times faster in matching than"),
+        (40.0, 41.0, "as fast in matching as"),
+        (40.0, 20.0, "slower in matching than"),
+    ] {
+        let text = own(default, array);
+        let first = format!("indexed: {compared} array, Open MPI's own structure");
+        let then = text.strip_prefix(&first).expect(&text);
+        let times = format!(" ({} ns -> 40.0 ns per operation). ", decimal(array));
+        assert!(then.contains(&times), "{then}");
+        assert!(then.contains(" in matching than list on t ("), "{then}");
+    }
+    let text = own(400.0, 100.0);
+    assert!(text.starts_with("array is Open MPI's own structure: nothing is to be changed. "));
+}
+
+#[test]
+fn spread_is_noise() {
+    let mut costs = Costs::measured(&[(Kind::List, 100.0), (Kind::Indexed, 80.0)]);
+    let evidence = Evidence::searched(20.0);
+    assert!(
+        Verdict::on(&costs, &evidence, "t", None)
+            .verdict
+            .contains("20% less time")
+    );
+    costs.structures[0].spread_ns_per_op = Some(25.0);
+    let verdict = Verdict::on(&costs, &evidence, "t", None);
+    assert!(verdict.verdict.contains("less than noise (25%)"));
+    assert_eq!(verdict.noise, Some(0.25));
+    costs.structures[0].spread_ns_per_op = Some(940.0);
+    let verdict = Verdict::on(&costs, &evidence, "t", None);
+    let said = "too noisy to tell on t: repetitions differ by 940% of the time of list";
+    assert!(verdict.verdict.starts_with(said), "{}", verdict.verdict);
+    assert_eq!(verdict.recommended, "indexed");
+}
+
+#[test]
+fn what_cannot_be_compared_changes_nothing() {
+    for costs in [
+        Costs::measured(&[(Kind::List, 0.5), (Kind::Indexed, 0.0)]),
+        {
+            let mut costs = Costs::measured(&[(Kind::List, 100.0), (Kind::Indexed, 1.0)]);
+            costs.structures[0].mismatches = 1;
+            costs
+        },
+    ] {
+        let verdict = Verdict::on(&costs, &Evidence::default(), "t", None);
+        assert_eq!(verdict.recommended, "indexed");
+        let end = "; stay with indexed, the default.";
+        assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);
+    }
+}
+
+#[test]
+fn no_time_at_all_is_a_multiple_without_end() {
+    assert_eq!(less(0.0, 5.0), "more than 10,000 times faster");
+    assert_eq!(less(4.0, 5.0), "20% less time");
+}
+
+/// Costs of three structures that were timed so often.
+fn timed(repetitions: [usize; 3]) -> Costs {
+    let costs = [
+        (Kind::List, 100.0),
+        (Kind::Indexed, 90.0),
+        (Kind::Bins, 40.0),
+    ];
+    let mut costs = Costs::measured(&costs);
+    for cost in &mut costs.structures {
+        // The cheapest is first.
+        let at = ["list", "indexed", "bins"].map(|name| name == cost.structure);
+        let at = at.iter().position(|same| *same).expect("one of them");
+        cost.repetitions = repetitions[at];
+        cost.spread_ns_per_op = (repetitions[at] >= FEWEST).then_some(0.0);
+    }
+    costs
+}
+
+#[test]
+fn few_repetitions_advise_nothing_but_the_default() {
+    let evidence = Evidence::searched(40.0);
+    let verdict = |repetitions| Verdict::on(&timed(repetitions), &evidence, "t", None);
+    let known = verdict([4; 3]);
+    assert_eq!((known.recommended, known.noise), ("bins", Some(0.05)));
+    let few = verdict([1; 3]);
+    assert_eq!((few.recommended, few.noise), ("indexed", None));
+    let expected = "only 1 repetition to tell gains from noise on t, and 4 are the least (--repeat): an \
+                    operation takes 100 ns in list, 90.0 ns in indexed, 40.0 ns in bins; stay with \
+                    indexed, the default.";
+    assert_eq!(few.verdict, expected);
+    // Slow structures are timed less often than was asked for.
+    let slow = verdict([3, 15, 15]);
+    assert_eq!((slow.recommended, slow.noise), ("indexed", None));
+    let said =
+        "only 3 repetitions to tell gains from noise on t, and 4 are the least: an operation";
+    assert!(slow.verdict.starts_with(said), "{}", slow.verdict);
+}
+
+#[test]
+fn what_open_mpi_has_is_not_compared_if_it_was_timed_too_seldom() {
+    let costs = [
+        (Kind::List, 1000.0),
+        (Kind::Indexed, 40.0),
+        (Kind::Array, 120.0),
+    ];
+    let mut costs = Costs::measured(&costs);
+    let array = costs.structures.iter_mut();
+    let array = array.filter(|cost| cost.structure == "array");
+    array.for_each(|cost| cost.spread_ns_per_op = None);
+    let evidence = Evidence::searched(400.0);
+    let verdict = Verdict::on(&costs, &evidence, "t", Some(Kind::Array));
+    let first =
+        "array, Open MPI's own structure, was timed too seldom to compare with it. indexed: ";
+    assert!(verdict.verdict.starts_with(first), "{}", verdict.verdict);
+}
