@@ -91,6 +91,40 @@ impl Found {
             Self::Named(path) | Self::Inside(path) => Trace::open(path),
         }
     }
+
+    /// Reads it to its end without keeping it, if it can be read once more.
+    fn check(&self) -> Result<Good, TraceError> {
+        match self {
+            Self::Named(path) | Self::Inside(path) if path.is_file() => {
+                for line in TraceReader::open(path)? {
+                    line?;
+                }
+                Ok(Good::There(path.clone()))
+            }
+            _ => self.read().map(Good::Read),
+        }
+    }
+}
+
+/// A trace that was read to its end, and is good.
+pub(crate) enum Good {
+    /// It was not kept, and can be read again.
+    There(PathBuf),
+    /// It was kept: a pipe hands it out once.
+    Read(Trace),
+}
+
+impl Good {
+    /// The trace, in memory.
+    pub(crate) fn trace(self) -> Result<Trace, Error> {
+        match self {
+            Self::There(path) => {
+                let _spinner = progress::spinner(&format!("reading {}", path.display()));
+                Ok(Trace::open(path)?)
+            }
+            Self::Read(trace) => Ok(trace),
+        }
+    }
 }
 
 /// Reads all traces, so that a malformed one is refused before any work is done. A directory stands
@@ -100,6 +134,26 @@ impl Found {
 /// # Cost
 /// 48 bytes of memory an operation, over all traces.
 pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Trace>, LeftOut), Error> {
+    each(paths, |found, _| found.read())
+}
+
+/// As [`traces`], for work that needs one of them at a time.
+///
+/// # Cost
+/// Several files are read twice, here and by [`Good::trace`]. 12 bytes of memory an operation of the
+/// longest while they are read here; 48 an operation of those that are kept.
+pub(crate) fn checked(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
+    each(paths, |found, of| match of {
+        1 => found.read().map(Good::Read),
+        _ => found.check(),
+    })
+}
+
+/// Takes what is found at each of the paths by `take`, which is also told how many there are.
+fn each<T>(
+    paths: &[PathBuf],
+    take: impl Fn(&Found, usize) -> Result<T, TraceError>,
+) -> Result<(Vec<T>, LeftOut), Error> {
     let (files, uncollected) = files(paths)?;
     let mut traces = Vec::with_capacity(files.len());
     let mut left_out = LeftOut {
@@ -110,7 +164,7 @@ pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Trace>, LeftOut), Error> 
     let mut last = None;
     for file in &files {
         let spinner = progress::spinner(&format!("reading {}", file.name()));
-        let read = file.read();
+        let read = take(file, files.len());
         drop(spinner);
         match (read, file) {
             (Ok(trace), _) => traces.push(trace),

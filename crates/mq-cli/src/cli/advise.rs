@@ -21,6 +21,8 @@ noise, by fewer than four repetitions, or for less than 2 ns an operation. In js
 structure's `spread_ns_per_op`, what its `repetitions` differ by, are null where these are fewer than \
 four. Traces hold no times: how much of a run its matching is, `total` beside the run's own time tells.
 
+All traces are held in memory, at 48 bytes an operation.
+
 Examples:
   mq advise mq-traces
   mq advise mq-traces --summary

@@ -51,9 +51,16 @@ pub(crate) struct Summary {
 
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
-    let (traces, left_out) = input::traces(&options.traces)?;
+    let (traces, left_out) = input::checked(&options.traces)?;
     options.plot.as_deref().map_or(Ok(()), whole::prepare)?;
-    let (summaries, lengths): (Vec<Summary>, Vec<Lengths>) = traces.iter().map(describe).unzip();
+    let mut summaries = Vec::with_capacity(traces.len());
+    let mut lengths = Vec::with_capacity(traces.len());
+    for good in traces {
+        // In memory no longer than it takes to describe it.
+        let (summary, queued) = describe(&good.trace()?);
+        summaries.push(summary);
+        lengths.push(queued);
+    }
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;
     }

@@ -80,8 +80,15 @@ fn a_gzip_stream_that_is_cut_short() {
 #[test]
 fn a_malformed_trace_after_a_good_one_is_refused_before_anything_is_printed() {
     let (_folder, bad) = file("bad.mqt", "# mqtrace 1\nz\n");
-    let run = mq(&["replay", &real("lmp-melt16-r0"), &bad, "--repeat", "1"]);
-    assert!(run.refusal().starts_with(&format!("{bad}:2: ")));
+    let good = real("lmp-melt16-r0");
+    for command in [
+        &["replay", "--repeat", "1"][..],
+        &["advise", "--repeat", "1"],
+        &["stats"],
+    ] {
+        let run = mq(&[command, &[&good, &bad]].concat());
+        assert!(run.refusal().starts_with(&format!("{bad}:2: ")));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{file, fresh, mq, real, svg, text};
+use crate::support::{command, file, fresh, mq, real, svg, text};
 
 #[test]
 fn the_numbers_of_a_real_trace_are_known() {
@@ -245,4 +245,26 @@ fn mismatches_stand_below_the_summary() {
     let run = mq(&["stats", &melt, "--summary"]);
     assert!(run.stdout.starts_with("1 trace\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("mismatches"), "{}", run.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_of_several_traces_may_come_out_of_a_pipe() {
+    use std::io::Write;
+    let (_folder, first) = file("first.mqt", "# mqtrace 1\na 0 1 2\n");
+    for piped in ["-", "/dev/stdin"] {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        let lines = b"# mqtrace 1\np 0 1 2\np 0 1 3\n";
+        writer.write_all(lines).expect("a pipe takes so much");
+        drop(writer);
+        let output = command(&["stats", &first, piped, "--format", "json"])
+            .stdin(reader)
+            .output()
+            .expect("mq starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*errors), (Some(0), ""), "{piped}");
+        let objects: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a list");
+        let receives = [0, 1].map(|at: usize| objects[at]["receives"].as_u64());
+        assert_eq!(receives, [Some(0), Some(2)], "{piped}");
+    }
 }
