@@ -27,13 +27,12 @@ pub(crate) struct Axes {
     pub(crate) y: &'static str,
 }
 
-/// Draws points, each with the name of its series; a size of 0 stands where 1/2 would. The notes
-/// stand above them, a line each.
-pub(crate) fn draw(
-    axes: &Axes,
-    notes: &[String],
-    points: &[(&'static str, f64, f64)],
-) -> Result<String, Error> {
+/// A point: the name of its series, a size, and what was measured with it.
+type Point = (&'static str, f64, f64);
+
+/// Draws points, each with the name of its series; a size of 0 stands where 1/2 would, and what was
+/// measured as 0 where the least above it does. The notes stand above them, a line each.
+pub(crate) fn draw(axes: &Axes, notes: &[String], points: &[Point]) -> Result<String, Error> {
     let mut names: Vec<&str> = Vec::new();
     for (name, ..) in points {
         if !names.contains(name) {
@@ -48,8 +47,11 @@ pub(crate) fn draw(
     let place = |x: f64| x.max(0.5);
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MIN, f64::max);
+    let above = points.iter().map(|&(.., y)| y).filter(|&y| y > 0.0);
+    let lowest = above.reduce(f64::min).unwrap_or(1.0);
+    let height = |y: f64| if y > 0.0 { y } else { lowest };
     let xs = || points.iter().map(|&(_, x, _)| place(x));
-    let ys = || points.iter().map(|&(.., y)| y.max(1e-3));
+    let ys = || points.iter().map(|&(.., y)| height(y));
     let (y_least, y_most) = (least(&mut ys()) * 0.8, greatest(&mut ys()) * 1.25);
     let x_range = (least(&mut xs()) * 0.9..greatest(&mut xs()) * 1.1)
         .log_scale()
@@ -81,23 +83,17 @@ pub(crate) fn draw(
             .x_desc(axes.x)
             .y_desc(axes.y)
             .x_label_formatter(&|&x| if x < 1.0 { "0".into() } else { count(x as u64) })
-            .y_label_formatter(&|&y| {
-                if y < 1.0 {
-                    format!("{y:.2}")
-                } else if y < 10.0 {
-                    format!("{y:.1}")
-                } else {
-                    count(y as u64)
-                }
-            })
+            .y_label_formatter(&|&y| ticks::label(y))
             .draw()
             .map_err(failed)?;
         for &(name, color) in &legend {
-            let line: Vec<_> = points
+            let mut line: Vec<_> = points
                 .iter()
                 .filter(|(series, ..)| *series == name)
-                .map(|&(_, x, y)| (place(x), y.max(1e-3)))
+                .map(|&(_, x, y)| (place(x), height(y)))
                 .collect();
+            // Sizes may have been asked for in any order.
+            line.sort_by(|a, b| a.0.total_cmp(&b.0));
             let dots = line
                 .iter()
                 .map(|&point| Circle::new(point, 3, color.filled()));
@@ -113,32 +109,88 @@ pub(crate) fn draw(
 mod tests {
     use super::*;
 
+    const AXES: Axes = Axes {
+        title: "Latency",
+        x: "bytes",
+        y: "ns one way",
+    };
+
+    /// What a tag says under a name.
+    fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
+        let (_, rest) = tag
+            .split_once(&format!(" {name}=\""))
+            .expect("the tag has it");
+        rest.split('"').next().expect("it has an end")
+    }
+
+    fn number(text: &str) -> f64 {
+        text.parse().expect("a number")
+    }
+
     /// Where a text stands, in pixels from the left.
     fn place(svg: &str, text: &str) -> f64 {
         let lines: Vec<&str> = svg.lines().collect();
         let at = lines.iter().position(|line| *line == text).expect("there");
-        let (_, place) = lines[at - 1].split_once(" x=\"").expect("it has a place");
-        place
-            .split('"')
-            .next()
-            .expect("a number")
-            .parse()
-            .expect("a number")
+        number(attribute(lines[at - 1], "x"))
+    }
+
+    /// The dots, in pixels from the left and from above, in the order in which they are drawn.
+    fn dots(svg: &str) -> Vec<(f64, f64)> {
+        let circles = svg.lines().filter(|line| line.starts_with("<circle "));
+        let place = |tag, name| number(attribute(tag, name));
+        circles
+            .map(|tag| (place(tag, "cx"), place(tag, "cy")))
+            .collect()
     }
 
     #[test]
     fn the_first_and_the_last_number_are_there_and_whole() {
         let sizes = core::iter::once(0.0).chain((0..23).map(|power| f64::from(1 << power)));
         let points: Vec<_> = sizes.map(|size| ("median", size, 100.0 + size)).collect();
-        let axes = Axes {
-            title: "Latency",
-            x: "bytes",
-            y: "ns one way",
-        };
-        let svg = draw(&axes, &["Notes.".into()], &points).expect("drawn");
+        let svg = draw(&AXES, &["Notes.".into()], &points).expect("drawn");
         assert!(svg.contains("\nNotes.\n"));
         assert!(place(&svg, "0") < 120.0, "{svg}");
         let half = 7.0 * "4,194,304".len() as f64 / 2.0;
         assert!(place(&svg, "4,194,304") + half < f64::from(SIZE.0), "{svg}");
+    }
+    #[test]
+    fn small_values_are_where_they_belong_and_have_their_numbers() {
+        let points = [("a", 1.0, 1e-4), ("a", 2.0, 1e-3), ("a", 4.0, 1e-2)];
+        let svg = draw(&AXES, &[], &points).expect("drawn");
+        let all = dots(&svg);
+        let [low, middle, high] = all[..] else {
+            panic!("three points, three dots: {svg}");
+        };
+        assert!(low.1 > middle.1 && middle.1 > high.1, "{svg}");
+        let distances = (low.1 - middle.1, middle.1 - high.1);
+        assert!((distances.0 - distances.1).abs() < 3.0, "{distances:?}");
+        for label in ["0.0001", "0.002", "0.01"] {
+            assert!(svg.contains(&format!("\n{label}\n")), "{label}: {svg}");
+        }
+        assert!(!svg.contains("\n0.00\n"), "{svg}");
+    }
+
+    #[test]
+    fn nothing_stands_where_the_least_does() {
+        let points = [("a", 0.0, 0.0), ("a", 1.0, 0.002), ("a", 2.0, 5.0)];
+        let dots = dots(&draw(&AXES, &[], &points).expect("drawn"));
+        assert!((dots[0].1 - dots[1].1).abs() < 0.5, "{dots:?}");
+        let nothing = draw(&AXES, &[], &[("a", 1.0, 0.0)]).expect("drawn");
+        assert!(nothing.contains("\n0.9\n"), "{nothing}");
+    }
+
+    #[test]
+    fn lines_go_from_left_to_right() {
+        let points = [("a", 8.0, 3.0), ("a", 1.0, 1.0), ("a", 2.0, 2.0)];
+        let svg = draw(&AXES, &[], &points).expect("drawn");
+        let mut lines = svg.lines().filter(|line| line.starts_with("<polyline "));
+        let line = lines.find(|tag| attribute(tag, "stroke-width") == "2");
+        let places = attribute(line.expect("there is a line"), "points");
+        let xs: Vec<f64> = places
+            .split_whitespace()
+            .map(|place| number(place.split(',').next().expect("a number")))
+            .collect();
+        assert_eq!(xs.len(), 3, "{places}");
+        assert!(xs.is_sorted_by(|a, b| a < b), "{places}");
     }
 }

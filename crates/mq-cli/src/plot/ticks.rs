@@ -1,4 +1,6 @@
-//! Where the numbers of a logarithmic axis stand.
+//! The numbers of a logarithmic axis, and where they stand.
+
+use crate::report::count;
 
 /// Numbers that an axis has at most, beside its first.
 const MOST: usize = 12;
@@ -55,6 +57,23 @@ fn evenly(least: f64, most: f64) -> Vec<f64> {
     (first..=last).map(|at| at as f64 * step).collect()
 }
 
+/// A number as people write it, with three digits that count and no zeros behind them.
+pub(crate) fn label(number: f64) -> String {
+    if number <= 0.0 {
+        return "0".into();
+    }
+    if number >= 100.0 {
+        return count(number.round() as u64);
+    }
+    let decimals = (2 - number.log10().floor() as i32).max(0) as usize;
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,5 +110,26 @@ mod tests {
             }
         }
         assert!(of_values(core::iter::empty()).is_empty());
+    }
+    #[test]
+    fn numbers_have_the_digits_that_count() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.000_2, "0.0002"),
+            (0.001, "0.001"),
+            (0.012_5, "0.0125"),
+            (0.05, "0.05"),
+            (0.3, "0.3"),
+            (0.1 + 0.2, "0.3"),
+            (1.0, "1"),
+            (2.5, "2.5"),
+            (10.0, "10"),
+            (12.5, "12.5"),
+            (29.999_999_999, "30"),
+            (100.0, "100"),
+            (5e6, "5,000,000"),
+        ] {
+            assert_eq!(label(number), text, "{number}");
+        }
     }
 }
