@@ -5,7 +5,11 @@
 //! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read;
 //! `mq record` and `mq run` pass on the exit code of what they run.
 
+// Elsewhere there are the commands about traces alone, and what the others print with is not used.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
 mod advise;
+#[cfg(target_os = "linux")]
 mod binding;
 mod cli;
 mod error;
