@@ -1,5 +1,6 @@
 //! What can go wrong, as one sentence each.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -96,15 +97,41 @@ impl From<TraceError> for Error {
 }
 
 /// Why a program could not be started.
-pub(crate) fn not_started(program: &str, error: &io::Error) -> String {
+pub(crate) fn not_started(program: &OsStr, error: &io::Error) -> String {
+    let name = program.to_string_lossy();
     match error.kind() {
         io::ErrorKind::NotFound => format!(
-            "{program}: there is no such program, or, if it is a script, no such interpreter as its \
+            "{name}: there is no such program, or, if it is a script, no such interpreter as its \
              first line names"
         ),
+        io::ErrorKind::PermissionDenied if is_closed(Path::new(program)) => format!(
+            "{name}: this user may not execute it, although `chmod +x` would change nothing: its file \
+             system may be mounted noexec, or the file, a directory on its way or the interpreter that \
+             its first line names closed to others"
+        ),
         io::ErrorKind::PermissionDenied => {
-            format!("{program}: is not an executable file (`chmod +x` makes a program one)")
+            format!("{name}: is not an executable file (`chmod +x` makes a program one)")
         }
-        _ => format!("{program}: cannot be executed: {error}"),
+        _ => format!("{name}: cannot be executed: {error}"),
     }
+}
+
+/// Whether a file that was denied is executable for somebody, or cannot even be looked at.
+#[cfg(unix)]
+fn is_closed(program: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    // A mere name is looked for in the directories of PATH.
+    if program.components().count() == 1 {
+        return false;
+    }
+    match program.metadata() {
+        Ok(found) => found.is_file() && found.permissions().mode() & 0o111 != 0,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_closed(_: &Path) -> bool {
+    false
 }

@@ -31,8 +31,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let started = match command.spawn() {
         Ok(started) => started,
         Err(source) => {
-            let name = command.get_program().to_string_lossy();
-            say(&not_started(&name, &source));
+            say(&not_started(command.get_program(), &source));
             return Ok(ExitCode::from(launch::code_of_refusal(&source)));
         }
     };

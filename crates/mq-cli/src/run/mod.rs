@@ -61,7 +61,7 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {
     let signals = Signals::held()?;
     let refusals = Refusals::new()?;
     // Before the segment, which is the ranks' alone.
-    let guard = Guard::start()?;
+    let guard = Guard::start().map_err(|error| start::no_process("the ranks' guard", &error))?;
     let segment = segment::segment_for(options.processes)?;
     let Started {
         ranks,

@@ -1,5 +1,6 @@
 //! How a process that cannot become the program tells the launcher why.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,10 +8,65 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use crate::FAILED;
+use crate::error::not_started;
+
 /// The program is there but cannot be executed, as shells say it.
 const NOT_EXECUTABLE: u8 = 126;
 /// There is no such program, as shells say it.
 const NOT_FOUND: u8 = 127;
+
+/// What a process does before it is the program, and last of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// It binds its life to the launcher's.
+    Life,
+    /// It gives the program the limit of open files that the launcher was given.
+    OpenFiles,
+    /// It binds itself to its core.
+    Core,
+    /// It becomes the program.
+    Program,
+}
+
+impl Step {
+    const ALL: [Self; 4] = [Self::Life, Self::OpenFiles, Self::Core, Self::Program];
+
+    /// The step has failed.
+    pub(super) fn failed(self, error: io::Error) -> Refusal {
+        Refusal { step: self, error }
+    }
+}
+
+/// Why a process cannot become the program.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    step: Step,
+    error: io::Error,
+}
+
+impl Refusal {
+    /// A sentence; the program is to blame for the last step alone.
+    pub(super) fn sentence(&self, program: &OsStr) -> String {
+        let error = &self.error;
+        let step = match self.step {
+            Step::Life => "end with what started it",
+            Step::OpenFiles => "give back the limit of open files",
+            Step::Core => "be bound to its core",
+            Step::Program => return not_started(program, error),
+        };
+        format!("a process cannot be started, for it cannot {step}: {error}")
+    }
+
+    /// The exit code of the process.
+    pub(super) fn code(&self) -> u8 {
+        match (self.step, self.error.kind()) {
+            (Step::Program, io::ErrorKind::NotFound) => NOT_FOUND,
+            (Step::Program, _) => NOT_EXECUTABLE,
+            _ => FAILED,
+        }
+    }
+}
 
 /// A pipe that only a process which could not start its program writes to. It is reached through
 /// `/proc`, so that no program inherits a descriptor that it knows nothing of.
@@ -32,27 +88,57 @@ impl Refusals {
     }
 
     /// Why a program could not be started, if that was told.
-    pub(super) fn told(&mut self) -> Option<io::Error> {
+    pub(super) fn told(&mut self) -> Option<Refusal> {
         let mut text = [0; 512];
         let count = self.read.read(&mut text).ok()?;
         let text = std::str::from_utf8(&text[..count]).ok()?;
-        let number = text.lines().next()?.parse().ok()?;
-        Some(io::Error::from_raw_os_error(number))
+        let (step, code) = text.lines().next()?.split_once(' ')?;
+        let step = Step::ALL.get(step.parse::<usize>().ok()?)?;
+        let error = io::Error::from_raw_os_error(code.parse().ok()?);
+        Some(step.failed(error))
     }
 }
 
 /// Tells the launcher why the program could not be started.
-pub(super) fn tell(launcher: i32, number: i32, error: &io::Error) -> io::Result<()> {
+pub(super) fn tell(launcher: i32, number: i32, refusal: &Refusal) -> io::Result<()> {
     let path = format!("/proc/{launcher}/fd/{number}");
-    let code = error.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error());
+    let code = refusal.error.raw_os_error();
+    let code = code.unwrap_or(Errno::INVAL.raw_os_error());
     let mut pipe = OpenOptions::new().write(true).open(path)?;
-    pipe.write_all(format!("{code}\n").as_bytes())
+    pipe.write_all(format!("{} {code}\n", refusal.step as usize).as_bytes())
 }
 
-/// The exit code of a process whose program could not be started.
-pub(super) fn code(error: &io::Error) -> u8 {
-    match error.kind() {
-        io::ErrorKind::NotFound => NOT_FOUND,
-        _ => NOT_EXECUTABLE,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_told_with_its_error() {
+        let mut refusals = Refusals::new().expect("a pipe");
+        assert!(refusals.told().is_none());
+        let own = i32::try_from(std::process::id()).expect("a process");
+        for step in Step::ALL {
+            let denied = step.failed(Errno::ACCESS.into());
+            tell(own, refusals.number(), &denied).expect("told");
+            let told = refusals.told().expect("heard");
+            assert_eq!(told.step, step);
+            assert_eq!(told.error.kind(), io::ErrorKind::PermissionDenied);
+        }
+    }
+
+    #[test]
+    fn the_program_is_to_blame_for_its_own_step_alone() {
+        let of = |step: Step, error: Errno| {
+            let refusal = step.failed(error.into());
+            (refusal.sentence(OsStr::new("./p")), refusal.code())
+        };
+        let (sentence, code) = of(Step::Core, Errno::NOENT);
+        let expected = "a process cannot be started, for it cannot be bound to its core: ";
+        assert!(sentence.starts_with(expected), "{sentence}");
+        assert_eq!(code, FAILED);
+        let (sentence, code) = of(Step::Program, Errno::NOENT);
+        assert!(sentence.starts_with("./p: there is no such "), "{sentence}");
+        assert_eq!(code, NOT_FOUND);
+        assert_eq!(of(Step::Program, Errno::NOEXEC).1, NOT_EXECUTABLE);
     }
 }

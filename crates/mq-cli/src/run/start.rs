@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
 
+use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
 };
@@ -14,11 +15,10 @@ use super::guard::Guard;
 use super::orphans;
 use super::output::Stream;
 use super::ranks::Ranks;
-use super::refusals::{self, Refusals};
+use super::refusals::{self, Refusal, Refusals, Step};
 use super::segment::Segment;
 use crate::binding;
 use crate::cli::{Bind, RunOptions, StartRankOptions};
-use crate::error::not_started;
 use crate::say;
 
 /// This program, also if its file has been replaced since it was started.
@@ -85,9 +85,21 @@ pub(super) fn all(
         // A group of its own: a terminal's Ctrl-C comes to the launcher alone, which passes it on,
         // and what a rank starts can be found.
         command.process_group(0);
-        started.add(&mut command)?;
+        let whose = format!("rank {rank} of {}", options.processes);
+        let added = started.add(&mut command);
+        added.map_err(|error| no_process(&whose, &error))?;
     }
     Ok(started)
+}
+
+/// Why somebody has no process, with the limit that it may be up to.
+pub(super) fn no_process(whose: &str, error: &io::Error) -> io::Error {
+    let limit = match Errno::from_io_error(error) {
+        Some(Errno::AGAIN) => "; `ulimit -u` says how many processes a user may have",
+        Some(Errno::MFILE) => "; `ulimit -n` says how many files a process may have open",
+        _ => "",
+    };
+    io::Error::other(format!("{whose}: {error}{limit}"))
 }
 
 impl Started {
@@ -137,32 +149,34 @@ fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
 
 /// What runs first in each process: binds its life to the launcher's and becomes the program.
 pub(crate) fn start_rank(options: &StartRankOptions) -> ExitCode {
-    let error = become_program(options);
-    if refusals::tell(options.launcher, options.refusals, &error).is_err() {
-        let program = options.program[0].to_string_lossy();
-        say(&not_started(&program, &error));
+    let refusal = become_program(options);
+    if refusals::tell(options.launcher, options.refusals, &refusal).is_err() {
+        say(&refusal.sentence(&options.program[0]));
     }
-    ExitCode::from(refusals::code(&error))
+    ExitCode::from(refusal.code())
 }
 
 /// Returns only if that fails.
-fn become_program(options: &StartRankOptions) -> io::Error {
-    if let Err(error) = bound_to(options.launcher) {
-        return error;
+fn become_program(options: &StartRankOptions) -> Refusal {
+    if let Err(refusal) = prepare(options) {
+        return refusal;
     }
-    if let Some(soft) = options.open_files
-        && let Err(error) = keep_open_files(soft)
-    {
-        return error;
-    }
-    if let Some(core) = options.core
-        && let Err(error) = binding::bind(core)
-    {
-        return error;
-    }
-    Command::new(&options.program[0])
+    let error = Command::new(&options.program[0])
         .args(&options.program[1..])
-        .exec()
+        .exec();
+    Step::Program.failed(error)
+}
+
+/// All that comes before the program.
+fn prepare(options: &StartRankOptions) -> Result<(), Refusal> {
+    bound_to(options.launcher).map_err(|error| Step::Life.failed(error))?;
+    if let Some(soft) = options.open_files {
+        keep_open_files(soft).map_err(|error| Step::OpenFiles.failed(error))?;
+    }
+    if let Some(core) = options.core {
+        binding::bind(core).map_err(|error| Step::Core.failed(error))?;
+    }
+    Ok(())
 }
 
 /// This process is killed when the launcher dies, at whatever moment.
@@ -170,7 +184,7 @@ fn bound_to(launcher: i32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before: then this process has another parent by now.
     if getppid() != Pid::from_raw(launcher) {
-        return Err(io::Error::other("what started it is gone"));
+        return Err(Errno::SRCH.into());
     }
     Ok(())
 }
@@ -179,4 +193,19 @@ fn keep_open_files(soft: u64) -> io::Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let current = Some(soft);
     Ok(setrlimit(Resource::Nofile, Rlimit { current, maximum })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_no_process_is_named_with_the_limit() {
+        let why = |error: Errno| no_process("rank 17 of 64", &error.into()).to_string();
+        let many = why(Errno::AGAIN);
+        assert!(many.starts_with("rank 17 of 64: "), "{many}");
+        assert!(many.contains("; `ulimit -u` "), "{many}");
+        assert!(why(Errno::MFILE).contains("; `ulimit -n` "));
+        assert!(!why(Errno::NOMEM).contains("ulimit"));
+    }
 }

@@ -16,7 +16,6 @@ use super::terminal::Terminal;
 use super::verdict::Verdict;
 use crate::FAILED;
 use crate::cli::RunOptions;
-use crate::error::not_started;
 
 /// How often a launcher in the background looks whether it may read the terminal now.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
@@ -212,12 +211,11 @@ impl Watch<'_> {
             return;
         }
         let mut sentences = Vec::new();
-        if let Some(error) = self.refusals.told()
+        if let Some(refusal) = self.refusals.told()
             && !self.verdict.refused
         {
             self.verdict.refused = true;
-            let program = self.options.program[0].to_string_lossy();
-            sentences.push(not_started(&program, &error));
+            sentences.push(refusal.sentence(&self.options.program[0]));
         }
         self.verdict.unread = self.output.closed(Stream::Out);
         for (rank, end) in failed {

@@ -180,6 +180,46 @@ fn a_file_that_is_not_executable_gives_126_and_one_sentence() {
 }
 
 #[test]
+fn a_program_that_is_executable_but_not_for_this_user_is_not_said_to_lack_its_mode() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let interpreter = at("interpreter");
+    std::fs::write(&interpreter, "").expect("written");
+    std::fs::write(at("source"), format!("#!{interpreter}\n")).expect("written");
+    // Another process makes the file, which would be busy otherwise if a test beside this one starts a
+    // process just then.
+    let mut install = Command::new("install");
+    let installed = install.args(["-m", "755", &at("source"), &at("program")]);
+    assert!(installed.status().expect("install starts").success());
+    let run = launcher(&["-n", "2", "--", &at("program")]).finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (126, ""));
+    let said = "program: this user may not execute it, although ";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+    assert!(run.stderr.contains("noexec"), "{}", run.stderr);
+}
+
+#[test]
+fn what_fails_before_the_program_is_not_said_of_the_program() {
+    // As the launcher starts a rank, but with a launcher or a core that is not there, and nobody who
+    // is told.
+    let own = std::process::id().to_string();
+    for (launcher, said) in [
+        ("5000000", "end with what started it: "),
+        (own.as_str(), "be bound to its core: "),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+        command.args(["start-rank", "--refusals=1000000", "--core=1023"]);
+        command.arg(format!("--launcher={launcher}"));
+        command.args(["--", "true"]);
+        let output = command.output().expect("mq starts");
+        assert_eq!(output.status.code(), Some(2), "{launcher}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let said = format!("mq: a process cannot be started, for it cannot {said}");
+        assert!(stderr.starts_with(&said), "{stderr}");
+    }
+}
+
+#[test]
 fn a_program_may_itself_exit_with_127() {
     let run = shell(&["-n", "2", "--keep-going"], "exit $((127 * MQ_RANK))").finish();
     assert_eq!(run.code(), 127);
