@@ -128,23 +128,28 @@ pub(super) fn give_away_input() -> io::Result<()> {
     Ok(())
 }
 
-/// Allows the launcher two pipes for each rank. Returns the limit that programs are to keep, if it
-/// was changed.
+/// Allows the launcher two pipes for each rank, and as many files beside them as it may have: it may have
+/// inherited some of which it knows nothing. Returns the limit that programs are to keep, if it was
+/// changed.
 fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
     let needed = 2 * u64::from(processes) + OWN_FILES;
     let limit = getrlimit(Resource::Nofile);
-    let Some(soft) = limit.current.filter(|&soft| soft < needed) else {
-        return Ok(None);
-    };
     if limit.maximum.is_some_and(|hard| hard < needed) {
         return Err(io::Error::other(format!(
             "{processes} processes need {needed} open files; `ulimit -n` allows too few"
         )));
     }
-    let current = Some(needed);
+    let Some(soft) = limit.current.filter(|_| limit.current != limit.maximum) else {
+        return Ok(None);
+    };
     let maximum = limit.maximum;
-    setrlimit(Resource::Nofile, Rlimit { current, maximum })?;
-    Ok(Some(soft))
+    let current = maximum;
+    match setrlimit(Resource::Nofile, Rlimit { current, maximum }) {
+        Ok(()) => Ok(Some(soft)),
+        // It may do as it is.
+        Err(_) if soft >= needed => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What runs first in each process: binds its life to the launcher's and becomes the program.

@@ -285,6 +285,19 @@ fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
 }
 
 #[test]
+fn files_that_the_launcher_inherits_take_none_from_the_ranks() {
+    // Sixty files, and a limit that would do without them. (`sh` has no numbers above 9.)
+    let script = format!(
+        "for i in {{1..60}}; do exec {{fd}}</dev/null; done; ulimit -S -n 90
+         exec {} run -n 20 --label never -- sh -c 'ulimit -S -n'",
+        env!("CARGO_BIN_EXE_mq")
+    );
+    let mut shell = Command::new("bash");
+    let run = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null())).finish();
+    assert_eq!((run.code(), run.sorted()), (0, vec!["90"; 20]), "{run:?}");
+}
+
+#[test]
 fn a_wrong_variable_that_counts_for_the_launcher_is_named_once() {
     let with = |buffers: &str, program: &[&str]| {
         let mut command = command(&[&["-n", "2", "--"], program].concat());
