@@ -35,7 +35,7 @@ impl Evidence {
     pub(super) fn of(summary: &Summary) -> Self {
         Self {
             receives: summary.traffic.receives,
-            wildcard_receives: summary.traffic.wildcards(),
+            wildcard_receives: summary.traffic.wildcard_receives,
             max_posted: summary.max_posted,
             max_unexpected: summary.max_unexpected,
             posted_searches: Searched::of(&summary.posted_searches),

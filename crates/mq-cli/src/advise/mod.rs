@@ -118,15 +118,18 @@ impl Advice {
     fn together(advices: &[Self], own: Option<Kind>) -> Self {
         let costs = Costs::together(advices.iter().map(|advice| &advice.costs));
         let evidence = Evidence::together(advices.iter().map(|advice| &advice.evidence));
-        let place = match advices {
-            [one] => names::label(&one.trace),
-            several => format!("all {} traces together", report::count(several.len())),
+        let (trace, label) = match advices {
+            [one] => (one.trace.clone(), one.label.clone()),
+            several => {
+                let all = format!("all {} traces together", report::count(several.len()));
+                (all.clone(), all)
+            }
         };
-        let on = differing(advices).unwrap_or_else(|| place.clone());
+        let on = differing(advices).unwrap_or_else(|| label.clone());
         Self {
             verdict: Verdict::on(&costs, &evidence, &on, own),
-            label: place.clone(),
-            trace: place,
+            trace,
+            label,
             costs,
             evidence,
         }

@@ -24,7 +24,7 @@ pub(super) fn together(advice: &Advice) -> String {
     let operations = counted(advice.costs.operations, "operation");
     format!(
         "{}: {operations}; times added, the highest peak\n{}{}",
-        escaped(&advice.trace),
+        escaped(&advice.label),
         costs(advice),
         reasons(advice)
     )

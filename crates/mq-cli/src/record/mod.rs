@@ -84,17 +84,18 @@ fn command(
 /// Collects and prints; whether every trace is valid and agrees with MPI's rules.
 fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     let collected = collect::all(scratch, &options.output)?;
-    if collected.is_empty() {
-        return Err(Error::Untraced(untraced(options)));
-    }
     let printed = match options.format {
         Format::Json => report::print_json(&collected),
+        Format::Table if collected.is_empty() => Ok(()),
         Format::Table => report::print(&table::render(&options.output, &collected)),
     };
     match printed {
         // The traces are what was wanted, and they are there.
         Err(Error::ClosedPipe) => {}
         printed => printed?,
+    }
+    if collected.is_empty() {
+        return Err(Error::Untraced(untraced(options)));
     }
     let complaints: Vec<String> = collected.iter().filter_map(Collected::complaint).collect();
     complaints.iter().for_each(|complaint| say(complaint));

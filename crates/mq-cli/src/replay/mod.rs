@@ -29,8 +29,10 @@ pub(crate) struct Row {
     /// Its time divided by that of `list`, as in the table.
     x_list: Option<f64>,
     floor_ns_per_op: f64,
-    mean_posted_visited: f64,
-    mean_unexpected_visited: f64,
+    /// Of the posted queue, by arriving messages.
+    posted_searches: Visited,
+    /// Of the unexpected queue, by receives and probes.
+    unexpected_searches: Visited,
     max_posted: usize,
     max_unexpected: usize,
     /// The most heap bytes the queues held at a time.
@@ -40,6 +42,14 @@ pub(crate) struct Row {
     /// By how much they differ, see [`Timing::spread_ns_per_op`].
     #[serde(skip)]
     pub(crate) spread_ns_per_op: Option<f64>,
+}
+
+/// The searches of a queue.
+#[derive(Serialize)]
+struct Visited {
+    searches: u64,
+    /// The entries that one of them compares with on average.
+    mean: f64,
 }
 
 /// What all structures did with one trace.
@@ -222,8 +232,14 @@ impl Row {
             ns_per_op: 0.0,
             x_list: None,
             floor_ns_per_op: 0.0,
-            mean_posted_visited: report.mean_posted_visited(),
-            mean_unexpected_visited: report.mean_unexpected_visited(),
+            posted_searches: Visited {
+                searches: report.posted_searches,
+                mean: report.mean_posted_visited(),
+            },
+            unexpected_searches: Visited {
+                searches: report.unexpected_searches,
+                mean: report.mean_unexpected_visited(),
+            },
             max_posted: report.max_posted,
             max_unexpected: report.max_unexpected,
             peak_bytes: report.peak_bytes,

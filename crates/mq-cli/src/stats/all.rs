@@ -115,7 +115,7 @@ impl Row {
             operations: sum(&|s| s.operations as u64),
             mismatches: sum(&|s| s.mismatches as u64),
             receives: sum(&|s| s.traffic.receives),
-            wildcard_receives: sum(&|s| s.traffic.wildcards()),
+            wildcard_receives: sum(&|s| s.traffic.wildcard_receives),
             messages: sum(&|s| s.traffic.messages),
             unexpected: sum(&|s| s.traffic.unexpected),
             max_posted: most(&|s| s.max_posted as u64),

@@ -143,7 +143,7 @@ fn communicators(summary: &Summary) -> String {
                 count(comm.receives),
                 count(comm.messages),
                 percent(comm.unexpected, comm.messages),
-                count(comm.wildcards),
+                count(comm.wildcard_receives),
             ]
         })
         .collect();

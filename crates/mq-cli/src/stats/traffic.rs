@@ -25,6 +25,8 @@ pub(crate) struct Traffic {
     pub(super) any_tag: u64,
     /// Receives that are both.
     pub(super) any_source_and_tag: u64,
+    /// Receives from any source, of any tag, or both.
+    pub(crate) wildcard_receives: u64,
     /// Messages that found no receive.
     pub(super) unexpected: u64,
     /// Messages of collective operations.
@@ -57,7 +59,7 @@ pub(super) struct CommunicatorTraffic {
     pub(super) any_source: u64,
     pub(super) any_tag: u64,
     /// Receives from any source, of any tag, or both.
-    pub(super) wildcards: u64,
+    pub(super) wildcard_receives: u64,
 }
 
 /// Counts while a trace is read.
@@ -76,11 +78,6 @@ impl Traffic {
         }
         counter.finish()
     }
-
-    /// Receives from any source, of any tag, or both.
-    pub(crate) fn wildcards(&self) -> u64 {
-        self.any_source + self.any_tag - self.any_source_and_tag
-    }
 }
 
 impl Counter {
@@ -95,7 +92,7 @@ impl Counter {
                 unexpected: 0,
                 any_source: 0,
                 any_tag: 0,
-                wildcards: 0,
+                wildcard_receives: 0,
             };
             (communicator.comm, traffic)
         });
@@ -147,13 +144,14 @@ impl Counter {
         traffic.any_source += u64::from(any_source);
         traffic.any_tag += u64::from(any_tag);
         traffic.any_source_and_tag += u64::from(any_source && any_tag);
+        traffic.wildcard_receives += u64::from(any_source || any_tag);
         traffic.collective_receives += u64::from(class.is_collective());
         self.classes[class as usize].receives += 1;
         if let Some(comm) = self.communicators.get_mut(&pattern.context().0) {
             comm.receives += 1;
             comm.any_source += u64::from(any_source);
             comm.any_tag += u64::from(any_tag);
-            comm.wildcards += u64::from(any_source || any_tag);
+            comm.wildcard_receives += u64::from(any_source || any_tag);
         }
     }
 
@@ -199,7 +197,7 @@ mod tests {
             (2, 1, 1)
         );
         assert_eq!((traffic.any_source, traffic.any_tag), (1, 2));
-        assert_eq!(traffic.wildcards(), 2);
+        assert_eq!(traffic.wildcard_receives, 2);
         assert_eq!((traffic.any_source_and_tag, traffic.cancels), (1, 1));
         assert_eq!((traffic.unexpected, traffic.collective_messages), (1, 1));
         let classes: Vec<_> = traffic
@@ -216,7 +214,7 @@ mod tests {
         let comms: Vec<_> = traffic
             .communicators
             .iter()
-            .map(|comm| (comm.comm, comm.size, comm.my_rank, comm.wildcards))
+            .map(|comm| (comm.comm, comm.size, comm.my_rank, comm.wildcard_receives))
             .collect();
         assert_eq!(comms, [(3, 4, Some(1), 2), (7, 7, None, 0)]);
     }

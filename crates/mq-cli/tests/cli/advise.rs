@@ -36,6 +36,7 @@ fn structures_are_in_the_order_of_their_cost() {
     assert_eq!(output["traces"].as_array().map(Vec::len), Some(1));
     let melt = &output["traces"][0];
     assert_eq!(melt["trace"], trace.as_str());
+    assert_eq!(output["together"]["trace"], trace.as_str(), "it is one");
     assert_eq!(melt["operations"], 7184);
     let all: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(names(melt).into_iter().collect::<BTreeSet<_>>(), all);
@@ -78,8 +79,14 @@ fn the_evidence_is_that_of_stats() {
         (&hpcc["receives"], &hpcc["wildcard_receives"]),
         (&24_685.into(), &8562.into())
     );
-    for key in ["max_posted", "max_unexpected"] {
+    for key in ["wildcard_receives", "max_posted", "max_unexpected"] {
         assert_eq!(hpcc[key], stats[0][key]);
+    }
+    let replay = mq(&[&["replay", &trace], &args[..]].concat()).objects();
+    for queue in ["posted_searches", "unexpected_searches"] {
+        for key in ["searches", "mean"] {
+            assert_eq!(replay[0][queue][key], stats[0][queue][key], "{queue} {key}");
+        }
     }
     for queue in ["posted_searches", "unexpected_searches"] {
         for key in ["searches", "mean", "max"] {

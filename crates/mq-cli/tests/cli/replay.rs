@@ -16,8 +16,8 @@ const KEYS: [&str; 13] = [
     "ns_per_op",
     "x_list",
     "floor_ns_per_op",
-    "mean_posted_visited",
-    "mean_unexpected_visited",
+    "posted_searches",
+    "unexpected_searches",
     "max_posted",
     "max_unexpected",
     "peak_bytes",
@@ -58,8 +58,8 @@ fn deep_queues_show_in_the_visits_of_a_list() {
     let run = mq(&[&["replay", &preposted, &unexpected], &args[..]].concat());
     assert_eq!(run.code, 0);
     let objects = run.objects();
-    assert!(objects[0]["mean_posted_visited"].as_f64() > Some(580.0));
-    assert!(objects[1]["mean_unexpected_visited"].as_f64() > Some(690.0));
+    assert!(objects[0]["posted_searches"]["mean"].as_f64() > Some(580.0));
+    assert!(objects[1]["unexpected_searches"]["mean"].as_f64() > Some(690.0));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn an_empty_trace_costs_nothing() {
     let run = mq(&["replay", &trace, "--repeat", "1", "--format", "json"]);
     for object in run.objects() {
         assert_eq!(object["ns_per_op"], 0.0);
-        assert_eq!(object["mean_posted_visited"], 0.0);
+        assert_eq!(object["posted_searches"]["mean"], 0.0);
     }
 }
 

@@ -22,6 +22,7 @@ fn the_numbers_of_a_real_trace_are_known() {
         ("any_source", 8562),
         ("any_tag", 8562),
         ("any_source_and_tag", 8562),
+        ("wildcard_receives", 8562),
         ("max_posted", 31),
         ("max_unexpected", 58),
     ] {
@@ -37,6 +38,7 @@ fn the_numbers_of_a_real_trace_are_known() {
             .sum::<u64>()
     };
     assert_eq!((sum("receives"), sum("messages")), (24_685, 24_669));
+    assert_eq!(sum("wildcard_receives"), 8562);
     assert_eq!(Some(sum("unexpected")), hpcc["unexpected"].as_u64());
     let probes = |key: &str| hpcc[key].as_u64().expect("a number");
     assert_eq!(probes("probes_hit") + probes("probes_missed"), 3951);

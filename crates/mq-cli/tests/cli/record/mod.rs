@@ -198,7 +198,7 @@ fn no_trace_is_explained() {
     let prefix = place.prefix();
     let args = ["--prefix", &prefix, "--format", "json"];
     let run = place.record(&args, &["mpirun", "-n", "1", "true"]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert_eq!((run.code, run.stdout.as_str()), (2, "[]\n"));
     assert!(
         run.stderr.contains(&format!("{prefix}/lib")),
         "{}",
