@@ -119,7 +119,9 @@ Examples:
   mq generate depth --depth 512 | mq replay -
 
 Times are also given against those of `list`, which is timed in any case: on queues of 100,000 \
-entries that takes most of the time. All traces are held in memory, at 48 bytes an operation.
+entries that takes most of the time. All traces are held in memory, at 48 bytes an operation. A \
+reader of standard output that leaves early ends the replay behind the trace that is being timed; with \
+--plot it goes on for the plot.
 
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in \
 a directory were left out: they could not be read, or a recording did not collect them."
@@ -135,7 +137,7 @@ pub(crate) struct ReplayOptions {
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
     /// Also draw the times as bars, on a logarithmic scale, into an SVG file, whose name has to end
-    /// in .svg
+    /// in .svg: a panel for each trace, or for the 24 that take most in `list` if there are more
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -210,7 +212,7 @@ pub(crate) struct StatsOptions {
     #[arg(long)]
     pub(crate) summary: bool,
     /// Also draw the queue lengths over time into an SVG file, whose name has to end in .svg: a panel
-    /// for each trace, or for those with the longest queues if there are many
+    /// for each trace, or for the 24 with the longest queues if there are more
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     pub(crate) plot: Option<PathBuf>,
 }

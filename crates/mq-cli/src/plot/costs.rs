@@ -6,11 +6,13 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::{Area, GRID, HEAD, INK, MARGIN, PANEL_TITLE, TEXT, cut, failed, image, text};
+use super::{
+    Area, GRID, HEAD, INK, MARGIN, NOTE, PANEL_TITLE, TEXT, cut, failed, image, note, shown, text,
+};
 use crate::error::Error;
 use crate::names;
 use crate::replay::Replayed;
-use crate::report::decimal;
+use crate::report::{count, decimal};
 
 const BASELINE: RGBColor = RGBColor(0x77, 0x77, 0x77);
 const PUBLISHED: RGBColor = RGBColor(0x4c, 0x8b, 0xc4);
@@ -35,15 +37,23 @@ const NAMES: u32 = 92;
 /// A panel: costs to the right, structures downwards.
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
 
-/// Draws nanoseconds an operation on a logarithmic scale that all panels share.
+/// Draws nanoseconds an operation on a logarithmic scale that all panels share, of many traces those
+/// that take most in `list`.
 pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
-    let columns = if results.len() > 2 { 2 } else { 1 };
-    let rows = results.len().div_ceil(columns);
+    let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
+    let labels = names::labels(&traces);
+    let panels = shown(results.len(), |i| results[i].list_ns_per_op);
+    let (head, left_out) = match panels.len() {
+        all if all == results.len() => (HEAD, None),
+        some => (HEAD + NOTE, Some((some, results.len()))),
+    };
+    let columns = if panels.len() > 2 { 2 } else { 1 };
+    let rows = panels.len().div_ceil(columns);
     let bars = results.iter().map(|result| result.rows.len()).max();
     let panel_height = PANEL_HEAD + PANEL_FOOT + BAR_HEIGHT * bars.unwrap_or(0) as u32;
     let size = (
         PANEL_WIDTH * columns as u32 + MARGIN as u32,
-        HEAD + panel_height * rows as u32,
+        head + panel_height * rows as u32,
     );
     let legend: Vec<_> = LEGEND
         .into_iter()
@@ -52,17 +62,22 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
             rows.any(|row| color(row.structure) == shown)
         })
         .collect();
-    let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
-    let labels = names::labels(&traces);
     let title = "Cost of a match operation (ns, median, loop floor subtracted)";
     image(size, title, &legend, |root| {
-        let range = range(results);
-        for (i, (result, label)) in results.iter().zip(&labels).enumerate() {
-            let (column, row) = (i % columns, i / columns);
+        if let Some((some, all)) = left_out {
+            let text = format!(
+                "The {some} of {} traces that take most in list; the others are not shown.",
+                count(all)
+            );
+            note(root, 0, &text)?;
+        }
+        let range = range(results, &panels);
+        for (at, &i) in panels.iter().enumerate() {
+            let (column, row) = (at % columns, at / columns);
             let x = PANEL_WIDTH as i32 * column as i32;
-            let y = HEAD as i32 + panel_height as i32 * row as i32;
+            let y = head as i32 + panel_height as i32 * row as i32;
             let panel = root.clone().shrink((x, y), (PANEL_WIDTH, panel_height));
-            draw_panel(root, &panel, (result, label), range)?;
+            draw_panel(root, &panel, (&results[i], &labels[i]), range)?;
         }
         Ok(())
     })
@@ -135,9 +150,9 @@ fn color(structure: &str) -> RGBColor {
 
 /// The scale: from a power of ten below the shortest bar to past the end of the longest, where its
 /// number stands.
-fn range(results: &[Replayed]) -> (f64, f64) {
+fn range(results: &[Replayed], shown: &[usize]) -> (f64, f64) {
     let costs = || {
-        let rows = results.iter().flat_map(|result| &result.rows);
+        let rows = shown.iter().flat_map(|&i| &results[i].rows);
         rows.map(|row| row.ns_per_op).filter(|&cost| cost > 0.0)
     };
     let shortest = costs().reduce(f64::min).unwrap_or(1.0);

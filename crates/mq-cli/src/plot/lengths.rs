@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::{
-    Area, GRID, HEAD, INK, MARGIN, NOTE, PANEL_TITLE, TEXT, cut, failed, image, note, text,
+    Area, GRID, HEAD, INK, MARGIN, NOTE, PANEL_TITLE, TEXT, cut, failed, image, note, shown, text,
 };
 use crate::error::Error;
 use crate::names;
@@ -18,14 +18,11 @@ const UNEXPECTED: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 const WIDTH: u32 = 1000;
 const HEIGHT: u32 = 300;
 
-/// The most panels: more would be looked at by nobody.
-const MOST: usize = 24;
-
 /// Draws the queue lengths by operation number, of many traces those with the longest queues.
 pub(crate) fn draw(traces: &[Lengths]) -> Result<String, Error> {
     let names: Vec<&str> = traces.iter().map(|trace| &*trace.trace).collect();
     let labels = names::labels(&names);
-    let shown = shown(traces);
+    let shown = shown(traces.len(), |i| longest(&traces[i]) as f64);
     let (head, left_out) = match shown.len() {
         all if all == traces.len() => (HEAD, None),
         some => (HEAD + NOTE, Some((some, traces.len()))),
@@ -55,15 +52,6 @@ pub(crate) fn draw(traces: &[Lengths]) -> Result<String, Error> {
             Ok(())
         },
     )
-}
-
-/// Which traces have a panel, in the order in which they were given.
-fn shown(traces: &[Lengths]) -> Vec<usize> {
-    let mut shown: Vec<usize> = (0..traces.len()).collect();
-    shown.sort_by_key(|&i| std::cmp::Reverse(longest(&traces[i])));
-    shown.truncate(MOST);
-    shown.sort_unstable();
-    shown
 }
 
 /// The length of the longest queue.
@@ -131,9 +119,6 @@ mod tests {
             };
             (0..count).map(trace).collect()
         };
-        assert_eq!(shown(&traces(3)), [0, 1, 2]);
-        let most: Vec<usize> = (76..100).collect();
-        assert_eq!(shown(&traces(110)), most);
         let svg = draw(&traces(110)).expect("drawn");
         let note = "The 24 of 110 traces with the longest queues; the others are not shown.";
         assert!(svg.contains(note));

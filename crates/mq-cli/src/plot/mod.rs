@@ -36,6 +36,8 @@ const HEAD: u32 = 76;
 const NOTE: u32 = 20;
 /// Space around everything.
 const MARGIN: i32 = 16;
+/// The most panels: more would be looked at by nobody.
+const PANELS: usize = 24;
 
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
@@ -81,6 +83,16 @@ fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) ->
     area.draw(&Text::new(text, at, style)).map_err(failed)
 }
 
+/// Which of so many traces have a panel, in the order in which they were given: if they are many, those
+/// of which there is most to see.
+fn shown(traces: usize, to_see: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..traces).collect();
+    shown.sort_by(|&a, &b| to_see(b).total_cmp(&to_see(a)));
+    shown.truncate(PANELS);
+    shown.sort_unstable();
+    shown
+}
+
 /// A text, cut so that it fits.
 fn cut(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
@@ -92,4 +104,18 @@ fn cut(text: &str, letters: usize) -> String {
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Plot(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_traces_those_with_most_to_see_are_shown() {
+        assert_eq!(shown(3, |i| i as f64), [0, 1, 2]);
+        let most: Vec<usize> = (76..100).collect();
+        assert_eq!(shown(110, |i| (i % 100) as f64), most);
+        let first: Vec<usize> = (0..PANELS).collect();
+        assert_eq!(shown(110, |_| 0.0), first);
+    }
 }

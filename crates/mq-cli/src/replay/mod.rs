@@ -62,7 +62,7 @@ pub(crate) struct Replayed {
     pub(crate) operations: usize,
     communicators: usize,
     floor_ns_per_op: f64,
-    list_ns_per_op: f64,
+    pub(crate) list_ns_per_op: f64,
 }
 
 /// Replays the traces; whether all pairings were reproduced.

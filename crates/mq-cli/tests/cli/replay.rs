@@ -193,6 +193,26 @@ fn the_plot_names_traces_structures_and_units() {
 }
 
 #[test]
+fn of_many_traces_the_plot_shows_some() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for i in 0..26 {
+        let path = folder.path().join(format!("r{i}.mqt"));
+        std::fs::write(path, "# mqtrace 1\na 0 1 2\np 0 1 2 =0\n").expect("written");
+    }
+    let plot = folder.path().join("costs.svg");
+    let args = ["--repeat", "1", "--structure", "list", "--format", "json"];
+    let traces = text(folder.path());
+    let run = mq(&[&["replay", &traces, "--plot", &text(&plot)], &args[..]].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(run.objects().len(), 26);
+    let svg = svg(&plot);
+    let note = "The 24 of 26 traces that take most in list; the others are not shown.";
+    assert!(svg.contains(note), "{svg}");
+    let panels = svg.lines().filter(|line| line.starts_with('r'));
+    assert_eq!(panels.count(), 24, "{svg}");
+}
+
+#[test]
 fn an_empty_trace_costs_nothing() {
     let (folder, trace) = file("empty.mqt", "# mqtrace 1\n");
     let plot = folder.path().join("empty.svg");
