@@ -97,8 +97,7 @@ fn exit_code(reproduced: bool) -> ExitCode {
 /// Tells the person at the terminal; a closed stderr is no reason to stop. Written at once: a rank that
 /// is ended leaves the whole line or none.
 fn say(message: &str) {
-    // What is in it may come from a file's name.
-    let lines: Vec<String> = message.split('\n').map(report::escaped).collect();
-    let line = format!("mq: {}\n", lines.join("\n"));
+    // What is in it may come from a file's name, which may have lines that look like ours.
+    let line = format!("mq: {}\n", report::escaped(message));
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
+use crate::report::escaped;
+
 /// How often a spinner turns.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -66,7 +68,7 @@ fn show<E>(bar: ProgressBar, style: Result<ProgressStyle, E>, what: &str) -> Pro
     if let Ok(style) = style {
         bar.set_style(style);
     }
-    bar.with_message(what.to_owned())
+    bar.with_message(escaped(what))
 }
 
 fn target() -> ProgressDrawTarget {

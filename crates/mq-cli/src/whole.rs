@@ -1,49 +1,79 @@
 //! Files that are whole or not there.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
+/// Links that lead from one to the next, before they are taken for a circle: as many as Linux follows.
+const LINKS: usize = 40;
+
 /// Finds out before any work is done whether a file can be written where it is wanted. What is
 /// there stays as it is; nothing is left where nothing was.
 pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
+    let target = target(path);
     // Who reads a pipe would take the look for all there is.
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+    if fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(());
     }
-    let made = match File::create_new(path) {
+    let made = match File::create_new(&target) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            OpenOptions::new().append(true).open(path).map(drop)
+            OpenOptions::new().append(true).open(&target).map(drop)
         }
         Err(error) => Err(error),
-        Ok(_) => fs::remove_file(path),
+        Ok(_) => fs::remove_file(&target),
     };
     // It is written beside its place first.
     let made = made.and_then(|()| {
-        let beside = beside(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+        let beside = beside(&target);
         File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
     });
     made.map_err(|error| Error::write(path, error))
 }
 
 /// Writes a file by `write`, which is given a path beside it: what has the file's own name is never a
-/// part of it, whenever the process is stopped, or the disc is full. Where there is something that is
-/// no file, as a device, that itself is written.
+/// part of it, whenever the process is stopped, or the disc is full. One that was there keeps its mode.
+/// Where there is something that is no file, as a device, that itself is written.
 pub(crate) fn write(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     // A link stays one.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+    let target = target(path);
+    let found = fs::metadata(&target).ok();
+    if found.as_ref().is_some_and(|found| !found.is_file()) {
         return write(path);
     }
     let beside = beside(&target);
-    let written = write(&beside).and_then(|()| fs::rename(&beside, &target));
+    let written = found
+        .map_or(Ok(()), |found| empty(&beside, found.permissions()))
+        .and_then(|()| write(&beside))
+        .and_then(|()| fs::rename(&beside, &target));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
     written
+}
+
+/// Makes an empty file of this mode: before there is anything in it that is not for all to read.
+fn empty(path: &Path, mode: Permissions) -> io::Result<()> {
+    File::create(path)?.set_permissions(mode)
+}
+
+/// Where a file is, or will be, that may be named by links: of links to what is not there yet, too.
+fn target(path: &Path) -> PathBuf {
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    let mut target = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(next) = fs::read_link(&target) else {
+            break;
+        };
+        // Unless it says where it leads from the root, it does so from where it is.
+        target.pop();
+        target.push(next);
+    }
+    target
 }
 
 /// A name of this process's own in the same directory. It ends in `.gz` if the file's does, and is
@@ -130,5 +160,46 @@ mod tests {
             fs::write(device, "lost")
         })
         .expect("written");
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_what_is_not_there_yet_is_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, at(name));
+        fs::create_dir(at("deep")).expect("made");
+        link("deep/second", "first").expect("linked");
+        link("../new.svg", "deep/second").expect("linked");
+        prepare(&at("first")).expect("it can be written");
+        assert!(!at("new.svg").exists());
+        write(&at("first"), |beside| fs::write(beside, "<svg>")).expect("written");
+        assert!(at("first").is_symlink() && at("deep/second").is_symlink());
+        assert_eq!(fs::read_to_string(at("new.svg")).expect("there"), "<svg>");
+        link("none/new.svg", "nowhere").expect("linked");
+        prepare(&at("nowhere")).expect_err("there is no such folder");
+        link("circle", "circle").expect("linked");
+        prepare(&at("circle")).expect_err("it leads nowhere");
+        assert!(at("circle").is_symlink());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_there_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mine.svg");
+        let mode = |path: &Path| {
+            let found = fs::metadata(path).expect("there");
+            found.permissions().mode() & 0o777
+        };
+        fs::write(&path, "old").expect("written");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("set");
+        let private = |beside: &Path| {
+            assert_eq!(mode(beside), 0o600, "nobody else reads a part either");
+            fs::write(beside, "new")
+        };
+        write(&path, private).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "new");
+        assert_eq!(mode(&path), 0o600);
     }
 }

@@ -8,12 +8,12 @@ use crate::input::RECORDING;
 use crate::{input, report};
 
 /// Where the processes of one run write: a new directory in the output directory, which vanishes
-/// with this unless something is left in it; and so does the output directory, if it was made for
-/// it.
+/// with this unless something is left in it; and so do the output directory and those above it, if
+/// they were made for it.
 pub(super) struct Scratch {
     path: PathBuf,
-    /// The output directory, if it was not there.
-    made: Option<PathBuf>,
+    /// The output directory and those above it that were not there, from the innermost on.
+    made: Vec<PathBuf>,
 }
 
 /// Makes the output directory and one for this run in it; refuses one that has traces, unless
@@ -24,7 +24,10 @@ pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
         let output = output.display();
         return Err(Error::Usage(format!("{output}: is not a directory")));
     }
-    let made = (!output.exists()).then(|| output.to_owned());
+    let missing = output
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+    let made = missing.map(Path::to_owned).collect();
     std::fs::create_dir_all(output).map_err(failed)?;
     let present = input::traces_in(output).map_err(|error| Error::list(output, error))?;
     if let Some(first) = present.first()
@@ -76,7 +79,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Fails if something is left in it, as it should.
         let _ = std::fs::remove_dir(&self.path);
-        if let Some(made) = &self.made {
+        for made in &self.made {
             let _ = std::fs::remove_dir(made);
         }
     }

@@ -21,7 +21,8 @@ const HEADER: [&str; 9] = [
 pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     let rows: Vec<Vec<String>> = collected.iter().filter_map(cells).collect();
     let invalid = collected.len() - rows.len();
-    let mut text = format!("{} in {}", counted(rows.len(), "trace"), output.display());
+    let place = escaped(&output.display().to_string());
+    let mut text = format!("{} in {place}", counted(rows.len(), "trace"));
     if invalid > 0 {
         text += &format!("; {} cannot be read and stay", report::count(invalid));
         text += if invalid == 1 { "s" } else { "" };

@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use crate::progress::ByLines;
+use crate::report::escaped;
 
 /// The bytes that may wait to be written before no more output is read from the ranks.
 const ENOUGH: usize = 256 * 1024;
@@ -118,7 +119,9 @@ impl Output {
 
     /// Adds a sentence of the launcher's own.
     pub(super) fn say(&mut self, sentence: &str) {
-        self.push(Stream::Err, format!("mq: {sentence}\n").into_bytes());
+        // What is in it may come from a program's name.
+        let line = format!("mq: {}\n", escaped(sentence));
+        self.push(Stream::Err, line.into_bytes());
     }
 
     /// Whether so much waits that the ranks have to.

@@ -276,4 +276,12 @@ fn what_a_terminal_would_obey_in_a_name_is_written_out() {
         assert!(said.contains("red\\u{1b}[31m"), "{arguments:?}: {said}");
         assert!(!said.contains('\x1b'), "{arguments:?}: {said}");
     }
+    // A name with several lines says nothing of its own.
+    let (_third, forged) = file("a\nmq: forged.mqt", "nonsense\n");
+    let run = mq(&["stats", &forged]);
+    assert!(
+        run.refusal().contains("/a\\nmq: forged.mqt:1: "),
+        "{}",
+        run.stderr
+    );
 }

@@ -162,6 +162,14 @@ fn a_program_that_is_not_there_gives_127_and_one_sentence() {
 }
 
 #[test]
+fn the_name_of_a_program_does_not_reach_the_terminal_as_it_is() {
+    let run = launcher(&["-n", "2", "--", "./red\x1b[31m\nmq: blue"]).finish();
+    assert_eq!((run.code(), run.stderr.lines().count()), (127, 1));
+    let name = "mq: ./red\\u{1b}[31m\\nmq: blue: there is no such program";
+    assert!(run.stderr.starts_with(name), "{}", run.stderr);
+}
+
+#[test]
 fn a_file_that_is_not_executable_gives_126_and_one_sentence() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("file");

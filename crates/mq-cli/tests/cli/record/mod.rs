@@ -56,6 +56,17 @@ fn traces_are_collected_compressed_and_counted() {
 }
 
 #[test]
+fn the_name_of_the_output_does_not_reach_the_terminal_as_it_is() {
+    let place = Workplace::new();
+    let app = place.application(&[("t.mqt", TRACE)], "");
+    let red = text(&place.path("red\x1b[31m"));
+    let run = mq(&["record", "--output", &red, "--", &app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.contains("/red\\u{1b}[31m\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains('\x1b'), "{}", run.stdout);
+}
+
+#[test]
 fn a_real_trace_survives() {
     let place = Workplace::new();
     let plain = Command::new("gzip")
@@ -194,6 +205,11 @@ fn no_trace_is_explained() {
         "{refusal}"
     );
     assert!(place.has_no_output(), "nothing is left behind");
+
+    let deep = text(&place.path("out/of/sight"));
+    let run = mq(&["record", "--output", &deep, "--", "true"]);
+    assert!(run.refusal().starts_with("`true` left no trace: "));
+    assert!(place.has_no_output(), "nor what was made above it");
 
     let prefix = place.prefix();
     let args = ["--prefix", &prefix, "--format", "json"];
