@@ -9,7 +9,7 @@ mod run;
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mq_core::structures::Kind;
 use mq_trace::generate::{Filled, KeyedBy, Order};
@@ -138,7 +138,7 @@ pub(crate) struct ReplayOptions {
     pub(crate) format: Format,
     /// Also draw the times as bars, on a logarithmic scale, into an SVG file, whose name has to end
     /// in .svg: a panel for each trace, or for the 24 that take most in `list` if there are more
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file())]
     pub(crate) plot: Option<PathBuf>,
 }
 
@@ -213,7 +213,7 @@ pub(crate) struct StatsOptions {
     pub(crate) summary: bool,
     /// Also draw the queue lengths over time into an SVG file, whose name has to end in .svg: a panel
     /// for each trace, or for the 24 with the longest queues if there are more
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file())]
     pub(crate) plot: Option<PathBuf>,
 }
 
@@ -335,12 +335,12 @@ fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
-fn svg_file(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.extension() {
+/// A file for a plot; names need not be UTF-8.
+fn svg_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.extension() {
         Some(extension) if extension.eq_ignore_ascii_case("svg") => Ok(path),
-        _ => Err("plots are SVG; give a file name that ends in .svg".into()),
-    }
+        _ => Err("plots are SVG; give a file name that ends in .svg"),
+    })
 }
 
 #[cfg(test)]

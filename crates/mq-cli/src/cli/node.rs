@@ -28,7 +28,7 @@ pub(crate) struct NodeOptions {
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
     /// Also draw the rows into an SVG file, whose name has to end in .svg
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file())]
     pub(crate) plot: Option<PathBuf>,
     /// Leave the processes to the system's scheduler; otherwise each is bound to a core, or
     /// neighbours to one together where there are more processes than cores

@@ -119,6 +119,8 @@ pub(crate) struct StartRankOptions {
 fn processes(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        // What is left of `-np 4`.
+        _ if text.starts_with('p') => Err("write -n 4 for mpirun's -np 4".into()),
         _ => Err(format!("give a number of processes from 1 to {MOST}")),
     }
 }

@@ -270,3 +270,21 @@ fn one_of_several_traces_may_come_out_of_a_pipe() {
         assert_eq!(receives, [Some(0), Some(2)], "{piped}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_plot_may_have_a_name_that_is_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let (folder, trace) = file("t.mqt", "# mqtrace 1\na 0 1 2\n");
+    let at = |name: &[u8]| folder.path().join(std::ffi::OsStr::from_bytes(name));
+    let run = |plot: &Path| {
+        let mut command = command(&["stats", &trace, "--plot"]);
+        command.arg(plot).output().expect("mq starts")
+    };
+    assert!(run(&at(b"\xff.svg")).status.success());
+    svg(&at(b"\xff.svg"));
+    let refused = run(&at(b"\xff.png"));
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("--plot"), "{said}");
+}

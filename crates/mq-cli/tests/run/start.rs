@@ -250,6 +250,8 @@ fn wrong_use_exits_2_and_says_what_to_give() {
         ),
         (&["-n", "-1", "--", "true"], "-1"),
         (&["-n", "two", "--", "true"], "from 1 to 4096"),
+        (&["-np", "4", "true"], "write -n 4 for mpirun's -np 4"),
+        (&["-np4", "true"], "write -n 4 for mpirun's -np 4"),
         (&["--", "true"], "--processes"),
         (&["-n", "2"], "PROGRAM"),
         (&["-n", "2", "--"], "PROGRAM"),
