@@ -13,6 +13,7 @@ mod advise;
 mod binding;
 mod cli;
 mod error;
+mod exit;
 mod generate;
 mod input;
 mod mismatches;

@@ -217,6 +217,16 @@ pub(crate) fn percent(part: impl TryInto<u64>, whole: impl TryInto<u64>) -> Stri
     }
 }
 
+/// A share in percent as a sentence has it, with a decimal where it is small.
+pub(crate) fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 1.0 {
+        format!("{percent:.1}%")
+    } else {
+        format!("{percent:.0}%")
+    }
+}
+
 /// Nanoseconds or entries with as many decimals as matter, three digits or more in all.
 pub(crate) fn decimal(value: f64) -> String {
     if value >= 1000.0 {
@@ -309,6 +319,7 @@ mod tests {
     fn a_share_of_nothing_is_a_dash() {
         assert_eq!(percent(1_u64, 3_u64), "33.3%");
         assert_eq!(percent(0_u64, 0_u64), "-");
+        assert_eq!([0.004, 0.05, 9.4].map(share), ["0.4%", "5%", "940%"]);
     }
 
     #[test]

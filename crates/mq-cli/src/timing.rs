@@ -118,9 +118,11 @@ impl<'a> Series<'a> {
     }
 
     fn timing(mut self) -> Timing {
+        self.taken.sort_unstable();
+        let median = median(&self.taken, |one, other| (one + other) / 2);
         Timing {
-            median: median(&mut self.taken),
-            quartiles: quartiles(&mut self.taken),
+            median: median.unwrap_or_default(),
+            quartiles: quartiles(&self.taken),
             repetitions: self.taken.len(),
         }
     }
@@ -135,20 +137,19 @@ fn affordable(one: Duration, repetitions: usize) -> usize {
     repetitions.min(fitting as usize).max(1)
 }
 
-/// The middle one, or the mean of the two in the middle; 0 of none.
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    let middle = times.len() / 2;
-    match times {
-        [] => Duration::ZERO,
-        _ if times.len().is_multiple_of(2) => (times[middle - 1] + times[middle]) / 2,
-        _ => times[middle],
+/// The middle one of sorted values, or the mean of the two in the middle; nothing of none.
+pub(crate) fn median<T: Copy>(sorted: &[T], mean: impl FnOnce(T, T) -> T) -> Option<T> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    if sorted.len().is_multiple_of(2) {
+        Some(mean(sorted[middle - 1], upper))
+    } else {
+        Some(upper)
     }
 }
 
-/// The nearest ranks; of three or fewer the shortest and the longest.
-fn quartiles(times: &mut [Duration]) -> (Duration, Duration) {
-    times.sort_unstable();
+/// The nearest ranks of sorted times; of three or fewer the shortest and the longest.
+fn quartiles(times: &[Duration]) -> (Duration, Duration) {
     let below = times.len().div_ceil(4).saturating_sub(1);
     let lower = times.get(below).copied().unwrap_or_default();
     let upper = times.iter().nth_back(below).copied().unwrap_or_default();
@@ -161,26 +162,23 @@ mod tests {
 
     #[test]
     fn the_median_is_in_the_middle() {
-        let median = |millis: &[u64]| {
-            let mut times: Vec<_> = millis.iter().map(|&ms| Duration::from_millis(ms)).collect();
-            median(&mut times).as_millis()
-        };
-        assert_eq!(median(&[]), 0);
-        assert_eq!(median(&[9, 1, 5]), 5);
-        assert_eq!(median(&[9, 1, 5, 3]), 4);
+        let median = |sorted: &[u64]| median(sorted, u64::midpoint);
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[1, 5, 9]), Some(5));
+        assert_eq!(median(&[1, 3, 5, 9]), Some(4));
     }
 
     #[test]
     fn half_of_the_repetitions_are_between_the_quartiles() {
-        let quartiles = |millis: &[u64]| {
-            let mut times: Vec<_> = millis.iter().map(|&ms| Duration::from_millis(ms)).collect();
-            let (lower, upper) = quartiles(&mut times);
+        let quartiles = |sorted: &[u64]| {
+            let times: Vec<_> = sorted.iter().map(|&ms| Duration::from_millis(ms)).collect();
+            let (lower, upper) = quartiles(&times);
             (lower.as_millis(), upper.as_millis())
         };
         assert_eq!(quartiles(&[]), (0, 0));
         assert_eq!(quartiles(&[7]), (7, 7));
-        assert_eq!(quartiles(&[9, 1, 5]), (1, 9));
-        assert_eq!(quartiles(&[8, 7, 6, 5, 4, 3, 2, 1]), (2, 7));
+        assert_eq!(quartiles(&[1, 5, 9]), (1, 9));
+        assert_eq!(quartiles(&[1, 2, 3, 4, 5, 6, 7, 8]), (2, 7));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::report::{count, decimal, percent};
-use crate::stats::{SearchLengths, Summary};
+use crate::stats::{Searched, Summary};
 
 /// Why structures differ, or do not. The fields are keys of the JSON output.
 #[derive(Serialize, Default)]
@@ -20,14 +20,6 @@ pub(super) struct Evidence {
     posted_searches: Searched,
     /// Of `list` in the unexpected queue.
     unexpected_searches: Searched,
-}
-
-/// The entries that searches compare with.
-#[derive(Serialize, Default)]
-struct Searched {
-    searches: usize,
-    mean: f64,
-    max: u64,
 }
 
 impl Evidence {
@@ -77,26 +69,6 @@ impl Evidence {
             count(self.max_posted),
             count(self.max_unexpected),
         )
-    }
-}
-
-impl Searched {
-    fn of(lengths: &SearchLengths) -> Self {
-        Self {
-            searches: lengths.searches,
-            mean: lengths.mean,
-            max: lengths.max,
-        }
-    }
-
-    fn with(&self, other: &Self) -> Self {
-        let searches = self.searches + other.searches;
-        let sum = |one: &Self| one.mean * one.searches as f64;
-        Self {
-            searches,
-            mean: (sum(self) + sum(other)) / searches.max(1) as f64,
-            max: self.max.max(other.max),
-        }
     }
 }
 

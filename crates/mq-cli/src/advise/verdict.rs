@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::costs::{Cost, Costs};
 use super::evidence::Evidence;
-use crate::report::{count, counted, decimal};
+use crate::report::{count, counted, decimal, share};
 use crate::timing::FEWEST;
 
 /// The share of the time of `list` below which no difference counts, however steady the
@@ -68,7 +68,7 @@ impl Verdict {
                 ..stay(format!(
                     "too noisy to tell on {place}: repetitions differ by {} of the time of list; \
                      advise again on a quieter machine, or with more of them (--repeat)",
-                    percent(contest.noise)
+                    share(contest.noise)
                 ))
             };
         }
@@ -187,7 +187,7 @@ impl<'a> Contest<'a> {
                 " That is the default; {} takes {} ns, which saves another {} of list's time.",
                 self.cheapest.structure,
                 decimal(self.cheapest.ns_per_op),
-                percent(difference / self.list.ns_per_op),
+                share(difference / self.list.ns_per_op),
             );
         } else {
             text += " That is the default, and no structure is faster by more than noise.";
@@ -214,14 +214,14 @@ impl<'a> Contest<'a> {
         }
         let mut text = format!(
             "{why}: what any structure gains over list on {place} is less than noise ({}); ",
-            percent(self.noise)
+            share(self.noise)
         );
         let default = self.default.structure;
         if winner.structure != default {
             let more = self.default.ns_per_op / self.list.ns_per_op - 1.0;
             text += &format!(
                 "{default}, the default, takes {} more: {} serves it best.",
-                percent(more),
+                share(more),
                 winner.structure
             );
         } else if self.beats(self.list, self.default) {
@@ -276,17 +276,7 @@ fn less(one: f64, other: f64) -> String {
     } else if times >= 2.0 {
         format!("{times:.1} times faster")
     } else {
-        format!("{} less time", percent(1.0 - one / other))
-    }
-}
-
-/// A share in percent, with a decimal where it is small.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 1.0 {
-        format!("{percent:.1}%")
-    } else {
-        format!("{percent:.0}%")
+        format!("{} less time", share(1.0 - one / other))
     }
 }
 

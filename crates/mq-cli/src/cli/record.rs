@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mq_core::structures::Kind;
 
-use super::Format;
+use super::{Format, named};
 
 /// Options of `mq record`.
 #[derive(Args, Debug)]
@@ -40,7 +39,7 @@ pub(crate) struct RecordOptions {
     #[arg(short, long, value_name = "DIR", default_value = "mq-traces")]
     pub(crate) output: PathBuf,
     /// Structure that the library matches with [default: the library's]
-    #[arg(short, long, value_name = "NAME", value_parser = kind())]
+    #[arg(short, long, value_name = "NAME", value_parser = named(Kind::ALL, Kind::name))]
     pub(crate) structure: Option<Kind>,
     /// Add to a directory that has traces; those of the same name are replaced
     #[arg(long)]
@@ -51,9 +50,4 @@ pub(crate) struct RecordOptions {
     /// What to run, with its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-}
-
-fn kind() -> impl TypedValueParser<Value = Kind> {
-    let names = Kind::ALL.iter().map(|kind| kind.name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Kind>())
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use mq_comm::{Error, World};
 
 use crate::cli::NodeOptions;
+use crate::timing::median;
 
 /// The median and the best of some samples, in nanoseconds a round.
 #[derive(Debug, Clone, Copy)]
@@ -81,14 +82,8 @@ pub(super) fn sample(
     }
     block(0)?;
     times.sort_by(f64::total_cmp);
-    let middle = times.len() / 2;
-    let median = if times.len() % 2 == 1 {
-        times[middle]
-    } else {
-        f64::midpoint(times[middle - 1], times[middle])
-    };
     Ok(Samples {
-        median,
+        median: median(&times, f64::midpoint).unwrap_or_default(),
         best: times[0],
     })
 }

@@ -2,7 +2,6 @@
 
 mod collect;
 mod interrupts;
-mod launch;
 mod output;
 mod prefix;
 mod table;
@@ -15,7 +14,7 @@ use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
-use crate::{FAILED, exit_code, report, say};
+use crate::{FAILED, exit, exit_code, report, say};
 
 /// The environment variable that tells the patched library where to write traces.
 const TRACE: &str = "MQ_TRACE";
@@ -32,7 +31,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
         Ok(started) => started,
         Err(source) => {
             say(&not_started(command.get_program(), &source));
-            return Ok(ExitCode::from(launch::code_of_refusal(&source)));
+            return Ok(ExitCode::from(exit::of_refusal(&source)));
         }
     };
     let ended = interrupts.wait(started);
@@ -42,7 +41,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let finished = finish(options, &scratch);
     let code = ended
         .as_ref()
-        .map_or(FAILED, |&status| launch::code(status));
+        .map_or(FAILED, |&status| exit::of_ended(status));
     if code == 0 {
         return finished.map(exit_code);
     }

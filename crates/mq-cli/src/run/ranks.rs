@@ -12,9 +12,7 @@ use rustix::process::{
 use super::guard::Guard;
 use super::orphans::Orphans;
 use super::signals;
-
-/// What shells add to the number of the signal that killed a command.
-const KILLED: i32 = 128;
+use crate::exit;
 
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,11 +24,10 @@ pub(super) enum End {
 impl End {
     /// The exit code as a shell would give it.
     pub(super) fn code(self) -> u8 {
-        let code = match self {
-            Self::Exited(status) => status,
-            Self::Killed(signal) => KILLED + signal,
-        };
-        u8::try_from(code).unwrap_or(u8::MAX)
+        match self {
+            Self::Exited(status) => exit::of_status(status),
+            Self::Killed(signal) => exit::of_signal(signal),
+        }
     }
 }
 

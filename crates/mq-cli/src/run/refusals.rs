@@ -8,13 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::FAILED;
 use crate::error::not_started;
-
-/// The program is there but cannot be executed, as shells say it.
-const NOT_EXECUTABLE: u8 = 126;
-/// There is no such program, as shells say it.
-const NOT_FOUND: u8 = 127;
+use crate::{FAILED, exit};
 
 /// What a process does before it is the program, and last of all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,9 +55,8 @@ impl Refusal {
 
     /// The exit code of the process.
     pub(super) fn code(&self) -> u8 {
-        match (self.step, self.error.kind()) {
-            (Step::Program, io::ErrorKind::NotFound) => NOT_FOUND,
-            (Step::Program, _) => NOT_EXECUTABLE,
+        match self.step {
+            Step::Program => exit::of_refusal(&self.error),
             _ => FAILED,
         }
     }
@@ -138,7 +132,7 @@ mod tests {
         assert_eq!(code, FAILED);
         let (sentence, code) = of(Step::Program, Errno::NOENT);
         assert!(sentence.starts_with("./p: there is no such "), "{sentence}");
-        assert_eq!(code, NOT_FOUND);
-        assert_eq!(of(Step::Program, Errno::NOEXEC).1, NOT_EXECUTABLE);
+        assert_eq!(code, 127);
+        assert_eq!(of(Step::Program, Errno::NOEXEC).1, 126);
     }
 }

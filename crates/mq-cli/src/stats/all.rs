@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Summary;
-use super::searches::SearchLengths;
+use super::searches::{SearchLengths, Searched};
 use crate::names;
 use crate::report::{Cells, count, counted, decimal, percent, some, table};
 
@@ -51,14 +51,6 @@ struct Row {
     max_unexpected: u64,
     posted_searches: Searched,
     unexpected_searches: Searched,
-}
-
-/// The entries that searches compare with.
-#[derive(Serialize)]
-struct Searched {
-    searches: u64,
-    mean: f64,
-    max: u64,
 }
 
 impl<'a> All<'a> {
@@ -120,15 +112,14 @@ impl Row {
             unexpected: sum(&|s| s.traffic.unexpected),
             max_posted: most(&|s| s.max_posted as u64),
             max_unexpected: most(&|s| s.max_unexpected as u64),
-            posted_searches: Searched::of(summaries.iter().map(|s| &s.posted_searches)),
-            unexpected_searches: Searched::of(summaries.iter().map(|s| &s.unexpected_searches)),
+            posted_searches: together(summaries.iter().map(|s| &s.posted_searches)),
+            unexpected_searches: together(summaries.iter().map(|s| &s.unexpected_searches)),
         }
     }
 
     /// Entries that the searches were compared with, in one list.
     fn compared(&self) -> f64 {
-        let entries = |searched: &Searched| searched.mean * searched.searches as f64;
-        entries(&self.posted_searches) + entries(&self.unexpected_searches)
+        self.posted_searches.entries() + self.unexpected_searches.entries()
     }
 
     fn cells(&self, name: &str) -> Vec<String> {
@@ -146,19 +137,8 @@ impl Row {
     }
 }
 
-impl Searched {
-    fn of<'a>(lengths: impl Iterator<Item = &'a SearchLengths>) -> Self {
-        let (mut searches, mut entries, mut max) = (0, 0.0, 0);
-        for one in lengths {
-            searches += one.searches as u64;
-            entries += one.mean * one.searches as f64;
-            max = max.max(one.max);
-        }
-        let mean = entries / searches.max(1) as f64;
-        Self {
-            searches,
-            mean,
-            max,
-        }
-    }
+/// The searches of all traces together.
+fn together<'a>(all: impl Iterator<Item = &'a SearchLengths>) -> Searched {
+    all.map(Searched::of)
+        .fold(Searched::default(), |sum, one| sum.with(&one))
 }

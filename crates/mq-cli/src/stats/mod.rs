@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use self::all::All;
 pub(crate) use self::lengths::Lengths;
-pub(crate) use self::searches::SearchLengths;
-use self::searches::Searches;
+pub(crate) use self::searches::Searched;
+use self::searches::{SearchLengths, Searches};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;

@@ -2,6 +2,14 @@
 
 use serde::Serialize;
 
+/// How long the searches of a queue were, in one trace or in several together.
+#[derive(Serialize, Default)]
+pub(crate) struct Searched {
+    pub(crate) searches: u64,
+    pub(crate) mean: f64,
+    pub(crate) max: u64,
+}
+
 /// The entries that each search of a queue compared with.
 #[derive(Default)]
 pub(super) struct Searches {
@@ -47,6 +55,31 @@ impl Searches {
     }
 }
 
+impl Searched {
+    pub(crate) fn of(lengths: &SearchLengths) -> Self {
+        Self {
+            searches: lengths.searches as u64,
+            mean: lengths.mean,
+            max: lengths.max,
+        }
+    }
+
+    /// These and others.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let searches = self.searches + other.searches;
+        Self {
+            searches,
+            mean: (self.entries() + other.entries()) / searches.max(1) as f64,
+            max: self.max.max(other.max),
+        }
+    }
+
+    /// The entries that all of them together were compared with.
+    pub(crate) fn entries(&self) -> f64 {
+        self.mean * self.searches as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +103,18 @@ mod tests {
         let lengths = Searches::default().lengths();
         assert_eq!((lengths.searches, lengths.max), (0, 0));
         assert!(lengths.mean.abs() < f64::EPSILON);
+    }
+    #[test]
+    fn means_are_weighted_by_searches() {
+        let searched = |searches, mean, max| Searched {
+            searches,
+            mean,
+            max,
+        };
+        let both = searched(100, 4.0, 9).with(&searched(300, 8.0, 5));
+        assert_eq!((both.searches, both.max), (400, 9));
+        assert!((both.mean - 7.0).abs() < 1e-9);
+        let none = Searched::default().with(&Searched::default());
+        assert!(none.mean.abs() < f64::EPSILON);
     }
 }

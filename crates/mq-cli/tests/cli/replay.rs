@@ -44,7 +44,7 @@ fn every_structure_reproduces_a_real_trace() {
         assert_eq!(object["operations"], 7184);
         assert_eq!(object["max_unexpected"], 8);
         assert!(object["peak_bytes"].as_u64() > Some(0));
-        assert!(object["ns_per_op"].as_f64() >= Some(0.0));
+        assert!(object["ns_per_op"].is_f64(), "{object}");
     }
 }
 

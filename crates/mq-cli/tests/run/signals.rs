@@ -207,6 +207,8 @@ fn ranks_die_with_a_launcher_that_is_killed_while_it_starts_them() {
 
 /// The processes that work in a directory.
 fn working_in(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    // As the kernel has it, also where temporary folders are reached by a link.
+    let folder = folder.canonicalize().expect("it is there");
     let entries = std::fs::read_dir("/proc").expect("listed").flatten();
     let processes = entries.map(|entry| entry.path());
     let here = processes.filter(|process| {
