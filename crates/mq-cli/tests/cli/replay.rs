@@ -103,7 +103,7 @@ fn a_trace_that_is_done_is_printed_before_the_next() {
         .expect("mq starts");
     let mut stdout = child.stdout.take().expect("it is piped");
     let mut text = String::new();
-    while !text.ends_with("  }") {
+    while !text.ends_with("\n  }") {
         let mut byte = [0];
         stdout
             .read_exact(&mut byte)
