@@ -401,6 +401,13 @@ impl<A: Arrangement> MatchQueues for A {
         self.context_removed(context);
     }
 
+    fn resize_context(&mut self, _context: ContextId, size: Option<u32>) {
+        self.context_added(&Config {
+            size,
+            ..Config::default()
+        });
+    }
+
     fn clear(&mut self) {
         let slabs = self.slabs_mut();
         slabs.posted.clear();

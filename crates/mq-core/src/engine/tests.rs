@@ -163,6 +163,45 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
 }
 
 #[test]
+fn a_structure_that_plans_by_the_size_plans_anew_when_it_is_told_while_nothing_is_queued() {
+    type Arrays = crate::structures::Array<MpiPattern, u32, u32>;
+    fn heads(engine: &Engine<Arrays>) -> Option<usize> {
+        let (_, queues) = engine.queues(0).expect("it exists");
+        let queues = queues.queues(ContextId(0))?;
+        Some(queues.route().allocated())
+    }
+    let update = |engine: &mut Engine<Arrays>, options| {
+        assert_eq!(engine.update_context(0, options), Ok(()));
+    };
+    let mut engine: Engine<Arrays> = Engine::new();
+    let created = engine.create_context(0, ContextOptions::new());
+    created.expect("fresh");
+    // A message that came before its communicator.
+    let _ = engine.arrive(MpiEnvelope::new(0, 3, 5), 1);
+    assert_eq!(heads(&engine), Some(0));
+    update(&mut engine, ContextOptions::new().size(4));
+    assert_eq!(heads(&engine), Some(0), "its place depends on the plan");
+    let post = engine.post(MpiPattern::new(0, 3, 5), 2);
+    assert!(matches!(post, Ok(Post::Matched { message: 1, .. })));
+    let Ok(Post::Queued(stale)) = engine.post(MpiPattern::new(0, 3, 5), 3) else {
+        panic!("nothing waits");
+    };
+    assert_eq!(engine.cancel(stale), Some(3));
+
+    update(&mut engine, ContextOptions::new().size(8));
+    assert_eq!(heads(&engine), None, "made at its next use");
+    let Ok(Post::Queued(handle)) = engine.post(MpiPattern::new(0, 7, 5), 4) else {
+        panic!("nothing waits");
+    };
+    assert_eq!(heads(&engine), Some(8));
+    assert_eq!(engine.cancel(stale), None);
+    assert_eq!(engine.cancel(handle), Some(4));
+    // Other promises are no other plan.
+    update(&mut engine, ContextOptions::new().size(8).no_any_source());
+    assert_eq!(heads(&engine), Some(8));
+}
+
+#[test]
 fn a_byte_budget_refuses_exactly_and_is_released_by_every_way_out() {
     let budget = Budget::UNLIMITED.bytes(10, |message: &Vec<u8>| message.len() as u64);
     let mut engine: Engine<Queues> = Engine::with_options(EngineOptions::new().budget(budget));

@@ -9,7 +9,8 @@ use crate::queues::{Entry, EntryOf, MatchQueues};
 impl<Q: MatchQueues> Engine<Q> {
     /// Gives a context another size and other promises: those of `options`, and none that these
     /// leave out (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a communicator whose messages came before
-    /// it). Its structure stays as it was made, and plans by the size it was told then.
+    /// it). Its structure stays the one that it was made with; what that plans by the size it plans anew if nothing of
+    /// the context is queued, and keeps to the size that it was told before if something is.
     ///
     /// # Cost
     /// Visits the entries of the context, or, with a structure of
@@ -45,6 +46,8 @@ impl<Q: MatchQueues> Engine<Q> {
             }
         });
         checked?;
+        let queues = &mut self.objects[found.object()].queues;
+        queues.resize_context(id, options.size);
         self.enter(id, found.on(terms));
         Ok(())
     }

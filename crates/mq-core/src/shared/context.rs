@@ -32,7 +32,7 @@ pub(super) struct Context<Q: MatchQueues> {
     shards: Once<Box<[Lock<Q>]>>,
     /// For the queues of shards. Asked for while other locks are held, and never the other way
     /// about.
-    config: Mutex<Config>,
+    pub(super) config: Mutex<Config>,
     whole: Lock<Q>,
 }
 

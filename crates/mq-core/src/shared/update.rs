@@ -35,6 +35,8 @@ impl<Q: MatchQueues> Context<Q> {
             // What is left from before the division may be of other shards now.
             all.tell_what_was_before(standing.mode);
         }
+        self.config.lock().size = options.size;
+        all.resize(self.id, options.size);
         self.all_stand(&mut all, standing);
         Ok(())
     }
@@ -45,11 +47,18 @@ impl<Q: MatchQueues> All<'_, Q> {
         let len = |queues: &Q| queues.posted_len() + queues.unexpected_len();
         self.shards.iter().all(|shard| len(&shard.queues) == 0)
     }
+
+    fn resize(&mut self, id: ContextId, size: Option<u32>) {
+        self.whole.queues.resize_context(id, size);
+        for shard in &mut self.shards {
+            shard.queues.resize_context(id, size);
+        }
+    }
 }
 
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Gives a context another size and other promises: see
-    /// [`Engine::update_context`](crate::Engine::update_context).
+    /// [`Engine::update_context`](crate::Engine::update_context). Each of its shards plans anew if nothing is queued in it.
     ///
     /// A context that has been divided by all that is matched, as the two promises allow, takes them
     /// back only while its shards hold nothing: they do not know the order between one sender's

@@ -271,6 +271,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         each!(self, queues => queues.remove_context(context));
     }
 
+    fn resize_context(&mut self, context: ContextId, size: Option<u32>) {
+        each!(self, queues => queues.resize_context(context, size));
+    }
+
     fn clear(&mut self) {
         each!(self, queues => queues.clear());
     }

@@ -228,6 +228,16 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         self.config.first_sequence = self.config.first_sequence.max(next);
     }
 
+    /// Those of a context that holds something stay as they are, and so do the sizes of those to come.
+    fn resize_context(&mut self, context: ContextId, size: Option<u32>) {
+        let is_empty = |queues: &S| queues.posted_len() + queues.unexpected_len() == 0;
+        if self.config.size != size && self.queues(context).is_none_or(is_empty) {
+            // They are made anew at their next use.
+            self.remove_context(context);
+            self.config.size = size;
+        }
+    }
+
     fn clear(&mut self) {
         self.queues.iter_mut().for_each(S::clear);
     }
