@@ -164,52 +164,131 @@ static mq_handle name_of(const MPIR_Request * request)
     return name;
 }
 
-/* Contexts come into being by their first use: messages may come before their communicator. MPICH has many
- * context ids and gives them anew; those that hold nothing are forgotten from time to time. */
+/* Contexts come into being by their first use, which may be a message that comes before its communicator. How many
+ * ranks can send on one, which a structure that plans by the size wants to know when it is made, MPICH tells when it
+ * makes a communicator. That has two contexts, each communicator inside it two of its own, and all may be another's
+ * when it is gone. */
 
-enum { FORGET_AFTER = 1024 };
-static uint8_t known_context[1 << MPIR_CONTEXT_ID_BITS];
-static unsigned contexts_known;
+/* Of a context: the ranks that can send on it, 0 while that is not known, and this process's rank. */
+static struct ranks {
+    uint32_t size;
+    uint32_t rank;
+} known_ranks[1 << MPIR_CONTEXT_ID_BITS];
 
-static void mark_in_use(void *user, const mq_entry * entry)
+/* A communicator's contexts: from its number on, for what it receives. */
+static uint32_t context_of(const MPIR_Comm * comm, uint32_t suffix)
 {
-    (void) user;
-    known_context[entry->pattern.context] = 2;
+    return comm->recvcontext_id + suffix;
 }
 
-static void forget_idle_contexts(void)
-{
-    check(mq_visit(engine, mark_in_use, NULL));
-    contexts_known = 0;
-    for (unsigned context = 0; context < sizeof(known_context); context++) {
-        if (known_context[context] == 1)
-            check(mq_context_free(engine, context, NULL, NULL));
-        known_context[context] = known_context[context] == 2;
-        contexts_known += known_context[context];
-    }
-}
+static const uint32_t suffixes[] = { MPIR_CONTEXT_INTRA_PT2PT, MPIR_CONTEXT_INTRA_COLL };
 
 /* Makes a context that a call did not find. */
 static void add_context(uint32_t context)
 {
-    if (contexts_known >= FORGET_AFTER)
-        forget_idle_contexts();
-    check(mq_context_create(engine, context, NULL));
-    known_context[context] = 1;
-    contexts_known++;
+    mq_context_options options = {
+        .size = known_ranks[context].size,
+        .rank = known_ranks[context].rank,
+    };
+    check(mq_context_create(engine, context, &options));
 }
 
-/* Whether the call that gave `status` is to be made again, because its context is there now. */
+/* Lets all ranks send on a context; whether there is such a context. */
+static int forget_size(uint32_t context)
+{
+    int status = mq_context_update(engine, context, NULL);
+
+    known_ranks[context].size = 0;
+    if (status == MQ_ERR_UNKNOWN_CONTEXT)
+        return FALSE;
+    check(status);
+    return TRUE;
+}
+
+/* A communicator is made. */
+static int communicator_made(MPIR_Comm * comm, void *unused)
+{
+    /* Messages come from the remote group, and a trace's line has the local one: an intercommunicator has none. */
+    struct ranks ranks = {
+        .size = (uint32_t) comm->remote_size,
+        .rank = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM ? UINT32_MAX : (uint32_t) comm->rank,
+    };
+    mq_context_options options = {.size = ranks.size };
+
+    (void) unused;
+    MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    for (int i = 0; i < 2; i++) {
+        uint32_t context = context_of(comm, suffixes[i]);
+        /* There is one only if messages came before their communicator, or were left behind by an earlier one: if
+         * that was larger, all ranks may go on sending. */
+        int status = mq_context_update(engine, context, &options);
+        known_ranks[context] = ranks;
+        if (status == MQ_ERR_RANK)
+            known_ranks[context].size = 0;
+        else if (status != MQ_ERR_UNKNOWN_CONTEXT)
+            check(status);
+    }
+    MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    return MPI_SUCCESS;
+}
+
+/* Whether something is queued on a communicator's contexts. */
+struct leftovers {
+    const MPIR_Comm *comm;
+    int found[2];
+};
+
+static void look_for_leftovers(void *user, const mq_entry * entry)
+{
+    struct leftovers *leftovers = user;
+    for (int i = 0; i < 2; i++) {
+        if (entry->pattern.context == context_of(leftovers->comm, suffixes[i]))
+            leftovers->found[i] = TRUE;
+    }
+}
+
+/* A communicator is given up. The next of its number may have another size, and its messages may come before it: a
+ * context that is empty goes, and on one with messages that nobody has received all ranks may send. */
+static int communicator_gone(MPIR_Comm * comm, void *unused)
+{
+    struct leftovers leftovers = {.comm = comm };
+    int there[2];
+
+    (void) unused;
+    MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    for (int i = 0; i < 2; i++)
+        there[i] = forget_size(context_of(comm, suffixes[i]));
+    if (there[0] || there[1])
+        check(mq_visit(engine, look_for_leftovers, &leftovers));
+    for (int i = 0; i < 2; i++) {
+        if (there[i] && !leftovers.found[i])
+            check(mq_context_free(engine, context_of(comm, suffixes[i]), NULL, NULL));
+    }
+    MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    return MPI_SUCCESS;
+}
+
+/* What is in the way of a call is put right, if it can be; whether it was. */
+static ATTRIBUTE((noinline)) int put_right(int status, uint32_t context)
+{
+    if (status == MQ_ERR_UNKNOWN_CONTEXT) {
+        add_context(context);
+        return 1;
+    }
+    if (status == MQ_ERR_RANK && known_ranks[context].size != 0) {
+        /* Sent on an earlier communicator of this number, which was larger: nobody will ask for it, and it is no
+         * reason to end. */
+        forget_size(context);
+        return 1;
+    }
+    check(status);
+    return 0;
+}
+
+/* Whether the call that gave `status` is to be made again, because what was in its way no longer is. */
 static ALWAYS_INLINE int again(int status, uint32_t context)
 {
-    if (likely(status >= 0))
-        return 0;
-    if (status != MQ_ERR_UNKNOWN_CONTEXT) {
-        check(status);
-        return 0;
-    }
-    add_context(context);
-    return 1;
+    return unlikely(status < 0) && put_right(status, context);
 }
 
 /* What the operations of a communicator's collective context are, by their tags (mpir_tags.h). */
@@ -285,16 +364,26 @@ int MPIDI_CH3U_Recvq_init(void)
         .no_sizes = 1,
     };
     mq_engine_options options = {.flags = ENABLE_PVAR_RECVQ ? MQ_STATISTICS : 0 };
+    int mpi_errno = MPI_SUCCESS;
 
     register_variables();
-    if (engine != NULL)
-        return MPI_SUCCESS;
-    check(mq_session_open(&about, &session));
-    options.session = session;
-    check(mq_engine_new(&options, &engine));
-    /* Last of all callbacks: the others may still communicate. */
-    MPIR_Add_finalize(close_session, NULL, 0);
-    return MPI_SUCCESS;
+    if (engine == NULL) {
+        check(mq_session_open(&about, &session));
+        options.session = session;
+        check(mq_engine_new(&options, &engine));
+        /* Last of all callbacks: the others may still communicate. */
+        MPIR_Add_finalize(close_session, NULL, 0);
+    }
+    /* Each time: MPICH forgets them when it is finalized. */
+    mpi_errno = MPIDI_CH3U_Comm_register_create_hook(communicator_made, NULL);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_CH3U_Comm_register_destroy_hook(communicator_gone, NULL);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* An unexpected message is leaving. */

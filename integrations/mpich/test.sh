@@ -150,6 +150,11 @@ mpi4py() {
         "$(mpi4py_suite ours 1800 "${launch[@]}")"
 }
 
+# In how many traces the communicator of all three is told with its size.
+sized() {
+    grep -l '^c [0-9]* 3 [0-2]$' "$1"/*.mqt | wc -l
+}
+
 structures() {
     local argument=20
     for structure in $all_structures; do
@@ -166,7 +171,8 @@ switches() {
     for program in ring wildcards cancels; do
         export MQ_TRACE=$scratch/trace-$program
         run ours $program >/dev/null
-        ours_only "MQ_TRACE: $program" "$(replayed "$MQ_TRACE")" "3 traces, 0 mismatches"
+        ours_only "MQ_TRACE: $program" "$(replayed "$MQ_TRACE"), $(sized "$MQ_TRACE") with sizes" \
+            "3 traces, 0 mismatches, 3 with sizes"
     done
     unset MQ_TRACE
     check_killed 5
