@@ -72,6 +72,8 @@ pub struct mq_session_options {
 /// A variable with a wrong value gives one line on stderr, from rank 0, and counts as not set. So
 /// does a folder for traces that cannot be written, from each rank that can not: it may be another
 /// folder on each node. The line names the variable, or the option if it was that.
+/// The structure `clusters` gives one from rank 0 where variables are read: without a profile, which
+/// cannot be named here, it is one list.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0).
 ///

@@ -38,7 +38,8 @@ impl Settings {
     }
 
     /// Reads the variables; each value that is wrong gives a complaint and changes nothing. A
-    /// library whose queues do not know how long messages are has no use for a budget of bytes.
+    /// library whose queues do not know how long messages are has no use for a budget of bytes. A
+    /// structure that is not here what it is elsewhere is taken, and gives one too.
     pub(crate) fn read(
         &mut self,
         knows_bytes: bool,
@@ -82,9 +83,16 @@ impl Settings {
             self.bytes = Some(amount(value)?);
             Ok(())
         });
+        if self.structure == Some(Kind::Clusters) {
+            complaints.push(NO_PROFILE.into());
+        }
         complaints
     }
 }
+
+/// Whoever asks for it wants to see it matter.
+const NO_PROFILE: &str = "the structure clusters is one list here: its groups come from a profile, \
+     which cannot be named";
 
 const NO_BYTES: &str =
     "the queues of this library do not know how long messages are, MQ_BUDGET_ENTRIES counts them";
@@ -170,6 +178,13 @@ mod tests {
             assert!(complaint.starts_with(&format!("{name}={value} is ignored")));
             assert!(complaint.contains(allowed), "{complaint}");
         }
+    }
+
+    #[test]
+    fn a_structure_without_its_profile_is_taken_and_said_to_be_without() {
+        let (settings, complaints) = read(&[("MQ_STRUCTURE", "clusters")]);
+        assert_eq!(settings.structure, Some(Kind::Clusters));
+        assert_eq!(complaints, [NO_PROFILE]);
     }
 
     #[test]
