@@ -26,7 +26,7 @@ static mq_session *session;
 static int check(int status)
 {
     if (unlikely(status < 0)) {
-        char text[128];
+        char text[512];
         MPL_snprintf(text, sizeof(text), "libmq: %s", mq_strerror(status));
         MPID_Abort(NULL, MPI_ERR_INTERN, 1, text);
     }

@@ -155,6 +155,9 @@
 // The budget of bytes from one source does not cover the message; it was not queued.
 #define MQ_ERR_SOURCE_BYTE_BUDGET -16
 
+// libmq holds memory already, which has to go back to where it came from.
+#define MQ_ERR_TOO_LATE -17
+
 // A fault inside libmq; the engine must not be used any more.
 #define MQ_ERR_INTERNAL -99
 
@@ -477,7 +480,7 @@ extern "C" {
 // one that queues nothing anyway, as `mq_purge`, does its work. (The memory that either takes then
 // is the system's.) Without such functions memory is the system's, and a process that gets none ends.
 //
-// Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
+// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already.
 //
 // # Safety
 // `allocator` is null or valid; its functions do what their types say.

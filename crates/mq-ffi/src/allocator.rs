@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::alloc::System;
 
 use crate::gate::{borrow, guard};
-use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_NULL, MQ_NONE};
+use crate::status::{MQ_ERR_NULL, MQ_ERR_TOO_LATE, MQ_NONE};
 
 /// Returns `bytes` bytes at an address that is a multiple of `align`, a power of two, or null.
 pub type mq_alloc_fn =
@@ -56,7 +56,7 @@ static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 /// one that queues nothing anyway, as `mq_purge`, does its work. (The memory that either takes then
 /// is the system's.) Without such functions memory is the system's, and a process that gets none ends.
 ///
-/// Errors: `MQ_ERR_NULL`; `MQ_ERR_ARGUMENT` if libmq holds memory already.
+/// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already.
 ///
 /// # Safety
 /// `allocator` is null or valid; its functions do what their types say.
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn mq_allocator_set(allocator: *const mq_allocator) -> c_i
             return Err(MQ_ERR_NULL);
         }
         if IN_USE.swap(true, Ordering::SeqCst) {
-            return Err(MQ_ERR_ARGUMENT);
+            return Err(MQ_ERR_TOO_LATE);
         }
         // SAFETY: the layout has a size.
         let memory = unsafe { System.alloc(Layout::new::<mq_allocator>()) };

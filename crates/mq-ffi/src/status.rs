@@ -42,6 +42,8 @@ pub const MQ_ERR_NO_STATISTICS: c_int = -14;
 pub const MQ_ERR_SOURCE_ENTRY_BUDGET: c_int = -15;
 /// The budget of bytes from one source does not cover the message; it was not queued.
 pub const MQ_ERR_SOURCE_BYTE_BUDGET: c_int = -16;
+/// libmq holds memory already, which has to go back to where it came from.
+pub const MQ_ERR_TOO_LATE: c_int = -17;
 /// A fault inside libmq; the engine must not be used any more.
 pub const MQ_ERR_INTERNAL: c_int = -99;
 
@@ -53,7 +55,9 @@ fn text(status: c_int) -> Option<&'static CStr> {
         MQ_ERR_NULL => c"a pointer that must not be null is null",
         MQ_ERR_UNKNOWN_CONTEXT => c"the context does not exist; create it before use",
         MQ_ERR_CONTEXT_EXISTS => c"the context exists already; free it before creating it again",
-        MQ_ERR_RANK => c"the rank is outside the context's size",
+        MQ_ERR_RANK => {
+            c"the rank is outside the context's size, or a negative source is not MQ_ANY_SOURCE"
+        }
         MQ_ERR_ANY_SOURCE => c"the context has the promise no_any_source; name the source",
         MQ_ERR_ANY_TAG => c"the context has the promise no_any_tag; name the tag",
         MQ_ERR_ENTRY_BUDGET => {
@@ -63,7 +67,12 @@ fn text(status: c_int) -> Option<&'static CStr> {
             c"the budget of bytes in unexpected messages does not cover this one; keep it and retry"
         }
         MQ_ERR_STRUCTURE => c"there is no structure of that name; see mq_structure_name",
-        MQ_ERR_ARGUMENT => c"an argument has a value that it cannot have",
+        MQ_ERR_ARGUMENT => {
+            c"an argument has a value that it cannot have: a flag or a promise that is none, a \
+              reserved word that is not 0, a traffic class that is none or not for this call, \
+              MQ_ANY_TAG in a message or with bits to ignore, high water that lacks its marks or \
+              its function or has them out of order, or a structure for mq_context_update"
+        }
         MQ_ERR_ENGINE => c"the engine or session was freed or closed already",
         MQ_ERR_REENTRANT => {
             c"a callback may not call the engine that called it; note what to do and do it after"
@@ -77,6 +86,7 @@ fn text(status: c_int) -> Option<&'static CStr> {
             c"the source's budget of bytes in unexpected messages does not cover this one; keep it \
               and retry"
         }
+        MQ_ERR_TOO_LATE => c"libmq holds memory already; set the allocator before any other call",
         MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",
         _ => return None,
     })
@@ -114,7 +124,7 @@ mod tests {
         let mut distinct = known.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(known.len(), 19);
+        assert_eq!(known.len(), 20);
         assert_eq!(distinct.len(), known.len());
     }
 }

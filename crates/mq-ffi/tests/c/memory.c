@@ -250,7 +250,7 @@ int main(void)
 {
     mq_allocator allocator = {allocate, release, NULL};
     CHECK(mq_allocator_set(&allocator) == MQ_NONE);
-    CHECK(mq_allocator_set(&allocator) == MQ_ERR_ARGUMENT);
+    CHECK(mq_allocator_set(&allocator) == MQ_ERR_TOO_LATE);
     const char *name;
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++) {
         flood(name, 0);
