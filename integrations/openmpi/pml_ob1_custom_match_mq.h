@@ -98,6 +98,9 @@ static inline void custom_match_prq_destroy(custom_match_prq *prq)
 
 /* A posted request is on no list, so the links of its list item hold the name of its queue entry, for a
  * cancel in constant time. */
+_Static_assert(sizeof(opal_list_item_t *) >= sizeof(((mq_handle *) 0)->sequence),
+               "a name needs pointers of 64 bits");
+
 static inline void custom_match_prq_append(custom_match_prq *prq, void *payload, int tag, int source)
 {
     mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;

@@ -17,6 +17,11 @@
     reason = "single flags and counters: nothing between threads that a model could explore"
 )]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!(
+    "libmq needs pointers of 64 bits: the entries of its front are made of words of that size"
+);
+
 mod aliases;
 mod allocator;
 mod class;
