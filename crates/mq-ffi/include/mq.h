@@ -622,7 +622,8 @@ int mq_queue_receive(struct mq_engine *engine,
                      struct mq_handle *handle);
 
 // Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the
-// caller completes it and delivers the same message again. (A trace then shows no receive there.)
+// caller completes it and delivers the same message again. (A trace has it as a probe that saw
+// nothing, where it was queued, and statistics count it as one.)
 //
 // Outcomes, outputs and errors as for `mq_queue_receive`.
 //

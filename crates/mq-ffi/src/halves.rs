@@ -238,7 +238,8 @@ pub(crate) unsafe extern "C" fn queue_receive_around(
 }
 
 /// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the
-/// caller completes it and delivers the same message again. (A trace then shows no receive there.)
+/// caller completes it and delivers the same message again. (A trace has it as a probe that saw
+/// nothing, where it was queued, and statistics count it as one.)
 ///
 /// Outcomes, outputs and errors as for `mq_queue_receive`.
 ///

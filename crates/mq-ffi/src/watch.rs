@@ -110,6 +110,13 @@ impl Watch {
         session.record(|recorder| recorder.arrived(&envelope, matched))
     }
 
+    fn record_probe(&self, pattern: &MpiPattern, seen: Option<u32>) {
+        if let Some(session) = &self.session {
+            let pattern = self.pattern_in_session(pattern);
+            session.record(|recorder| recorder.probed(&pattern, seen));
+        }
+    }
+
     fn record_cancel(&self, receive: u32) {
         if let Some(session) = &self.session {
             session.record(|recorder| recorder.cancelled(receive));
@@ -122,11 +129,8 @@ impl Watch {
             return;
         };
         self.each_tally(Tally::probed);
-        if let Some(session) = &self.session {
-            let pattern = self.pattern_in_session(&search.pattern);
-            let seen = search.seen.map(|(_, number)| number);
-            session.record(|recorder| recorder.probed(&pattern, seen));
-        }
+        let seen = search.seen.map(|(_, number)| number);
+        self.record_probe(&search.pattern, seen);
     }
 
     fn message_left(&mut self, message: Message) -> (Message, u32) {
@@ -144,8 +148,8 @@ impl Watch {
     /// A receive, or a probe that waited, was cancelled or purged; the caller's cookie.
     fn withdrawn(&mut self, receive: *mut c_void) -> *mut c_void {
         let noted = self.receive_left(receive);
-        self.record_cancel(noted.number);
         if !noted.probes {
+            self.record_cancel(noted.number);
             self.each_tally(Tally::cancelled);
         }
         noted.cookie
@@ -228,10 +232,9 @@ impl Watch {
             return Ok(None);
         };
         let noted = self.receive_left(receive);
-        if noted.probes {
-            // The message goes on to the next receive, or is queued: its line is still to come.
-            self.record_cancel(noted.number);
-        } else {
+        // After a probe that waited the message goes on to the next receive, or is queued: its line is
+        // still to come.
+        if !noted.probes {
             self.record_message(envelope, Some(noted.number));
             self.each_tally(|tally| tally.arrived(true));
         }
@@ -265,8 +268,14 @@ impl Watch {
                 Err(MQ_ERR_MEMORY)
             }
             Ok(handle) => {
-                let number = self.record_receive(&pattern, None);
-                self.receives.set_number(index, number);
+                if probes {
+                    // It has looked, and seen nothing: the rest of its life moves nothing, and the
+                    // message that it waits for may be a receive's before anybody could see it.
+                    self.record_probe(&pattern, None);
+                } else {
+                    let number = self.record_receive(&pattern, None);
+                    self.receives.set_number(index, number);
+                }
                 self.each_tally(|tally| {
                     if probes {
                         tally.probed();

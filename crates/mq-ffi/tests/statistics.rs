@@ -122,6 +122,51 @@ fn traced(name: &str, steps: impl FnOnce(*mut mq_engine)) -> String {
         .join("\n")
 }
 
+/// Neither its waiting nor its end moves anything: a replay that has only the probe pairs the others alike.
+#[test]
+fn a_probe_that_waits_is_traced_as_a_probe_and_no_receive() {
+    let trace = traced("waits", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let none = null_mut();
+            // Its message goes on to the receive behind it, or waits for one.
+            probe(engine);
+            assert_eq!(
+                mq_post(engine, &WANTED, none, null_mut(), null_mut(), null_mut()),
+                MQ_NONE
+            );
+            assert_eq!(mq_deliver(engine, &CARRIED, null_mut()), MQ_MATCHED);
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_MATCHED);
+            probe(engine);
+            assert_eq!(mq_deliver(engine, &CARRIED, null_mut()), MQ_MATCHED);
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+            assert_eq!(
+                mq_extract(engine, &WANTED, null_mut(), null_mut()),
+                MQ_MATCHED
+            );
+            // Others are given up, by name, with their context, and with their engine.
+            let given_up = probe(engine);
+            assert_eq!(mq_cancel(engine, given_up, null_mut()), MQ_MATCHED);
+            probe(engine);
+            assert_eq!(mq_context_free(engine, 1, None, null_mut()), MQ_NONE);
+            assert_eq!(mq_context_create(engine, 1, null()), MQ_NONE);
+            probe(engine);
+        }
+    });
+    let lines = [
+        "b 1 3 7",
+        "p 1 3 7",
+        "a 1 3 7 =0",
+        "b 1 3 7",
+        "a 1 3 7",
+        "p 1 3 7 =1",
+        "b 1 3 7",
+        "b 1 3 7",
+        "b 2 3 7",
+    ];
+    assert_eq!(trace, lines.join("\n"));
+}
+
 /// A message that is taken by its name, from behind another like it: no receive does that, and a
 /// line that said one did would be wrong.
 #[test]

@@ -6,6 +6,7 @@ use core::ffi::c_void;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Noted {
     pub(super) cookie: *mut c_void,
+    /// In the trace, if it is no probe.
     pub(super) number: u32,
     /// Whether it is a probe that waits.
     pub(super) probes: bool,
