@@ -34,13 +34,11 @@ impl Header {
     /// does each white-space character or `=` of the key; an empty key becomes `_` too.
     #[must_use]
     pub fn with(mut self, key: impl fmt::Display, value: impl fmt::Display) -> Self {
-        let mut key = key
-            .to_string()
-            .replace(|c: char| c.is_whitespace() || c == '=', "_");
+        let mut key = in_one_word(&key.to_string()).replace('=', "_");
         if key.is_empty() {
             key.push('_');
         }
-        let value = value.to_string().replace(char::is_whitespace, "_");
+        let value = in_one_word(&value.to_string());
         match self.fields.iter_mut().find(|(name, _)| *name == key) {
             Some(field) => field.1 = value,
             None => self.fields.push((key, value)),
@@ -63,7 +61,8 @@ impl Header {
         &self.fields
     }
 
-    /// Reads a header line, given without its line feed; one carriage return at its end is ignored.
+    /// Reads a header line, given without its line feed; one carriage return at its end is ignored. What
+    /// separates fields is a blank; other white space in them is read as `_`.
     ///
     /// # Errors
     /// What is wrong with the line, as one sentence without a full stop: it is no header at all,
@@ -86,6 +85,7 @@ impl Header {
         }
         let mut header = Self::new();
         for word in words {
+            let word = in_one_word(word);
             match word.split_once('=') {
                 Some((key, _)) if header.get(key).is_some() => {
                     return Err(format!("the header gives {} twice", quoted(key)));
@@ -96,7 +96,7 @@ impl Header {
                 _ => {
                     return Err(format!(
                         "the header field {} is not of the form `key=value`",
-                        quoted(word)
+                        quoted(&word)
                     ));
                 }
             }
@@ -108,6 +108,11 @@ impl Header {
     pub(crate) const MAGIC: &'static str = "# mqtrace ";
     /// How a message says what the first line has to be.
     pub(crate) const EXPECTED: &'static str = "the first line must be `# mqtrace 1 key=value ...`";
+}
+
+/// The line has no way to quote: white space would end a field, or the line.
+fn in_one_word(text: &str) -> String {
+    text.replace(char::is_whitespace, "_")
 }
 
 impl fmt::Display for Header {
@@ -138,6 +143,14 @@ mod tests {
         assert_eq!(header.fields().len(), 3);
         assert_eq!(header.to_string(), text);
         assert_eq!(Header::parse("# mqtrace 1\r"), Ok(Header::new()));
+    }
+
+    #[test]
+    fn white_space_that_is_read_does_not_get_lost_when_it_is_written() {
+        let header = Header::parse("# mqtrace 1 a\tb=1 c=2\r\r\r").expect("two fields");
+        assert_eq!(header.to_string(), "# mqtrace 1 a_b=1 c=2__");
+        assert_eq!(Header::parse(&header.to_string()), Ok(header));
+        assert!(reason("# mqtrace 1 a\tb=1 a_b=2").contains("twice"));
     }
 
     #[test]
