@@ -11,4 +11,11 @@ use_compiler_of() {
         exit 1
     }
     export RUSTUP_TOOLCHAIN="$wanted"
+    case $(rustc --version) in
+    "rustc $wanted "*) ;;
+    *)
+        echo "$0: $1 is of rustc $wanted, and \`rustc\` is not rustup's here: $(rustc --version)." >&2
+        exit 1
+        ;;
+    esac
 }

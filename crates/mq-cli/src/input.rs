@@ -27,6 +27,12 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
+    /// Another trace is left out, which could be read before.
+    pub(crate) fn one_more(&mut self, error: &Error) {
+        say(&error.to_string());
+        self.files += 1;
+    }
+
     /// What is to be said in the end, when all that can be done is done.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
         let unread = (self.files > 0).then(|| {
@@ -99,7 +105,7 @@ impl Found {
                 for line in TraceReader::open(path)? {
                     line?;
                 }
-                Ok(Good::There(path.clone()))
+                Ok(Good::There(path.clone(), matches!(self, Self::Inside(_))))
             }
             _ => self.read().map(Good::Read),
         }
@@ -108,17 +114,23 @@ impl Found {
 
 /// A trace that was read to its end, and is good.
 pub(crate) enum Good {
-    /// It was not kept, and can be read again.
-    There(PathBuf),
+    /// It was not kept, and can be read again; whether it was found in a directory.
+    There(PathBuf, bool),
     /// It was kept: a pipe hands it out once.
     Read(Trace),
 }
 
 impl Good {
+    /// Whether the others are to go on without it, if it has changed for the worse: a recording may
+    /// write on.
+    pub(crate) fn may_be_left_out(&self) -> bool {
+        matches!(self, Self::There(_, true))
+    }
+
     /// The trace, in memory.
     pub(crate) fn trace(self) -> Result<Trace, Error> {
         match self {
-            Self::There(path) => {
+            Self::There(path, _) => {
                 let _spinner = progress::spinner(&format!("reading {}", path.display()));
                 Ok(Trace::open(path)?)
             }

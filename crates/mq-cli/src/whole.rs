@@ -61,8 +61,10 @@ fn empty(path: &Path, mode: Permissions) -> io::Result<()> {
 
 /// Where a file is, or will be, that may be named by links: of links to what is not there yet, too.
 fn target(path: &Path) -> PathBuf {
-    if let Ok(whole) = path.canonicalize() {
-        return whole;
+    if let Ok(found) = fs::metadata(path) {
+        // A link to what is open already, as `/dev/stdout` to a pipe, leads where no path does.
+        let whole = path.canonicalize().ok().filter(|_| found.is_file());
+        return whole.unwrap_or_else(|| path.to_owned());
     }
     let mut target = path.to_owned();
     for _ in 0..LINKS {

@@ -294,17 +294,18 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Receives a message that a matched probe has taken out.
+    /// Receives a message that a matched probe has taken out, of this context.
     pub(crate) fn receive_matched(
         &mut self,
         message: u32,
+        context: u32,
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let no_panic = NoPanic;
         // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
         // unwinding from here.
         let buffer = unsafe { Buffer::exclusive(into) };
-        let (request, begun) = self.start_matched(Some(message), buffer);
+        let (request, begun) = self.start_matched(Some(message), context, buffer);
         let result = self.see_through(request.slot(), None, begun);
         core::mem::forget(no_panic);
         result

@@ -7,8 +7,9 @@
 //! tells of a death then looks through the tables of all that have ended. If all holders of one
 //! have struck theirs out, or have ended too, nobody reads or writes its memory any more, and the
 //! first to put its name there, the heir, gives it back. If the heir dies over that, another takes
-//! its place. A holder that is killed says nothing, and none of the living may have to do with it: so
-//! those that have struck their own notes out ask about those that have not.
+//! its place. A holder that is killed says nothing, and it may be that none of those that live has to do
+//! with it: so those that have struck their own notes out ask, whenever they look for deaths, about
+//! those that have not.
 //!
 //! | whose | noted by | struck out by | given back by |
 //! | --- | --- | --- | --- |

@@ -23,8 +23,8 @@ pub struct Patience {
     pub spins: u32,
     /// Looks after each of which others may run.
     pub yields: u32,
-    /// Longest sleep at a time. Deaths are looked for before it, not while there are looks left; not
-    /// again within 20 ms, if the sleep ends when those are over.
+    /// Longest sleep at a time. Deaths are looked for before a sleep, not while there are looks left;
+    /// where that was done less than 20 ms ago, the sleep ends when the 20 ms are over.
     pub sleep: Duration,
 }
 
@@ -202,30 +202,46 @@ const AWAKE: u32 = 0;
 /// It sleeps, or is about to, and wants to be woken.
 const ASLEEP: u32 = 1;
 /// Somebody wakes it, or was killed over that: who comes meanwhile wakes it as well.
-pub(crate) const BEING_WOKEN: u32 = 2;
+const BEING_WOKEN: u32 = 2;
+/// The kernel has been told, and it has not run since.
+const WOKEN: u32 = 3;
 
 /// Wakes a process, if it sleeps, after something was put where it looks.
 ///
 /// # Cost
-/// One load of a line that hardly ever changes.
+/// One load of a line that changes when the process falls asleep or wakes; a system call for one that
+/// sleeps and is not woken yet.
 #[inline]
 pub(crate) fn wake(place: &Place, fences: Fences) {
     // SLEEP: the message, then the word; the sleeper does it the other way round.
     fences.light();
-    if place.asleep.load(Ordering::Relaxed) != AWAKE {
+    if is_to_be_woken(place.asleep.load(Ordering::Relaxed)) {
         wake_now(&place.asleep);
     }
 }
 
+const fn is_to_be_woken(word: u32) -> bool {
+    matches!(word, ASLEEP | BEING_WOKEN)
+}
+
 #[cold]
 fn wake_now(word: &AtomicU32) {
-    let (from, to, order) = (ASLEEP, BEING_WOKEN, Ordering::Relaxed);
-    let (Ok(was) | Err(was)) = word.compare_exchange(from, to, order, order);
-    if was != AWAKE {
+    let order = Ordering::Relaxed;
+    let (Ok(was) | Err(was)) = word.compare_exchange(ASLEEP, BEING_WOKEN, order, order);
+    if is_to_be_woken(was) {
         step(Step::Waking);
         #[cfg(not(loom))]
         let _ = futex::wake(word, futex::Flags::empty(), 1);
+        // Whoever sends until it runs again has nothing to do. If it has run, and sleeps once more, the
+        // word is another.
+        let _ = word.compare_exchange(BEING_WOKEN, WOKEN, order, order);
     }
+}
+
+/// Whether a process that sleeps has been woken.
+#[cfg(all(loom, test))]
+pub(crate) fn is_woken(place: &Place) -> bool {
+    place.asleep.load(Ordering::Relaxed) == WOKEN
 }
 
 /// Says that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or

@@ -21,8 +21,8 @@ others read /dev/null. Output comes line by line; a line longer than 64 KiB is b
 without its end gets one. A single process without label is passed on byte by byte.
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or \
-SIGTERM for the third time in a row, 1 to 5 s after the one before, kills what is still running; what \
-comes within a second is the same, for `timeout` sends it twice. Each process has \
+SIGTERM for the third time in a row, 1 to 5 s after the one before, kills what is still running; one of \
+these two that comes again within a second is the same, for `timeout` sends it twice. Each process has \
 its own process group: what it starts there gets the signals too. All that it starts is killed when \
 all ranks have ended, in other groups and sessions as well. If mq itself is killed, so are the ranks, \
 their groups, and whatever else has MQ_RUN in its environment as they have it (but not programs that \

@@ -100,8 +100,9 @@ fn is_ignored(signal: i32) -> bool {
     crate::run::ignored()(signal)
 }
 
-/// Passes a signal on, unless the command has it already. Those that processes send have an origin of 0
-/// or below; the kernel's have one above.
+/// Passes a signal on, unless the command has it by the terminal. Those that processes send have an
+/// origin of 0 or below; the kernel's have one above. Whether one was sent to all of the group, as by
+/// `timeout`, does not show: the command gets that twice.
 #[cfg(target_os = "linux")]
 fn pass_on(signal: i32, origin: i32, command: u32) {
     use rustix::process::{Pid, Signal, kill_process};

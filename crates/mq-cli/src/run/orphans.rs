@@ -23,15 +23,21 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct Orphans {
     /// Children that are nobody's orphans: the guard, and those of whoever became `mq` by `exec`.
     others: HashSet<Pid>,
+    /// What the run's own have in their environments, where those others are: they may leave orphans
+    /// too.
+    mark: Option<Vec<u8>>,
 }
 
 impl Orphans {
     /// Makes this process the parent of all that ranks will leave behind. No rank has been started yet.
-    pub(super) fn adopted() -> Self {
+    pub(super) fn adopted(mark: &str) -> Self {
         // Where the kernel does not know of it, they are left to process 1 as ever.
         let _ = set_child_subreaper(Some(getpid()));
-        let others = children().into_iter().collect();
-        Self { others }
+        let others: HashSet<Pid> = children().into_iter().collect();
+        // One is the guard.
+        let has_strangers = others.len() > 1;
+        let mark = has_strangers.then(|| variable(mark));
+        Self { others, mark }
     }
 
     /// Takes notice of those that have ended, lest they stay zombies as long as the run takes. Where the
@@ -54,7 +60,9 @@ impl Orphans {
             for pid in children() {
                 // Nobody else gets its number before its end has been taken notice of. A program that
                 // has changed its user is not killed, and so not waited for.
-                if !self.others.contains(&pid) && kill_process(pid, Signal::KILL).is_ok() {
+                let is_ours = !self.others.contains(&pid)
+                    && (self.mark.as_ref()).is_none_or(|set| marked(pid, set).is_some());
+                if is_ours && kill_process(pid, Signal::KILL).is_ok() {
                     any = true;
                     has_ended(pid);
                 }
@@ -122,15 +130,20 @@ pub(super) fn mark() -> String {
     format!("{}-{now}", std::process::id())
 }
 
+/// A mark as it stands in an environment.
+fn variable(mark: &str) -> Vec<u8> {
+    format!("{MARK}={mark}").into_bytes()
+}
+
 /// Kills whatever has a mark in its environment: what a launcher leaves that was killed itself is
 /// nobody's child who knows of it.
 pub(super) fn kill_marked(mark: &str) {
-    let set = format!("{MARK}={mark}");
+    let set = variable(mark);
     let enough = Instant::now() + PATIENCE;
     loop {
         let mut any = false;
         for pid in processes() {
-            let process = marked(pid, set.as_bytes());
+            let process = marked(pid, &set);
             any |= process.is_some_and(|it| pidfd_send_signal(it, Signal::KILL).is_ok());
         }
         // Who was killed may have started another just before.

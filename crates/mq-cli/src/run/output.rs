@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, fstat, makedev, open};
 use rustix::io::Errno;
 
 use crate::progress::ByLines;
@@ -77,7 +77,10 @@ fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     }
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    open(path, flags, Mode::empty()).ok()
+    let again = open(path, flags, Mode::empty()).ok()?;
+    // The other side of a terminal (`/dev/ptmx`) is a new terminal each time that it is opened.
+    let is_a_maker = fstat(fd).ok()?.st_rdev == makedev(5, 2);
+    (!is_a_maker).then_some(again)
 }
 
 /// Lines on their way to standard output and standard error, in one queue: both may be the same

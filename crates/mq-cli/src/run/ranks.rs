@@ -66,8 +66,8 @@ impl Ranks {
     pub(super) fn new(guard: Guard) -> Self {
         Self {
             members: Vec::new(),
+            orphans: Orphans::adopted(guard.mark()),
             guard: Some(guard),
-            orphans: Orphans::adopted(),
         }
     }
 
@@ -127,6 +127,9 @@ impl Ranks {
     /// Kills all that is left of the ranks and what they have started, and waits for the ranks'
     /// end.
     pub(super) fn clear(&mut self) {
+        if self.members.is_empty() && self.guard.is_none() {
+            return;
+        }
         self.send(Signal::KILL);
         // Before the groups' numbers can be another's.
         self.guard = None;

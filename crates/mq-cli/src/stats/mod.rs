@@ -51,15 +51,26 @@ pub(crate) struct Summary {
 
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
-    let (traces, left_out) = input::checked(&options.traces)?;
+    let (traces, mut left_out) = input::checked(&options.traces)?;
     options.plot.as_deref().map_or(Ok(()), whole::prepare)?;
     let mut summaries = Vec::with_capacity(traces.len());
     let mut lengths = Vec::with_capacity(traces.len());
     for good in traces {
+        let may_be_left_out = good.may_be_left_out();
+        let trace = match good.trace() {
+            Err(error) if may_be_left_out => {
+                left_out.one_more(&error);
+                continue;
+            }
+            trace => trace?,
+        };
         // In memory no longer than it takes to describe it.
-        let (summary, queued) = describe(&good.trace()?);
+        let (summary, queued) = describe(&trace);
         summaries.push(summary);
         lengths.push(queued);
+    }
+    if summaries.is_empty() {
+        return left_out.verdict();
     }
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;

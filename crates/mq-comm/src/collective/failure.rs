@@ -21,6 +21,8 @@ const LEFT: u32 = 0;
 const DIED: u32 = 1;
 /// It lives, and could not go on with the operation.
 const STUCK: u32 = 2;
+/// It has found that the ranks do not make the same call.
+const AT_ODDS: u32 = 3;
 
 /// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it at
 /// once.
@@ -46,6 +48,7 @@ impl Notice {
                 Gone::Died => (*process, DIED),
             },
             Error::Elsewhere { process } => (*process, STUCK),
+            Error::Disagreement(_) => (me.0, AT_ODDS),
             _ => (me.0, STUCK),
         };
         let mut notice = Self {
@@ -74,6 +77,7 @@ pub(super) fn read(message: &[u8]) -> Option<Error> {
     Some(match u32::from_le_bytes(how) {
         LEFT => gone(Gone::Left),
         DIED => gone(Gone::Died),
+        AT_ODDS => Error::Disagreement("another has found so, and its error says more"),
         _ => Error::Elsewhere { process },
     })
 }
@@ -93,11 +97,14 @@ mod tests {
             }
         }
         // Whoever passes another's on leaves it as it is.
-        let own = Notice::of(&Error::Disagreement("x"), 0, Process(3));
+        let own = Notice::of(&Error::Cancelled, 0, Process(3));
         let heard = read(own.bytes()).unwrap();
         assert!(matches!(heard, Error::Elsewhere { process: 3 }), "{heard}");
         let heard = read(Notice::of(&heard, 0, Process(1)).bytes());
         assert!(matches!(heard, Some(Error::Elsewhere { process: 3 })));
+        let at_odds = Notice::of(&Error::Disagreement("x"), 0, Process(3));
+        let heard = read(at_odds.bytes());
+        assert!(matches!(heard, Some(Error::Disagreement(_))));
         assert!(read(&[0; 16]).is_none() && read(&MARK).is_none());
     }
 }

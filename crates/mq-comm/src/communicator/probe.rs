@@ -10,6 +10,7 @@ use mq_shm::Endpoint;
 use super::{Communicator, Inner, Refused};
 use crate::error::Error;
 use crate::plain::{self, Plain};
+use crate::protocol::of_user;
 use crate::request::Request;
 use crate::shared_buffer::Owned;
 use crate::status::Status;
@@ -158,7 +159,11 @@ impl<T: Transport> Matched<T> {
         let message = self.message.take();
         let mut core = self.inner.core();
         message.map_or(Ok(self.status), |message| {
-            core.receive_matched(message, plain::bytes_mut(elements))
+            core.receive_matched(
+                message,
+                of_user(self.inner.number),
+                plain::bytes_mut(elements),
+            )
         })
     }
 
@@ -176,7 +181,8 @@ impl<T: Transport> Matched<T> {
         let mut core = self.inner.core();
         // It has its message, and so has begun: an answer that is refused is sent later, and what
         // else went wrong is what the request ends with.
-        let (name, _) = core.start_matched(self.message.take(), elements.hand_over());
+        let context = of_user(self.inner.number);
+        let (name, _) = core.start_matched(self.message.take(), context, elements.hand_over());
         drop(core);
         Ok(Request::owned(self.inner.clone(), name))
     }

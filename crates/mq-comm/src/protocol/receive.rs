@@ -146,13 +146,14 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Begins to receive a message that a matched probe has taken out.
+    /// Begins to receive a message that a matched probe has taken out, of this context.
     pub(crate) fn start_matched(
         &mut self,
         message: Option<u32>,
+        context: u32,
         buffer: Buffer,
     ) -> (Name, Result<(), Error>) {
-        let name = self.state.start_in_hand(ANYONE, 0, buffer);
+        let name = self.state.start_in_hand(ANYONE, context, buffer);
         let begun = message.map_or(Ok(()), |message| self.take(name.slot(), message));
         (name, begun)
     }

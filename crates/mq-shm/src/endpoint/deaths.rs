@@ -30,13 +30,13 @@ impl<M: Memory> Endpoint<M> {
     /// is found by those that send and receive.
     ///
     /// # Cost
-    /// One system call for all of whose processes descriptors are kept, and some for each other: the
-    /// first time, or where more than a quarter of the files that this process may open would be such
-    /// descriptors.
+    /// One system call for all processes of which a descriptor is kept; some more for each of the rest:
+    /// the first time, or where more than a quarter of the files that this process may open would be
+    /// such descriptors. Some memory, in a world of more than two.
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();
-        // Those that keep back what one that has ended had: nobody else may have to do with them.
+        // Those that keep back what one that has ended had: perhaps nobody else has to do with them.
         let peers = (0..).map(Process).zip(&self.peers);
         let buried = peers.filter(|(_, peer)| peer.struck_out);
         let awaited = estate::awaited(&self.memory, buried.map(|(process, _)| process));
@@ -120,7 +120,6 @@ impl<M: Memory> Endpoint<M> {
             self.open.retain(|&open| open != process);
             self.wanted.retain(|&wanted| wanted != process);
         }
-        self.buried.push(process);
         reclaimed.map(|_| ())
     }
 }

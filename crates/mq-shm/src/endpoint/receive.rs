@@ -319,6 +319,7 @@ impl<M: Memory> Endpoint<M> {
             self.bury(process)?;
         }
         self.ending.pop();
+        self.buried.push(process);
         Ok(Some(Arrival::Gone(process, how)))
     }
 

@@ -43,7 +43,7 @@ const AT_ONCE: Timespec = Timespec {
 
 /// Which of these descriptors say that their processes live, asked all together; none, if the kernel
 /// does not answer.
-pub(super) fn alive<'a>(descriptors: impl Iterator<Item = &'a OwnedFd>) -> Vec<bool> {
+pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = &'a OwnedFd>) -> Vec<bool> {
     let asked = descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::IN));
     let mut asked: Vec<PollFd<'_>> = asked.collect();
     let is_answered = poll(&mut asked, Some(&AT_ONCE)).is_ok();

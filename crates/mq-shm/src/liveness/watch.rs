@@ -5,7 +5,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
 
-use super::kernel::{Identity, OVER, alive, has_died, namespace, number_of, pid, tells_apart};
+use super::kernel::{Identity, OVER, has_died, namespace, number_of, pid, tells_apart, which_live};
 use super::{Gone, State, has_ended, left};
 use crate::index::Process;
 use crate::place::Place;
@@ -43,11 +43,11 @@ pub(super) struct Kept {
     pub(super) descriptor: OwnedFd,
     /// Which file that was when it was opened.
     file: Inode,
-    /// When all were asked, it said that the process lives.
-    lives: bool,
+    /// It has said so when all were asked, and nobody has been told.
+    said_to_live: bool,
     /// How often it said that the process lives. Each has a count of its own: where they are asked
     /// one after the other, the same ones would be doubted by a common one, and others never.
-    alive: u32,
+    answers: u32,
 }
 
 impl Kept {
@@ -57,8 +57,8 @@ impl Kept {
         Some(Self {
             descriptor,
             file,
-            lives: false,
-            alive: 0,
+            said_to_live: false,
+            answers: 0,
         })
     }
 
@@ -111,18 +111,20 @@ impl Watch {
     /// Asks all descriptors that are kept, in one system call. What one says of a process that lives
     /// holds for the next question whether that has [gone](Self::gone); of others it is asked again.
     pub(crate) fn ask_all(&mut self) {
+        let is_open = |descriptor: &&Descriptor| matches!(descriptor, Descriptor::Open(_));
+        if self.descriptors.iter().filter(is_open).take(2).count() < 2 {
+            // One is asked when it is wanted.
+            return;
+        }
         let all = self.descriptors.iter_mut();
         let kept = all.filter_map(|descriptor| match descriptor {
             Descriptor::Open(kept) => Some(kept),
             Descriptor::Unknown | Descriptor::Refused => None,
         });
         let kept: Vec<&mut Kept> = kept.collect();
-        if kept.is_empty() {
-            return;
-        }
-        let answers = alive(kept.iter().map(|kept| &kept.descriptor));
+        let answers = which_live(kept.iter().map(|kept| &kept.descriptor));
         for (kept, lives) in kept.into_iter().zip(answers) {
-            kept.lives = lives;
+            kept.said_to_live = lives;
         }
     }
 
@@ -167,15 +169,13 @@ impl Watch {
         let Descriptor::Open(kept) = &mut self.descriptors[at] else {
             return None;
         };
-        let lives = core::mem::take(&mut kept.lives);
-        match !lives && has_died(&kept.descriptor)? {
-            true => kept.tells_of(who).then_some(true),
-            false => {
-                kept.alive = kept.alive.wrapping_add(1);
-                let is_doubted = kept.alive.is_multiple_of(DOUBTED);
-                (!is_doubted || kept.is_of(who.number) != Some(false)).then_some(false)
-            }
+        let said_to_live = core::mem::take(&mut kept.said_to_live);
+        if !said_to_live && has_died(&kept.descriptor)? {
+            return kept.tells_of(who).then_some(true);
         }
+        kept.answers = kept.answers.wrapping_add(1);
+        let is_doubted = kept.answers.is_multiple_of(DOUBTED);
+        (!is_doubted || kept.is_of(who.number) != Some(false)).then_some(false)
     }
 
     /// What a new descriptor says, which is kept if the process lives; `None` if there is none.
@@ -216,7 +216,10 @@ impl Watch {
         };
         self.room += 1;
         let is_of_a_dead = !is_dead && has_died(&kept.descriptor) == Some(true);
-        if is_of_a_dead || kept.is_of(who.number) != Some(true) {
+        // Where all processes' descriptors are one file, one of a child of the program's own that is over
+        // looks the same.
+        let is_anyones = number_of(&kept.descriptor) == Some(OVER) && !tells_apart(kept.file);
+        if is_of_a_dead || is_anyones || kept.is_of(who.number) != Some(true) {
             // Somebody else's, as far as is known: it is not to be closed here.
             let _ = kept.descriptor.into_raw_fd();
         }

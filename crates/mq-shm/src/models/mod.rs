@@ -238,9 +238,7 @@ fn nobody_sleeps_through(
     });
     what(&mut other);
     let (seen, sleeper) = sleeper.join().unwrap();
-    let word = &segment.place(me).asleep;
-    let woken = word.load(crate::sync::Ordering::Relaxed) == wait::BEING_WOKEN;
-    assert!(seen || woken);
+    assert!(seen || wait::is_woken(segment.place(me)));
     drop((sleeper, other));
 }
 
