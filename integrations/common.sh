@@ -221,7 +221,8 @@ outcome() {
     with "$which" limited "$seconds" "$@" >"$log" 2>&1 || status=$?
     case $status in
     0) echo passed ;;
-    124) echo "timed out after $seconds s" ;;
+    # The second, if it had to be killed.
+    124 | 137) echo "timed out after $seconds s" ;;
     *) echo "failed ($status)" ;;
     esac
 }

@@ -42,6 +42,7 @@ fi
 [ -x "$work/ours/bin/mpiexec" ] && [ -x "$work/stock/bin/mpiexec" ] ||
     die "nothing to test; run integrations/mpich/build.sh first"
 need python3 python3
+need setsid util-linux
 need pgrep procps
 need perl perl
 case " ${parts[*]} " in *" mpi4py "*) need_mpi4py ;; esac

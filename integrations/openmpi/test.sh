@@ -18,6 +18,7 @@ fi
 [ -x "$work/ours/bin/mpirun" ] && [ -x "$work/stock/bin/mpirun" ] ||
     die "nothing to test; run integrations/openmpi/build.sh first"
 need python3 python3
+need setsid util-linux
 need pgrep procps
 case " ${parts[*]} " in *" applications "*)
     need lmp lammps

@@ -40,8 +40,8 @@ pub trait Footprint {
     /// is not known here).
     ///
     /// # Cost
-    /// Constant for a structure of one context, but for `indexed`, which looks at each 1,024 messages
-    /// that it has indexed for receives with wildcards; linear in its contexts otherwise.
+    /// Constant for a structure of one context, but for `indexed`, which takes one look for every 1,024
+    /// messages that it has indexed for receives with wildcards; linear in its contexts otherwise.
     fn memory(&self) -> Memory;
 }
 

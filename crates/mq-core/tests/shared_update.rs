@@ -4,7 +4,7 @@
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
-use mq_core::structures::Indexed;
+use mq_core::structures::{Array, Indexed};
 use mq_core::{Arrive, ContextId, ContextOptions, EngineOptions, Error, Post, Rank, Source};
 
 type Queues = Indexed<MpiPattern, u32, u32>;
@@ -194,5 +194,52 @@ fn what_was_there_before_is_found_when_promises_are_taken_back() {
             matches!(posted, Ok(Post::Matched { message: 20, .. })),
             "the message from {source}: {posted:?}"
         );
+    }
+}
+
+/// A structure that plans by the size is made anew, in every shard: what was named before stays stale,
+/// what is queued afterwards has names of its own.
+#[test]
+fn what_plans_by_the_size_plans_anew_in_each_shard() {
+    for divide in [Divide::AtOnce, Divide::Never] {
+        let sharding = Sharding::new().shards(4).divide(divide);
+        let engine = SharedEngine::<Array<MpiPattern, u32, u32>>::with_options(
+            EngineOptions::new(),
+            sharding,
+        );
+        let context = engine.create_context(CONTEXT, ContextOptions::new());
+        let context = context.expect("a new one");
+        let post = |source: u32, receive| match context
+            .post(MpiPattern::new(CONTEXT, source, 5), receive)
+        {
+            Ok(Post::Queued(handle)) => handle,
+            other => panic!("{other:?}"),
+        };
+        let before: Vec<_> = (0..8).map(|source| post(source, source)).collect();
+        for (source, &handle) in (0..).zip(&before) {
+            assert_eq!(context.cancel(handle), Some(source));
+        }
+        context.update(ContextOptions::new().size(64)).unwrap();
+        let after: Vec<_> = (0..8).map(|source| post(source, 100 + source)).collect();
+        for &handle in &before {
+            assert_eq!(context.cancel(handle), None, "{divide:?}");
+        }
+        if divide == Divide::Never {
+            // With what is queued, by the size that it was told last.
+            context.divide().unwrap();
+        }
+        for (source, handle) in (0..).zip(after) {
+            if source % 2 == 0 {
+                assert_eq!(context.cancel(handle), Some(100 + source));
+            } else {
+                let arrival = engine.arrive(from(source, 5), 0);
+                assert!(
+                    matches!(arrival, Ok(Arrive::Matched { receive, .. }) if receive == 100 + source)
+                );
+            }
+        }
+        assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
+        let refused = engine.arrive(from(64, 5), 0).unwrap_err();
+        assert!(matches!(refused.error, Error::RankOutOfRange { .. }));
     }
 }

@@ -242,9 +242,9 @@ pub unsafe extern "C" fn mq_context_create(
 /// Gives a context that is in use another size and other promises: those that `options` say, and
 /// none that they leave out; null, or zeroed, takes all back. For a context that was made before
 /// these were known (`MPI_Comm_set_info`, or a message that came before its communicator). The
-/// structure remains the one that the context was created with. If something of the context is queued
-/// there, as after a message that came before its communicator, it may keep to the plan that it made for
-/// the size that it was told before: a size is best said when the context is created.
+/// structure remains the one that the context was created with. If something of the context is queued in
+/// it, behind the front, it may keep to the plan that it made for the size that it was told before: a
+/// size is best said when the context is created.
 /// `options->rank` is not heeded.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,

@@ -68,15 +68,16 @@ macro_rules! conformance {
                 }
 
                 #[test]
-                fn sixty_four_bit_tags_agree_with_the_oracle(bytes in steps()) {
+                fn sixty_four_bit_tags_agree_with_the_oracle(bytes in steps(), seed in 1_u32..) {
                     for setup in [Setup::small(), Setup::small_in_windows()] {
+                        let setup = setup.hashed_from(seed);
                         compare_tagged::<Tagged>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
                     }
                 }
 
                 #[test]
-                fn an_engine_agrees_with_the_oracle(bytes in steps()) {
-                    compare_engine::<Mpi>(&Setup::small(), &decode(&bytes))
+                fn an_engine_agrees_with_the_oracle(bytes in steps(), seed in 1_u32..) {
+                    compare_engine::<Mpi>(&Setup::small().hashed_from(seed), &decode(&bytes))
                         .map_err(|d| fail(&d))?;
                 }
 
@@ -134,10 +135,12 @@ macro_rules! conformance {
                     bytes in steps(),
                     entries in 0_usize..20,
                     weight in 0_u64..60,
+                    seed in 1_u32..,
                 ) {
                     let steps = decode(&bytes);
-                    let limited = Setup::small().with_budgets(entries, weight);
-                    for setup in [Setup::small(), limited] {
+                    let small = Setup::small().hashed_from(seed);
+                    let limited = small.clone().with_budgets(entries, weight);
+                    for setup in [small, limited] {
                         compare_divided::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
                         compare_divided_midway::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
                     }

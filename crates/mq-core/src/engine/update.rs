@@ -9,8 +9,9 @@ use crate::queues::{Entry, EntryOf, MatchQueues};
 impl<Q: MatchQueues> Engine<Q> {
     /// Gives a context another size and other promises: those of `options`, and none that these
     /// leave out (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a communicator whose messages came before
-    /// it). Its structure stays the one that it was made with; what that plans by the size it plans anew if nothing of
-    /// the context is queued, and keeps to the size that it was told before if something is.
+    /// it). Its structure stays the one that it was made with. What that plans by the size it plans anew
+    /// if it is told another one while nothing of the context is queued; otherwise it keeps to its plan.
+    /// `pnp`, `col` and `col+pnp` heed the largest size that they were told, at any time.
     ///
     /// # Cost
     /// Visits the entries of the context, or, with a structure of

@@ -228,10 +228,13 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         self.config.first_sequence = self.config.first_sequence.max(next);
     }
 
-    /// Those of a context that holds something stay as they are, and so do the sizes of those to come.
+    /// Nothing changes while the context holds something, or for a size that is not known any more: a
+    /// plan for too few ranks or too many is right too, and better than none. Otherwise its queues are
+    /// made anew at their next use, and contexts that are made later get this size too.
     fn resize_context(&mut self, context: ContextId, size: Option<u32>) {
         let is_empty = |queues: &S| queues.posted_len() + queues.unexpected_len() == 0;
-        if self.config.size != size && self.queues(context).is_none_or(is_empty) {
+        let is_new = size.is_some() && self.config.size != size;
+        if is_new && self.queues(context).is_none_or(is_empty) {
             // They are made anew at their next use.
             self.remove_context(context);
             self.config.size = size;
