@@ -2,30 +2,10 @@
 
 mod common;
 
-use std::sync::{Barrier, Mutex};
+use std::sync::Barrier;
 
-use common::watchdog;
+use common::{is_gone, watchdog};
 use mq_comm::{Error, Options, Source, World};
-
-fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool {
-    match result {
-        Err(error @ Error::Gone { process: its, .. }) => {
-            *its == process && error.to_string().contains(word)
-        }
-        _ => false,
-    }
-}
-
-/// And not what the others have heard of it.
-#[test]
-fn the_error_of_threads_is_that_of_the_rank_where_it_began() {
-    let _dog = watchdog("cause");
-    let run = World::threads(4, |world| {
-        let bytes = if world.rank() == 3 { 4 } else { 8 };
-        world.broadcast(&mut vec![0_u8; bytes], 1)
-    });
-    assert!(matches!(run, Err(Error::Disagreement(_))), "{run:?}");
-}
 
 #[test]
 fn a_rank_of_threads_that_returns_an_error_has_died() {
@@ -340,38 +320,6 @@ fn a_world_that_has_failed_dies_when_it_is_dropped() {
             });
         }
     });
-}
-
-/// Whoever has heard of no death knows that all that live are in, whatever way their words took: with
-/// many ranks some are known to be in only by way of the dead one.
-#[test]
-fn a_barrier_that_succeeds_has_waited_for_all_that_live() {
-    let _dog = watchdog("a barrier with a death");
-    for size in [8, 9, 11, 15, 16, 17, 23] {
-        for dead in [1, size / 2] {
-            let last_is_in = Mutex::new(false);
-            let run = World::threads(size, |world| {
-                if world.rank() == dead {
-                    return Err(Error::Cancelled);
-                }
-                // All know of it, so that nobody's word goes there.
-                let gone = world.recv(&mut [0_u8], dead, 0);
-                assert!(is_gone(&gone, dead, "died"), "{gone:?}");
-                if world.rank() == 0 {
-                    std::thread::sleep(std::time::Duration::from_millis(30));
-                    *last_is_in.lock().unwrap() = true;
-                }
-                let result = world.barrier();
-                assert!(
-                    *last_is_in.lock().unwrap() || result.is_err(),
-                    "rank {} of {size} was let through",
-                    world.rank()
-                );
-                Ok(())
-            });
-            assert!(run.is_err(), "rank {dead} fails");
-        }
-    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ pub(crate) mod hindered;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use mq_comm::Error;
+
 /// Tests that are running, and when each has to be done.
 static RUNNING: Mutex<Vec<(u64, &'static str, Instant)>> = Mutex::new(Vec::new());
 
@@ -38,6 +40,16 @@ pub(crate) fn watchdog_for(test: &'static str, seconds: u64) -> Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         RUNNING.lock().unwrap().retain(|(id, ..)| *id != self.0);
+    }
+}
+
+/// Whether something failed since a process has ended, in this way.
+pub(crate) fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool {
+    match result {
+        Err(error @ Error::Gone { process: its, .. }) => {
+            *its == process && error.to_string().contains(word)
+        }
+        _ => false,
     }
 }
 

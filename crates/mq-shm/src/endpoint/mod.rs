@@ -24,6 +24,7 @@
 
 mod buffers;
 mod deaths;
+mod incoming;
 mod large;
 mod peer;
 mod receive;
@@ -32,7 +33,8 @@ mod rings;
 mod send;
 mod short;
 
-pub use receive::{Arrival, Incoming};
+pub use incoming::Incoming;
+pub use receive::Arrival;
 pub use send::Sent;
 pub use short::Short;
 
