@@ -1,5 +1,9 @@
 //! Receiving: what came through fastboxes and queue, in the order in which each sender sent it.
 #![allow(unsafe_code, reason = "reads messages from shared memory")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one proof covers the accesses of a block"
+)]
 
 use core::ptr;
 
