@@ -302,11 +302,12 @@ pub trait MatchQueues: Sized {
     /// correct matching.
     fn remove_context(&mut self, _context: ContextId) {}
 
-    /// A context that these queues serve has so many ranks now, `None` if that is unknown. What was planned by the
-    /// number of ranks may be planned anew, as far as no entry depends on it; handles keep their meaning.
+    /// A context that these queues serve has so many ranks now, `None` if that is unknown. What was
+    /// planned by the number of ranks may be planned anew, as far as no entry depends on it; handles
+    /// keep their meaning.
     ///
-    /// [`Engine`](crate::Engine) calls this when a context is given another size, having seen that all that is queued
-    /// keeps to it. Never required for correct matching.
+    /// [`Engine`](crate::Engine) calls this when a context is given another size, having seen that all
+    /// that is queued keeps to it. Never required for correct matching.
     fn resize_context(&mut self, _context: ContextId, _size: Option<u32>) {}
 
     /// Drops all entries and forgets what was learned of senders, calls and lengths; memory may be

@@ -58,7 +58,8 @@ impl<Q: MatchQueues> All<'_, Q> {
 
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Gives a context another size and other promises: see
-    /// [`Engine::update_context`](crate::Engine::update_context). Each of its shards plans anew if nothing is queued in it.
+    /// [`Engine::update_context`](crate::Engine::update_context). Each of its shards plans anew if
+    /// nothing is queued in it.
     ///
     /// A context that has been divided by all that is matched, as the two promises allow, takes them
     /// back only while its shards hold nothing: they do not know the order between one sender's

@@ -49,8 +49,8 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
     assert_eq!(one_more.unwrap(), Sent::Upto(0));
 }
 
-#[test]
-fn who_rests_looks_for_ends_when_it_is_time() {
+/// Two of which the first has no patience.
+fn one_that_sleeps_at_once() -> (Arc<Heap>, Endpoint<Arc<Heap>>, Endpoint<Arc<Heap>>) {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let (mut alice, bob) = (join(&segment, 0), join(&segment, 1));
     alice.patience = Patience {
@@ -58,6 +58,12 @@ fn who_rests_looks_for_ends_when_it_is_time() {
         yields: 0,
         ..Patience::SPINNING
     };
+    (segment, alice, bob)
+}
+
+#[test]
+fn who_rests_looks_for_ends_when_it_is_time() {
+    let (segment, mut alice, bob) = one_that_sleeps_at_once();
     alice.want(Some(bob.me())).unwrap();
     assert!(alice.until_look().is_zero(), "it has never looked");
     assert_eq!(alice.check_peers(), 0);
@@ -74,13 +80,7 @@ fn who_rests_looks_for_ends_when_it_is_time() {
 
 #[test]
 fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
-    let segment = Heap::new(Geometry::new(2).unwrap());
-    let (mut alice, bob) = (join(&segment, 0), join(&segment, 1));
-    alice.patience = Patience {
-        spins: 0,
-        yields: 0,
-        ..Patience::SPINNING
-    };
+    let (segment, mut alice, bob) = one_that_sleeps_at_once();
     alice.want(Some(bob.me())).unwrap();
     // Itself it may want too, and somebody may have written over its own entry.
     alice.want(Some(alice.me())).unwrap();

@@ -390,6 +390,12 @@ impl<B: MatchBits> Wild<B> {
         self.buckets.bytes() + vec_bytes(&self.classes) + vec_bytes(&self.others)
     }
 
+    /// How many there is room for before all are linked anew.
+    #[cfg(test)]
+    pub(super) const fn room(&self) -> u32 {
+        self.room
+    }
+
     /// Gives memory back.
     pub(super) fn release(&mut self) {
         self.buckets.release();

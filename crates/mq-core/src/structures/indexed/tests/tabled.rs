@@ -394,6 +394,35 @@ fn a_burst_of_wildcards_does_not_make_later_tables_large() {
     }
 }
 
+/// Each time that there is no room for one more, the whole queue is linked anew.
+#[test]
+fn wildcards_that_come_one_by_one_have_the_queue_linked_anew_as_seldom_as_tables_grow() {
+    let mut queues = unexpected(0);
+    let mut tag = 0..;
+    let mut post = |queues: &mut Queues, source: Source| {
+        let tag = tag.next().expect("there are more");
+        let post = queues.post(MpiPattern::new(0, source, tag), 0);
+        assert!(matches!(post, Post::Queued(_)));
+        tag
+    };
+    for _ in 0..1000 {
+        post(&mut queues, Source::from(3));
+    }
+    let mut rooms = Vec::new();
+    for _ in 0..129 {
+        post(&mut queues, Source::Any);
+        // So many have come since the last search that this one links them.
+        let last = (0..20).map(|_| post(&mut queues, Source::from(3))).last();
+        let arrival = queues.arrive(MpiEnvelope::new(0, 3, last.expect("twenty")), 0);
+        assert!(matches!(arrival, Arrive::Matched { .. }));
+        let index = queues.index.as_ref().expect("it has tables");
+        rooms.push(index.tables.receives.room_for_wildcards());
+    }
+    assert_eq!(rooms[0], 128, "the smallest table");
+    rooms.dedup();
+    assert_eq!(rooms, [128, 256]);
+}
+
 #[test]
 fn tables_of_drained_queues_keep_little() {
     let mut queues = unexpected(0);

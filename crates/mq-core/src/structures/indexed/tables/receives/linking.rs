@@ -62,6 +62,12 @@ impl<B: MatchBits> Receives<B> {
         self.wild.judge(linked.wild, linked.wild_behind, again) || is_bad
     }
 
+    /// How many receives with wildcards there is room for before all are linked anew.
+    #[cfg(test)]
+    pub(in super::super::super) const fn room_for_wildcards(&self) -> u32 {
+        self.wild.room()
+    }
+
     /// How many receives of a window have a wildcard.
     #[cold]
     fn wildcards<P, R>(&self, near: &[Entry<P, R>], end: u32) -> u32
@@ -72,8 +78,8 @@ impl<B: MatchBits> Receives<B> {
         entries.map_or(0, wild::count)
     }
 
-    /// Links all receives before a slot that are not; returns how many. `None`, and some are linked, if
-    /// there is no room for one with a wildcard.
+    /// Links all receives before a slot that are not; returns how many, and how many came to be behind
+    /// others. `None`, and some are linked, if there is no room for one with a wildcard.
     #[inline(never)]
     fn link_to<P, R>(&mut self, near: &mut [Entry<P, R>], end: u32) -> Option<Linked>
     where
