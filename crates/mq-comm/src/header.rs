@@ -37,6 +37,9 @@ pub(crate) enum Kind {
     /// To the sender of a message that went ahead: nobody had asked for it, and others are to be
     /// announced.
     HoldBack = 10,
+    /// As `RingWanted`, from one that begins to time both ways: which is quicker can depend on the
+    /// way of the messages in the other direction, so the sender is to do the same.
+    RingTimed = 11,
 }
 
 /// The second word of a header.
@@ -87,6 +90,7 @@ impl Word {
             8 => Kind::Closed,
             9 => Kind::Ahead,
             10 => Kind::HoldBack,
+            11 => Kind::RingTimed,
             _ => return None,
         })
     }

@@ -41,10 +41,10 @@ pub struct Options {
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are
-    /// not eager go through a ring. The kernel looks every page up, and one process copies where
-    /// two can: which is quicker depends on the processor, and on whether messages are written anew
-    /// each time. `None`: each message takes the way that was found to be the quicker one for its
-    /// size and sender; finding out costs some per cent of the bandwidth.
+    /// not eager go through a ring. `None`, `auto` in the variable: each message takes the way that was
+    /// found to be the quicker one for its size and sender. The kernel looks every page up, and one
+    /// process copies where two can: which is quicker depends on the processor, and on whether messages
+    /// are written anew each time.
     pub single_copy_from: Option<usize>,
     /// Copying large messages straight from where they lie, if that is a
     /// [shared buffer](crate::SharedBuffer). It is the sender's that counts.
@@ -73,7 +73,7 @@ impl Default for Options {
             eager_limit: CELL_PAYLOAD,
             ahead_limit: 64 << 10,
             single_copy: true,
-            single_copy_from: Some(8 << 20),
+            single_copy_from: None,
             shared_copy: true,
             shared_buffers: Geometry::BUFFERS as usize,
             nontemporal_from: None,

@@ -462,7 +462,7 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
         ),
         (
             Options {
-                single_copy_from: None,
+                single_copy_from: Some(0),
                 ..default
             },
             0,

@@ -1,7 +1,8 @@
-//! Announced messages whose way is found out: all come whole, some by the ring and some by the
-//! kernel.
+//! Large messages whose way is found out: all come whole, some by the ring and some by the kernel.
 
 mod common;
+
+use std::collections::VecDeque;
 
 use common::{kernel_reads_memory, watchdog};
 use mq_comm::{Error, Options, Profile, World};
@@ -53,4 +54,45 @@ fn both_ways_are_tried_and_all_comes_whole() {
     for profile in exchange(Some(usize::MAX)).expect("by rings") {
         assert_eq!((profile.single_copy, profile.ring), (0, all));
     }
+}
+
+/// Messages of one length in one direction, with receives for them: they go ahead until it is time to
+/// time both ways, and are announced then; so that the kernel has its turn too.
+#[test]
+fn messages_that_go_ahead_are_announced_when_both_ways_are_timed() {
+    const BYTES: usize = 40_000;
+    const STANDING: usize = 4;
+    const MESSAGES: usize = 3_000;
+    let _dog = watchdog("ahead or announced");
+    let profiles = World::threads(2, |world| {
+        if world.rank() == 0 {
+            for number in 0..MESSAGES {
+                world.send(&content(number, BYTES), 1, 1)?;
+            }
+        } else {
+            let receive = || world.irecv(vec![0_u8; BYTES], 0, 1).map_err(Error::from);
+            let mut posted: VecDeque<_> =
+                (0..STANDING).map(|_| receive()).collect::<Result<_, _>>()?;
+            for number in 0..MESSAGES {
+                let (into, _) = posted.pop_front().expect("some stand").wait()?;
+                assert!(into == content(number, BYTES), "{number}");
+                if number + STANDING < MESSAGES {
+                    posted.push_back(receive()?);
+                }
+            }
+        }
+        Ok(world.profile())
+    })
+    .expect("all come");
+    let [sender, receiver] = &profiles[..] else {
+        unreachable!("there are two");
+    };
+    assert_eq!(sender.ahead + sender.rendezvous, MESSAGES as u64);
+    assert!(sender.ahead > 0, "{sender:?}");
+    assert_eq!(receiver.ring + receiver.single_copy, MESSAGES as u64);
+    assert_eq!(
+        receiver.single_copy > 0,
+        kernel_reads_memory(),
+        "{receiver:?}"
+    );
 }

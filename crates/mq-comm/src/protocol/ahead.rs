@@ -86,8 +86,8 @@ pub(super) fn longest_wanted(options: &Options) -> u32 {
     let by_ring = match options.single_copy_from {
         _ if !options.single_copy => usize::MAX,
         Some(from) => from.saturating_sub(1),
-        // Which way is quicker is found out by asking for one or the other.
-        None => 0,
+        // As long as the ring is found to be quicker.
+        None => usize::MAX,
     };
     by_ring.min(options.ahead_limit).min(MOST) as u32
 }

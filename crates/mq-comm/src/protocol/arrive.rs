@@ -313,7 +313,7 @@ impl State {
         let payload = &payload[..count];
         let damaged = || corrupt("an answer", from);
         match kind {
-            Kind::RingWanted => {
+            Kind::RingWanted | Kind::RingTimed => {
                 let wanted = RingWanted::from_bytes(payload).ok_or_else(damaged)?;
                 let until = usize::try_from(wanted.until).map_err(|_| damaged())?;
                 let done = usize::try_from(wanted.from).map_err(|_| damaged())?;
@@ -324,6 +324,9 @@ impl State {
                 slot.total = wanted.until;
                 slot.remote = wanted.receive;
                 self.peers[from.index()].ahead = Credit::of(wanted.ahead);
+                if kind == Kind::RingTimed {
+                    self.time_too(from, until);
+                }
                 let (ring, first) = (wanted.ring, wanted.first);
                 let lent = (ring != NO_RING).then_some(RingGiven { ring, first });
                 Ok(Follow::Ring {
@@ -334,7 +337,7 @@ impl State {
             Kind::RingGiven => {
                 let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
                 if given.ring == NO_RING {
-                    self.watch.drop_receive(name);
+                    self.never_comes(name);
                     self.requests.complete(request, Outcome::Withdrawn);
                     return Ok(Follow::RingNamed);
                 }

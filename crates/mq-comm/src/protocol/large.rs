@@ -31,9 +31,19 @@ impl<T: Transport> Core<T> {
     pub(super) fn fetch_if_large(&mut self, receive: u32, expected: bool) -> Result<(), Error> {
         match self.state.requests.at(receive).stage {
             Stage::Fetching => self.fetch(receive, expected),
-            Stage::Pulling => self.turn_rings().map(|_| ()),
+            Stage::Pulling => self.pull_unasked(receive),
             _ => Ok(()),
         }
+    }
+
+    /// A receive has a message that went ahead.
+    fn pull_unasked(&mut self, receive: u32) -> Result<(), Error> {
+        let slot = self.state.requests.at(receive);
+        let (from, bytes) = (slot.peer, slot.room());
+        if self.state.came_unasked(from, bytes) {
+            self.answer(from, Kind::HoldBack, 0, Payload::default())?;
+        }
+        self.turn_rings().map(|_| ())
     }
 
     #[cold]
@@ -139,13 +149,18 @@ impl<T: Transport> Core<T> {
             until: room as u64,
             ring: given.ring,
             ahead: if expected {
-                self.state.longest_ahead
+                self.state.longest_ahead_from(from)
             } else {
                 0
             },
             first: given.first,
         };
-        self.answer(from, Kind::RingWanted, send, wanted.to_bytes())
+        let kind = if chosen.begins_look {
+            Kind::RingTimed
+        } else {
+            Kind::RingWanted
+        };
+        self.answer(from, kind, send, wanted.to_bytes())
     }
 
     /// Tells the sender of an announced message that its buffer is free.

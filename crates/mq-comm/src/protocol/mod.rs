@@ -59,7 +59,7 @@ use ahead::Credit;
 use contexts::Contexts;
 use front::Front;
 use rings::Rings;
-use ways::{Stopwatch, Ways};
+use ways::{Timed, Ways};
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use receive::{Wanted, peer_of};
@@ -106,8 +106,8 @@ pub(crate) struct State {
     /// The shortest message that is read from the sender's memory; by what is quicker if there is
     /// none.
     single_copy_from: Option<u64>,
-    /// Transfers by which that is found out.
-    watch: Stopwatch,
+    /// Messages by which that is found out.
+    timed: Timed,
     pub(crate) bypass: bool,
     /// The program has no communicator any more.
     leaving: bool,
@@ -216,7 +216,7 @@ impl<T: Transport> Core<T> {
             eager_limit: options.eager_limit,
             longest_ahead: ahead::longest_wanted(options),
             single_copy_from: options.single_copy_from.map(|bytes| bytes as u64),
-            watch: Stopwatch::default(),
+            timed: Timed::default(),
             bypass: options.bypass,
             leaving: false,
             has_failed: false,

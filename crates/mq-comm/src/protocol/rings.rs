@@ -122,13 +122,6 @@ impl Rings {
 impl<T: Transport> Core<T> {
     /// Moves what can be moved through rings; whether anything was.
     pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
-        self.state.watch.begin_turn();
-        let moved = self.move_through_rings()?;
-        self.state.watch.end_turn();
-        Ok(moved)
-    }
-
-    fn move_through_rings(&mut self) -> Result<bool, Error> {
         let mut moved = self.give_rings()?;
         let mut at = 0;
         while let Some(&push) = self.state.rings.pushing.get(at) {
@@ -247,7 +240,7 @@ impl<T: Transport> Core<T> {
             }
             Pulled::All => {
                 step(Step::RingEmptiedLast);
-                self.state.has_come_by_ring(into, from);
+                self.state.has_come_by_ring(into);
                 if last == until {
                     return Ok((true, true));
                 }
@@ -262,11 +255,11 @@ impl<T: Transport> Core<T> {
 
 impl State {
     /// All that was to come through a ring into some place has come.
-    fn has_come_by_ring(&mut self, into: Target, from: Process) {
+    fn has_come_by_ring(&mut self, into: Target) {
         match into {
             Target::Request(receive) => {
                 self.profile.ring += 1;
-                self.has_come(receive, from);
+                self.has_come(receive);
                 self.received(receive);
             }
             Target::Message(message) => {

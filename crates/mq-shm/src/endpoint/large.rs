@@ -86,7 +86,7 @@ impl<M: Memory> Endpoint<M> {
             return Ok(Copied::Refused(0));
         }
         step(Step::Copying);
-        let copied = sender.read(remote.address, into);
+        let copied = sender.read(remote.address, into, &mut peer.seen);
         step(Step::Copied);
         peer.is_unreadable = copied != Copied::All;
         Ok(copied)

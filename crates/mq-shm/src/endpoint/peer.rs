@@ -1,8 +1,11 @@
 //! What an endpoint knows of another process.
 
+use std::time::Instant;
+
 use crate::fastbox::{Inlet, Outlet};
 use crate::index::CellId;
 use crate::large::pace::{ReadPace, WritePace};
+use crate::large::single_copy::Known;
 use crate::liveness::Gone;
 use crate::part::Found;
 use crate::place::Place;
@@ -40,6 +43,8 @@ pub(super) struct Peer {
     pub(super) struck_out: bool,
     /// Its memory can not be read: the kernel has refused it once.
     pub(super) is_unreadable: bool,
+    /// When that was known last to be its, by the word of whom it was then.
+    pub(super) seen: Option<(Known, Instant)>,
     /// Which way of writing into rings and cells for it is the quickest.
     pub(super) writing: WritePace,
     /// The same, of reading what it has written.
@@ -66,6 +71,7 @@ impl Peer {
             noted: false,
             struck_out: false,
             is_unreadable: false,
+            seen: None,
             writing: WritePace::default(),
             reading: ReadPace::default(),
             gone: None,

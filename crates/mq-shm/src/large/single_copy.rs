@@ -2,12 +2,14 @@
 //!
 //! `process_vm_readv` is refused by some kernels, containers, `seccomp` filters and debugger
 //! policies, and a process number means another process in another namespace, or after the end of
-//! the one that had it. So each read fetches a random word too that the sender has published
+//! the one that had it. So a read fetches a random word too that the sender has published
 //! together with its address, in the same system call, which looks at one process from its
-//! beginning to its end: if the word is right, it was the right process. Any refusal makes the pair
-//! use the ring for the rest of that message and from then on.
+//! beginning to its end: if the word is right, it was the right process. Looking that page up takes 0.2
+//! us, as long as copying 4 KiB, so that short reads [right after](KNOWN_FOR) do without. Any refusal makes
+//! the pair use the ring for the rest of that message and from then on.
 
 use std::io::IoSliceMut;
+use std::time::{Duration, Instant};
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
@@ -33,8 +35,17 @@ pub enum Copied {
     Refused(usize),
 }
 
+/// Who was known by its word so long ago at most still has its number: the kernel gives numbers in
+/// turn, and comes to one again when all others have been given, of which there are tens of thousands
+/// (`kernel.pid_max`).
+const KNOWN_FOR: Duration = Duration::from_micros(200);
+/// Reads without the word begin before that, and are no longer than so many bytes: one that was not over
+/// in time is for nothing, and to a long one the word makes no difference.
+const WITHOUT_WORD_FOR: Duration = Duration::from_micros(100);
+const WITHOUT_WORD: usize = 256 << 10;
+
 /// A process's memory: its number, and the word by which it is known.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) pid: u32,
     pub(crate) token: u64,
@@ -42,8 +53,14 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Reads as many bytes as `into` has room for, from `address`.
-    pub(crate) fn read(self, address: u64, into: &mut [u8]) -> Copied {
+    /// Reads as many bytes as `into` has room for, from `address`; `seen` is which process was known by its
+    /// word last, and when.
+    pub(crate) fn read(
+        self,
+        address: u64,
+        into: &mut [u8],
+        seen: &mut Option<(Self, Instant)>,
+    ) -> Copied {
         // Such a process has no memory to be read, or does not say which is its.
         let Some(pid) = i32::try_from(self.pid)
             .ok()
@@ -51,11 +68,16 @@ impl Known {
         else {
             return Copied::Refused(0);
         };
+        let is_known = |seen: Option<(Self, Instant)>, now: Instant, time: Duration| {
+            seen.is_some_and(|(whom, at)| whom == self && now - at < time)
+        };
         let mut done = 0;
         while done < into.len() {
+            let now = Instant::now();
             let mut word = [0; 8];
             let word_bytes = word.len();
             let rest = &mut into[done..];
+            let without_word = rest.len() <= WITHOUT_WORD && is_known(*seen, now, WITHOUT_WORD_FOR);
             let from = [
                 RemoteIoVec {
                     base: self.token_at as usize,
@@ -67,8 +89,19 @@ impl Known {
                 },
             ];
             let mut to = [IoSliceMut::new(&mut word), IoSliceMut::new(rest)];
-            match process_vm_readv(Pid::from_raw(pid), &mut to, &from) {
+            let first = usize::from(without_word);
+            let read = process_vm_readv(Pid::from_raw(pid), &mut to[first..], &from[first..]);
+            match read {
+                Ok(bytes) if without_word && bytes > 0 => {
+                    // This process may have been put off before the kernel looked the number up.
+                    if is_known(*seen, Instant::now(), KNOWN_FOR) {
+                        done += bytes;
+                    } else {
+                        *seen = None;
+                    }
+                }
                 Ok(bytes) if bytes > word_bytes && u64::from_ne_bytes(word) == self.token => {
+                    *seen = Some((self, now));
                     done += bytes - word_bytes;
                 }
                 Err(nix::errno::Errno::EINTR) => {}
@@ -109,18 +142,47 @@ mod tests {
         };
         let mut into = vec![0; message.len()];
         let address = message.as_ptr() as u64;
-        assert_eq!(me.read(address, &mut into), Copied::All);
+        let mut seen = None;
+        assert_eq!(me.read(address, &mut into, &mut seen), Copied::All);
         assert_eq!(into, message);
+        assert_eq!(seen.map(|(whom, _)| whom), Some(me));
         let another = Known {
             token: *token + 1,
             ..me
         };
-        assert_eq!(another.read(address, &mut into), Copied::Refused(0));
+        assert_eq!(
+            another.read(address, &mut into, &mut None),
+            Copied::Refused(0)
+        );
         let nowhere = Known { token_at: 8, ..me };
-        assert_eq!(nowhere.read(address, &mut into), Copied::Refused(0));
+        assert_eq!(
+            nowhere.read(address, &mut into, &mut None),
+            Copied::Refused(0)
+        );
         for (pid, token) in [(0, *token), (u32::MAX, *token), (me.pid, 0)] {
             let none = Known { pid, token, ..me };
-            assert_eq!(none.read(address, &mut into), Copied::Refused(0));
+            assert_eq!(none.read(address, &mut into, &mut None), Copied::Refused(0));
         }
+    }
+
+    #[test]
+    fn the_word_is_fetched_again_when_it_was_seen_long_ago_or_of_another() {
+        let token = Box::new(0x1234_5678_9abc_def0_u64);
+        let message = vec![7_u8; 4096];
+        let wrong = Known {
+            pid: std::process::id(),
+            token: *token + 1,
+            token_at: core::ptr::from_ref(&*token) as u64,
+        };
+        let mut into = vec![0; message.len()];
+        let mut read =
+            |whom, at| wrong.read(message.as_ptr() as u64, &mut into, &mut Some((whom, at)));
+        // Nobody asks so soon after it was right; unless this thread is put off each time.
+        let is_left_out = (0..1000).any(|_| read(wrong, Instant::now()) == Copied::All);
+        assert!(is_left_out);
+        let another = Known { pid: 1, ..wrong };
+        assert_eq!(read(another, Instant::now()), Copied::Refused(0));
+        let long_ago = Instant::now() - WITHOUT_WORD_FOR;
+        assert_eq!(read(wrong, long_ago), Copied::Refused(0));
     }
 }
