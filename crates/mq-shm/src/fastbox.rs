@@ -39,6 +39,9 @@ use crate::sync::{AtomicU64, Guarded, Ordering};
 /// Slots of a box: as many as fill a page.
 pub(crate) const SLOTS: u32 = if cfg!(loom) { 3 } else { 30 };
 
+/// Bytes of a line, of which a slot has two.
+const LINE: usize = size_of::<Slot>() / 2;
+
 /// Bytes of message that share a line with the message's header.
 pub const LINE_PAYLOAD: usize = if cfg!(loom) { 8 } else { 40 };
 
@@ -219,6 +222,20 @@ unsafe fn copy_part(from: *const u8, to: *mut u8, len: usize) {
     } else {
         // SAFETY: the caller's.
         unsafe { copy(from, to, len) };
+    }
+}
+
+impl FastBox {
+    /// The lines of a message of so many bytes that begins in a slot, but for the first.
+    #[inline(always)]
+    fn further_lines(&self, begins: u32, len: usize, mut of_each: impl FnMut(*const u8)) {
+        for number in 0..slots_of(len) {
+            let slot = core::ptr::from_ref(self.slot(after(begins, number))).cast::<u8>();
+            if number > 0 {
+                of_each(slot);
+            }
+            of_each(slot.wrapping_add(LINE));
+        }
     }
 }
 

@@ -32,6 +32,7 @@ impl<M: Memory> Endpoint<M> {
         if len as usize > BOX_PAYLOAD || is_turn_of_others(peer.due) {
             return None;
         }
+        peer.fetch_lines(len);
         Some(Short {
             inlet: peer.inlet.as_mut()?,
             due: &mut peer.due,

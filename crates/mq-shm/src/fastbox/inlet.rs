@@ -9,7 +9,7 @@ use super::{
     FIRST_PAYLOAD, FURTHER_PAYLOAD, FastBox, HEADER, NAME, Slot, after, copy_part, slots_of,
 };
 use crate::cell::CELL_PAYLOAD;
-use crate::copy::copy;
+use crate::copy::{copy, fetch_line};
 use crate::index::CellName;
 use crate::part::Found;
 use crate::sync::Ordering;
@@ -44,6 +44,12 @@ impl Inlet {
         stamp
             .is(sequence)
             .then(|| stamp.len().min(CELL_PAYLOAD) as u32)
+    }
+
+    /// Fetches the lines of a message of so many bytes that has come, all at once and before they are read.
+    #[inline(never)]
+    pub(crate) fn fetch_lines(&self, len: usize) {
+        self.fastbox.further_lines(self.next, len, fetch_line);
     }
 
     /// The header of a message that has come and was not given back.

@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 
 use super::{
-    FIRST_PAYLOAD, FURTHER_PAYLOAD, FastBox, HEADER, NAME, SLOTS, Slot, Stamp, after, copy_part,
-    slots_of,
+    FIRST_PAYLOAD, FURTHER_PAYLOAD, FastBox, HEADER, LINE_PAYLOAD, NAME, SLOTS, Slot, Stamp, after,
+    copy_part, slots_of,
 };
-use crate::copy::copy;
+use crate::copy::{copy, take_line};
 use crate::index::{CellId, CellName};
 use crate::part::Found;
 use crate::sync::Ordering;
@@ -71,10 +71,18 @@ impl Outlet {
 
     /// Writes a message for which there is room, which nobody sees before it is
     /// [published](Self::publish).
+    ///
+    /// The first line comes last: the receiver looks at it again and again, and would take it away between
+    /// its first bytes and its stamp as long as lines have to be fetched in between.
     #[inline(always)]
     pub(crate) fn fill(&self, header: [u64; 2], message: &[u8]) {
         debug_assert!(slots_of(message.len()) <= self.room);
-        let here = message.len().min(FIRST_PAYLOAD);
+        let here = if message.len() > LINE_PAYLOAD {
+            self.fill_further(message);
+            LINE_PAYLOAD
+        } else {
+            message.len()
+        };
         self.slot(self.next).body.with_mut(|body| {
             let body = body.cast::<u8>();
             // SAFETY: there is room, so that the slot is empty and only the sender touches its body
@@ -85,15 +93,29 @@ impl Outlet {
                 copy(message.as_ptr(), body.add(HEADER), here);
             }
         });
-        if message.len() > FIRST_PAYLOAD {
-            self.fill_further(message);
-        }
     }
 
+    /// Takes the lines of a message of so many bytes, but for the first, for writing: the next one will be as
+    /// long. The first would only be taken away again, by the receiver that looks at it.
+    #[inline(never)]
+    pub(crate) fn take_lines(&self, len: usize) {
+        self.fastbox.further_lines(self.next, len, take_line);
+    }
+
+    /// Writes what is not in the first line of a message.
     #[inline(never)]
     fn fill_further(&self, message: &[u8]) {
+        let (first, further) = message.split_at(message.len().min(FIRST_PAYLOAD));
+        let second_line = &first[LINE_PAYLOAD..];
+        self.slot(self.next).body.with_mut(|body| {
+            // SAFETY: as in `fill`; the slot has the bytes of the first part.
+            unsafe {
+                let to = body.cast::<u8>().add(HEADER + LINE_PAYLOAD);
+                copy(second_line.as_ptr(), to, second_line.len());
+            }
+        });
         let mut at = self.next;
-        for part in message[FIRST_PAYLOAD..].chunks(FURTHER_PAYLOAD) {
+        for part in further.chunks(FURTHER_PAYLOAD) {
             at = after(at, 1);
             self.slot(at).body.with_mut(|body| {
                 // SAFETY: the slot is one of those that the message has room in, and the part no
