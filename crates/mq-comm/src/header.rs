@@ -34,8 +34,8 @@ pub(crate) enum Kind {
     /// A message whose bytes are in a ring, or will be without being asked for; its payload is an
     /// [`Ahead`].
     Ahead = 9,
-    /// To the sender of a message that went ahead: nobody had asked for it, and others are to be
-    /// announced.
+    /// To the sender of a message that went ahead: others are to be announced, since nobody had asked
+    /// for it, or since it is time to find out which way is quicker.
     HoldBack = 10,
     /// As `RingWanted`, from one that begins to time both ways: which is quicker can depend on the
     /// way of the messages in the other direction, so the sender is to do the same.

@@ -210,7 +210,7 @@ impl<T: Transport> Core<T> {
         word: Word,
         bytes: &[u8],
     ) -> Result<(), Error> {
-        if self.state.clogged.is_empty() && bytes.len() <= self.state.eager_limit {
+        if self.state.clogged.is_empty() && self.state.is_eager(word, bytes.len()) {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
                 Ok(Sent::Whole) => {

@@ -7,8 +7,9 @@
 //! leads there has room for all of a message, the sender promises itself the buffers, says where they
 //! are, and fills them at once, so that its send is over with the call, unless there is no cell to say
 //! so in. The receiver empties them into the receive's buffer; into memory of its own if there is none,
-//! and then has the sender hold back, until it asks for a ring again. One that does not hear of that has
-//! no more than a [`CREDIT`].
+//! and then has the sender hold back, until it asks for a ring again. So it does when it is time to find
+//! out whether another way is quicker (`ways`). One that does not hear of that has no more than a
+//! [`CREDIT`].
 //!
 //! Every message that has gone ahead is taken out of the ring, whoever it is for, since those behind
 //! it wait for its buffers.
@@ -32,26 +33,51 @@ pub(crate) const MOST: usize = 256 << 10;
 /// at most with messages that nobody waits for.
 const CREDIT: u64 = 4 << 20;
 
+/// Which messages may go ahead: of more bytes than a number below a power of two, and up to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Lengths {
+    pub(super) more_than: u32,
+    pub(super) up_to: u32,
+}
+
+impl Lengths {
+    const POWER: u32 = 24;
+
+    /// In one word: the longest, and behind it the power of two.
+    pub(super) const fn word(self) -> u32 {
+        debug_assert!(self.up_to >> Self::POWER == 0 && (self.more_than + 1).is_power_of_two());
+        (self.more_than + 1).ilog2() << Self::POWER | self.up_to
+    }
+
+    /// What a word says, which another process may have made anything.
+    const fn of(word: u32) -> Self {
+        Self {
+            more_than: 1_u32.wrapping_shl(word >> Self::POWER) - 1,
+            up_to: word & ((1 << Self::POWER) - 1),
+        }
+    }
+}
+
 /// What a receiver wants to have without asking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credit {
-    /// The longest message.
-    longest: u32,
+    lengths: Lengths,
     /// Bytes of all.
     left: u64,
 }
 
 impl Credit {
-    /// Of messages of up to so many bytes.
-    pub(super) const fn of(longest: u32) -> Self {
+    /// Of messages of these lengths.
+    pub(super) const fn of(lengths: u32) -> Self {
         Self {
-            longest,
+            lengths: Lengths::of(lengths),
             left: CREDIT,
         }
     }
 
     const fn allows(self, bytes: usize) -> bool {
-        bytes as u64 <= self.longest as u64 && bytes as u64 <= self.left
+        let Lengths { more_than, up_to } = self.lengths;
+        bytes > more_than as usize && bytes <= up_to as usize && bytes as u64 <= self.left
     }
 }
 
@@ -141,6 +167,15 @@ impl<T: Transport> Core<T> {
     pub(super) fn hold_back(&mut self, from: Process) -> Result<(), Error> {
         step(Step::CameTooEarly);
         self.turn_rings()?;
+        self.tell_to_hold_back(from)
+    }
+
+    /// Has a process announce what it sends, if it does not.
+    pub(super) fn tell_to_hold_back(&mut self, from: Process) -> Result<(), Error> {
+        let peer = &mut self.state.peers[from.index()];
+        if !core::mem::take(&mut peer.goes_ahead) {
+            return Ok(());
+        }
         self.answer(from, Kind::HoldBack, 0, Payload::default())
     }
 }
@@ -170,5 +205,21 @@ impl State {
         into[..count].copy_from_slice(&self.messages.at(message).bytes[..count]);
         slot.stage = Stage::Pulling;
         self.messages.release(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_read_as_they_are_written() {
+        for (more_than, up_to) in [(0, 0), (0, 65_536), ((1 << 16) - 1, MOST as u32)] {
+            let lengths = Lengths { more_than, up_to };
+            assert_eq!(Lengths::of(lengths.word()), lengths);
+        }
+        for word in [u32::MAX, 31 << 24, 32 << 24, 255 << 24] {
+            let _any = Lengths::of(word);
+        }
     }
 }

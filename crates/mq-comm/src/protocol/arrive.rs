@@ -325,7 +325,7 @@ impl State {
                 slot.remote = wanted.receive;
                 self.peers[from.index()].ahead = Credit::of(wanted.ahead);
                 if kind == Kind::RingTimed {
-                    self.time_too(from, until);
+                    self.time_too(from);
                 }
                 let (ring, first) = (wanted.ring, wanted.first);
                 let lent = (ring != NO_RING).then_some(RingGiven { ring, first });

@@ -1,6 +1,6 @@
 //! Contexts: two for each communicator, one for its user and one for its collectives.
 //!
-//! All that make a communicator agree on its number (`communicator/create.rs`), and the number is
+//! All that make a communicator agree on its number (`communicator/create.rs`, `survivors.rs`), and it is
 //! given again when the communicator is over at all of them. Whoever drops it says so to every
 //! member, itself too, behind the last message that it sends on it (`Kind::Closed`). What one
 //! process sends to another keeps its order. So one that has dropped it, and has heard from each
@@ -17,7 +17,7 @@
 //!
 //! Doubtful numbers stay so: whether one of them was given to a communicator of which this process
 //! is a member is known to nobody here. There are 64 of them for each rank 0 that dies while it is
-//! being asked.
+//! being asked, and for each time that this process itself could not go on with that.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -98,6 +98,11 @@ pub(crate) const fn of_user(communicator: u32) -> u32 {
 /// The context of its collectives.
 pub(crate) const fn of_collectives(communicator: u32) -> u32 {
     communicator * 2 + 1
+}
+
+/// Whether a context is one of collectives.
+pub(super) const fn is_of_collectives(context: u32) -> bool {
+    context % 2 == 1
 }
 
 impl Contexts {

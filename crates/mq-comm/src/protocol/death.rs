@@ -117,7 +117,7 @@ impl<T: Transport> Core<T> {
         rings.forget(process, |index| {
             matches!(requests.at(index).stage, Stage::Done | Stage::Free)
         });
-        self.state.forget_ways(process);
+        self.state.forget_timed(process);
     }
 
     /// Takes a posted receive out of the queue.

@@ -3,6 +3,7 @@
 
 use mq_shm::{Copied, Process, Remote, RingId, ShmError, Stretch};
 
+use super::ahead::Lengths;
 use super::rings::{Pull, Push};
 use super::ways::{Chosen, Way};
 use super::{Core, Target};
@@ -40,10 +41,11 @@ impl<T: Transport> Core<T> {
     fn pull_unasked(&mut self, receive: u32) -> Result<(), Error> {
         let slot = self.state.requests.at(receive);
         let (from, bytes) = (slot.peer, slot.room());
+        self.turn_rings()?;
         if self.state.came_unasked(from, bytes) {
-            self.answer(from, Kind::HoldBack, 0, Payload::default())?;
+            self.tell_to_hold_back(from)?;
         }
-        self.turn_rings().map(|_| ())
+        Ok(())
     }
 
     #[cold]
@@ -68,7 +70,7 @@ impl<T: Transport> Core<T> {
             Some(_) => Chosen::always(Way::Read),
             None => self.state.choose_way(from, room),
         };
-        if chosen.way == Way::Ring {
+        if chosen.way() == Way::Ring {
             return self.ask_for_rest(receive, chosen, expected);
         }
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
@@ -80,7 +82,7 @@ impl<T: Transport> Core<T> {
                 if is_shared {
                     self.state.profile.shared_copy += 1;
                 } else {
-                    self.state.was_read(from, chosen, room);
+                    self.state.was_read(chosen, room);
                     self.state.profile.single_copy += 1;
                 }
                 self.fetched(receive, from, send)
@@ -88,7 +90,7 @@ impl<T: Transport> Core<T> {
             Copied::Refused(done) => {
                 step(Step::NotFetched);
                 if !is_shared {
-                    self.state.was_refused(from);
+                    self.state.was_refused(from, chosen, room);
                 }
                 self.state.requests.at_mut(receive).done = done;
                 self.ask_for_rest(receive, Chosen::always(Way::Ring), expected)
@@ -143,19 +145,21 @@ impl<T: Transport> Core<T> {
                 first: 0,
             }
         };
+        let ahead = if expected {
+            self.state.may_go_ahead(from, room)
+        } else {
+            Lengths::default()
+        };
+        self.state.peers[from.index()].goes_ahead = ahead.up_to > 0;
         let wanted = RingWanted {
             receive: self.state.requests.name(receive).0,
             from: done as u64,
             until: room as u64,
             ring: given.ring,
-            ahead: if expected {
-                self.state.longest_ahead_from(from)
-            } else {
-                0
-            },
+            ahead: ahead.word(),
             first: given.first,
         };
-        let kind = if chosen.begins_look {
+        let kind = if chosen.begins_look() {
             Kind::RingTimed
         } else {
             Kind::RingWanted

@@ -2,23 +2,23 @@
 //!
 //! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if
 //! nobody has asked for it. Of a long one only an announcement is sent, and the receiver, once it
-//! is matched, asks for a ring; or, if the message is very long or in a shared buffer, or that is
-//! found to be quicker (`ways`), reads the bytes where they are, unless the kernel refuses that, or
-//! refuses to go on:
+//! is matched, asks for a ring; or, if the message is in a shared buffer or that is found to be
+//! quicker (`ways`), reads the bytes where they are, unless the kernel refuses that, or refuses to
+//! go on:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
 //! | `Announce`: where the bytes are | → | matched; reads them |
 //! | buffer is free | ← | `Finished` |
 //! | | or | |
-//! | takes a ring | ← | `RingWanted`: from byte n on |
+//! | takes a ring | ← | `RingWanted`, or `RingTimed` if both ways are being timed: from byte n on |
 //! | `RingGiven`, fills buffers | → | empties them |
 //! | or has no memory for one: `RingGiven` without a ring; its send fails | → | its receive fails |
 //! | | or | |
 //! | fills buffers | ← | `RingWanted`: from byte n on, through a ring that the receiver lends; empties its buffers |
 //! | | or, where such answers were foreseen (`ahead`) | |
 //! | `Ahead`: through which ring, and fills buffers | → | empties them |
-//! | announces the next ones | ← | `HoldBack`, if nobody had asked |
+//! | announces the next ones | ← | `HoldBack`, if nobody had asked, or both ways are to be timed |
 //!
 //! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
 //!
@@ -47,7 +47,7 @@ use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 
 use crate::error::Error;
-use crate::header::{Payload, RingGiven};
+use crate::header::{Payload, RingGiven, Word};
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
@@ -59,7 +59,7 @@ use ahead::Credit;
 use contexts::Contexts;
 use front::Front;
 use rings::Rings;
-use ways::{Timed, Ways};
+use ways::Ways;
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use receive::{Wanted, peer_of};
@@ -107,7 +107,7 @@ pub(crate) struct State {
     /// none.
     single_copy_from: Option<u64>,
     /// Messages by which that is found out.
-    timed: Timed,
+    ways: Ways,
     pub(crate) bypass: bool,
     /// The program has no communicator any more.
     leaving: bool,
@@ -134,8 +134,12 @@ pub(crate) struct Peer {
     announced: u32,
     /// What it wants to have without asking.
     ahead: Credit,
-    /// How long what it had announced took to come. Made with the first message of that kind.
-    ways: Option<Box<Ways>>,
+    /// It has been told that messages may go ahead, and not since that they may not.
+    goes_ahead: bool,
+    /// The kernel does not let its memory be read.
+    only_by_ring: bool,
+    /// The class of the last large message from it.
+    last_large: u8,
 }
 
 /// A message that waits for a cell.
@@ -200,6 +204,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn new(transport: T, options: &Options) -> Self {
         let processes = transport.processes();
         let engine = Engine::with_options(EngineOptions::new().kind(options.structure));
+        let longest_ahead = ahead::longest_wanted(options);
         let mut state = State {
             me: transport.me(),
             engine,
@@ -214,9 +219,13 @@ impl<T: Transport> Core<T> {
             contexts: Contexts::new(processes),
             profile: Profile::default(),
             eager_limit: options.eager_limit,
-            longest_ahead: ahead::longest_wanted(options),
-            single_copy_from: options.single_copy_from.map(|bytes| bytes as u64),
-            timed: Timed::default(),
+            longest_ahead,
+            single_copy_from: match options.single_copy_from {
+                Some(bytes) => Some(bytes as u64),
+                // There is nothing to find out.
+                None => (!options.single_copy).then_some(u64::MAX),
+            },
+            ways: Ways::new(longest_ahead),
             bypass: options.bypass,
             leaving: false,
             has_failed: false,
@@ -280,7 +289,18 @@ impl<T: Transport> Core<T> {
     }
 }
 
+/// Messages of collective operations of up to so many bytes go with their bytes in any case: all ranks
+/// send theirs before any of them receives.
+const ALWAYS_EAGER: usize = 256;
+
 impl State {
+    /// Whether a message goes with its bytes, at any time.
+    #[inline(always)]
+    pub(crate) fn is_eager(&self, word: Word, bytes: usize) -> bool {
+        bytes <= self.eager_limit
+            || (bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context()))
+    }
+
     /// Whether a process is known to have died.
     pub(crate) fn has_died(&self, process: Process) -> bool {
         self.peers[process.index()].gone == Some(Gone::Died)

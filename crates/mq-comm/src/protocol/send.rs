@@ -24,7 +24,7 @@ impl<T: Transport> Core<T> {
         set: u32,
     ) -> (Name, Result<(), Error>) {
         let total = buffer.len();
-        if self.state.clogged.is_empty() && total <= self.state.eager_limit {
+        if self.state.clogged.is_empty() && self.state.is_eager(word, total) {
             match self
                 .transport
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
@@ -64,14 +64,13 @@ impl<T: Transport> Core<T> {
     fn start_send_slowly(&mut self, send: u32, word: Word, done: usize) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(send);
         slot.word = word;
-        let (to, bits) = (slot.peer, slot.bits);
-        let eager = slot.buffer.len() <= self.state.eager_limit;
+        let (to, bits, bytes) = (slot.peer, slot.bits, slot.total);
         if let Some(how) = self.state.peers[to.index()].gone {
             self.state.requests.complete(send, Outcome::Gone(to, how));
             Ok(())
-        } else if eager {
+        } else if self.state.is_eager(word, bytes as usize) {
             self.state.profile.eager += 1;
-            self.state.profile.eager_bytes += slot.total;
+            self.state.profile.eager_bytes += bytes;
             let header = [bits, word.0];
             self.transmit(to, header, What::Request(send), done)
         } else if self.go_ahead(send) {

@@ -4,9 +4,9 @@
 //! policies, and a process number means another process in another namespace, or after the end of
 //! the one that had it. So a read fetches a random word too that the sender has published
 //! together with its address, in the same system call, which looks at one process from its
-//! beginning to its end: if the word is right, it was the right process. Looking that page up takes 0.2
-//! us, as long as copying 4 KiB, so that short reads [right after](KNOWN_FOR) do without. Any refusal makes
-//! the pair use the ring for the rest of that message and from then on.
+//! beginning to its end: if the word is right, it was the right process. Looking that page up takes
+//! 0.2 us, as long as copying 4 KiB, so that short reads right after do without. Any refusal makes the
+//! pair use the ring for the rest of that message and from then on.
 
 use std::io::IoSliceMut;
 use std::time::{Duration, Instant};
@@ -37,7 +37,8 @@ pub enum Copied {
 
 /// Who was known by its word so long ago at most still has its number: the kernel gives numbers in
 /// turn, and comes to one again when all others have been given, of which there are tens of thousands
-/// (`kernel.pid_max`).
+/// (`kernel.pid_max`). It gives a certain one only to the privileged who ask for it, as CRIU does. One
+/// that replaces its program (`execve`) keeps the number, but has given up what it had announced.
 const KNOWN_FOR: Duration = Duration::from_micros(200);
 /// Reads without the word begin before that, and are no longer than so many bytes: one that was not over
 /// in time is for nothing, and to a long one the word makes no difference.
