@@ -46,9 +46,9 @@
 //! wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
 //! receive that fails so is over, and took nothing. A process that has left properly disturbs
 //! receives from any source only when nobody else is left. A collective operation fails at the
-//! ranks that find one gone; those that live all come to its end, and to the next one. Where a rank
-//! died while a communicator was made, some may have it and others not: [`Communicator::dup`] says
-//! what to do then.
+//! ranks that find one gone; those that live all come to its end, and to the next one. So it may have
+//! failed at some of them only; they find out by [`Communicator::agree`], and go on among themselves
+//! in a communicator that [`Communicator::shrink`] makes, whoever dies meanwhile.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("mq-comm is for Linux: what moves its messages, mq-shm, is empty elsewhere");

@@ -83,6 +83,16 @@ steps! {
     NumberTold,
     /// New communicators: all agree, and there is none yet.
     NumberAgreed,
+    /// An agreement: the own opinion is said to one of the others.
+    OpinionSaid,
+    /// An agreement: one of the others' has come, or never will.
+    OpinionHeard,
+    /// An agreement: what is decided is known here, and no rank behind knows it from here.
+    Decided,
+    /// An agreement: one of those has been told.
+    DecisionSaid,
+    /// Those that live have agreed on a communicator, and there is none yet.
+    RestAgreed,
     /// A communicator is over here.
     CommunicatorFreed,
     /// One of its members has been told so.

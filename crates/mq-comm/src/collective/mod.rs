@@ -8,6 +8,7 @@
 //! A rank that finds another gone goes on with the operation to its end, and then reports that: see
 //! `failure.rs`.
 
+mod agreement;
 mod barrier;
 mod broadcast;
 mod exchange;
@@ -26,6 +27,7 @@ use crate::scope::Scope;
 use crate::status::Status;
 use crate::transport::Transport;
 
+pub(crate) use agreement::Matter;
 pub(crate) use exchange::Answered;
 
 /// A collective operation: its class, and the tag from which Open MPI's tools would tell it.
@@ -46,6 +48,15 @@ const BROADCAST: Operation = Operation {
 const EXCHANGE: Operation = Operation {
     class: TrafficClass::OtherCollective,
     tag: -40,
+};
+
+const OPINION: Operation = Operation {
+    class: TrafficClass::OtherCollective,
+    tag: -41,
+};
+const DECISION: Operation = Operation {
+    class: TrafficClass::OtherCollective,
+    tag: -42,
 };
 
 impl Operation {

@@ -130,8 +130,8 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// [`Error::Gone`] if one of them has ended: then nobody gets one, unless rank 0 died while it
     /// told them. Who has got one then may wait on it for ever for those that have not, and what it
-    /// sends to them is lost; a program that is to survive that asks on this communicator, by a
-    /// message to each rank that lives, whether all have got theirs, before it uses it.
+    /// sends to them is lost; a program that is to survive that asks here, by
+    /// [`agree`](Self::agree), whether all have got theirs, before it uses it.
     /// [`Error::Disagreement`] if others split. Where they call something else all may wait for ever, as
     /// with any mixture of collective calls.
     ///
@@ -139,7 +139,7 @@ impl<T: Transport> Communicator<T> {
     /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is
     /// used again when all have dropped it.
     pub fn dup(&self) -> Result<Self, Error> {
-        let (number, _) = self.agree(Wish::Dup)?;
+        let (number, _) = self.number_for(Wish::Dup)?;
         let group = self.inner.group.clone();
         let core = self.inner.core.clone();
         Ok(Self::new(core, number, self.rank(), group))
@@ -168,7 +168,7 @@ impl<T: Transport> Communicator<T> {
     /// As `dup`, with the ranks of each part.
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>, Error> {
         let wish = color.map_or(Wish::Nothing, |color| Wish::Split { color, key });
-        let (number, ranks) = self.agree(wish)?;
+        let (number, ranks) = self.number_for(wish)?;
         if wish == Wish::Nothing {
             return Ok(None);
         }
@@ -185,7 +185,7 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// A number that is free with all ranks, and those that this one is to share it with.
-    fn agree(&self, wish: Wish) -> Result<(u32, Rc<[u32]>), Error> {
+    fn number_for(&self, wish: Wish) -> Result<(u32, Rc<[u32]>), Error> {
         // What others have said of communicators that are over may have come, and makes numbers
         // free.
         self.inner.core().take_in(self.size())?;

@@ -3,6 +3,7 @@
 mod create;
 mod nonblocking;
 mod probe;
+mod survivors;
 
 use core::cell::{RefCell, RefMut};
 use std::rc::Rc;
@@ -203,43 +204,6 @@ impl<T: Transport> Communicator<T> {
             sent?;
             Ok(status)
         })
-    }
-
-    /// Says that the program knows which ranks have died, as far as this process has been told:
-    /// these. From then on receives from any source wait for those that are left, until another one
-    /// dies. `MPI_Comm_ack_failed` of ULFM.
-    ///
-    /// ```
-    /// use mq_comm::{Error, Source, World};
-    ///
-    /// /// The next request of a client, while one is left.
-    /// fn request(world: &World, clients: &mut Vec<u32>) -> Result<Option<[u64; 2]>, Error> {
-    ///     let mut request = [0; 2];
-    ///     while !clients.is_empty() {
-    ///         match world.recv(&mut request, Source::Any, 1) {
-    ///             Err(Error::Gone { .. }) => {
-    ///                 let dead = world.acknowledge_deaths();
-    ///                 clients.retain(|client| !dead.contains(client));
-    ///             }
-    ///             received => return received.map(|_| Some(request)),
-    ///         }
-    ///     }
-    ///     Ok(None)
-    /// }
-    /// # let world = World::alone()?;
-    /// # world.send(&[7_u64, 8], 0, 1)?;
-    /// # assert_eq!(request(&world, &mut vec![0])?, Some([7, 8]));
-    /// # assert_eq!(world.acknowledge_deaths(), [0; 0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn acknowledge_deaths(&self) -> Vec<u32> {
-        let mut core = self.inner.core();
-        core.state.contexts.acknowledge(self.inner.number);
-        let died = |process: &Process| core.state.has_died(*process);
-        let ranks = (0..).zip(&*self.inner.group);
-        ranks
-            .filter_map(|(rank, process)| died(process).then_some(rank))
-            .collect()
     }
 
     /// What this process has sent and received, in all communicators.

@@ -1,0 +1,102 @@
+//! What all ranks that live decide alike, whoever dies meanwhile: hierarchical consensus (Cachin,
+//! Guerraoui & Rodrigues 2011, §5.1).
+//!
+//! Each rank says its opinion to every other one, and hears theirs, or that they have ended. So what it
+//! makes of them takes in everybody who lives. Then each says to those of higher ranks what is decided as
+//! far as it knows, having heard the same from all lower ones, or that they have ended. Of those that
+//! live the lowest is heard by all others, and nobody says anything else behind it. So it ends however
+//! many die, at whatever step.
+//!
+//! That needs three things of the transport: nobody is taken for dead who is not, and whoever is dead is
+//! found to be in the end; what somebody had sent before is received before that is known; and a message
+//! has left its sender when sending it is over, so that a rank that has returned from here, and dies, has
+//! told all others.
+
+use super::{DECISION, OPINION};
+use crate::communicator::Communicator;
+use crate::error::Error;
+use crate::steps::{Step, step};
+use crate::transport::Transport;
+
+/// What is decided, so that those who call different operations are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Matter {
+    Flags = 1,
+    Members = 2,
+}
+
+impl<T: Transport> Communicator<T> {
+    /// What is made of the opinions of all ranks, by their ranks; one that has ended may be without. That
+    /// has as many words at all ranks.
+    ///
+    /// # Errors
+    /// [`Error::Disagreement`] if a rank has something else to decide. Any other error if this rank can not
+    /// take part: the others wait then until it has ended.
+    ///
+    /// # Cost
+    /// Three messages for each pair of ranks.
+    pub(crate) fn decide<const WORDS: usize>(
+        &self,
+        matter: Matter,
+        mine: [u32; WORDS],
+        of_all: impl FnOnce(&[Option<[u32; WORDS]>]) -> Vec<u32>,
+    ) -> Result<Vec<u32>, Error> {
+        let (me, size) = (self.rank(), self.size());
+        let others = || (0..size).filter(move |&rank| rank != me);
+        let said = [&[matter as u32], &mine[..]].concat();
+        let mut result = Ok(());
+        for rank in others() {
+            let said = self.put(OPINION, &said, rank);
+            result = result.and(self.unless_ended(rank, said).map(|_| ()));
+            step(Step::OpinionSaid);
+        }
+        let mut opinions = vec![None; size as usize];
+        opinions[me as usize] = Some(mine);
+        let mut theirs = said;
+        for rank in others() {
+            // All are heard, or what they say now would be taken for what they say next time.
+            let heard = self.get(OPINION, &mut theirs, rank).and_then(|status| {
+                let is_it = status.count::<u32>()? == theirs.len() && theirs[0] == matter as u32;
+                is_it.then_some(()).ok_or(ELSE)
+            });
+            let heard = match heard {
+                Err(Error::Truncated { .. }) => Err(ELSE),
+                heard => self.unless_ended(rank, heard),
+            };
+            match heard {
+                Ok(Some(())) => opinions[rank as usize] = theirs[1..].try_into().ok(),
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
+            }
+            step(Step::OpinionHeard);
+        }
+        result?;
+        let mut decided = of_all(&opinions);
+        let mut theirs = vec![0; decided.len()];
+        for rank in 0..me {
+            let heard = self.get(DECISION, &mut theirs, rank);
+            if self.unless_ended(rank, heard)?.is_some() {
+                decided.copy_from_slice(&theirs);
+            }
+        }
+        step(Step::Decided);
+        for rank in me + 1..size {
+            let said = self.put(DECISION, &decided, rank);
+            self.unless_ended(rank, said)?;
+            step(Step::DecisionSaid);
+        }
+        Ok(decided)
+    }
+
+    /// What an operation with a rank gave, or nothing if that has ended.
+    fn unless_ended<R>(&self, rank: u32, result: Result<R, Error>) -> Result<Option<R>, Error> {
+        match result {
+            Ok(result) => Ok(Some(result)),
+            Err(Error::Gone { process, .. }) if process == self.process_of(rank).0 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+const ELSE: Error = Error::Disagreement("some shrink and others agree");

@@ -1,0 +1,217 @@
+//! What those that live go on with when others have died, as ULFM has it (User Level Failure Mitigation;
+//! Bland, Bouteiller, Herault, Bosilca & Dongarra 2013).
+
+use std::rc::Rc;
+
+use mq_shm::Process;
+
+use super::Communicator;
+use crate::collective::Matter;
+use crate::error::Error;
+use crate::protocol::Offer;
+use crate::steps::{Step, step};
+use crate::transport::Transport;
+
+/// What a rank says: which numbers are free with it.
+type Said = [u32; 3];
+
+fn said(offer: Offer) -> Said {
+    [offer.free as u32, (offer.free >> 32) as u32, offer.later]
+}
+
+fn offer_of([low, high, later]: Said) -> Offer {
+    let free = u64::from(high) << 32 | u64::from(low);
+    Offer { free, later }
+}
+
+/// What is decided, as words: whether the one behind it is the number, or that from which on they are to
+/// say which are free; then a bit for each rank, set for the members.
+const NUMBER: u32 = 0;
+const FURTHER: u32 = 1;
+
+/// A communicator of those of whom something was heard, by what they said of the numbers from `first` on.
+fn decision(all: &[Option<Said>], first: u32) -> Vec<u32> {
+    let offers = || all.iter().flatten().copied().map(offer_of);
+    let free = offers().fold(u64::MAX, |free, offer| free & offer.free);
+    let (what, number) = match free {
+        0 => (
+            FURTHER,
+            offers().map(|offer| offer.later).max().unwrap_or(first),
+        ),
+        _ => (NUMBER, first + free.trailing_zeros()),
+    };
+    let mut words = vec![what, number];
+    words.extend(all.chunks(u32::BITS as usize).map(|chunk| {
+        let bits = chunk.iter().enumerate();
+        bits.fold(0, |word, (at, said)| word | u32::from(said.is_some()) << at)
+    }));
+    words
+}
+
+/// The ranks whose bit is set.
+fn members(words: &[u32]) -> impl Iterator<Item = u32> {
+    let bit = |rank: u32| words[(rank / u32::BITS) as usize] >> (rank % u32::BITS) & 1;
+    (0..words.len() as u32 * u32::BITS).filter(move |&rank| bit(rank) == 1)
+}
+
+impl<T: Transport> Communicator<T> {
+    /// Says that the program knows which ranks have died, as far as this process has been told:
+    /// these. From then on receives from any source wait for those that are left, until another one
+    /// dies. `MPI_Comm_ack_failed` of ULFM.
+    ///
+    /// ```
+    /// use mq_comm::{Error, Source, World};
+    ///
+    /// /// The next request of a client, while one is left.
+    /// fn request(world: &World, clients: &mut Vec<u32>) -> Result<Option<[u64; 2]>, Error> {
+    ///     let mut request = [0; 2];
+    ///     while !clients.is_empty() {
+    ///         match world.recv(&mut request, Source::Any, 1) {
+    ///             Err(Error::Gone { .. }) => {
+    ///                 let dead = world.acknowledge_deaths();
+    ///                 clients.retain(|client| !dead.contains(client));
+    ///             }
+    ///             received => return received.map(|_| Some(request)),
+    ///         }
+    ///     }
+    ///     Ok(None)
+    /// }
+    /// # let world = World::alone()?;
+    /// # world.send(&[7_u64, 8], 0, 1)?;
+    /// # assert_eq!(request(&world, &mut vec![0])?, Some([7, 8]));
+    /// # assert_eq!(world.acknowledge_deaths(), [0; 0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn acknowledge_deaths(&self) -> Vec<u32> {
+        let mut core = self.inner.core();
+        core.state.contexts.acknowledge(self.inner.number);
+        let died = |process: &Process| core.state.has_died(*process);
+        let ranks = (0..).zip(&*self.inner.group);
+        ranks
+            .filter_map(|(rank, process)| died(process).then_some(rank))
+            .collect()
+    }
+
+    /// A communicator of the ranks that live, in the order of their ranks. All of them have to call it;
+    /// one that has ended, or ends meanwhile, need not. `MPI_Comm_shrink` of ULFM.
+    ///
+    /// All that live get the same one, however many die while they call it. One that died after it
+    /// had called it may be a member; whoever waits for it there is told as anywhere. A rank that waits
+    /// for a message from one that lives, and that calls this instead, waits on: a death has to be found
+    /// at all ranks before they come here, as by a collective operation.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let run = World::threads(3, |world| {
+    ///     if world.rank() == 1 {
+    ///         return Err(Error::Cancelled); // It dies of an error.
+    ///     }
+    ///     assert!(world.barrier().is_err(), "one of them will never come");
+    ///     let rest = world.shrink()?;
+    ///     assert_eq!((rest.size(), rest.rank()), (2, world.rank() / 2));
+    ///     rest.barrier()
+    /// });
+    /// assert!(matches!(run, Err(Error::Cancelled)));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Disagreement`] if others call [`agree`](Self::agree). [`Error::Transport`] if this rank has no
+    /// memory for what it says, or the shared memory is damaged: the others wait until it has ended, and it
+    /// is not to call it again.
+    ///
+    /// # Cost
+    /// Three short messages for each pair of ranks, and again where no number is free with all among the
+    /// 64 that they said; when it is dropped, one to each rank.
+    pub fn shrink(&self) -> Result<Self, Error> {
+        // What others have said of communicators that are over may have come, and makes numbers free. What
+        // goes wrong with that is no reason to keep the others waiting.
+        let _ = self.inner.core().take_in(self.size());
+        let mut first = 0;
+        loop {
+            let offer = self.inner.core().state.contexts.offer(first);
+            let decided =
+                match self.decide(Matter::Members, said(offer), |all| decision(all, first)) {
+                    Ok(decided) => decided,
+                    Err(error) => {
+                        self.inner.core().doubt(first, offer)?;
+                        return Err(error);
+                    }
+                };
+            let &[what, number, ref bits @ ..] = &decided[..] else {
+                return Err(Error::Disagreement("shrink"));
+            };
+            if what != NUMBER {
+                first = number;
+                continue;
+            }
+            step(Step::RestAgreed);
+            let group: Option<Rc<[Process]>> = members(bits)
+                .map(|rank| self.inner.group.get(rank as usize).copied())
+                .collect();
+            let rank = members(bits).position(|rank| rank == self.rank());
+            return match (group, rank) {
+                (Some(group), Some(rank)) => {
+                    let core = self.inner.core.clone();
+                    Ok(Self::new(core, number, rank as u32, group))
+                }
+                _ => Err(Error::Disagreement("shrink")),
+            };
+        }
+    }
+
+    /// The bits that are set in the flags of all ranks, the same at all that live. All of them have to call
+    /// it; the flags of one that has ended, or ends meanwhile, may count or not. `MPI_Comm_agree` of ULFM.
+    ///
+    /// By it ranks find out whether an operation has succeeded everywhere, as a barrier or a broadcast beside
+    /// a death may have at some of them only:
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// World::threads(3, |world| {
+    ///     let mut numbers = [0_u64; 4];
+    ///     let heard = world.broadcast(&mut numbers, 0);
+    ///     let all_heard = world.agree(u32::from(heard.is_ok()))? == 1;
+    ///     assert!(all_heard);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`shrink`](Self::shrink); none for a rank that has ended.
+    ///
+    /// # Cost
+    /// Three short messages for each pair of ranks.
+    pub fn agree(&self, flags: u32) -> Result<u32, Error> {
+        let of_all = |all: &[Option<[u32; 1]>]| {
+            let flags = all.iter().flatten();
+            vec![flags.fold(u32::MAX, |both, [flags]| both & flags)]
+        };
+        let decided = self.decide(Matter::Flags, [flags], of_all)?;
+        decided.first().copied().ok_or(Error::Disagreement("agree"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(free: u64, later: u32) -> Option<Said> {
+        Some(said(Offer { free, later }))
+    }
+
+    #[test]
+    fn a_decision_has_the_lowest_number_that_is_free_with_all_and_who_was_heard() {
+        let mut all = vec![heard(0b0110, 64); 40];
+        (all[1], all[33], all[34]) = (None, None, heard(0b1100, 70));
+        let words = decision(&all, 128);
+        assert_eq!(words.len(), 4);
+        assert_eq!(words[..2], [NUMBER, 130]);
+        let expected: Vec<u32> = (0..40).filter(|rank| ![1, 33].contains(rank)).collect();
+        assert_eq!(members(&words[2..]).collect::<Vec<_>>(), expected);
+        let none = decision(&[heard(0b01, 64), heard(0b10, 70), None], 0);
+        assert_eq!(none, [FURTHER, 70, 0b011]);
+    }
+}
