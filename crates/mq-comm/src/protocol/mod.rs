@@ -289,6 +289,11 @@ impl<T: Transport> Core<T> {
     }
 }
 
+#[cold]
+fn is_always_eager(word: Word, bytes: usize) -> bool {
+    bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
+}
+
 /// Messages of collective operations of up to so many bytes go with their bytes in any case: all ranks
 /// send theirs before any of them receives.
 const ALWAYS_EAGER: usize = 256;
@@ -297,8 +302,7 @@ impl State {
     /// Whether a message goes with its bytes, at any time.
     #[inline(always)]
     pub(crate) fn is_eager(&self, word: Word, bytes: usize) -> bool {
-        bytes <= self.eager_limit
-            || (bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context()))
+        bytes <= self.eager_limit || is_always_eager(word, bytes)
     }
 
     /// Whether a process is known to have died.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::fastbox::{Inlet, LINE_PAYLOAD, Outlet};
+use crate::fastbox::{Inlet, Outlet};
 use crate::index::CellId;
 use crate::large::pace::{ReadPace, WritePace};
 use crate::large::single_copy::Known;
@@ -53,18 +53,6 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// A message of so many bytes has come through its box: its lines are fetched, if there are more than
-    /// the first, and those of an answer of as many bytes.
-    #[inline(always)]
-    pub(super) fn fetch_lines(&self, len: u32) {
-        if len as usize > LINE_PAYLOAD
-            && let (Some(inlet), Some(outlet)) = (&self.inlet, &self.outlet)
-        {
-            inlet.fetch_lines(len as usize);
-            outlet.take_lines(len as usize);
-        }
-    }
-
     pub(super) fn new(place: Found<Place>) -> Self {
         Self {
             place,

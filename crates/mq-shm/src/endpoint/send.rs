@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Peer;
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::{BOX_PAYLOAD, Outlet};
+use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, Outlet};
 use crate::index::{CellId, CellName, Process};
 use crate::part::Found;
 use crate::pool::Pool;
@@ -61,26 +61,27 @@ impl<M: Memory> Endpoint<M> {
             return Err(self.geometry().check(to).expect_err("it is out of range"));
         };
         if let Some(outlet) = &mut peer.outlet
-            && message.len() <= BOX_PAYLOAD
+            && message.len() <= LINE_PAYLOAD
             && done == 0
-            && outlet.has_room(message.len())
+            && outlet.has_room(0)
         {
             outlet.fill(header, message);
             step(Step::SlotFilled);
             outlet.publish(peer.sequence, message.len());
             step(Step::SlotShown);
-            outlet.filled(message.len());
+            outlet.filled(0);
             peer.sequence += 1;
             self.counters.sent(message.len());
             wait::wake(&peer.place, self.fences);
             return Ok(Sent::Whole);
         }
         let [first, second] = header;
-        self.send_by_cell(to, first, second, message, done)
+        self.send_longer(to, first, second, message, done)
     }
 
+    /// Sends a message of several lines, or for which the box has no room.
     #[inline(never)]
-    fn send_by_cell(
+    fn send_longer(
         &mut self,
         to: Process,
         // Two words, which stay in registers: an array goes through memory, also past this call.
@@ -90,13 +91,30 @@ impl<M: Memory> Endpoint<M> {
         done: usize,
     ) -> Result<Sent, ShmError> {
         let header = [first, second];
-        if let Some(how) = self.peers[to.index()].gone {
+        let peer = &mut self.peers[to.index()];
+        if let Some(outlet) = &mut peer.outlet
+            && message.len() <= BOX_PAYLOAD
+            && done == 0
+            && outlet.has_room(message.len())
+        {
+            outlet.fill_lines(header, message);
+            step(Step::SlotFilled);
+            outlet.publish(peer.sequence, message.len());
+            step(Step::SlotShown);
+            outlet.filled(message.len());
+            peer.sequence += 1;
+            self.counters.sent(message.len());
+            wait::wake(&peer.place, self.fences);
+            outlet.take_lines(message.len());
+            return Ok(Sent::Whole);
+        }
+        if let Some(how) = peer.gone {
             return Err(ShmError::Gone { process: to.0, how });
         }
         if message.len() > BOX_PAYLOAD
             && message.len() <= CELL_PAYLOAD
             && done == 0
-            && let Some(outlet) = &mut self.peers[to.index()].outlet
+            && let Some(outlet) = &mut peer.outlet
             && outlet.has_room(0)
         {
             return self.send_by_name(to, header, message);

@@ -3,7 +3,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::receive::is_turn_of_others;
-use crate::fastbox::{BOX_PAYLOAD, Inlet};
+use crate::fastbox::{BOX_PAYLOAD, Inlet, LINE_PAYLOAD, Outlet};
 use crate::index::Process;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
@@ -14,6 +14,7 @@ use crate::wait::Idle;
 #[derive(Debug)]
 pub struct Short<'a> {
     inlet: &'a mut Inlet,
+    outlet: &'a Option<Outlet>,
     /// The number of the next message from there.
     due: &'a mut u64,
     from: Process,
@@ -32,9 +33,9 @@ impl<M: Memory> Endpoint<M> {
         if len as usize > BOX_PAYLOAD || is_turn_of_others(peer.due) {
             return None;
         }
-        peer.fetch_lines(len);
         Some(Short {
             inlet: peer.inlet.as_mut()?,
+            outlet: &peer.outlet,
             due: &mut peer.due,
             from,
             len,
@@ -73,6 +74,7 @@ impl<M: Memory> Endpoint<M> {
         }
         Some(Short {
             inlet,
+            outlet: &peer.outlet,
             due: &mut peer.due,
             from,
             len,
@@ -108,9 +110,23 @@ impl Short<'_> {
     pub fn copy_to(&self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.len());
         step(Step::SlotHeld);
-        self.inlet.copy_to(&mut into[..count]);
+        if count > LINE_PAYLOAD {
+            copy_lines(self.inlet, self.outlet.as_ref(), &mut into[..count]);
+        } else {
+            self.inlet.copy_to(&mut into[..count]);
+        }
         count
     }
+}
+
+/// Copies a message of several lines, and takes those of an answer that is as long meanwhile.
+#[inline(never)]
+fn copy_lines(inlet: &Inlet, outlet: Option<&Outlet>, into: &mut [u8]) {
+    inlet.fetch_lines(into.len());
+    if let Some(outlet) = outlet {
+        outlet.take_lines(into.len());
+    }
+    inlet.copy_to(into);
 }
 
 impl Drop for Short<'_> {

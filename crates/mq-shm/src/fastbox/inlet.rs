@@ -46,12 +46,6 @@ impl Inlet {
             .then(|| stamp.len().min(CELL_PAYLOAD) as u32)
     }
 
-    /// Fetches the lines of a message of so many bytes that has come, all at once and before they are read.
-    #[inline(never)]
-    pub(crate) fn fetch_lines(&self, len: usize) {
-        self.fastbox.further_lines(self.next, len, fetch_line);
-    }
-
     /// The header of a message that has come and was not given back.
     #[inline(always)]
     pub(crate) fn header(&self) -> [u64; 2] {
@@ -74,6 +68,11 @@ impl Inlet {
             .body
             .with(|body| unsafe { body.cast::<u64>().add(NAME).read_volatile() });
         CellName(word)
+    }
+
+    /// Begins to fetch the lines of a message of so many bytes that has come, all of them before any is read.
+    pub(crate) fn fetch_lines(&self, len: usize) {
+        self.fastbox.further_lines(self.next, len, fetch_line);
     }
 
     /// Copies the first bytes of such a message out; it has as many, and is in slots.

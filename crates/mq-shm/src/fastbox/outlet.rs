@@ -69,20 +69,12 @@ impl Outlet {
         slots_of(len) <= self.room
     }
 
-    /// Writes a message for which there is room, which nobody sees before it is
+    /// Writes a message of one line for which there is room, which nobody sees before it is
     /// [published](Self::publish).
-    ///
-    /// The first line comes last: the receiver looks at it again and again, and would take it away between
-    /// its first bytes and its stamp as long as lines have to be fetched in between.
     #[inline(always)]
     pub(crate) fn fill(&self, header: [u64; 2], message: &[u8]) {
-        debug_assert!(slots_of(message.len()) <= self.room);
-        let here = if message.len() > LINE_PAYLOAD {
-            self.fill_further(message);
-            LINE_PAYLOAD
-        } else {
-            message.len()
-        };
+        debug_assert!(self.room > 0);
+        let here = message.len().min(LINE_PAYLOAD);
         self.slot(self.next).body.with_mut(|body| {
             let body = body.cast::<u8>();
             // SAFETY: there is room, so that the slot is empty and only the sender touches its body
@@ -95,18 +87,26 @@ impl Outlet {
         });
     }
 
+    /// As [`fill`](Self::fill), for a message of several lines.
+    ///
+    /// The first line comes last: the receiver looks at it again and again, and would take it away between
+    /// its first bytes and its stamp as long as other lines have to be fetched in between.
+    pub(crate) fn fill_lines(&self, header: [u64; 2], message: &[u8]) {
+        debug_assert!(slots_of(message.len()) <= self.room);
+        self.fill_further(message);
+        self.fill(header, message);
+    }
+
     /// Takes the lines of a message of so many bytes, but for the first, for writing: the next one will be as
     /// long. The first would only be taken away again, by the receiver that looks at it.
-    #[inline(never)]
     pub(crate) fn take_lines(&self, len: usize) {
         self.fastbox.further_lines(self.next, len, take_line);
     }
 
     /// Writes what is not in the first line of a message.
-    #[inline(never)]
     fn fill_further(&self, message: &[u8]) {
         let (first, further) = message.split_at(message.len().min(FIRST_PAYLOAD));
-        let second_line = &first[LINE_PAYLOAD..];
+        let second_line = first.get(LINE_PAYLOAD..).unwrap_or_default();
         self.slot(self.next).body.with_mut(|body| {
             // SAFETY: as in `fill`; the slot has the bytes of the first part.
             unsafe {
