@@ -25,6 +25,7 @@ typedef struct options {
     int rounds;
     int window;
     int in_flight;
+    int work;
     unsigned modes;
     int json;
 } options;
@@ -52,6 +53,8 @@ static void help(void) {
           "  --cores A,B      (the first two that this process may use)\n"
           "  --samples N      samples of each row (51)\n"
           "  --rounds N       round trips of one sample, 100 or more (10000)\n"
+          "  --work N         multiplications, one after the other, between seeing the line and answering (0):\n"
+          "                   what a program that reads and writes messages does there takes some time, too\n"
           "  --window N       places of `turns`, at most (64), and as many as fit into\n"
           "  --in-flight BYTES  together, but two at least (4194304)\n"
           "  --json           one JSON object a line\n"
@@ -107,6 +110,8 @@ static void parse_value(options *into, const char *argument, const char *value) 
         bad = whole(value, end, 1, MAX_SAMPLES, &into->samples);
     else if (!strcmp(argument, "--rounds"))
         bad = whole(value, end, 100, 100000000, &into->rounds);
+    else if (!strcmp(argument, "--work"))
+        bad = whole(value, end, 0, 100000, &into->work);
     else if (!strcmp(argument, "--window"))
         bad = whole(value, end, 1, 1 << 20, &into->window);
     else if (!strcmp(argument, "--in-flight"))
@@ -133,7 +138,7 @@ static void parse_options(options *into, int count, char **arguments) {
         } else if (!strcmp(argument, "--json")) {
             into->json = 1;
         } else if (strcmp(argument, "--only") && strcmp(argument, "--cores") && strcmp(argument, "--samples") &&
-                   strcmp(argument, "--rounds") && strcmp(argument, "--window") && strcmp(argument, "--in-flight")) {
+                   strcmp(argument, "--rounds") && strcmp(argument, "--work") && strcmp(argument, "--window") && strcmp(argument, "--in-flight")) {
             fprintf(stderr, "line: `%s` is no argument of this program; --help lists them\n", argument);
             exit(2);
         } else if (i + 1 == count) {
@@ -184,21 +189,36 @@ static void on_child(int signal) {
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 
-static void await(const uint64_t *word, uint64_t value) {
-    while (load(word) != value) {
+static uint64_t await(const uint64_t *word, uint64_t value) {
+    uint64_t seen;
+    while ((seen = load(word)) != value) {
     }
+    return seen;
+}
+
+/* The number behind one that has come, once so many multiplications are done that begin with it. */
+static uint64_t answer(uint64_t seen, int work) {
+    uint64_t known = seen;
+    __asm__ volatile("" : "+r"(seen)); /* or the compiler knows that the difference is 0 */
+    uint64_t none = seen - known;
+    for (int i = 0; i < work; i++) {
+        none *= 0x9e3779b97f4a7c15u;
+        __asm__ volatile("" : "+r"(none));
+    }
+    return known + none + 1;
 }
 
 /* `in` is read and `out` written; with one line they are the same word. The first side to write passes 0 in
  * `first`. Values go up by one from side to side. */
-static void bounce(const uint64_t *in, uint64_t *out, uint64_t first, int rounds) {
+static void bounce(const uint64_t *in, uint64_t *out, uint64_t first, int rounds, int work) {
+    uint64_t seen = 0;
     for (uint64_t turn = 0; turn < (uint64_t)rounds; turn++) {
         if (first == 0) {
-            store(out, 2 * turn + 1);
-            await(in, 2 * turn + 2);
+            store(out, answer(seen, work));
+            seen = await(in, 2 * turn + 2);
         } else {
-            await(in, 2 * turn + 1);
-            store(out, 2 * turn + 2);
+            seen = await(in, 2 * turn + 1);
+            store(out, answer(seen, work));
         }
     }
 }
@@ -246,15 +266,15 @@ static void one_bounce(const options *options, shared *memory, int lines, uint64
     uint64_t skip = 64;
     if (side == 0) {
         store(mine, 0);
-        bounce(other, mine, 0, (int)skip);
+        bounce(other, mine, 0, (int)skip, options->work);
         double begin = now();
         /* The words go on from 2 * skip: restart both, this side's turn. */
         store(mine, 0);
-        bounce(other, mine, 0, options->rounds);
+        bounce(other, mine, 0, options->rounds, options->work);
         *sample = (now() - begin) / (2.0 * options->rounds);
     } else {
-        bounce(other, mine, 1, (int)skip);
-        bounce(other, mine, 1, options->rounds);
+        bounce(other, mine, 1, (int)skip, options->work);
+        bounce(other, mine, 1, options->rounds, options->work);
     }
 }
 
