@@ -160,7 +160,7 @@ pub(crate) struct RingWanted {
     pub(crate) until: u64,
     /// The ring that the receiver lends for it, or [`NO_RING`].
     pub(crate) ring: u32,
-    /// Messages of up to so many bytes may go ahead from now on.
+    /// Messages of these lengths may go ahead from now on: the longest, and a power of two behind it.
     pub(crate) ahead: u32,
     /// The number with which the ring's buffers begin.
     pub(crate) first: u64,

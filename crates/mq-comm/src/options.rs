@@ -42,12 +42,13 @@ pub struct Options {
     pub single_copy: bool,
     /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are
     /// not eager go through a ring. `None`, `auto` in the variable: each message takes the way that was
-    /// found to be the quicker one for its size and sender. The kernel looks every page up, and one
+    /// found to be the quicker one for its size. The kernel looks every page up, and one
     /// process copies where two can: which is quicker depends on the processor, and on whether messages
     /// are written anew each time.
     pub single_copy_from: Option<usize>,
     /// Copying large messages straight from where they lie, if that is a
-    /// [shared buffer](crate::SharedBuffer). It is the sender's that counts.
+    /// [shared buffer](crate::SharedBuffer) and quicker than a ring, or
+    /// [`single_copy_from`](Self::single_copy_from) a number. It is the sender's that counts.
     pub shared_copy: bool,
     /// Bytes that each process may have in shared buffers, where this one makes the memory of the
     /// world: under `mq run` the variable counts where that is called. They weigh nothing before

@@ -19,7 +19,11 @@ const BYTES: usize = 50_001;
 const UNRECEIVED: u64 = 5 << 20;
 
 fn by_rings(size: u32, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
-    with(size, &Options::default(), program)
+    let options = Options {
+        single_copy: false,
+        ..Options::default()
+    };
+    with(size, &options, program)
 }
 
 fn with(size: u32, options: &Options, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {

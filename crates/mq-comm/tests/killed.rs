@@ -620,8 +620,9 @@ fn at_any_time() {
         // Spread evenly, in an order that jumps.
         let wait = runs.wrapping_mul(7_919) % 60_000;
         let copy = if runs.is_multiple_of(2) { "1" } else { "0" };
+        let from = if runs.is_multiple_of(3) { "auto" } else { "0" };
         let ended = with_victim(
-            &[("MQ_SINGLE_COPY", copy), ("MQ_SINGLE_COPY_FROM", "0")],
+            &[("MQ_SINGLE_COPY", copy), ("MQ_SINGLE_COPY_FROM", from)],
             "",
             |victim| {
                 std::thread::sleep(Duration::from_micros(wait));

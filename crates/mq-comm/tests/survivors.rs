@@ -134,8 +134,8 @@ fn a_number_is_found_where_none_of_the_first_is_free_with_all() {
         // With the lower two others than with the higher two.
         let mut kept = Vec::new();
         for number in 0..140 {
-            let part = (number + world.rank() / 2) % 2;
-            kept.push(world.split(Some(part), 0)?);
+            let is_in = (number + world.rank() / 2).is_multiple_of(2);
+            kept.push(world.split(is_in.then_some(0), 0)?);
         }
         let all = world.shrink()?;
         assert_eq!(all.size(), 4);

@@ -96,3 +96,64 @@ fn messages_that_go_ahead_are_announced_when_both_ways_are_timed() {
         "{receiver:?}"
     );
 }
+
+/// The same out of shared buffers, at first without a ring.
+#[test]
+fn messages_in_shared_buffers_come_both_ways() {
+    const BYTES: usize = 300_000;
+    let _dog = watchdog("shared buffers");
+    let profiles = World::threads(2, |world| {
+        let other = 1 - world.rank();
+        let mut out = world.shared_buffer::<u8>(BYTES)?;
+        let mut into = vec![0; BYTES];
+        for number in 0..MESSAGES {
+            out.copy_from_slice(&content(number + world.rank() as usize, BYTES));
+            world.sendrecv(&out, other, 1, &mut into, other, 1)?;
+            assert!(into == content(number + other as usize, BYTES), "{number}");
+        }
+        Ok(world.profile())
+    });
+    for profile in profiles.expect("all come") {
+        assert_eq!(profile.shared_copy + profile.ring, MESSAGES as u64);
+        assert!(profile.shared_copy > 0 && profile.ring > 0, "{profile:?}");
+    }
+}
+
+/// Two that send each other messages, by turns: when one begins to time both ways, the other does so too,
+/// long before it is time for that.
+#[test]
+fn both_time_both_ways_at_once() {
+    const BYTES: usize = 1 << 20;
+    /// Of a way, and those before the first.
+    const LOOK: usize = 8;
+    const BEFORE: usize = 2;
+    let _dog = watchdog("both at once");
+    let send = |world: &World, messages: usize, from: u32| -> Result<(), Error> {
+        let mut bytes = vec![from as u8; BYTES];
+        for _ in 0..messages {
+            if world.rank() == from {
+                world.send(&bytes, 1 - from, 1)?;
+            } else {
+                world.recv(&mut bytes, from, 1)?;
+            }
+        }
+        Ok(())
+    };
+    let read = World::threads(2, |world| {
+        // A whole look at rank 0, and as many messages after it as have to be between two.
+        send(world, BEFORE + 2 * LOOK + 2 * LOOK + 1, 1)?;
+        let before = world.profile();
+        // Rank 1 begins.
+        send(world, BEFORE + 1, 0)?;
+        send(world, 2 * LOOK, 1)?;
+        let after = world.profile();
+        Ok((
+            after.single_copy - before.single_copy,
+            after.ring - before.ring,
+        ))
+    });
+    let (by_kernel, by_ring) = read.expect("all come")[0];
+    if kernel_reads_memory() {
+        assert_eq!((by_kernel, by_ring), (LOOK as u64, LOOK as u64));
+    }
+}

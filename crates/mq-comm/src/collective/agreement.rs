@@ -31,8 +31,8 @@ impl<T: Transport> Communicator<T> {
     /// has as many words at all ranks.
     ///
     /// # Errors
-    /// [`Error::Disagreement`] if a rank has something else to decide. Any other error if this rank can not
-    /// take part: the others wait then until it has ended.
+    /// [`Error::Disagreement`] if a rank has something else to decide; any other error if this rank can not
+    /// take part. Others may wait then until it has ended.
     ///
     /// # Cost
     /// Three messages for each pair of ranks.
@@ -76,7 +76,10 @@ impl<T: Transport> Communicator<T> {
         let mut theirs = vec![0; decided.len()];
         for rank in 0..me {
             let heard = self.get(DECISION, &mut theirs, rank);
-            if self.unless_ended(rank, heard)?.is_some() {
+            if let Some(status) = self.unless_ended(rank, heard)? {
+                if status.count::<u32>()? != theirs.len() {
+                    return Err(ELSE);
+                }
                 decided.copy_from_slice(&theirs);
             }
         }

@@ -202,6 +202,9 @@ impl<T: Transport> Communicator<T> {
             };
             match Verdict::of(&words).ok_or(Error::Disagreement("dup or split"))? {
                 Verdict::Further(later) => first = later,
+                Verdict::Number(number, _) if !offer.has(first, number) => {
+                    return Err(Error::Disagreement("dup or split"));
+                }
                 Verdict::Number(number, ranks) => {
                     step(Step::NumberAgreed);
                     return Ok((number, ranks));

@@ -116,9 +116,9 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Disagreement`] if others call [`agree`](Self::agree). [`Error::Transport`] if this rank has no
-    /// memory for what it says, or the shared memory is damaged: the others wait until it has ended, and it
-    /// is not to call it again.
+    /// [`Error::Disagreement`] if others call [`agree`](Self::agree); [`Error::Transport`] if this rank has no
+    /// memory for what it says, or the shared memory is damaged. Others may wait then until this rank has
+    /// ended, and it is not to call it again.
     ///
     /// # Cost
     /// Three short messages for each pair of ranks, and again where no number is free with all among the
@@ -144,6 +144,9 @@ impl<T: Transport> Communicator<T> {
             if what != NUMBER {
                 first = number;
                 continue;
+            }
+            if !offer.has(first, number) {
+                return Err(Error::Disagreement("shrink"));
             }
             step(Step::RestAgreed);
             let group: Option<Rc<[Process]>> = members(bits)

@@ -87,6 +87,14 @@ pub(crate) struct Offer {
     pub(crate) later: u32,
 }
 
+impl Offer {
+    /// Whether a number is among those that it says are free, of numbers from `first` on.
+    pub(crate) fn has(self, first: u32, number: u32) -> bool {
+        let at = number.checked_sub(first).filter(|&at| at < OFFERED);
+        at.is_some_and(|at| self.free >> at & 1 == 1)
+    }
+}
+
 /// Numbers of an [`Offer`].
 const OFFERED: u32 = u64::BITS;
 
@@ -271,8 +279,10 @@ impl<T: Transport> Core<T> {
     #[cold]
     pub(crate) fn doubt(&mut self, first: u32, offer: Offer) -> Result<(), Error> {
         let mut result = Ok(());
-        for number in (0..OFFERED).filter(|at| offer.free >> at & 1 == 1) {
-            let number = first + number;
+        for number in (0..OFFERED).filter_map(|at| first.checked_add(at)) {
+            if !offer.has(first, number) {
+                continue;
+            }
             let before = self.state.contexts.lives.insert(number, Life::Doubtful);
             if matches!(
                 before,

@@ -65,10 +65,10 @@ impl<T: Transport> Core<T> {
         }
         let is_shared = remote.shared.is_some();
         let chosen = match self.state.single_copy_from {
-            _ if is_shared => Chosen::always(Way::Read),
+            Some(_) if is_shared => Chosen::always(Way::Read),
             Some(from) if total < from => Chosen::always(Way::Ring),
             Some(_) => Chosen::always(Way::Read),
-            None => self.state.choose_way(from, room),
+            None => self.state.choose_way(from, room, is_shared),
         };
         if chosen.way() == Way::Ring {
             return self.ask_for_rest(receive, chosen, expected);
@@ -79,19 +79,17 @@ impl<T: Transport> Core<T> {
         let read = unsafe { self.transport.read(from, remote, into) };
         match read? {
             Copied::All => {
+                self.state.was_read(chosen, room);
                 if is_shared {
                     self.state.profile.shared_copy += 1;
                 } else {
-                    self.state.was_read(chosen, room);
                     self.state.profile.single_copy += 1;
                 }
                 self.fetched(receive, from, send)
             }
             Copied::Refused(done) => {
                 step(Step::NotFetched);
-                if !is_shared {
-                    self.state.was_refused(from, chosen, room);
-                }
+                self.state.was_refused(from, chosen, is_shared);
                 self.state.requests.at_mut(receive).done = done;
                 self.ask_for_rest(receive, Chosen::always(Way::Ring), expected)
             }
@@ -110,7 +108,6 @@ impl<T: Transport> Core<T> {
     fn ask_for_rest(&mut self, receive: u32, chosen: Chosen, expected: bool) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(receive);
         let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());
-        self.state.is_asked_for(receive, from, chosen, room);
         // What is to go there goes beside what comes from there, rather than after it.
         let alone =
             self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
@@ -159,6 +156,7 @@ impl<T: Transport> Core<T> {
             ahead: ahead.word(),
             first: given.first,
         };
+        self.state.is_asked_for(receive, from, chosen, room);
         let kind = if chosen.begins_look() {
             Kind::RingTimed
         } else {

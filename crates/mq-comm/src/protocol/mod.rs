@@ -15,7 +15,7 @@
 //! | `RingGiven`, fills buffers | → | empties them |
 //! | or has no memory for one: `RingGiven` without a ring; its send fails | → | its receive fails |
 //! | | or | |
-//! | fills buffers | ← | `RingWanted`: from byte n on, through a ring that the receiver lends; empties its buffers |
+//! | fills buffers | ← | the same: from byte n on, through a ring that the receiver lends; empties its buffers |
 //! | | or, where such answers were foreseen (`ahead`) | |
 //! | `Ahead`: through which ring, and fills buffers | → | empties them |
 //! | announces the next ones | ← | `HoldBack`, if nobody had asked, or both ways are to be timed |
@@ -136,10 +136,10 @@ pub(crate) struct Peer {
     ahead: Credit,
     /// It has been told that messages may go ahead, and not since that they may not.
     goes_ahead: bool,
-    /// The kernel does not let its memory be read.
-    only_by_ring: bool,
+    /// Its memory can not be read, or its shared buffers.
+    only_by_ring: [bool; 2],
     /// The class of the last large message from it.
-    last_large: u8,
+    last_large: Option<u8>,
 }
 
 /// A message that waits for a cell.

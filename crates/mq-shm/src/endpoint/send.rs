@@ -38,7 +38,7 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
-    /// [`LINE_PAYLOAD`](crate::fastbox::LINE_PAYLOAD) bytes; two loads. Up to [`CELL_PAYLOAD`]
+    /// [`LINE_PAYLOAD`] bytes; two loads. Up to [`CELL_PAYLOAD`]
     /// bytes through a cell that a slot of the fastbox names, one of the receiver's if it has lent
     /// one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
     ///

@@ -97,10 +97,12 @@ impl Outlet {
         self.fill(header, message);
     }
 
-    /// Takes the lines of a message of so many bytes, but for the first, for writing: the next one will be as
-    /// long. The first would only be taken away again, by the receiver that looks at it.
+    /// Takes the lines of a message of so many bytes, but for the first, for writing, if there is room: the
+    /// next one will be as long. The first would only be taken away again, by the receiver that looks at it.
     pub(crate) fn take_lines(&self, len: usize) {
-        self.fastbox.further_lines(self.next, len, take_line);
+        if slots_of(len) <= self.room {
+            self.fastbox.further_lines(self.next, len, take_line);
+        }
     }
 
     /// Writes what is not in the first line of a message.

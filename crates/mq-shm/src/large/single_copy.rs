@@ -37,8 +37,9 @@ pub enum Copied {
 
 /// Who was known by its word so long ago at most still has its number: the kernel gives numbers in
 /// turn, and comes to one again when all others have been given, of which there are tens of thousands
-/// (`kernel.pid_max`). It gives a certain one only to the privileged who ask for it, as CRIU does. One
-/// that replaces its program (`execve`) keeps the number, but has given up what it had announced.
+/// (`kernel.pid_max`). It gives a certain one only to the privileged who ask for it, as CRIU does. What
+/// is not seen is a process that replaces its program (`execve`) within this time, with a message
+/// announced that it has not seen through: the new program's bytes are read.
 const KNOWN_FOR: Duration = Duration::from_micros(200);
 /// Reads without the word begin before that, and are no longer than so many bytes: one that was not over
 /// in time is for nothing, and to a long one the word makes no difference.

@@ -26,8 +26,8 @@ const REST_MOST: u32 = 2048;
 /// That is doubled after each look that finds the same, so many times.
 const TRUST: u32 = 5;
 
-/// Of so many groups between two looks the first is timed, and behind one that has taken a quarter
-/// longer than those of the last look, or a quarter less, the next one too. If so many are like that in
+/// After so many groups between two looks one is timed, and behind one that has taken a quarter longer
+/// than those of the last look, or a quarter less, the next one too. If so many are like that in
 /// a row, the next look comes at once, unless looks would then take more than twice the time that they
 /// may; and if they take [`UNLIKE`] times as long, or as short, after the messages of so many looks.
 /// Each look that came early and has changed nothing doubles that, too.
@@ -37,14 +37,14 @@ const UNLIKE: u32 = 2;
 const AFTER: u32 = 2;
 
 /// A look ends without an answer if so many looks' messages were read while others were still on their
-/// way through a ring.
+/// way through a ring, and twice as many as were on their way when the ring was left.
 const MIXED: u32 = 4;
 
 /// How the bytes of a message come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Way {
     Ring,
-    /// By the kernel.
+    /// Copied by the receiver from where they lie: by the kernel, or out of a shared buffer.
     Read,
 }
 
@@ -127,8 +127,12 @@ pub(super) struct Class {
     /// Messages that have come since a way is looked at, and those that came beside others.
     came: u32,
     mixed: u32,
-    /// Picoseconds a byte by each way, in the quickest group of the last look.
+    most_mixed: u32,
+    /// Picoseconds a byte by each way, in the quickest group of this look, and of the last one.
     least: [u32; 2],
+    known: [u32; 2],
+    /// Messages from one look to the next, where nothing lengthens that.
+    rest: u32,
     /// The group that is timed now.
     timed: Group,
     /// When the last message came of those that are timed.
@@ -140,12 +144,13 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// Messages from so many bytes on, and up to the next power of two, of which some may go ahead.
-    pub(super) fn new(bytes: usize, may_go_ahead: bool) -> Self {
+    /// Messages from so many bytes on, and up to the next power of two, which come by this way at first,
+    /// and of which some may go ahead.
+    pub(super) fn new(bytes: usize, usual: Way, may_go_ahead: bool) -> Self {
         let messages = u32::try_from(GROUP_BYTES / bytes.max(1)).unwrap_or(u32::MAX);
         let group = messages.clamp(GROUP_LEAST, GROUP_MOST);
         Self {
-            usual: Way::Ring,
+            usual,
             phase: Phase::Rest,
             group,
             little: if may_go_ahead {
@@ -163,7 +168,10 @@ impl Class {
             in_vain: 0,
             came: 0,
             mixed: 0,
+            most_mixed: 0,
             least: [u32::MAX; 2],
+            known: [u32::MAX; 2],
+            rest: group * (GROUPS + 1) * REST_LEAST,
             timed: Group::NONE,
             last: None,
             check: u32::MAX,
@@ -187,8 +195,8 @@ impl Class {
 
     /// A message has come through the ring, and nobody was asked; whether the next one has to be.
     pub(super) fn came_unasked(&mut self, bytes: usize) -> bool {
-        if self.phase == Phase::Rest && self.take_turn() {
-            self.came(Way::Ring, bytes, Instant::now(), true);
+        if self.phase == Phase::Rest && self.usual == Way::Ring && self.take_turn() {
+            self.came(Way::Ring, bytes, Instant::now(), 0);
         }
         !self.is_by_ring()
     }
@@ -197,12 +205,13 @@ impl Class {
     /// that is done here as well, unless that was just now.
     pub(super) fn time_soon(&mut self) {
         let soonest = (AFTER * self.look()) << self.in_vain;
-        if self.phase == Phase::Rest && self.turn >= soonest {
+        if self.phase == Phase::Rest && !self.is_due() && self.turn >= soonest {
             self.is_asked_for = true;
             self.bring_forward();
         }
     }
 
+    /// The next look comes with the next message.
     fn bring_forward(&mut self) {
         // What is about to come anyway does not come early.
         self.is_early = self.turn < self.between - self.between / 4;
@@ -212,7 +221,7 @@ impl Class {
     /// How the next message comes.
     pub(super) fn next(&mut self) -> Turn {
         if self.is_due() {
-            self.look_at(Way::Ring);
+            self.look_at(Way::Ring, 0);
             self.least = [u32::MAX; 2];
         }
         match self.phase {
@@ -233,6 +242,10 @@ impl Class {
     fn take_turn(&mut self) -> bool {
         let turn = self.turn;
         self.turn = turn.saturating_add(1);
+        if turn > self.check.saturating_add(2 * self.group) {
+            // Some of those that were timed have not come.
+            self.check = turn;
+        }
         if turn == self.check {
             self.forget_time();
         }
@@ -240,9 +253,10 @@ impl Class {
         turn >= self.check && turn - self.check <= self.group
     }
 
-    fn look_at(&mut self, way: Way) {
+    fn look_at(&mut self, way: Way, on_ring: u32) {
         self.phase = Phase::Look(way);
         (self.came, self.mixed) = (0, 0);
+        self.most_mixed = 2 * on_ring + MIXED * self.look();
         self.forget_time();
     }
 
@@ -252,17 +266,17 @@ impl Class {
         self.last = None;
     }
 
-    /// A message that is timed has come; `ring_is_empty` if no other that is timed is on its way
-    /// through a ring.
-    pub(super) fn came(&mut self, way: Way, bytes: usize, now: Instant, ring_is_empty: bool) {
+    /// A message that is timed has come, while so many others that are timed are on their way through a
+    /// ring.
+    pub(super) fn came(&mut self, way: Way, bytes: usize, now: Instant, on_ring: u32) {
         match self.phase {
             // What was asked for before the ring was left comes beside what is read.
-            Phase::Look(Way::Read) if way == Way::Ring || !ring_is_empty => {
+            Phase::Look(Way::Read) if way == Way::Ring || on_ring > 0 => {
                 self.forget_time();
                 self.last = Some(now);
                 self.mixed += 1;
-                if self.mixed > MIXED * self.look() {
-                    self.rest();
+                if self.mixed > self.most_mixed {
+                    self.give_up();
                 }
             }
             Phase::Look(looked_at) if way == looked_at => {
@@ -273,10 +287,10 @@ impl Class {
                 }
                 self.add(bytes, now);
                 if self.timed.messages == self.group {
-                    self.looked(looked_at);
+                    self.looked(looked_at, on_ring);
                 }
             }
-            Phase::Rest if way == self.usual => {
+            Phase::Rest if way == self.usual && self.turn > self.check => {
                 self.add(bytes, now);
                 if self.timed.messages == self.group {
                     self.checked();
@@ -301,7 +315,7 @@ impl Class {
     }
 
     /// A group of a look has come.
-    fn looked(&mut self, way: Way) {
+    fn looked(&mut self, way: Way, on_ring: u32) {
         let pace = self.timed.pace();
         self.timed = Group::NONE;
         let least = &mut self.least[way as usize];
@@ -310,7 +324,7 @@ impl Class {
             return;
         }
         match way {
-            Way::Ring => self.look_at(Way::Read),
+            Way::Ring => self.look_at(Way::Read, on_ring),
             Way::Read => self.judge(),
         }
     }
@@ -333,17 +347,23 @@ impl Class {
         } else {
             (self.same, self.in_vain) = (0, 0);
         }
-        let rest = self.look() * rest.clamp(REST_LEAST, REST_MOST);
-        self.soonest = rest << self.in_vain;
-        self.between = rest << self.same;
-        self.rest();
+        self.rest = self.look() * rest.clamp(REST_LEAST, REST_MOST);
+        self.known = self.least;
+        self.begin_rest();
     }
 
-    fn rest(&mut self) {
+    /// A look has come to no end: what was known before holds on, and the next one waits longer.
+    fn give_up(&mut self) {
+        self.in_vain = TRUST.min(self.in_vain + 1);
+        self.same = self.same.max(self.in_vain);
+        self.begin_rest();
+    }
+
+    fn begin_rest(&mut self) {
         self.phase = Phase::Rest;
         self.turn = 0;
-        // One that was given up has left it lower.
-        self.between = self.between.max(self.look() * REST_LEAST);
+        self.soonest = self.rest << self.in_vain;
+        self.between = self.rest << self.same;
         (self.is_early, self.is_asked_for) = (false, false);
         self.strange = 0;
         self.check = CHECK * self.group;
@@ -354,7 +374,7 @@ impl Class {
     fn checked(&mut self) {
         let pace = self.timed.pace();
         self.forget_time();
-        let least = self.least[self.usual as usize];
+        let least = self.known[self.usual as usize];
         if pace - pace / 5 <= least && pace >= least - least / 4 {
             self.strange = 0;
             self.check = self.turn + CHECK * self.group;
@@ -368,7 +388,7 @@ impl Class {
         } else {
             self.soonest / 2
         };
-        if self.strange >= STRANGE && self.turn > soonest {
+        if self.strange >= STRANGE && self.turn > soonest && !self.is_due() {
             self.bring_forward();
         }
     }
@@ -382,7 +402,7 @@ mod tests {
     const BYTES: usize = 1 << 20;
 
     fn class() -> Class {
-        Class::new(BYTES, false)
+        Class::new(BYTES, Way::Ring, false)
     }
 
     /// One message after the other, each of which takes so many nanoseconds by its way.
@@ -401,7 +421,7 @@ mod tests {
             let Turn { way, is_timed, .. } = self.class.next();
             self.now += Duration::from_nanos(nanos[way as usize]);
             if is_timed {
-                self.class.came(way, BYTES, self.now, true);
+                self.class.came(way, BYTES, self.now, 0);
             }
             way
         }
@@ -489,8 +509,8 @@ mod tests {
             run.now += Duration::from_nanos(1);
             let Turn { way, is_timed, .. } = run.class.next();
             assert!(is_timed);
-            run.class.came(way, BYTES, run.now, false);
-            run.class.came(Way::Ring, BYTES, run.now, false);
+            run.class.came(way, BYTES, run.now, 1);
+            run.class.came(Way::Ring, BYTES, run.now, 1);
         }
         assert_eq!(run.class.least[Way::Read as usize], u32::MAX);
         run.many(LOOK, [60_000, 90_000]);
@@ -528,10 +548,36 @@ mod tests {
         while run.class.phase != Phase::Rest {
             assert!(run.class.mixed <= MIXED * LOOK);
             let way = run.class.next().way;
-            run.class.came(way, BYTES, run.now, false);
+            run.class.came(way, BYTES, run.now, 1);
         }
         assert_eq!(run.class.usual, Way::Ring);
-        assert!(run.class.between >= LOOK * REST_LEAST);
+        assert!(run.class.between > LOOK * REST_LEAST);
+    }
+
+    /// More are asked for at once than a look has.
+    #[test]
+    fn a_wide_window_comes_to_an_end_of_its_look() {
+        const WINDOW: u32 = 64;
+        let mut run = Run::new(class());
+        for _ in 0..4 {
+            // The window is asked for, in part by the ring, and what is read is there at once.
+            let mut on_ring = 0;
+            for _ in 0..WINDOW {
+                let Turn { way, is_timed, .. } = run.class.next();
+                run.now += Duration::from_micros(30);
+                if way == Way::Ring {
+                    on_ring += u32::from(is_timed);
+                } else if is_timed {
+                    run.class.came(way, BYTES, run.now, on_ring);
+                }
+            }
+            while on_ring > 0 {
+                on_ring -= 1;
+                run.now += Duration::from_micros(60);
+                run.class.came(Way::Ring, BYTES, run.now, on_ring);
+            }
+        }
+        assert_eq!(run.class.usual, Way::Read);
     }
 
     /// Two that send to each other by turns, in bursts: who begins a look has the other begin one, which
@@ -549,7 +595,7 @@ mod tests {
                         Duration::from_micros(if turn.way == Way::Ring { 30 } else { 60 });
                     let now = both[from].now;
                     if turn.is_timed {
-                        both[from].class.came(turn.way, BYTES, now, true);
+                        both[from].class.came(turn.way, BYTES, now, 0);
                     }
                     if turn.begins_look {
                         both[1 - from].class.time_soon();
@@ -560,8 +606,9 @@ mod tests {
                 both[1].now = now;
             }
         }
-        // Of 20,000, one in eight groups between looks besides.
+        // Of 20,000, one in nine groups between looks besides.
         assert!(timed < 20_000 / 5, "{timed}");
+        assert!(both.iter().any(|run| run.class.in_vain > 0));
     }
 
     /// A look waits for its messages, however long that takes.
@@ -581,12 +628,12 @@ mod tests {
     #[test]
     fn nothing_overflows() {
         for bytes in [1, 1 << 14, 1 << 40] {
-            let mut run = Run::new(Class::new(bytes, false));
+            let mut run = Run::new(Class::new(bytes, Way::Ring, false));
             for nanos in [[1, u64::MAX >> 32], [u64::MAX >> 32, 1], [0, 0]] {
                 for _ in 0..50_000 {
                     let way = run.class.next().way;
                     run.now += Duration::from_nanos(nanos[way as usize]);
-                    run.class.came(way, bytes, run.now, true);
+                    run.class.came(way, bytes, run.now, 0);
                 }
             }
         }

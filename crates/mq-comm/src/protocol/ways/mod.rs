@@ -1,5 +1,5 @@
 //! Which way the bytes of an announced message take: read from the sender's memory by the kernel, or
-//! through a ring.
+//! copied out of its shared buffers; or through a ring.
 //!
 //! The kernel copies once, but looks every page up, and one process copies alone. Through a ring
 //! both copy, one beside the other, from and to caches that the other one has just used. Which is
@@ -35,7 +35,9 @@ use class::{Class, Turn};
 /// Messages from `1 << SHORTEST` bytes on have a class for each power of two, up to `1 << LONGEST`.
 const SHORTEST: u32 = 14;
 const LONGEST: u32 = 23;
-const CLASSES: usize = (LONGEST - SHORTEST + 1) as usize;
+const POWERS: usize = (LONGEST - SHORTEST + 1) as usize;
+/// Those in the sender's own memory, and those in its shared buffers.
+const CLASSES: usize = 2 * POWERS;
 
 /// What is known of the ways.
 #[derive(Debug)]
@@ -48,8 +50,13 @@ impl Ways {
     /// Where messages of up to so many bytes may go ahead.
     pub(super) fn new(ahead: u32) -> Self {
         let class = |at| {
-            let least = 1_usize << (SHORTEST as usize + at);
-            Class::new(least, least <= ahead as usize)
+            let is_shared = at >= POWERS;
+            let least = 1_usize << (SHORTEST as usize + at % POWERS);
+            if is_shared {
+                Class::new(least, Way::Read, false)
+            } else {
+                Class::new(least, Way::Ring, least <= ahead as usize)
+            }
         };
         Self {
             classes: std::array::from_fn(class),
@@ -60,14 +67,11 @@ impl Ways {
     /// Which messages may come through the ring without being asked for, as long as these bytes: those of
     /// its class and of the classes around it.
     fn by_ring(&self, bytes: usize) -> Lengths {
-        let at = class_of(bytes);
+        let at = class_of(bytes, false);
+        let own = &self.classes[..POWERS];
         let is_by_ring = |class: &&Class| class.is_by_ring();
-        let longer = self.classes[at..].iter().take_while(is_by_ring).count() as u32;
-        let shorter = self.classes[..at]
-            .iter()
-            .rev()
-            .take_while(is_by_ring)
-            .count() as u32;
+        let longer = own[at..].iter().take_while(is_by_ring).count() as u32;
+        let shorter = own[..at].iter().rev().take_while(is_by_ring).count() as u32;
         if longer == 0 {
             return Lengths::default();
         }
@@ -84,15 +88,16 @@ impl Ways {
     }
 }
 
-fn class_of(bytes: usize) -> usize {
+fn class_of(bytes: usize, is_shared: bool) -> usize {
     let power = bytes.max(1).ilog2().clamp(SHORTEST, LONGEST);
-    (power - SHORTEST) as usize
+    (power - SHORTEST) as usize + if is_shared { POWERS } else { 0 }
 }
 
 /// A message whose way is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chosen {
     turn: Turn,
+    class: usize,
 }
 
 impl Chosen {
@@ -103,6 +108,7 @@ impl Chosen {
                 is_timed: false,
                 begins_look: false,
             },
+            class: 0,
         }
     }
 
@@ -127,6 +133,7 @@ struct OnItsWay {
     receive: Name,
     from: Process,
     bytes: usize,
+    class: usize,
 }
 
 impl Timed {
@@ -136,34 +143,33 @@ impl Timed {
         self.all.remove(at)
     }
 
-    /// Whether none of a class is left.
-    fn has_none(&self, class: usize) -> bool {
-        let is_other = |message: &OnItsWay| class_of(message.bytes) != class;
-        self.all.iter().all(is_other)
+    /// How many of a class are left.
+    fn of_class(&self, class: usize) -> u32 {
+        let is_of = |message: &&OnItsWay| message.class == class;
+        self.all.iter().filter(is_of).count() as u32
     }
 }
 
 impl State {
-    /// The way for so many bytes from a process.
-    pub(super) fn choose_way(&mut self, from: Process, bytes: usize) -> Chosen {
-        let class = class_of(bytes);
+    /// The way for so many bytes from a process, in its own memory or in its shared buffers.
+    pub(super) fn choose_way(&mut self, from: Process, bytes: usize, is_shared: bool) -> Chosen {
+        let class = class_of(bytes, is_shared);
         let peer = &mut self.peers[from.index()];
-        peer.last_large = class as u8;
-        if peer.only_by_ring {
+        peer.last_large = Some(class as u8);
+        if peer.only_by_ring[usize::from(is_shared)] {
             return Chosen::always(Way::Ring);
         }
         let turn = self.ways.classes[class].next();
-        Chosen { turn }
+        Chosen { turn, class }
     }
 
     /// A process begins to time both ways of what goes there from here: what comes from there is timed
     /// with it.
     pub(super) fn time_too(&mut self, from: Process) {
-        let class = usize::from(self.peers[from.index()].last_large);
         if self.single_copy_from.is_none()
-            && let Some(class) = self.ways.classes.get_mut(class)
+            && let Some(class) = self.peers[from.index()].last_large
         {
-            class.time_soon();
+            self.ways.classes[usize::from(class)].time_soon();
         }
     }
 
@@ -174,7 +180,7 @@ impl State {
             more_than: 0,
             up_to: u32::MAX,
         };
-        let is_fixed = self.single_copy_from.is_some() || self.peers[from.index()].only_by_ring;
+        let is_fixed = self.single_copy_from.is_some() || self.peers[from.index()].only_by_ring[0];
         let Lengths { more_than, up_to } = if is_fixed {
             any
         } else {
@@ -189,25 +195,26 @@ impl State {
     /// A message has come that nobody had asked for; whether the next of its length has to be announced.
     pub(super) fn came_unasked(&mut self, from: Process, bytes: usize) -> bool {
         let peer = &mut self.peers[from.index()];
-        let class = class_of(bytes);
-        peer.last_large = class as u8;
+        let class = class_of(bytes, false);
+        peer.last_large = Some(class as u8);
         self.single_copy_from.is_none()
-            && !peer.only_by_ring
+            && !peer.only_by_ring[0]
             && self.ways.classes[class].came_unasked(bytes)
     }
 
-    /// The bytes of a message that was to be read by the kernel are there.
+    /// The bytes of a message that was to be copied from where they lie are there.
     pub(super) fn was_read(&mut self, chosen: Chosen, bytes: usize) {
         if chosen.turn.is_timed {
-            self.note(Way::Read, bytes);
+            self.note(Way::Read, chosen.class, bytes);
         }
     }
 
-    /// The kernel has refused to read from a process.
-    pub(super) fn was_refused(&mut self, from: Process, chosen: Chosen, bytes: usize) {
-        self.peers[from.index()].only_by_ring = true;
+    /// The bytes of a message can not be copied from where they lie, in a process's own memory or in its
+    /// shared buffers.
+    pub(super) fn was_refused(&mut self, from: Process, chosen: Chosen, is_shared: bool) {
+        self.peers[from.index()].only_by_ring[usize::from(is_shared)] = true;
         if chosen.turn.is_timed {
-            self.ways.classes[class_of(bytes)].lost();
+            self.ways.classes[chosen.class].lost();
         }
     }
 
@@ -216,7 +223,7 @@ impl State {
         let Ways { classes, timed } = &mut self.ways;
         timed.all.retain(|message| {
             if message.from == from {
-                classes[class_of(message.bytes)].lost();
+                classes[message.class].lost();
             }
             message.from != from
         });
@@ -236,6 +243,7 @@ impl State {
                 receive,
                 from,
                 bytes,
+                class: chosen.class,
             });
         }
     }
@@ -251,24 +259,23 @@ impl State {
     #[cold]
     fn note_ring(&mut self, receive: u32) {
         let receive = self.requests.name(receive);
-        if let Some(OnItsWay { bytes, .. }) = self.ways.timed.take(receive) {
-            self.note(Way::Ring, bytes);
+        if let Some(OnItsWay { bytes, class, .. }) = self.ways.timed.take(receive) {
+            self.note(Way::Ring, class, bytes);
         }
     }
 
     /// The bytes of a receive will never come.
     pub(super) fn never_comes(&mut self, receive: Name) {
-        if let Some(OnItsWay { bytes, .. }) = self.ways.timed.take(receive) {
-            self.ways.classes[class_of(bytes)].lost();
+        if let Some(OnItsWay { class, .. }) = self.ways.timed.take(receive) {
+            self.ways.classes[class].lost();
         }
     }
 
     /// A message that is timed has come.
     #[cold]
-    fn note(&mut self, way: Way, bytes: usize) {
-        let class = class_of(bytes);
-        let ring_is_empty = self.ways.timed.has_none(class);
-        self.ways.classes[class].came(way, bytes, Instant::now(), ring_is_empty);
+    fn note(&mut self, way: Way, class: usize, bytes: usize) {
+        let on_ring = self.ways.timed.of_class(class);
+        self.ways.classes[class].came(way, bytes, Instant::now(), on_ring);
     }
 }
 
@@ -281,7 +288,7 @@ mod tests {
         let mut ways = Ways::new(64 << 10);
         let lengths = |more_than, up_to| Lengths { more_than, up_to };
         assert_eq!(ways.by_ring(40_000), lengths(0, (1 << 24) - 1));
-        // One that is looked at.
+        // One for which it is time.
         while ways.classes[1].is_by_ring() {
             ways.classes[1].came_unasked(40_000);
         }
