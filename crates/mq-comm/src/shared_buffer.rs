@@ -37,12 +37,13 @@ use crate::transport::Transport;
 ///
 /// It is a slice of elements, zero at first, to send from and to receive into like any other; made
 /// by [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is
-/// longer than the [eager limit](crate::Options::eager_limit) is copied once, by its receiver.
-/// Dropping it gives the memory back.
+/// longer than the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, unless
+/// the ring is found to be quicker ([`single_copy_from`](crate::Options::single_copy_from)). Dropping it
+/// gives the memory back.
 ///
 /// It gains most where elements are sent again and again without being written, up to twice the
 /// bandwidth of other memory, and a little from 1 MiB on. Messages of 64 to 256 KiB that are written
-/// before each send are quicker out of other memory, through the ring.
+/// before each send are quicker through the ring.
 ///
 /// ```
 /// use mq_comm::{Error, World};

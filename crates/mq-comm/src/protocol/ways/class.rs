@@ -36,6 +36,9 @@ const STRANGE: u32 = 2;
 const UNLIKE: u32 = 2;
 const AFTER: u32 = 2;
 
+/// So many messages may be asked for before one comes.
+const UNDER_WAY: u32 = 256;
+
 /// A look ends without an answer if so many looks' messages were read while others were still on their
 /// way through a ring, and twice as many as were on their way when the ring was left.
 const MIXED: u32 = 4;
@@ -242,7 +245,7 @@ impl Class {
     fn take_turn(&mut self) -> bool {
         let turn = self.turn;
         self.turn = turn.saturating_add(1);
-        if turn > self.check.saturating_add(2 * self.group) {
+        if turn > self.check.saturating_add(self.group + UNDER_WAY) {
             // Some of those that were timed have not come.
             self.check = turn;
         }
