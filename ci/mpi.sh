@@ -67,6 +67,8 @@ if [ $status -ne 2 ] || ! echo "$refused" | grep -q -- --sizes; then
     echo "node does not refuse a size that is no number, with status 2 and a word of --sizes: $status, $refused" >&2
     exit 1
 fi
-# Debian's packages above have libclang, which rsmpi's bindings need.
-ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || apt-get install -y -qq libclang-dev >/dev/null
+# Debian's packages above have libclang, which rsmpi's bindings need; libclang-cpp, which others bring, is none.
+compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' >/dev/null || {
+    apt-get update -qq && apt-get install -y -qq libclang-dev >/dev/null
+}
 integrations/differential/run.sh -- --rounds 12
