@@ -138,7 +138,8 @@ static void parse_options(options *into, int count, char **arguments) {
         } else if (!strcmp(argument, "--json")) {
             into->json = 1;
         } else if (strcmp(argument, "--only") && strcmp(argument, "--cores") && strcmp(argument, "--samples") &&
-                   strcmp(argument, "--rounds") && strcmp(argument, "--work") && strcmp(argument, "--window") && strcmp(argument, "--in-flight")) {
+                   strcmp(argument, "--rounds") && strcmp(argument, "--work") && strcmp(argument, "--window") &&
+                   strcmp(argument, "--in-flight")) {
             fprintf(stderr, "line: `%s` is no argument of this program; --help lists them\n", argument);
             exit(2);
         } else if (i + 1 == count) {

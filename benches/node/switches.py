@@ -38,7 +38,8 @@ BY = {"window": "window", "pingpong": "ping-pong", "rewritten": "rewritten"}
 SWITCHES = [
     ("bypass", {}, {"MQ_BYPASS": "0"}, ["one way", "rate"], "0 bytes: 341 ns, 403 without (1.18)"),
     ("fastbox", {}, {"MQ_FASTBOX": "0"}, ["one way", "rate"], "no figure"),
-    ("messages that go ahead", {}, {"MQ_AHEAD_LIMIT": "0"}, ["ahead"], "it has none"),
+    ("messages that go ahead", {"MQ_SINGLE_COPY": "0"}, {"MQ_SINGLE_COPY": "0", "MQ_AHEAD_LIMIT": "0"}, ["ahead"],
+     "it has none"),
     ("the quicker of single copy and ring, the ring without it", {}, {"MQ_SINGLE_COPY": "0"}, ["large"], "it has none"),
     ("single copy, the ring without it", {"MQ_SINGLE_COPY_FROM": "0"}, {"MQ_SINGLE_COPY": "0"}, ["large"],
      "its double-buffered ring over cells: 1,500 MiB/s, 130 less without (0.91)"),
@@ -60,7 +61,7 @@ WAYS = [
 LARGE_WAYS = [
     ([], {"MQ_SINGLE_COPY": "0"}),
     ([], {"MQ_SINGLE_COPY_FROM": "0"}),
-    (["--shared-buffers"], {}),
+    (["--shared-buffers"], {"MQ_SINGLE_COPY_FROM": "0"}),
 ]
 
 

@@ -80,7 +80,8 @@ pub(crate) struct PingpongOptions {
         default_value = "0,1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
     )]
     pub(crate) sizes: Vec<usize>,
-    /// Send from shared buffers, out of which messages longer than the eager limit are copied once
+    /// Send from shared buffers, out of which messages longer than the eager limit are copied once,
+    /// or through a ring if that is found to be quicker
     #[arg(long)]
     pub(crate) shared_buffers: bool,
     #[command(flatten)]
@@ -127,7 +128,8 @@ pub(crate) struct BandwidthOptions {
         default_value = "16384,32768,65536,131072,262144,524288,1048576,2097152,4194304"
     )]
     pub(crate) sizes: Vec<usize>,
-    /// Send from shared buffers, out of which messages longer than the eager limit are copied once
+    /// Send from shared buffers, out of which messages longer than the eager limit are copied once,
+    /// or through a ring if that is found to be quicker
     #[arg(long)]
     pub(crate) shared_buffers: bool,
     /// How messages follow each other

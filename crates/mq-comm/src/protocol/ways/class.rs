@@ -18,7 +18,7 @@ const PAUSE: u64 = 2;
 const LITTLE: u32 = 16;
 const LITTLE_BESIDE_AHEAD: u32 = 8;
 /// From one look to the next there are so many times the messages of one way's share, for each time
-/// that the slower way takes longer than the other: so looks cost some 3 % of the time.
+/// that the slower way takes longer than the other: so looks should cost some 3 % of the time.
 const REST: u32 = 32;
 /// Where both take as long, and where one takes for ever.
 const REST_LEAST: u32 = 8;
