@@ -55,7 +55,8 @@ pub enum ShmError {
     Taken {
         /// The number.
         process: u32,
-        /// Who has it; 0 if its launcher has said that it ended, before it joined.
+        /// Who has it; 0 if its launcher has said that it ended, before it joined, or if it is just joining
+        /// and takes long over that.
         pid: u32,
     },
     /// The memory is not a segment.
@@ -131,7 +132,8 @@ pub enum ShmError {
 /// Why a number in a segment is not to be had.
 fn taken(pid: u32) -> String {
     if pid == 0 {
-        "is over: what was started in its place ended before it joined".into()
+        "is over, since what was started in its place ended before it joined, or is just joining"
+            .into()
     } else if pid == std::process::id() {
         "is taken by this very process, or was: it joins once".into()
     } else {

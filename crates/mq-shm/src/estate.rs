@@ -150,8 +150,24 @@ fn holders<M: Memory>(memory: &M, owner: Process) -> impl Iterator<Item = Proces
     noted.filter(move |&other| other.0 < processes && !liveness::has_ended(memory.place(other)))
 }
 
-/// The processes for which the memory of any of these waits, which have ended.
-pub(crate) fn awaited<M: Memory>(memory: &M, ended: impl Iterator<Item = Process>) -> Vec<Process> {
-    let kept = ended.filter(|&owner| !is_given_back(memory.place(owner)));
-    kept.flat_map(|owner| holders(memory, owner)).collect()
+/// The processes for which the memory of any of these waits, which have ended: those that may have
+/// something of theirs, and heirs. And whether some of it waits for nobody any more.
+pub(crate) fn awaited<M: Memory>(
+    memory: &M,
+    ended: impl Iterator<Item = Process>,
+) -> (Vec<Process>, bool) {
+    let (mut awaited, mut is_due) = (Vec::new(), false);
+    for owner in ended {
+        let heir = memory.place(owner).heir.load(Ordering::Relaxed);
+        if heir == DONE {
+            continue;
+        }
+        let before = awaited.len();
+        awaited.extend(holders(memory, owner));
+        if !is_free(memory, heir) {
+            awaited.push(Process(heir - 1));
+        }
+        is_due |= awaited.len() == before;
+    }
+    (awaited, is_due)
 }

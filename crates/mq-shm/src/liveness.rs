@@ -54,14 +54,15 @@ impl State {
         Self::named(word(place))
     }
 
-    /// What a word of an entry means, which may hold anything.
+    /// What a word of an entry means, which may hold anything: of one that it says nothing known of, the
+    /// kernel is asked whether it lives.
     const fn named(word: u32) -> Self {
         match word {
+            0 => Self::Absent,
             1 => Self::Joining,
-            2 => Self::Joined,
             3 => Self::Left,
             4 => Self::Died,
-            _ => Self::Absent,
+            _ => Self::Joined,
         }
     }
 }

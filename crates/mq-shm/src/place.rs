@@ -13,7 +13,8 @@ use crate::sync::{AtomicU32, AtomicU64};
 pub(crate) struct Place {
     /// [`State`](crate::liveness::State) of the process.
     pub(crate) state: AtomicU32,
-    /// 1 while the process sleeps and wants to be woken, 2 once somebody does that: a futex.
+    /// Whether the process sleeps and wants to be woken, whether somebody does that, and which of its
+    /// sleeps it is: a futex. See `wait`.
     pub(crate) asleep: AtomicU32,
     /// Its process number, as the kernel has it.
     pub(crate) pid: AtomicU32,

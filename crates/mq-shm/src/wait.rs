@@ -190,21 +190,25 @@ impl Fences {
         fence(Ordering::SeqCst);
         #[cfg(not(loom))]
         if self == Self::Sleeper {
-            // It has worked once, and is not taken away.
+            // It has worked once. Where a filter of system calls takes it away later, a message that comes
+            // right now may lie for one sleep.
             let _ = membarrier(MembarrierCommand::GlobalExpedited);
         }
     }
 }
 
-/// What the word of a process says while it is awake. Nobody but itself says so: a waker that said it,
-/// and was killed before it woke it, would leave it asleep, and awake in the eyes of all others.
-const AWAKE: u32 = 0;
+/// The bits of a process's word that say how it is; the others count its sleeps, so that who is late to
+/// say that it has been woken says nothing of another sleep.
+const HOW: u32 = 0b11 << 30;
+/// It is awake. Nobody but itself says so: a waker that said it, and was killed before it woke it, would
+/// leave it asleep, and awake in the eyes of all others.
+const AWAKE: u32 = 0 << 30;
 /// It sleeps, or is about to, and wants to be woken.
-const ASLEEP: u32 = 1;
+const ASLEEP: u32 = 1 << 30;
 /// Somebody wakes it, or was killed over that: who comes meanwhile wakes it as well.
-const BEING_WOKEN: u32 = 2;
+const BEING_WOKEN: u32 = 2 << 30;
 /// The kernel has been told, and it has not run since.
-const WOKEN: u32 = 3;
+const WOKEN: u32 = 3 << 30;
 
 /// Wakes a process, if it sleeps, after something was put where it looks.
 ///
@@ -221,40 +225,56 @@ pub(crate) fn wake(place: &Place, fences: Fences) {
 }
 
 const fn is_to_be_woken(word: u32) -> bool {
-    matches!(word, ASLEEP | BEING_WOKEN)
+    // Asleep or being woken, in one comparison.
+    word.wrapping_sub(ASLEEP) < 2 << 30
+}
+
+/// The same sleep's word that says another thing.
+const fn but(word: u32, how: u32) -> u32 {
+    word & !HOW | how
 }
 
 #[cold]
 fn wake_now(word: &AtomicU32) {
     let order = Ordering::Relaxed;
-    let (Ok(was) | Err(was)) = word.compare_exchange(ASLEEP, BEING_WOKEN, order, order);
+    let asleep = but(word.load(order), ASLEEP);
+    let being_woken = but(asleep, BEING_WOKEN);
+    let (Ok(was) | Err(was)) = word.compare_exchange(asleep, being_woken, order, order);
     if is_to_be_woken(was) {
         step(Step::Waking);
         #[cfg(not(loom))]
         let _ = futex::wake(word, futex::Flags::empty(), 1);
         // Whoever sends until it runs again has nothing to do. If it has run, and sleeps once more, the
         // word is another.
-        let _ = word.compare_exchange(BEING_WOKEN, WOKEN, order, order);
+        let _ = word.compare_exchange(being_woken, but(asleep, WOKEN), order, order);
     }
 }
 
 /// Whether a process that sleeps has been woken.
 #[cfg(all(loom, test))]
 pub(crate) fn is_woken(place: &Place) -> bool {
-    place.asleep.load(Ordering::Relaxed) == WOKEN
+    place.asleep.load(Ordering::Relaxed) & HOW == WOKEN
+}
+
+/// Whether a process says that it is awake.
+#[cfg(all(test, not(loom)))]
+pub(crate) fn is_awake(place: &Place) -> bool {
+    place.asleep.load(Ordering::Relaxed) & HOW == AWAKE
 }
 
 /// Says that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or
 /// [`stay_awake`].
 pub(crate) fn lie_down(place: &Place, fences: Fences) {
-    place.asleep.store(ASLEEP, Ordering::Relaxed);
+    let sleep = place.asleep.load(Ordering::Relaxed).wrapping_add(1);
+    place.asleep.store(but(sleep, ASLEEP), Ordering::Relaxed);
     // SLEEP: the word, then the last look.
     fences.heavy();
 }
 
 /// There was something after all.
 pub(crate) fn stay_awake(place: &Place) {
-    place.asleep.store(AWAKE, Ordering::Relaxed);
+    let sleep = place.asleep.load(Ordering::Relaxed);
+    place.asleep.store(but(sleep, AWAKE), Ordering::Relaxed);
 }
 
 /// Sleeps until woken, for a time at most.
@@ -268,11 +288,14 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
     #[cfg(not(loom))]
     {
         let timeout = rustix::thread::Timespec {
-            tv_sec: longest.as_secs() as i64,
+            tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(longest.subsec_nanos()),
         };
         // Woken, late, interrupted or too late to sleep: the caller looks again in any case.
-        let _ = futex::wait(&place.asleep, futex::Flags::empty(), ASLEEP, Some(&timeout));
+        let word = place.asleep.load(Ordering::Relaxed);
+        if word & HOW == ASLEEP {
+            let _ = futex::wait(&place.asleep, futex::Flags::empty(), word, Some(&timeout));
+        }
     }
     #[cfg(loom)]
     let _ = longest;
@@ -293,6 +316,25 @@ mod tests {
             looks == at
         });
         (seen, looks)
+    }
+
+    #[test]
+    fn who_is_late_to_say_that_it_woke_one_says_nothing_of_the_next_sleep() {
+        let place = Place::default();
+        let order = Ordering::Relaxed;
+        lie_down(&place, Fences::Both);
+        let first = but(place.asleep.load(order), BEING_WOKEN);
+        place.asleep.store(first, order);
+        stay_awake(&place);
+        assert!(is_awake(&place));
+        lie_down(&place, Fences::Both);
+        let second = but(place.asleep.load(order), BEING_WOKEN);
+        place.asleep.store(second, order);
+        // As at the end of `wake_now`.
+        let late = (place.asleep).compare_exchange(first, but(first, WOKEN), order, order);
+        assert_eq!(late, Err(second));
+        wake(&place, Fences::Both);
+        assert_eq!(place.asleep.load(order), but(second, WOKEN));
     }
 
     #[test]
@@ -342,23 +384,25 @@ mod tests {
                 lie_down(&place, Fences::Sleeper);
                 sleep(&place, Fences::Sleeper, LONGEST);
             });
-            while place.asleep.load(Ordering::Relaxed) != ASLEEP {
+            while place.asleep.load(Ordering::Relaxed) & HOW != ASLEEP {
                 std::thread::yield_now();
             }
             // Until it sleeps, most likely.
             std::thread::sleep(Duration::from_millis(20));
-            place.asleep.store(BEING_WOKEN, Ordering::Relaxed);
+            let asleep = place.asleep.load(Ordering::Relaxed);
+            let word = but(asleep, BEING_WOKEN);
+            place.asleep.store(word, Ordering::Relaxed);
             wake(&place, Fences::Both);
         });
         assert!(begun.elapsed() < LONGEST, "it was not woken");
-        assert_eq!(place.asleep.load(Ordering::Relaxed), AWAKE);
+        assert!(is_awake(&place));
     }
 
     #[test]
     fn one_that_is_awake_is_not_said_to_be_woken() {
         let place = Place::default();
         wake_now(&place.asleep);
-        assert_eq!(place.asleep.load(Ordering::Relaxed), AWAKE);
+        assert!(is_awake(&place));
     }
 
     #[test]

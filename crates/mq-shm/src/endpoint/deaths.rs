@@ -39,8 +39,10 @@ impl<M: Memory> Endpoint<M> {
         // Those that keep back what one that has ended had: perhaps nobody else has to do with them.
         let peers = (0..).map(Process).zip(&self.peers);
         let buried = peers.filter(|(_, peer)| peer.struck_out);
-        let awaited = estate::awaited(&self.memory, buried.map(|(process, _)| process));
-        let (mut found, mut ended) = (0, false);
+        let (awaited, is_due) = estate::awaited(&self.memory, buried.map(|(process, _)| process));
+        let mut found = 0;
+        // Also where one had no descriptor to give it back by.
+        let mut settles = is_due;
         for number in 0..self.peers.len() {
             let process = Process(number as u32);
             let peer = &self.peers[number];
@@ -57,7 +59,7 @@ impl<M: Memory> Endpoint<M> {
             let Some(how) = self.watch.gone(process, &peer.place) else {
                 continue;
             };
-            ended = true;
+            settles = true;
             if concerns {
                 self.peers[number].gone = Some(how);
                 let takes = self.takes;
@@ -70,7 +72,7 @@ impl<M: Memory> Endpoint<M> {
                 found += 1;
             }
         }
-        if ended {
+        if settles {
             // They may have been the last that had something of others.
             estate::settle(&self.memory, Some(self.me));
         }

@@ -20,10 +20,11 @@ fn no_ring(process: Process) -> ShmError {
     }
 }
 
-/// A word that is not found by chance.
-pub(super) fn token() -> u64 {
+/// A word of this process that is not found by chance. Who it is goes into it: what random numbers are
+/// drawn from may be a parent's, from whom others have it too.
+pub(super) fn token(me: Process, pid: u32) -> u64 {
     use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("mq") | 1
+    RandomState::new().hash_one(("mq", me.0, pid)) | 1
 }
 
 impl<M: Memory> Endpoint<M> {

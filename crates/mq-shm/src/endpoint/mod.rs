@@ -107,6 +107,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// So many waits more that need a core given up, and it is asked whether there is one for each
     /// process; nothing where nobody asks.
     ask_in: Option<u32>,
+    /// A message that its fastbox could have taken found no room there, nor a cell, since the last sleep.
+    awaits_room: bool,
     /// The own entry.
     place: Found<Place>,
     peers: Vec<Peer>,
@@ -173,7 +175,7 @@ impl<M: Memory> Endpoint<M> {
         let geometry = *memory.geometry();
         geometry.check(me)?;
         let processes = geometry.processes();
-        let token = Box::new(large::token());
+        let token = Box::new(large::token(me, memory.pid()));
         let place = memory.place(me);
         liveness::join(place, me, memory.pid())?;
         step(Step::Joining);
@@ -202,6 +204,7 @@ impl<M: Memory> Endpoint<M> {
                 Patience::YIELDING => 0,
                 _ => patience.asks_after(),
             }),
+            awaits_room: false,
             peers: (0..processes)
                 .map(|number| Peer::new(place_of(&memory, Process(number))))
                 .collect(),

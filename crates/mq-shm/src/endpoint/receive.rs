@@ -83,7 +83,7 @@ impl<M: Memory> Endpoint<M> {
             // Once in a row, so that they do not hide the box either.
             if is_turn_of_others(self.peers[from.index()].due)
                 && !core::mem::take(&mut self.others_had_turn)
-                && let Some((from, held)) = self.in_others()?
+                && let Some((from, held)) = self.in_others(Some(from))?
             {
                 self.others_had_turn = true;
                 return Ok(Some(Arrival::Message(Incoming {
@@ -133,13 +133,13 @@ impl<M: Memory> Endpoint<M> {
         peer.inlet.as_ref()?.holds(peer.due)
     }
 
-    /// What is in the queue and what is in another box, by turns.
+    /// What is in the queue and what is in another box than `but`'s, by turns.
     #[cold]
     #[inline(never)]
-    fn in_others(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
+    fn in_others(&mut self, but: Option<Process>) -> Result<Option<(Process, Held)>, ShmError> {
         self.queue_is_next = !self.queue_is_next;
         if self.queue_is_next {
-            let found = self.in_one_other_box();
+            let found = self.in_one_other_box(but);
             return if found.is_some() {
                 Ok(found)
             } else {
@@ -147,14 +147,14 @@ impl<M: Memory> Endpoint<M> {
             };
         }
         let found = self.in_queue()?;
-        Ok(found.or_else(|| self.in_one_other_box()))
+        Ok(found.or_else(|| self.in_one_other_box(but)))
     }
 
     #[inline(never)]
     fn poll_elsewhere(&mut self, others: bool) -> Result<Option<Arrival<'_, M>>, ShmError> {
         let found = match self.in_queue()? {
             Some(found) => Some(found),
-            None if others => self.in_one_other_box(),
+            None if others => self.in_one_other_box(None),
             None => None,
         };
         Ok(found.map(|(from, held)| {
@@ -200,14 +200,24 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    fn in_one_other_box(&mut self) -> Option<(Process, Held)> {
+    fn in_one_other_box(&mut self, but: Option<Process>) -> Option<(Process, Held)> {
+        self.next_turn();
+        if self.open.get(self.turn).copied() == but {
+            self.next_turn();
+        }
+        let from = *self
+            .open
+            .get(self.turn)
+            .filter(|&&from| Some(from) != but)?;
+        Some((from, Held::in_box(self.in_box(from)?)))
+    }
+
+    fn next_turn(&mut self) {
         self.turn = if self.turn + 1 < self.open.len() {
             self.turn + 1
         } else {
             0
         };
-        let from = *self.open.get(self.turn)?;
-        Some((from, Held::in_box(self.in_box(from)?)))
     }
 
     fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {

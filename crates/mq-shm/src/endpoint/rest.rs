@@ -13,7 +13,8 @@ use crate::wait::{self, Idle, Rest};
 #[cfg(not(loom))]
 use crate::{company, wait::Patience};
 
-/// Longest sleep at a time while a ring is in use.
+/// Longest sleep at a time while a ring is in use, or a message waits for room in a fastbox: who empties
+/// that wakes nobody.
 const NAP: Duration = Duration::from_millis(1);
 
 impl<M: Memory> Endpoint<M> {
@@ -107,6 +108,9 @@ impl<M: Memory> Endpoint<M> {
         } else {
             self.strike_out();
             longest = longest.min(until_look);
+        }
+        if core::mem::take(&mut self.awaits_room) {
+            longest = longest.min(NAP);
         }
         // Cells that are back would keep it awake for ever. Who waits for one looks again.
         let out = self.pool.out();

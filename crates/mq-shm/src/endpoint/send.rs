@@ -43,9 +43,11 @@ impl<M: Memory> Endpoint<M> {
     /// one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if it has ended; [`ShmError::NoMemory`] if
-    /// there is no memory for the first cell: nothing more has been sent then. [`ShmError::Corrupt`]
-    /// if what comes back is no cell that was out; of a message in parts the first may be sent.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] once its end has been
+    /// [reported](Self::poll): until then a message may be taken that nobody receives.
+    /// [`ShmError::NoMemory`] if there is no memory for the first cell: nothing more has been sent
+    /// then. [`ShmError::Corrupt`] if what comes back is no cell that was out; of a message in parts the
+    /// first may be sent.
     ///
     /// # Panics
     /// If `done` is more than the message has.
@@ -215,6 +217,7 @@ impl<M: Memory> Endpoint<M> {
         loop {
             let Some(cell) = self.cell_for(to)? else {
                 self.counters.full += 1;
+                self.awaits_room |= bytes <= BOX_PAYLOAD && self.peers[to.index()].outlet.is_some();
                 return Ok(Sent::Upto(done));
             };
             step(Step::CellTaken);

@@ -207,11 +207,10 @@ fn one_whose_cells_have_come_back_sleeps() {
             alice.rest(&mut idle).unwrap();
         }
     });
-    let asleep = &segment.place(Process(0)).asleep;
     let mut seen = 0;
     while seen < 50 && LOOKS.load(Ordering::Relaxed) < MANY {
         thread::sleep(Duration::from_millis(1));
-        seen = if asleep.load(Ordering::Relaxed) == 0 {
+        seen = if wait::is_awake(segment.place(Process(0))) {
             0
         } else {
             seen + 1

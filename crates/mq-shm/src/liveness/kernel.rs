@@ -1,7 +1,7 @@
 //! What the kernel says of a process.
 
 use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -43,8 +43,8 @@ const AT_ONCE: Timespec = Timespec {
 
 /// Which of these descriptors say that their processes live, asked all together; none, if the kernel
 /// does not answer.
-pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = &'a OwnedFd>) -> Vec<bool> {
-    let asked = descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::IN));
+pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) -> Vec<bool> {
+    let asked = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
     let mut asked: Vec<PollFd<'_>> = asked.collect();
     let is_answered = poll(&mut asked, Some(&AT_ONCE)).is_ok();
     let quiet = asked.iter().map(|asked| asked.revents().is_empty());
@@ -52,8 +52,8 @@ pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = &'a OwnedFd>) -> 
 }
 
 /// Whether the process of a descriptor has died; `None` if the descriptor is no more.
-pub(super) fn has_died(descriptor: &OwnedFd) -> Option<bool> {
-    let mut ready = [PollFd::new(descriptor, PollFlags::IN)];
+pub(super) fn has_died(descriptor: BorrowedFd<'_>) -> Option<bool> {
+    let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
     let answer = poll(&mut ready, Some(&AT_ONCE));
     let found = ready[0].revents();
     if found.contains(PollFlags::NVAL) {
@@ -67,7 +67,7 @@ pub(super) const OVER: i64 = -1;
 
 /// The number of the process that a descriptor is of, or [`OVER`]; 0 if it is of none, `None` if the
 /// kernel does not say.
-pub(super) fn number_of(descriptor: &OwnedFd) -> Option<i64> {
+pub(super) fn number_of(descriptor: BorrowedFd<'_>) -> Option<i64> {
     if !proc_is_ours() {
         return None;
     }

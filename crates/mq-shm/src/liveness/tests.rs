@@ -1,5 +1,6 @@
 use std::fs;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::{Child, Command};
 
 use rustix::process::{PidfdFlags, pidfd_open};
@@ -107,8 +108,8 @@ fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     };
     // As a program may make of what it did not know. There is always something to read here.
     let file = fs::File::open("/dev/zero").unwrap();
-    rustix::io::dup2(&file, &mut kept.descriptor).unwrap();
-    assert_eq!(has_died(&kept.descriptor), Some(true));
+    rustix::io::dup2(&file, kept.descriptor.as_mut().unwrap()).unwrap();
+    assert_eq!(has_died(kept.descriptor()), Some(true));
     assert_eq!(watch.gone(Process(1), &place), None);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -128,10 +129,10 @@ fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     let mut theirs = Command::new("true").spawn().unwrap();
     let number = kernel::pid(theirs.id()).unwrap();
     let descriptor = pidfd_open(number, PidfdFlags::empty()).unwrap();
-    rustix::io::dup2(&descriptor, &mut kept.descriptor).unwrap();
+    rustix::io::dup2(&descriptor, kept.descriptor.as_mut().unwrap()).unwrap();
     theirs.wait().unwrap();
-    assert_eq!(has_died(&kept.descriptor), Some(true));
-    let kept = kept.descriptor.as_raw_fd();
+    assert_eq!(has_died(kept.descriptor()), Some(true));
+    let kept = kept.descriptor().as_raw_fd();
     assert_eq!(watch.gone(Process(1), &place), None);
     assert_eq!(State::of(&place), State::Joined);
     let is_open = fs::exists(format!("/proc/self/fd/{kept}"));
@@ -139,6 +140,30 @@ fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+}
+
+#[test]
+fn who_ends_closes_no_file_of_the_program() {
+    let (mut child, place) = joined_by_a_child();
+    for is_theirs in [false, true] {
+        let mut watch = Watch::new(2);
+        assert_eq!(watch.gone(Process(1), &place), None);
+        let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
+            panic!("{:?}", watch.descriptors[1]);
+        };
+        let number = kept.descriptor().as_raw_fd();
+        if is_theirs {
+            let log = fs::File::open("/dev/null").unwrap();
+            rustix::io::dup2(&log, kept.descriptor.as_mut().unwrap()).unwrap();
+        }
+        drop(watch);
+        let link = fs::read_link(format!("/proc/self/fd/{number}"));
+        let is_null = link.is_ok_and(|file| file == Path::new("/dev/null"));
+        // Another test may have the number by now, but not with that file.
+        assert_eq!(is_null, is_theirs);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 /// Of so many, asked one after the other, one dies behind the back of its descriptor.
@@ -164,7 +189,7 @@ fn one_dies_behind_another_file(processes: usize, victim: usize) {
     };
     // There is never anything to read here.
     let (empty, _writer) = std::io::pipe().unwrap();
-    rustix::io::dup2(&empty, &mut kept.descriptor).unwrap();
+    rustix::io::dup2(&empty, kept.descriptor.as_mut().unwrap()).unwrap();
     children[victim].kill().unwrap();
     children[victim].wait().unwrap();
     let found = (0..DOUBTED).find_map(|_| ask(&mut watch)[victim]);

@@ -1,6 +1,6 @@
 //! What one process finds out of the lives of the others.
 
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
@@ -40,7 +40,10 @@ pub(super) enum Descriptor {
 /// A descriptor that is kept open.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) descriptor: OwnedFd,
+    /// There until the drop.
+    pub(super) descriptor: Option<OwnedFd>,
+    /// The number of the process that it was opened for.
+    number: u32,
     /// Which file that was when it was opened.
     file: Inode,
     /// It has said so when all were asked, and nobody has been told.
@@ -52,18 +55,24 @@ pub(super) struct Kept {
 
 impl Kept {
     /// None, if the kernel does not say which file it is.
-    fn new(descriptor: OwnedFd) -> Option<Self> {
+    fn new(descriptor: OwnedFd, number: u32) -> Option<Self> {
         let file = inode_of(&descriptor).ok()?;
         Some(Self {
-            descriptor,
+            descriptor: Some(descriptor),
+            number,
             file,
             said_to_live: false,
             answers: 0,
         })
     }
 
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        let descriptor = self.descriptor.as_ref();
+        descriptor.expect("it is there until the drop").as_fd()
+    }
+
     fn is_same_file(&self) -> bool {
-        inode_of(&self.descriptor) == Ok(self.file)
+        inode_of(self.descriptor()) == Ok(self.file)
     }
 
     /// Whether it is of the process with that number, or of one that is over and waited for; `None`
@@ -72,7 +81,7 @@ impl Kept {
         if !self.is_same_file() {
             return Some(false);
         }
-        let said = number_of(&self.descriptor)?;
+        let said = number_of(self.descriptor())?;
         Some(said == OVER || said == i64::from(number))
     }
 
@@ -82,11 +91,34 @@ impl Kept {
     /// counts only where it could not be told otherwise that the number has passed to another.
     fn tells_of(&self, who: Identity) -> bool {
         self.is_same_file()
-            && match number_of(&self.descriptor) {
+            && match number_of(self.descriptor()) {
                 Some(OVER) => who.started == 0 || tells_apart(self.file),
                 Some(number) => number == i64::from(who.number),
                 None => false,
             }
+    }
+
+    /// Leaves the descriptor open: it is somebody else's, as far as is known.
+    fn leave(&mut self) {
+        if let Some(descriptor) = self.descriptor.take() {
+            let _ = descriptor.into_raw_fd();
+        }
+    }
+}
+
+/// Closes the descriptor, unless it is somebody else's by now: a program may have closed what it did not
+/// know, and the number be another file's.
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.descriptor.is_none() {
+            return;
+        }
+        // Where all processes' descriptors are one file, one of a child of the program's own that is over
+        // looks the same.
+        let is_anyones = number_of(self.descriptor()) == Some(OVER) && !tells_apart(self.file);
+        if is_anyones || self.is_of(self.number) != Some(true) {
+            self.leave();
+        }
     }
 }
 
@@ -122,7 +154,7 @@ impl Watch {
             Descriptor::Unknown | Descriptor::Refused => None,
         });
         let kept: Vec<&mut Kept> = kept.collect();
-        let answers = which_live(kept.iter().map(|kept| &kept.descriptor));
+        let answers = which_live(kept.iter().map(|kept| kept.descriptor()));
         for (kept, lives) in kept.into_iter().zip(answers) {
             kept.said_to_live = lives;
         }
@@ -170,7 +202,7 @@ impl Watch {
             return None;
         };
         let said_to_live = core::mem::take(&mut kept.said_to_live);
-        if !said_to_live && has_died(&kept.descriptor)? {
+        if !said_to_live && has_died(kept.descriptor())? {
             return kept.tells_of(who).then_some(true);
         }
         kept.answers = kept.answers.wrapping_add(1);
@@ -189,14 +221,14 @@ impl Watch {
         }
         let dead = match &opened {
             // The number may have passed to another process before it was opened.
-            Ok(open) => Some(who.is_another_now() || has_died(open) == Some(true)),
+            Ok(open) => Some(who.is_another_now() || has_died(open.as_fd()) == Some(true)),
             Err(Errno::SRCH) => Some(true),
             Err(_) => None,
         };
-        self.give_up(at, who, dead == Some(true));
+        self.give_up(at, dead == Some(true));
         match opened {
             Ok(open) if dead == Some(false) && self.room > 0 => {
-                if let Some(kept) = Kept::new(open) {
+                if let Some(kept) = Kept::new(open, who.number) {
                     self.room -= 1;
                     self.descriptors[at] = Descriptor::Open(kept);
                 }
@@ -207,21 +239,16 @@ impl Watch {
         dead
     }
 
-    /// Closes the descriptor of a process that is kept, if there is one, and it is not somebody
-    /// else's file by now.
-    fn give_up(&mut self, at: usize, who: Identity, is_dead: bool) {
+    /// Gives up the descriptor of a process that is kept, if there is one.
+    fn give_up(&mut self, at: usize, is_dead: bool) {
         let kept = core::mem::replace(&mut self.descriptors[at], Descriptor::Unknown);
-        let Descriptor::Open(kept) = kept else {
+        let Descriptor::Open(mut kept) = kept else {
             return;
         };
         self.room += 1;
-        let is_of_a_dead = !is_dead && has_died(&kept.descriptor) == Some(true);
-        // Where all processes' descriptors are one file, one of a child of the program's own that is over
-        // looks the same.
-        let is_anyones = number_of(&kept.descriptor) == Some(OVER) && !tells_apart(kept.file);
-        if is_of_a_dead || is_anyones || kept.is_of(who.number) != Some(true) {
-            // Somebody else's, as far as is known: it is not to be closed here.
-            let _ = kept.descriptor.into_raw_fd();
+        if !is_dead && has_died(kept.descriptor()) == Some(true) {
+            // Of another process, since this one lives.
+            kept.leave();
         }
     }
 }

@@ -128,6 +128,10 @@ impl Mapped {
     /// opened it. A segment that can not be made whole leaves no name; processes that are killed before
     /// one of them has removed it leave the file. [`Mapped::meet`] leaves nothing.
     ///
+    /// Memory is asked for before it is used, and what there is not is an error. A process that writes over
+    /// what is in the segment can have others use parts that nobody has asked memory for: they end by
+    /// SIGBUS then, if `/dev/shm` is full.
+    ///
     /// # Errors
     /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that
     /// name is of another geometry, [`ShmError::System`] if it is another user's, or if its maker

@@ -39,6 +39,8 @@ pub struct Host {
     listener: UnixListener,
     file: OwnedFd,
     name: String,
+    /// Whose place it is: a child that has a copy of this closes nothing for others.
+    pid: u32,
 }
 
 impl Mapped {
@@ -94,6 +96,7 @@ impl Host {
             listener,
             file: file.map_err(meeting(name))?,
             name: name.into(),
+            pid: std::process::id(),
         };
         Ok((memory, Some(host)))
     }
@@ -135,6 +138,9 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
+        if std::process::id() != self.pid {
+            return;
+        }
         // A child that another thread has forked has the socket too, and would keep those who come
         // waiting.
         let _ = shutdown(&self.listener, Shutdown::Both);

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::*;
+use crate::liveness::Watch;
 
 fn join(segment: &Arc<Heap>, number: u32) -> Endpoint<Arc<Heap>> {
     let options = Options {
@@ -79,6 +80,32 @@ fn who_rests_looks_for_ends_when_it_is_time() {
 }
 
 #[test]
+fn who_waits_for_room_in_a_box_sleeps_for_a_moment_at_a_time() {
+    let segment = Heap::new(Geometry::with_cells(2, 4).unwrap());
+    let [mut alice, mut bob] = [0, 1].map(|number| {
+        Endpoint::join(Arc::clone(&segment), Process(number), Options::default()).unwrap()
+    });
+    alice.patience = Patience {
+        spins: 0,
+        yields: 0,
+        // For ever: nobody will wake it.
+        sleep: Duration::MAX,
+    };
+    let send = |alice: &mut Endpoint<_>| alice.try_send(Process(1), [0; 2], b"short", 0);
+    while bob.open.is_empty() {
+        assert_eq!(send(&mut alice).unwrap(), Sent::Whole);
+        assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+    }
+    while send(&mut alice).unwrap() == Sent::Whole {}
+    // Until it looks for deaths it sleeps at most: that is not due for long.
+    alice.looked = Some(Instant::now() + Duration::from_secs(600));
+    alice.rest(&mut Idle::default()).unwrap();
+    assert!(!alice.awaits_room, "it has slept");
+    assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+    assert_eq!(send(&mut alice).unwrap(), Sent::Whole, "in the box");
+}
+
+#[test]
 fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     let (segment, mut alice, bob) = one_that_sleeps_at_once();
     alice.want(Some(bob.me())).unwrap();
@@ -98,8 +125,9 @@ fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     assert!(!alice.anything_new(), "it is known");
 }
 
-#[test]
-fn one_that_is_killed_holds_nothing_back_though_nobody_has_met_it() {
+/// An owner that has died, one that holds something of it, and one that has heard of the death; the
+/// number of a process that is over.
+fn survivors() -> (Mapped, Process, Endpoint, Endpoint, u32) {
     let segment = Mapped::create(Geometry::with_cells(3, 4).unwrap()).unwrap();
     let [mut owner, holder, mut last] = [0, 1, 2].map(|number| {
         let file = segment.file().try_clone_to_owned().unwrap();
@@ -110,21 +138,49 @@ fn one_that_is_killed_holds_nothing_back_though_nobody_has_met_it() {
         let sent = owner.try_send(to, [0; 2], b"by the queue", 0);
         assert_eq!(sent.unwrap(), Sent::Whole);
     }
-    // Two are killed: there is no process of their number.
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
-    for killed in [owner.me(), holder.me()] {
-        let place = segment.place(killed);
-        place.pid.store(child.id(), Ordering::Relaxed);
-    }
+    kill(&segment, owner.me(), child.id());
+    let dead = owner.me();
+    core::mem::forget(owner);
     assert!(matches!(last.poll(), Ok(Some(Arrival::Message(_)))));
     assert_eq!(last.check_peers(), 1);
-    assert!(matches!(
-        last.poll(),
-        Ok(Some(Arrival::Gone(Process(0), Gone::Died)))
-    ));
-    assert!(!segment.is_given_back(owner.me()).unwrap());
+    assert!(matches!(last.poll(), Ok(Some(Arrival::Gone(who, Gone::Died))) if who == dead));
+    assert!(!segment.is_given_back(dead).unwrap());
+    (segment, dead, holder, last, child.id())
+}
+
+/// It is killed, as far as others can tell: there is no process of its number.
+fn kill(segment: &Mapped, process: Process, nobody: u32) {
+    segment.place(process).pid.store(nobody, Ordering::Relaxed);
+}
+
+#[test]
+fn one_that_is_killed_holds_nothing_back_though_nobody_has_met_it() {
+    let (segment, owner, holder, mut last, nobody) = survivors();
+    kill(&segment, holder.me(), nobody);
     assert_eq!(last.check_peers(), 0, "it has to do with one of them only");
-    assert!(segment.is_given_back(owner.me()).unwrap());
+    assert!(segment.is_given_back(owner).unwrap());
     assert_eq!(last.gone(holder.me()), None);
+}
+
+#[test]
+fn an_heir_that_is_killed_or_has_no_descriptor_holds_nothing_back() {
+    for is_killed in [true, false] {
+        let (segment, owner, heir, mut last, nobody) = survivors();
+        let name = &segment.place(owner).heir;
+        estate::strike_out(&segment, owner, heir.me());
+        name.store(heir.me().0 + 1, Ordering::Relaxed);
+        assert_eq!(last.check_peers(), 0);
+        assert!(!segment.is_given_back(owner).unwrap(), "the heir is at it");
+        if is_killed {
+            kill(&segment, heir.me(), nobody);
+            // With it went what its descriptor says, which is this process's.
+            last.watch = Watch::new(3);
+        } else {
+            name.store(0, Ordering::Relaxed);
+        }
+        assert_eq!(last.check_peers(), 0, "it has to do with the owner only");
+        assert!(segment.is_given_back(owner).unwrap());
+    }
 }
