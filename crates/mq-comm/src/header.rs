@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     /// As `RingWanted`, from one that begins to time both ways: which is quicker can depend on the
     /// way of the messages in the other direction, so the sender is to do the same.
     RingTimed = 11,
+    /// As `Withdraw`, from one that dies: whoever finds the message is told of that.
+    Dying = 12,
 }
 
 /// The second word of a header.
@@ -91,6 +93,7 @@ impl Word {
             9 => Kind::Ahead,
             10 => Kind::HoldBack,
             11 => Kind::RingTimed,
+            12 => Kind::Dying,
             _ => return None,
         })
     }

@@ -40,8 +40,9 @@
 //! is sound is written in `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
 //!
 //! # Deaths
-//! When a process ends, everything it had sent whole is received. Then receives that name it, and
-//! sends to it, fail with [`Error::Gone`]; everything else goes on. So do receives and probes from
+//! When a process ends, everything it had sent whole is received. A message of which a part was still to
+//! come keeps its place: the receive that finds it fails with [`Error::Gone`], and takes none behind it.
+//! Then receives that name the process, and sends to it, fail so; everything else goes on. So do receives and probes from
 //! any source that find nothing, where a rank of their communicator has died: it may be what they
 //! wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
 //! receive that fails so is over, and took nothing. A process that has left properly disturbs

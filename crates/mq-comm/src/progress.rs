@@ -16,7 +16,7 @@ use mq_shm::{Process, Sent};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
-use crate::protocol::{Core, Follow, State, Wanted};
+use crate::protocol::{Core, Failures, Follow, State, Wanted};
 use crate::request::{NONE, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
@@ -280,12 +280,16 @@ impl<T: Transport> Core<T> {
     /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a
     /// withdrawal.
     pub(crate) fn see_off(&mut self, request: u32) {
+        let mut failures = Failures::default();
         while self.state.requests.is_lent(request) {
             let is_announced =
                 |core: &Self| core.state.requests.at(request).stage == Stage::Announced;
             if !is_announced(self) {
                 self.abandon(request);
-            } else if self.progress_or_rest(None).is_err() && is_announced(self) {
+                continue;
+            }
+            let progress = self.progress_or_rest(None);
+            if failures.are_bearable(progress).is_err() && is_announced(self) {
                 // Nobody will read the memory through a transport that is of no use any more, but
                 // perhaps a shared buffer.
                 self.transport.keep_buffers();

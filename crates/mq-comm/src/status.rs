@@ -18,7 +18,7 @@ impl Status {
         Self { bits, bytes }
     }
 
-    /// The sender's rank.
+    /// The sender's rank, as the sender says: processes that share memory trust each other.
     #[inline]
     #[must_use]
     pub const fn source(&self) -> u32 {

@@ -540,6 +540,64 @@ fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
     }
 }
 
+/// A message that is lost with its sender keeps its place before those that had come whole: whether it was
+/// matched before or after the death, the receives find the same.
+#[test]
+fn what_is_lost_keeps_its_place() {
+    let _dog = watchdog("what is lost");
+    for was_matched in [true, false] {
+        let options = Options {
+            single_copy_from: Some(0),
+            ..Options::default()
+        };
+        let sent = Barrier::new(3);
+        let ready = Barrier::new(3);
+        let matched = Barrier::new(3);
+        with_a_death(
+            &options,
+            |world| {
+                ready.wait();
+                for to in [0, 2] {
+                    world.send(&[1_u8], to, 0).unwrap();
+                    drop(world.isend(vec![2_u8; 1 << 20], to, 0).unwrap());
+                    world.send(&[3_u8], to, 0).unwrap();
+                }
+                sent.wait();
+                matched.wait();
+            },
+            |world| {
+                // Rank 0 names the sender, and rank 2 does not.
+                let source = if world.rank() == 0 {
+                    1.into()
+                } else {
+                    Source::Any
+                };
+                ready.wait();
+                let first = world.irecv(vec![0_u8], source, 0)?;
+                sent.wait();
+                assert_eq!(first.wait()?.0, [1]);
+                let early = if was_matched {
+                    Some(world.mprobe(1, 0)?)
+                } else {
+                    None
+                };
+                matched.wait();
+                let mut byte = [0_u8];
+                assert!(is_gone(&world.recv(&mut byte, 1, 9), 1, "died"));
+                world.acknowledge_deaths();
+                let lost = match early {
+                    Some(probed) => probed.recv(&mut byte),
+                    None => world.recv(&mut byte, source, 0),
+                };
+                assert!(is_gone(&lost, 1, "died"), "{lost:?}");
+                world.recv(&mut byte, source, 0)?;
+                assert_eq!(byte, [3], "what had come whole is there");
+                Ok(())
+            },
+        );
+    }
+}
+
 #[test]
 fn a_seat_that_nobody_takes_is_dead_to_the_others() {
     let _dog = watchdog("a_seat_that_nobody_takes_is_dead_to_the_others");

@@ -131,32 +131,77 @@ fn die_before_the_patient(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
+/// Nothing in the child, which ends by [`end_child`]; in the parent, once that has ended, `true`.
+fn fork_and_wait() -> bool {
+    // SAFETY: the child frees what it has a copy of and ends.
+    #[allow(unsafe_code, reason = "what the test is about")]
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        return false;
+    }
+    let pid = rustix::process::Pid::from_raw(child).unwrap();
+    let ended = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+    assert_eq!(ended.unwrap().unwrap().1.exit_status(), Some(0));
+    true
+}
+
+fn end_child() -> ! {
+    // SAFETY: nothing runs afterwards.
+    #[allow(unsafe_code, reason = "what the test is about")]
+    unsafe {
+        libc::_exit(0)
+    }
+}
+
 /// A child with a copy of a world drops it, and the process goes on.
 fn forked(world: World) -> Result<(), Error> {
     let further = world.dup()?;
     if world.rank() == 0 {
         let mut shared = world.shared_buffer::<u8>(4096)?;
         shared.fill(7);
-        // SAFETY: the child frees what it has a copy of and ends.
-        #[allow(unsafe_code, reason = "what the test is about")]
-        let child = unsafe { libc::fork() };
-        if child == 0 {
+        if !fork_and_wait() {
             drop(shared);
             drop(further);
             drop(world);
-            // SAFETY: as above.
-            #[allow(unsafe_code, reason = "what the test is about")]
-            unsafe {
-                libc::_exit(0)
-            }
+            end_child();
         }
-        let pid = rustix::process::Pid::from_raw(child).unwrap();
-        let ended = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
-        assert_eq!(ended.unwrap().unwrap().1.exit_status(), Some(0));
         assert!(shared.iter().all(|&byte| byte == 7));
     }
     further.barrier()?;
-    talk(&world, &[8, 300, 21_000])
+    talk(&world, &[8, 300, 21_000])?;
+    forked_in_a_scope(&world)
+}
+
+/// A child fails in its copy of a scope, and of a set of requests, with large messages announced.
+fn forked_in_a_scope(world: &World) -> Result<(), Error> {
+    let mut long = vec![9_u8; 100_000];
+    if world.rank() == 0 {
+        let mut is_child = false;
+        let mut set = world.request_set();
+        set.add(world.isend(long.clone(), 1, 1)?);
+        let result = world.scope(|s| {
+            s.isend(&long, 1, 1)?;
+            if !fork_and_wait() {
+                is_child = true;
+                return Err(Error::Cancelled);
+            }
+            world.send(&[1_u8], 1, 2)?;
+            s.wait_all()
+        });
+        if is_child {
+            drop(set);
+            end_child();
+        }
+        result?;
+        return set.wait_all().map(|_| ());
+    }
+    world.recv(&mut [0_u8], 0, 2)?;
+    for _ in 0..2 {
+        long.fill(0);
+        world.recv(&mut long, 0, 1)?;
+        assert!(long.iter().all(|&byte| byte == 9));
+    }
+    Ok(())
 }
 
 #[test]

@@ -130,9 +130,10 @@ impl<T: Transport> Communicator<T> {
 
     /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.
     ///
-    /// A message of more bytes than [`eager_limit`](crate::Options::eager_limit) is not sent before it
-    /// is received: two ranks that both send one and then receive wait for ever, and so does a rank
-    /// that sends one to itself. [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) and
+    /// With a message of more bytes than [`eager_limit`](crate::Options::eager_limit) it may not return
+    /// before the message is received: two ranks that both send one and then receive wait for ever, and so
+    /// does a rank that sends one to itself. Nor is that to be relied on: where the receives before were
+    /// posted early, the next messages [go ahead](crate::Options::ahead_limit). [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) and
     /// [`scope`](Self::scope) are for that.
     ///
     /// # Errors

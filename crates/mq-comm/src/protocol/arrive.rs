@@ -235,18 +235,26 @@ impl State {
     fn next_part(&mut self, message: &mut impl Arrived) -> Result<Follow, Error> {
         let from = message.source();
         let part = message.bytes() as u64;
-        let (target, done) = match self.peers[from.index()].assembly.take() {
-            Some((target, done)) if done == message.offset() => (target, done + part),
-            _ => return Err(corrupt("a part of a message", from)),
+        let Some((target, before)) = self.peers[from.index()].assembly.take() else {
+            return Err(corrupt("a part of a message", from));
         };
-        step(Step::PartTaken);
-        let whole = done == message.total();
-        if self
-            .length_of(target)
-            .is_some_and(|known| known != message.total())
-        {
-            return Err(corrupt("the length of a message", from));
+        let differs = |known| known != message.total();
+        let wrong = if before != message.offset() {
+            Some("a part of a message")
+        } else if self.length_of(target).is_some_and(differs) {
+            Some("the length of a message")
+        } else {
+            None
+        };
+        if let Some(what) = wrong {
+            if let Target::Request(receive) = target {
+                self.requests.complete(receive, Outcome::Withdrawn);
+            }
+            return Err(corrupt(what, from));
         }
+        step(Step::PartTaken);
+        let done = before + part;
+        let whole = done == message.total();
         match target {
             Target::Nowhere => {}
             Target::Message(kept) => append(&mut self.messages.at_mut(kept).bytes, message),
@@ -285,8 +293,9 @@ impl State {
         name: Name,
     ) -> Result<Follow, Error> {
         let from = message.source();
-        if kind == Kind::Withdraw {
-            return Ok(Follow::Withdraw { send: name.0 });
+        if let Kind::Withdraw | Kind::Dying = kind {
+            let (send, dies) = (name.0, kind == Kind::Dying);
+            return Ok(Follow::Withdraw { send, dies });
         }
         if kind == Kind::HoldBack {
             self.peers[from.index()].ahead = Credit::default();

@@ -18,6 +18,26 @@ use crate::transport::Transport;
 /// After so long one that is leaving says who keeps it.
 const SAID_AFTER: Duration = Duration::from_secs(5);
 
+/// Failures one after the other of who has to go on. A message that somebody has written wrong fails once,
+/// for whoever takes it in, and is no reason to take the memory back that another reads; a transport that is
+/// of no use any more fails each time.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(u32);
+
+impl Failures {
+    const MOST: u32 = 64;
+
+    /// The last failure, if there have been too many.
+    pub(crate) fn are_bearable(&mut self, progress: Result<(), Error>) -> Result<(), Error> {
+        match progress {
+            Ok(()) => self.0 = 0,
+            Err(_) if self.0 < Self::MOST => self.0 += 1,
+            Err(last) => return Err(last),
+        }
+        Ok(())
+    }
+}
+
 impl<T: Transport> Core<T> {
     /// A process has ended, and all that it had sent has been received: what else was to come from
     /// it, or to go to it, never will.
@@ -178,6 +198,8 @@ impl<T: Transport> Core<T> {
         match slot.stage {
             Stage::Free => {}
             Stage::Done => drop(self.state.requests.release(request)),
+            // A child that has a copy of the process says nothing in its name.
+            Stage::Announced | Stage::Fetching if self.is_a_copy() => {}
             Stage::Announced if !slot.buffer.is_owned() => {
                 let to = slot.peer;
                 let name = self.state.requests.name(request);
@@ -210,7 +232,7 @@ impl<T: Transport> Core<T> {
                 let to = slot.peer;
                 let name = self.state.requests.name(send);
                 // Each is of its own receiver.
-                let answered = self.answer(to, Kind::Withdraw, name.0, Payload::default());
+                let answered = self.answer(to, Kind::Dying, name.0, Payload::default());
                 withdrawn = withdrawn.and(answered);
             }
             withdrawn?;
@@ -233,8 +255,10 @@ impl<T: Transport> Core<T> {
     fn stay_while(&mut self, is_awaited: impl Fn(&State) -> bool) -> Result<(), Error> {
         let begun = Instant::now();
         let mut said = false;
+        let mut failures = Failures::default();
         while is_awaited(&self.state) {
-            self.progress_or_rest(None)?;
+            let progress = self.progress_or_rest(None);
+            failures.are_bearable(progress)?;
             if !said && begun.elapsed() >= SAID_AFTER {
                 said = true;
                 self.say_who_keeps_it();
@@ -260,9 +284,15 @@ impl<T: Transport> Core<T> {
         self.pid != std::process::id()
     }
 
-    /// The sender does not want an announced message to be fetched. If a receive has it, it has
-    /// been fetched or is coming through a ring, and the sender has been told so.
-    pub(super) fn withdrawn_by(&mut self, from: Process, send: u64) -> Result<(), Error> {
+    /// The sender does not want an announced message to be fetched, and where it `dies` of that the message
+    /// is lost with it. If a receive has it, it has been fetched or is coming through a ring, and the
+    /// sender has been told so.
+    pub(super) fn withdrawn_by(
+        &mut self,
+        from: Process,
+        send: u64,
+        dies: bool,
+    ) -> Result<(), Error> {
         let is_it = |body| matches!(body, Body::Announced { send: its, .. } if its == send);
         let found = self
             .state
@@ -273,7 +303,12 @@ impl<T: Transport> Core<T> {
         let Some(message) = found else {
             return Ok(());
         };
-        self.state.lose(message, Body::Withdrawn);
+        let body = if dies {
+            Body::Lost(Gone::Died)
+        } else {
+            Body::Withdrawn
+        };
+        self.state.lose(message, body);
         step(Step::GivenUp);
         self.answer(from, Kind::Withdrawn, send, Payload::default())
     }
@@ -332,11 +367,16 @@ impl State {
         self.clogged.first().copied().or_else(large)
     }
 
-    /// The rest of a message will not come: nobody finds it any more. Who has it already is told
-    /// when it is received.
+    /// The rest of a message will not come. One that was withdrawn nobody finds any more. One that its
+    /// sender has taken to the grave keeps its place, so that a receive finds no later one there: it
+    /// fails. Who has a message already is told when it is received.
     fn lose(&mut self, message: u32, body: Body) {
         let kept = self.messages.at_mut(message);
         kept.body = body;
+        if matches!(body, Body::Lost(_)) {
+            kept.bytes = Vec::new();
+            return;
+        }
         if kept.keeper == Keeper::User {
             return;
         }

@@ -77,7 +77,15 @@ impl<T: Transport> Core<T> {
         // SAFETY: the sender has announced these bytes, and lends them until it is answered.
         #[allow(unsafe_code, reason = "vouches for the protocol")]
         let read = unsafe { self.transport.read(from, remote, into) };
-        match read? {
+        let read = match read {
+            Ok(read) => read,
+            Err(error) => {
+                // Only the sender's own words are at fault here: it is asked for nothing more.
+                self.state.requests.complete(receive, Outcome::Withdrawn);
+                return Err(error.into());
+            }
+        };
+        match read {
             Copied::All => {
                 self.state.was_read(chosen, room);
                 if is_shared {

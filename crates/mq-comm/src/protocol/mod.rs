@@ -18,6 +18,10 @@
 //! | fills buffers | ← | the same: from byte n on, through a ring that the receiver lends; empties its buffers |
 //! | | or, where such answers were foreseen (`ahead`) | |
 //! | `Ahead`: through which ring, and fills buffers | → | empties them |
+//! | | or, before it is matched | |
+//! | gives it up: `Withdraw`; dies: `Dying` | → | forgets it; keeps its place, for a receive that fails |
+//! | buffer is free | ← | `Withdrawn` |
+//! | | and, after `Ahead` | |
 //! | announces the next ones | ← | `HoldBack`, if nobody had asked, or both ways are to be timed |
 //!
 //! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
@@ -62,6 +66,7 @@ use rings::Rings;
 use ways::Ways;
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
+pub(crate) use death::Failures;
 pub(crate) use receive::{Wanted, peer_of};
 
 /// Receives carry their request's slot, messages theirs.
@@ -188,9 +193,10 @@ pub(crate) enum Follow {
     },
     /// A receive knows its ring, or that there is none: its sender has said what it waited for.
     RingNamed,
-    /// A message is not to be fetched after all.
+    /// A message is not to be fetched after all; its sender dies perhaps.
     Withdraw {
         send: u64,
+        dies: bool,
     },
     /// A message that has gone ahead came before a receive for it.
     TooEarly,
@@ -271,7 +277,7 @@ impl<T: Transport> Core<T> {
                 self.transport.unwant(Some(from));
                 Ok(())
             }
-            Follow::Withdraw { send } => self.withdrawn_by(from, send),
+            Follow::Withdraw { send, dies } => self.withdrawn_by(from, send, dies),
             Follow::TooEarly => self.hold_back(from),
             Follow::Discarded { send } => self.answer_finished(from, send),
         }

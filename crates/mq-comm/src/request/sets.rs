@@ -183,6 +183,9 @@ impl<T: Transport> Core<T> {
             }
         }
         if self.state.requests.pending_len(set) > 0 {
+            if self.is_a_copy() {
+                return;
+            }
             self.end_pending(set);
         }
         self.state.requests.remove_set(set);

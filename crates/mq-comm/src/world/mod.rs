@@ -112,7 +112,8 @@ impl World {
     }
 
     /// What this process does has failed: when the world is dropped it does not leave, but dies, as after
-    /// a panic, and who waits for its messages is told so.
+    /// a panic, and who waits for its messages is told so. Large messages that it has announced are taken
+    /// back before, for which their receivers have to make progress, or end.
     pub fn fail(&self) {
         let mut core = self.all.inner.core();
         core.state.has_failed = true;
