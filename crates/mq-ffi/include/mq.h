@@ -193,7 +193,8 @@ typedef struct mq_engine mq_engine;
 // `mq_session_open`.
 typedef struct mq_session mq_session;
 
-// Returns `bytes` bytes at an address that is a multiple of `align`, a power of two, or null.
+// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two, and a
+// multiple of a pointer's size, as `posix_memalign` wants it.
 typedef void *(*mq_alloc_fn)(void *user,
                              size_t bytes,
                              size_t align);
@@ -204,8 +205,8 @@ typedef void (*mq_release_fn)(void *user,
                               size_t bytes,
                               size_t align);
 
-// Where libmq gets its memory. The functions must not call libmq, and are called by any thread
-// that does.
+// Where libmq gets its memory. The functions must not call libmq, nor wait for a lock that somebody holds
+// who does, and are called by any thread that does.
 typedef struct mq_allocator {
   // Not null.
   mq_alloc_fn allocate;
@@ -238,7 +239,8 @@ typedef struct mq_engine_options {
   // The most bytes in unexpected messages from each source of each context; 0 for no limit.
   uint64_t max_unexpected_bytes_per_source;
   // Is called when the unexpected messages reach a high mark, and again only after they have
-  // come down to the low marks; null for no call. It must not call the engine.
+  // come down to the low marks; null for no call. It must not call the engine. Where the allocator of
+  // `mq_allocator_set` has no memory for a message, it may have been called for that message.
   mq_high_water_fn high_water;
   // What `high_water` is called with.
   void *high_water_user;
@@ -688,7 +690,7 @@ int mq_lengths(struct mq_engine *engine,
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 //
 // # Safety
-// As for `mq_lengths`; each output is null or has room for `ranks` numbers.
+// As for `mq_lengths`; each output is null or has room for `ranks` numbers, and the two do not overlap.
 int mq_lengths_by_source(struct mq_engine *engine,
                          uint32_t context,
                          uint32_t ranks,

@@ -17,6 +17,14 @@
 
 #include <stddef.h>
 
+/* The layout that this file knows. */
+#ifndef MQ_INLINE_LAYOUT
+#define MQ_INLINE_LAYOUT 4
+#endif
+#if MQ_INLINE_LAYOUT != MQ_FRONT_LAYOUT
+#error "mq_inline.h and mq.h are not of one libmq: take both from where the other was installed"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,7 +47,7 @@ extern "C" {
  * says no, and all inline calls are calls. */
 static inline int mq_front_is(uint32_t state)
 {
-    return state == MQ_FRONT_LAYOUT;
+    return state == MQ_INLINE_LAYOUT;
 }
 
 /* What the front of the engine knows of a context; null if nothing. */

@@ -14,7 +14,8 @@ use std::alloc::System;
 use crate::gate::{borrow, guard};
 use crate::status::{MQ_ERR_NULL, MQ_ERR_TOO_LATE, MQ_NONE};
 
-/// Returns `bytes` bytes at an address that is a multiple of `align`, a power of two, or null.
+/// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two, and a
+/// multiple of a pointer's size, as `posix_memalign` wants it.
 pub type mq_alloc_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, align: usize) -> *mut c_void>;
 
@@ -23,8 +24,8 @@ pub type mq_release_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
 >;
 
-/// Where libmq gets its memory. The functions must not call libmq, and are called by any thread
-/// that does.
+/// Where libmq gets its memory. The functions must not call libmq, nor wait for a lock that somebody holds
+/// who does, and are called by any thread that does.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_allocator {
@@ -206,11 +207,16 @@ fn release_custom(custom: &mq_allocator, memory: *mut u8, layout: Layout) {
     }
 }
 
+/// What the caller's functions are told of the alignment, which is asked for as `posix_memalign` wants it.
+fn align(layout: Layout) -> usize {
+    layout.align().max(align_of::<*mut c_void>())
+}
+
 /// Asks the caller's function for memory.
 fn ask(custom: &mq_allocator, layout: Layout) -> Option<NonNull<u8>> {
     let allocate = custom.allocate?;
     // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-    let memory = unsafe { allocate(custom.user, layout.size(), layout.align()) };
+    let memory = unsafe { allocate(custom.user, layout.size(), align(layout)) };
     NonNull::new(memory.cast())
 }
 
@@ -219,7 +225,7 @@ fn give(custom: &mq_allocator, memory: NonNull<u8>, layout: Layout) {
     if let Some(release) = custom.release {
         let memory = memory.as_ptr().cast();
         // SAFETY: the block came from the other function.
-        unsafe { release(custom.user, memory, layout.size(), layout.align()) };
+        unsafe { release(custom.user, memory, layout.size(), align(layout)) };
     }
 }
 

@@ -137,7 +137,7 @@ pub unsafe extern "C" fn mq_lengths(
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 ///
 /// # Safety
-/// As for `mq_lengths`; each output is null or has room for `ranks` numbers.
+/// As for `mq_lengths`; each output is null or has room for `ranks` numbers, and the two do not overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_lengths_by_source(
     engine: *mut mq_engine,

@@ -108,7 +108,8 @@ pub struct mq_engine_options {
     /// The most bytes in unexpected messages from each source of each context; 0 for no limit.
     pub max_unexpected_bytes_per_source: u64,
     /// Is called when the unexpected messages reach a high mark, and again only after they have
-    /// come down to the low marks; null for no call. It must not call the engine.
+    /// come down to the low marks; null for no call. It must not call the engine. Where the allocator of
+    /// `mq_allocator_set` has no memory for a message, it may have been called for that message.
     pub high_water: mq_high_water_fn,
     /// What `high_water` is called with.
     pub high_water_user: *mut c_void,

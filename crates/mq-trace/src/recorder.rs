@@ -33,7 +33,8 @@ use crate::writer::TraceWriter;
 ///
 /// # Errors
 /// All methods fail when the stream does; those that take a pattern fail with
-/// [`io::ErrorKind::Unsupported`] if it has a masked tag, which the format cannot hold.
+/// [`io::ErrorKind::Unsupported`] if it has a masked tag, which the format cannot hold, and so does the
+/// receive or message after 2^32 - 1 others, which it has no number for.
 #[derive(Debug)]
 pub struct Recorder<W: Write> {
     writer: TraceWriter<W>,
@@ -99,14 +100,14 @@ impl<W: Write> Recorder<W> {
     /// See [`Recorder`].
     pub fn posted(&mut self, pattern: &MpiPattern, matched: Option<u32>) -> io::Result<u32> {
         let (comm, source, tag) = self.fields(pattern)?;
+        let next = after(self.receives)?;
         self.writer.write(&Line::Post {
             comm,
             source,
             tag,
             matched,
         })?;
-        self.receives += 1;
-        Ok(self.receives - 1)
+        Ok(core::mem::replace(&mut self.receives, next))
     }
 
     /// A message arrived; `matched` is the number of the receive that it took. Its own number.
@@ -115,14 +116,14 @@ impl<W: Write> Recorder<W> {
     /// See [`Recorder`].
     pub fn arrived(&mut self, envelope: &MpiEnvelope, matched: Option<u32>) -> io::Result<u32> {
         let comm = self.communicator(envelope.context().0);
+        let next = after(self.messages)?;
         self.writer.write(&Line::Arrive {
             comm,
             source: envelope.source().0,
             tag: envelope.tag().0,
             matched,
         })?;
-        self.messages += 1;
-        Ok(self.messages - 1)
+        Ok(core::mem::replace(&mut self.messages, next))
     }
 
     /// A probe saw the message with number `seen`, or none.
@@ -187,6 +188,14 @@ impl<W: Write> Recorder<W> {
     }
 }
 
+/// The number after that of a receive or a message.
+fn after(number: u32) -> io::Result<u32> {
+    number.checked_add(1).ok_or_else(|| {
+        let reason = "a trace cannot hold more than 2^32 - 1 receives or messages";
+        io::Error::new(io::ErrorKind::Unsupported, reason)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,5 +246,23 @@ mod tests {
             error.expect_err("masked").kind(),
             io::ErrorKind::Unsupported
         );
+    }
+
+    #[test]
+    fn entries_beyond_the_last_number_are_refused() {
+        let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
+        let last = u32::MAX - 1;
+        (recorder.receives, recorder.messages) = (last, last);
+        let pattern = MpiPattern::new(0, 0, Tag(4));
+        let envelope = MpiEnvelope::new(0, 0, 4);
+        assert_eq!(recorder.posted(&pattern, None).expect("room"), last);
+        assert_eq!(recorder.arrived(&envelope, None).expect("room"), last);
+        for refused in [
+            recorder.posted(&pattern, None),
+            recorder.arrived(&envelope, None),
+        ] {
+            let error = refused.expect_err("there are no more");
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        }
     }
 }

@@ -19,7 +19,10 @@ const KEPT_SOURCES: usize = 7 << 10;
 /// The use of a budget; only an engine that has one, or a high-water mark, has this.
 pub(crate) struct Ledger<M> {
     budget: Budget<M>,
-    used: Used,
+    /// Messages, and what they weigh together: more than a [`Used`] can say, where weights are counted
+    /// and not limited.
+    entries: usize,
+    bytes: u128,
     /// By context and rank, where the budget limits sources; none whose use is 0.
     sources: MixMap<u64, Used>,
     alarm: Option<Alarm>,
@@ -42,7 +45,8 @@ impl<M> Ledger<M> {
         needed.then(|| {
             Box::new(Self {
                 budget,
-                used: Used::default(),
+                entries: 0,
+                bytes: 0,
                 sources: MixMap::default(),
                 alarm: high_water.map(|(marks, call)| Alarm {
                     marks,
@@ -55,12 +59,20 @@ impl<M> Ledger<M> {
     }
 
     pub(super) const fn used(&self) -> Used {
-        self.used
+        let most = u64::MAX;
+        Used {
+            entries: self.entries,
+            bytes: if self.bytes > most as u128 {
+                most
+            } else {
+                self.bytes as u64
+            },
+        }
     }
 
     /// What a message weighs, if there is room for it.
     pub(super) fn room_for<E: Envelope>(&self, envelope: &E, message: &M) -> Result<u64, Error> {
-        let (used, limit) = (self.used, self.budget.entries);
+        let (used, limit) = (self.used(), self.budget.entries);
         if used.entries >= limit {
             return Err(Error::EntryBudget { limit });
         }
@@ -117,16 +129,18 @@ impl<M> Ledger<M> {
     /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows, when others may have
     /// taken messages out.
     pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) {
-        self.used.add(weight);
+        self.entries += 1;
+        self.bytes += u128::from(weight);
+        let used = self.used();
         if self.budget.limits_sources() {
             self.sources.entry(key(envelope)).or_default().add(weight);
         }
         if let Some(alarm) = &mut self.alarm
             && alarm.armed
-            && alarm.marks.is_reached(self.used)
+            && alarm.marks.is_reached(used)
         {
             alarm.armed = false;
-            alarm.due = Some(self.used);
+            alarm.due = Some(used);
         }
     }
 
@@ -143,7 +157,10 @@ impl<M> Ledger<M> {
     /// A message has left.
     pub(super) fn release<E: Envelope>(&mut self, envelope: &E, message: &M) {
         let weight = self.weight(message);
-        self.used.subtract(weight);
+        // Saturating, for a `weigh` that does not say the same twice, and for messages that came past
+        // the budget.
+        self.entries = self.entries.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(u128::from(weight));
         if self.budget.limits_sources() {
             self.release_at_source(key(envelope), weight);
         }
@@ -167,14 +184,15 @@ impl<M> Ledger<M> {
     }
 
     fn rearm(&mut self) {
+        let used = self.used();
         if let Some(alarm) = &mut self.alarm {
-            alarm.armed |= alarm.marks.is_left(self.used);
+            alarm.armed |= alarm.marks.is_left(used);
         }
     }
 
     /// All messages have left.
     pub(super) fn clear(&mut self) {
-        self.used = Used::default();
+        (self.entries, self.bytes) = (0, 0);
         self.sources.clear();
         self.sources.shrink_to(KEPT_SOURCES);
         self.rearm();
@@ -190,7 +208,7 @@ impl<M> fmt::Debug for Ledger<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger")
             .field("budget", &self.budget)
-            .field("used", &self.used)
+            .field("used", &self.used())
             .field("marks", &self.alarm.as_ref().map(|alarm| alarm.marks))
             .finish_non_exhaustive()
     }
@@ -199,12 +217,11 @@ impl<M> fmt::Debug for Ledger<M> {
 impl Used {
     fn add(&mut self, weight: u64) {
         self.entries += 1;
-        // Where bytes are counted and not limited they may be any.
+        // Where bytes are not limited nobody asks for them.
         self.bytes = self.bytes.saturating_add(weight);
     }
 
-    /// Saturating, for a `weigh` that does not say the same twice, and for messages that came past
-    /// the budget.
+    /// Saturating, as above.
     fn subtract(&mut self, weight: u64) {
         self.entries = self.entries.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(weight);

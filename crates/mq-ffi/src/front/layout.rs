@@ -310,6 +310,9 @@ mod tests {
         ];
         let constants = (MQ_FRONT_SCAN, MQ_FRONT_CONTEXTS, MQ_FRONT_SLOT);
         assert_eq!(MQ_FRONT_LAYOUT, 4, "these are the offsets of layout 4");
+        let inline = include_str!("../../include/mq_inline.h");
+        let theirs = format!("#define MQ_INLINE_LAYOUT {MQ_FRONT_LAYOUT}\n");
+        assert!(inline.contains(&theirs), "mq_inline.h knows another");
         assert_eq!(parked, [0, 8, 16, 24, 32, 40]);
         assert_eq!(queue, [0, 8, 16, 24]);
         assert_eq!(known, [0, 4, 8, 12]);

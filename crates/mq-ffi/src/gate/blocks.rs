@@ -49,6 +49,14 @@ fn end_of_numbers(first: u64) -> Option<u64> {
     (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
 }
 
+/// An engine whose numbers ended at `end` has come to `next`: nobody gets those that it has given beyond.
+fn pass_over(end: u64, next: u64) {
+    if next > end {
+        let free = next.checked_next_multiple_of(NUMBERS_OF_A_BLOCK);
+        NUMBERS.fetch_max(free.unwrap_or(1 << 63), Ordering::Relaxed);
+    }
+}
+
 /// What names of the front have in their numbers, and those of the queues have not: half of one is
 /// never half of another.
 const IN_FRONT: u64 = 1 << 63;
@@ -128,7 +136,9 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         drop(access);
         gone.map(|matching| {
             let next = (named & !IN_FRONT).max(matching.engine().next_sequence());
-            next..shell.numbers_end.load(Ordering::Relaxed)
+            let end = shell.numbers_end.load(Ordering::Relaxed);
+            pass_over(end, next);
+            next..end
         })
     }));
     let status = match emptied {
@@ -154,5 +164,17 @@ mod tests {
         assert_eq!(end_of_numbers(NUMBERS_OF_A_BLOCK), Some(2 << 40));
         assert_eq!(end_of_numbers(last), Some(1 << 63));
         assert_eq!(end_of_numbers(1 << 63), None);
+    }
+
+    #[test]
+    fn numbers_that_an_engine_has_given_beyond_its_own_are_nobody_s() {
+        let own = new_numbers().unwrap();
+        pass_over(own.end, own.end);
+        let next = new_numbers().unwrap();
+        // Another test may have got some in between.
+        assert!(next.start >= own.end);
+        let far = next.end + 3 * NUMBERS_OF_A_BLOCK + 1;
+        pass_over(next.end, far);
+        assert!(new_numbers().unwrap().start > far);
     }
 }

@@ -54,7 +54,8 @@ static int counted_queue_message(mq_engine *engine, const mq_envelope *envelope,
 #define mq_queue_message counted_queue_message
 enum { LAYOUT = MQ_FRONT_LAYOUT };
 #undef MQ_FRONT_LAYOUT
-#define MQ_FRONT_LAYOUT (LAYOUT + 1u)
+#define MQ_FRONT_LAYOUT 1000
+#define MQ_INLINE_LAYOUT 1000
 #include "mq_inline.h"
 
 #define CHECK(condition)                                                      \

@@ -19,7 +19,7 @@ static void *allocate(void *user, size_t bytes, size_t align)
     calls++;
     int refused = refuse_this_thread || (refuse_after >= 0 && calls > refuse_after) ||
                   (limit >= 0 && live + (long) bytes > limit);
-    if (!refused && posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes) != 0)
+    if (!refused && posix_memalign(&memory, align, bytes) != 0)
         memory = NULL;
     live += memory == NULL ? 0 : (long) bytes;
     pthread_mutex_unlock(&counters);

@@ -355,6 +355,40 @@ fn either_mark_calls_and_both_must_be_left() {
     assert_eq!(notes.try_iter().count(), 1, "entries");
 }
 
+/// One of unknown length weighs as much as there can be: what it leaves behind is still counted.
+#[test]
+fn marks_hold_behind_weights_that_no_sum_has_room_for() {
+    let weigh = |message: &Vec<u8>| match message.len() {
+        0 => u64::MAX,
+        bytes => bytes as u64,
+    };
+    let (note, notes) = channel();
+    let marks = HighWater::NEVER.bytes(1000, 100);
+    let options = EngineOptions::new()
+        .budget(Budget::UNLIMITED.bytes(u64::MAX, weigh))
+        .high_water(marks, move |used| {
+            note.send(used.bytes).expect("the test listens");
+        });
+    let mut engine = engine(options);
+    for bytes in [0, 900] {
+        queue(&mut engine, 7, bytes);
+    }
+    assert_eq!(engine.used().bytes, u64::MAX);
+    let take = |engine: &mut Engine<Queues>, left| {
+        let taken = engine.extract(&of_seven()).expect("a context");
+        assert!(taken.is_some());
+        assert_eq!(engine.used().bytes, left);
+    };
+    take(&mut engine, 900);
+    queue(&mut engine, 7, 500);
+    let told: Vec<u64> = notes.try_iter().collect();
+    assert_eq!(told, [u64::MAX], "it was never at the low mark");
+    take(&mut engine, 500);
+    take(&mut engine, 0);
+    queue(&mut engine, 7, 1500);
+    assert_eq!(notes.try_iter().collect::<Vec<_>>(), [1500]);
+}
+
 #[test]
 fn marks_keep_their_order() {
     let marks = [
