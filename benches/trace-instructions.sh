@@ -8,7 +8,8 @@ usage: benches/trace-instructions.sh [--traces LIST] [STRUCTURE...]
 
 Instructions of an operation of each trace, in each structure (all of them if none is named), less those of the empty
 loop, when the trace is replayed the second time. Counted, so it is the same on a busy machine as on an idle one, but for
-the hash, which is another in each run: 1 % of it. Some minutes for all structures and traces.
+the secret of the hash, which is another in each run: 1 % with short queues, up to a quarter with the deep ones of hot
+spots. Some minutes for all structures and traces.
 
   --traces LIST  traces, or directories of them, separated by commas (traces)
 

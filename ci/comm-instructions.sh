@@ -38,6 +38,8 @@ esac
 [ $# -eq 0 ] || { usage >&2; exit 2; }
 
 cd "$(dirname "$0")/.."
+# What is counted is the default, whatever the caller has set.
+for name in $(env | sed -n 's/^\(MQ_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 command -v valgrind >/dev/null || {
     echo "ci/comm-instructions.sh: valgrind is not installed (apt-get install valgrind)." >&2
     exit 1

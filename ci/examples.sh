@@ -13,6 +13,11 @@ cargo build --quiet -p mq-cli
 built=${CARGO_TARGET_DIR:-target}/debug
 "$built/mq" run -n 4 -- "$built/examples/halo" | grep 'heat of 4 processes after 100 steps: 1000.000'
 
+echo "== shared_buffers, eight processes: enough messages for a look at the ring"
+said=$("$built/mq" run -n 8 -- "$built/examples/shared_buffers")
+echo "$said"
+[ "$(grep -c 'came out of shared buffers' <<<"$said")" -eq 8 ]
+
 echo "== square_roots, four processes"
 said=$("$built/mq" run -n 4 -- "$built/examples/square_roots" | sort)
 echo "$said"

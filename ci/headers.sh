@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # The committed mq.h is what cbindgen makes of crates/mq-ffi; it and mq_inline.h compile as C99 and C++17.
-# `ci/headers.sh --write` writes it anew. Installs cbindgen if it is missing.
+# `ci/headers.sh --write` writes it anew. Needs cc and c++, and installs cbindgen if it is missing, in the version that
+# wrote the header: another may say the same otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-command -v cbindgen >/dev/null || cargo install cbindgen --locked
+case "$*" in
+'' | --write) ;;
+*)
+    echo "usage: ci/headers.sh [--write]" >&2
+    exit 2
+    ;;
+esac
+command -v cbindgen >/dev/null || cargo install cbindgen --version 0.29.4 --locked
 header=crates/mq-ffi/include/mq.h
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT

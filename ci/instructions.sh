@@ -133,7 +133,7 @@ fi
 echo "$now" | awk -v baseline=$baseline '
     BEGIN {
         while ((getline line < baseline) > 0)
-            if (line !~ /^#/) { split(line, f, " "); before[f[1] " " f[2] " " f[3]] = f[4] }
+            if (line !~ /^#/) { split(line, f, " "); before[f[1] " " f[2] " " f[3]] = f[4]; wanted++ }
         print "| structure | queue | entries | baseline | now | change |"
         print "| --- | --- | ---: | ---: | ---: | ---: |"
     }
@@ -147,6 +147,10 @@ echo "$now" | awk -v baseline=$baseline '
         printf "| %s | %s | %s | %d | %d | %+.1f %%%s |\n", $1, $2, $3, was, $4, change, verdict
     }
     END {
+        if (seen != wanted) {
+            printf "%d counts, where the baseline has %d\n", seen, wanted
+            failed++
+        }
         printf "%d passed, %d failed\n", seen - failed, failed
         if (failed) {
             print "A count changed by more than 3 %. If that is right, write the baseline anew in the same commit:"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What needs an MPI library: the programs of integrations/ that know no revoked communicator, benches/mpi and benches/node compile without warnings
-# and run on Debian's Open MPI and MPICH, and integrations/differential finds every structure agreeing with both.
-# Installs the packages if they are missing.
+# What needs an MPI library: the programs of integrations/ that know no revoked communicator, benches/mpi and benches/node
+# compile without warnings and run on Debian's Open MPI and MPICH, and integrations/differential finds every structure
+# agreeing with both. Installs the packages if they are missing; needs cc, python3, taskset and setsid.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev)

@@ -358,7 +358,7 @@ settle
 for need in python3 timeout taskset setsid; do
     command -v "$need" >/dev/null || die "$need is not installed"
 done
-[ -z "$raw" ] || : 2>/dev/null >"$raw" || die "--raw: $raw cannot be written"
+[ -z "$raw" ] || : 2>/dev/null >>"$raw" || die "--raw: $raw cannot be written"
 find_libraries
 work=$(mktemp -d)
 results=$work/results.jsonl

@@ -72,11 +72,11 @@ check_arguments() {
     whole --timeout "$timeout" 1 999999
 }
 
-# have_libclang: whether bindgen will find libclang.
+# have_libclang: whether bindgen will find libclang; libclang-cpp is none.
 have_libclang() {
     [ -z "${LIBCLANG_PATH:-}" ] || return 0
-    compgen -G '/usr/lib*/libclang[.-]*so*' || compgen -G '/usr/lib/*/libclang[.-]*so*' ||
-        compgen -G '/usr/lib/llvm-*/lib/libclang[.-]*so*' || compgen -G '/usr/local/lib/libclang[.-]*so*'
+    compgen -G '/usr/lib*/libclang[.-][s0-9]*' || compgen -G '/usr/lib/*/libclang[.-][s0-9]*' ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' || compgen -G '/usr/local/lib/libclang[.-][s0-9]*'
 } >/dev/null
 
 # need PROGRAM PACKAGES: dies unless the program is there.

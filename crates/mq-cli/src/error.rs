@@ -104,6 +104,9 @@ pub(crate) fn not_started(program: &OsStr, error: &io::Error) -> String {
             "{name}: there is no such program, or, if it is a script, no such interpreter as its \
              first line names"
         ),
+        io::ErrorKind::PermissionDenied if Path::new(program).is_dir() => {
+            format!("{name}: is a directory, and no program")
+        }
         io::ErrorKind::PermissionDenied if is_closed(Path::new(program)) => format!(
             "{name}: this user may not execute it, although `chmod +x` would change nothing: its file \
              system may be mounted noexec, or the file, a directory on its way or the interpreter that \

@@ -208,7 +208,6 @@ mod tests {
     fn nothing_takes_no_time() {
         let trace = Trace::from_lines("empty", &[]);
         let timings = measure(&trace, &[Kind::List], 3, &ProgressBar::hidden());
-        assert!(timings.floor < Duration::from_secs(1));
         let (kind, timing) = timings.structures[0];
         assert_eq!((kind, timing.repetitions), (Kind::List, 3));
         assert!(timing.ns_per_op(trace.operations().len()).abs() < f64::EPSILON);

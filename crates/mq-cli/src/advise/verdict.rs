@@ -30,8 +30,8 @@ pub(super) struct Verdict {
     pub(super) default: &'static str,
     /// What the library that wrote the trace matches with, if that is known and not `list`.
     pub(super) own: Option<&'static str>,
-    /// The share of the time of `list` up to which differences are noise; none if there were too few
-    /// repetitions to tell.
+    /// The share of the time of `list` up to which differences are noise; none if it can not be told,
+    /// by too few repetitions or operations, or if pairings differ.
     pub(super) noise: Option<f64>,
     /// Why, as a sentence or two.
     pub(super) verdict: String,
@@ -46,7 +46,7 @@ impl Verdict {
             recommended: default,
             default,
             own: own.map(Kind::name),
-            noise: Some(LEAST_NOISE),
+            noise: None,
             verdict: format!("{reason}; stay with {default}, the default."),
         };
         let Some(contest) = Contest::of(costs) else {
@@ -56,10 +56,7 @@ impl Verdict {
             return stay(format!("too few operations to tell on {place}"));
         }
         if contest.repetitions < FEWEST {
-            return Self {
-                noise: None,
-                ..stay(contest.too_seldom(place))
-            };
+            return stay(contest.too_seldom(place));
         }
         let recommended = contest.winner();
         if contest.noise >= MOST_NOISE && recommended.structure == default {

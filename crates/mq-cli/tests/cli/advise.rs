@@ -115,6 +115,12 @@ fn deep_queues_gain_from_the_default() {
     let (_, verdict) = run.stdout.rsplit_once("\n=> ").expect("a verdict");
     assert!(verdict.lines().all(|line| line.len() <= 80), "{verdict}");
     let verdict = &verdict.split_whitespace().collect::<Vec<_>>().join(" ");
+    if verdict.starts_with("too noisy to tell on deep: ") {
+        // On a machine that is very busy nothing else can be said.
+        let end = "; stay with indexed, the default.";
+        assert!(verdict.ends_with(end), "{verdict}");
+        return;
+    }
     assert!(verdict.starts_with("indexed: "), "{verdict}");
     assert!(
         verdict.contains(" times faster in matching than list on deep ("),

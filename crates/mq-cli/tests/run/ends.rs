@@ -103,12 +103,12 @@ fn with_keep_going_the_others_finish_and_every_failure_is_told() {
 
 #[test]
 fn a_time_limit_ends_all_with_124() {
-    let options = ["-n", "3", "--label", "never", "--timeout", "0.5"];
+    let options = ["-n", "3", "--label", "never", "--timeout", "3"];
     let launcher = shell(&options, "echo $$; exec sleep 1000");
     let pids = launcher.pids(3);
     let run = launcher.finish();
     assert_eq!(run.code(), 124);
-    let sentence = "mq: the 0.5 s of --timeout are over; ending the 3 of 3 still running\n";
+    let sentence = "mq: the 3 s of --timeout are over; ending the 3 of 3 still running\n";
     assert_eq!(run.stderr, sentence);
     until_gone(&pids);
 }

@@ -175,15 +175,14 @@ fn a_file_that_is_not_executable_gives_126_and_one_sentence() {
     let file = folder.path().join("file");
     std::fs::write(&file, "#!/bin/sh\n").expect("written");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("set");
-    for program in [file.to_str().expect("UTF-8"), "/"] {
+    for (program, why) in [
+        (file.to_str().expect("UTF-8"), "is not an executable file"),
+        ("/", "is a directory"),
+    ] {
         let run = launcher(&["-n", "4", "--keep-going", "--", program]).finish();
         assert_eq!((run.code(), run.stdout.as_str()), (126, ""));
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-        assert!(
-            run.stderr.contains("is not an executable file"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.contains(why), "{}", run.stderr);
     }
 }
 

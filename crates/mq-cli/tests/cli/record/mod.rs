@@ -304,7 +304,10 @@ fn a_command_that_is_not_there_is_named() {
     assert!(said, "{}", run.stderr);
     let run = place.record(&["--force"], &["/"]);
     assert_eq!(run.code, 126);
-    assert!(run.stderr.starts_with("mq: /: is not an executable file"));
+    assert!(
+        run.stderr
+            .starts_with("mq: /: is a directory, and no program")
+    );
     assert!(place.has_no_output(), "nothing is left behind");
 }
 
