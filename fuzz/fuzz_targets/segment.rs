@@ -58,6 +58,8 @@ fuzz_target!(|bytes: &[u8]| {
                 &mut buffer,
                 &mut blocks,
             )
+        } else if step >= 112 {
+            wait_for(step, &mut members[at], &mut input, &mut buffer)
         } else {
             take_step(
                 step,
@@ -117,6 +119,47 @@ fn share(
             let room = usize::from(input.arbitrary::<u16>()?).min(buffer.len());
             // SAFETY: both ends are of one thread.
             let _ = unsafe { members[at].read(from, there, &mut buffer[..room]) };
+        }
+    }
+    Ok(())
+}
+
+/// What one looks for is wanted, and found in the quickest ways.
+fn wait_for(
+    step: u8,
+    member: &mut Endpoint,
+    input: &mut Unstructured<'_>,
+    buffer: &mut [u8],
+) -> arbitrary::Result<()> {
+    let choice = input.arbitrary::<u8>()?;
+    let process = Process(u32::from(choice % 4));
+    let room = usize::from(choice) * 4;
+    match step % 4 {
+        0 => {
+            let wanted = (choice & 4 == 0).then_some(process);
+            if choice & 8 == 0 {
+                let _ = member.want(wanted);
+            } else {
+                member.unwant(wanted);
+            }
+        }
+        1 => {
+            if let Some(message) = member.poll_wanted() {
+                let _ = (message.source(), message.header());
+                message.copy_to(&mut buffer[..room]);
+            }
+        }
+        2 => {
+            if let Some(message) = member.poll_short_from(process) {
+                message.copy_to(&mut buffer[..room]);
+            }
+        }
+        _ => {
+            if let Ok(Some(Arrival::Message(mut message))) = member.poll_waiting() {
+                let _ = (message.source(), message.header(), message.total());
+                let mut kept = Vec::new();
+                message.append_to(&mut kept);
+            }
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ impl KindVisitor<MpiPattern, u32, u32> for Both<'_> {
             _ => compare_divided_midway::<Q>,
         };
         let (setup, _) = Setup::chosen(self.choice);
-        compare(&setup, self.steps)
+        compare(&setup.of_all_ranks(), self.steps)
     }
 }
 

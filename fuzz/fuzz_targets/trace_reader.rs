@@ -1,20 +1,35 @@
-//! Any bytes as a trace: read or refused, never a panic; what is read is written back the same.
+//! Any bytes as a trace: read or refused, never a panic; what is read is written back the same, and replayed.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mq_trace::{Line, TraceReader, TraceWriter};
+use mq_core::structures::Kind;
+use mq_trace::{Line, Trace, TraceReader, TraceWriter, check};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(mut reader) = TraceReader::new("fuzz", data) else {
         return;
     };
     let header = reader.header().clone();
-    let lines: Vec<Line> = reader
-        .by_ref()
-        .map_while(Result::ok)
-        .map(|numbered| numbered.line)
-        .collect();
+    let mut lines: Vec<Line> = Vec::new();
+    let mut is_whole = true;
+    for numbered in reader.by_ref() {
+        match numbered {
+            Ok(numbered) => lines.push(numbered.line),
+            Err(error) => {
+                assert!(error.line().is_some(), "{error} is nowhere");
+                is_whole = false;
+                break;
+            }
+        }
+    }
+    if is_whole {
+        let reader = TraceReader::new("fuzz", data).expect("as before");
+        let trace = Trace::read(reader).expect("as before");
+        // What it says of pairings need not be true, but all engines find the same ones.
+        let found = [Kind::List, Kind::Indexed].map(|kind| check(&trace, kind).mismatches);
+        assert_eq!(found[0], found[1]);
+    }
     let mut writer = TraceWriter::new(Vec::new(), &header).expect("a vector takes all");
     for line in &lines {
         writer.write(line).expect("a vector takes all");

@@ -1,11 +1,14 @@
 //! `indexed` agrees with `array`, which shares nothing with its index, while tens of thousands of
-//! entries come and go: tables split and merge, chunks of storage appear and vanish, forms change.
+//! entries come and go: tables split and merge, chunks of storage appear and vanish, forms change. So do the
+//! other structures, with thousands.
 
 use std::collections::BTreeMap;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::structures::{Array, Indexed};
-use mq_core::{Arrive, Config, Footprint, Handle, MatchQueues, Post, Source, Tag};
+use mq_core::structures::{Array, Indexed, Kind, KindVisitor};
+use mq_core::{
+    Arrive, Config, Entry, Footprint, Handle, MatchQueues, Pattern, Post, Removed, Source, Tag,
+};
 
 const RANKS: u32 = 4096;
 
@@ -27,9 +30,11 @@ impl Random {
     }
 }
 
+type Default = Indexed<MpiPattern, u32, u32>;
+
 /// Both structures, always told the same.
-struct Pair {
-    indexed: Indexed<MpiPattern, u32, u32>,
+struct Pair<Q> {
+    subject: Q,
     array: Array<MpiPattern, u32, u32>,
     /// The receives that are posted, by payload.
     posted: BTreeMap<u32, (Handle, Handle)>,
@@ -37,11 +42,14 @@ struct Pair {
     next: u32,
 }
 
-impl Pair {
+impl<Q> Pair<Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
     fn new() -> Self {
         let config = Config::default().with_size(RANKS);
         Self {
-            indexed: Indexed::with_config(&config),
+            subject: Q::with_config(&config),
             array: Array::with_config(&config),
             posted: BTreeMap::new(),
             unexpected: 0,
@@ -53,7 +61,7 @@ impl Pair {
         self.next += 1;
         let receive = self.next;
         match (
-            self.indexed.post(pattern, receive),
+            self.subject.post(pattern, receive),
             self.array.post(pattern, receive),
         ) {
             (Post::Queued(a), Post::Queued(b)) => drop(self.posted.insert(receive, (a, b))),
@@ -68,7 +76,7 @@ impl Pair {
     fn arrive(&mut self, envelope: MpiEnvelope) {
         self.next += 1;
         match (
-            self.indexed.arrive(envelope, self.next),
+            self.subject.arrive(envelope, self.next),
             self.array.arrive(envelope, self.next),
         ) {
             (Arrive::Unexpected, Arrive::Unexpected) => self.unexpected += 1,
@@ -86,22 +94,46 @@ impl Pair {
         let chosen = behind.or_else(|| self.posted.first_key_value());
         let chosen = chosen.map(|(&receive, &handles)| (receive, handles));
         if let Some((receive, (a, b))) = chosen {
-            assert_eq!(self.indexed.cancel(a), Some(receive));
+            assert_eq!(self.subject.cancel(a), Some(receive));
             assert_eq!(self.array.cancel(b), Some(receive));
-            assert_eq!(self.indexed.cancel(a), None);
+            assert_eq!(self.subject.cancel(a), None);
             self.posted.remove(&receive);
         }
     }
 
     fn extract(&mut self, pattern: &MpiPattern) {
-        let (a, b) = (self.indexed.extract(pattern), self.array.extract(pattern));
+        let (a, b) = (self.subject.extract(pattern), self.array.extract(pattern));
         assert_eq!(a.map(|found| found.1), b.map(|found| found.1));
         self.unexpected -= u32::from(b.is_some());
     }
 
+    /// Purges what asks for, or comes from, one rank in so many.
+    fn purge(&mut self, one_in: u32) {
+        let chosen = |entry: &Entry<'_, MpiPattern, u32, u32>| match entry {
+            Entry::Posted(pattern, _) => {
+                matches!(pattern.source(), Source::Rank(rank) if rank.0 % one_in == 0)
+            }
+            Entry::Unexpected(envelope, _) => envelope.source().0 % one_in == 0,
+        };
+        let number = |removed: Removed<MpiPattern, u32, u32>| match removed {
+            Removed::Posted(_, number) | Removed::Unexpected(_, number) => number,
+        };
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut back = |removed| a.push(number(removed));
+        self.subject.purge(&mut |entry| chosen(&entry), &mut back);
+        let mut back = |removed| b.push(number(removed));
+        self.array.purge(&mut |entry| chosen(&entry), &mut back);
+        assert_eq!(a, b);
+        for purged in b {
+            if self.posted.remove(&purged).is_none() {
+                self.unexpected -= 1;
+            }
+        }
+    }
+
     fn len(&self) -> u32 {
-        assert_eq!(self.indexed.posted_len(), self.posted.len());
-        assert_eq!(self.indexed.unexpected_len(), self.unexpected as usize);
+        assert_eq!(self.subject.posted_len(), self.posted.len());
+        assert_eq!(self.subject.unexpected_len(), self.unexpected as usize);
         self.unexpected + u32::try_from(self.posted.len()).unwrap_or(u32::MAX)
     }
 }
@@ -138,7 +170,10 @@ enum Phase {
     Drain,
 }
 
-fn run(phase: Phase, until: u32, one_wild_in: u32, pair: &mut Pair, random: &mut Random) {
+fn run<Q>(phase: Phase, until: u32, one_wild_in: u32, pair: &mut Pair<Q>, random: &mut Random)
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
     for step in 0_u32.. {
         let posts = match phase {
             Phase::Posted => 90,
@@ -178,7 +213,7 @@ fn run(phase: Phase, until: u32, one_wild_in: u32, pair: &mut Pair, random: &mut
 fn deep_queues_agree_with_arrays_of_ranks() {
     let mut random = Random(1);
     for one_wild_in in [1_000_000, 200, 20] {
-        let mut pair = Pair::new();
+        let mut pair = Pair::<Default>::new();
         for (phase, until) in [
             (Phase::Posted, 12_000),
             (Phase::Drain, 3),
@@ -192,7 +227,7 @@ fn deep_queues_agree_with_arrays_of_ranks() {
             run(phase, until, one_wild_in, &mut pair, &mut random);
         }
         assert_eq!(pair.len(), 0);
-        let idle = pair.indexed.memory().total();
+        let idle = pair.subject.memory().total();
         assert!(idle <= 64 << 10, "{idle} bytes idle");
     }
 }
@@ -200,12 +235,51 @@ fn deep_queues_agree_with_arrays_of_ranks() {
 #[test]
 fn messages_that_wildcards_take_in_rounds_agree_with_arrays_of_ranks() {
     let mut random = Random(2);
-    let mut pair = Pair::new();
+    let mut pair = Pair::<Default>::new();
     // Of lengths that are indexed at once, in parts, and as they come.
     for messages in [300, 300, 900, 900, 3000, 3000, 6000, 12_000, 3000, 500] {
         run(Phase::Unexpected, messages, 3, &mut pair, &mut random);
         run(Phase::Mixed, messages / 4, 2, &mut pair, &mut random);
         run(Phase::Drain, 0, 2, &mut pair, &mut random);
         assert_eq!(pair.len(), 0);
+    }
+}
+
+/// Queues beyond the first part of a slab, which has 4,096 places.
+struct Deep;
+
+impl KindVisitor<MpiPattern, u32, u32> for Deep {
+    type Output = ();
+
+    fn visit<Q>(self)
+    where
+        Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
+    {
+        let mut random = Random(3);
+        let mut pair = Pair::<Q>::new();
+        for (phase, until) in [
+            (Phase::Posted, 5_000),
+            (Phase::Mixed, 1_000),
+            (Phase::Drain, 4_000),
+            (Phase::Posted, 5_000),
+            (Phase::Drain, 100),
+            (Phase::Unexpected, 5_000),
+            (Phase::Mixed, 1_000),
+            (Phase::Drain, 50),
+        ] {
+            run(phase, until, 50, &mut pair, &mut random);
+            pair.purge(5);
+            pair.len();
+        }
+        run(Phase::Drain, 0, 50, &mut pair, &mut random);
+        assert_eq!(pair.len(), 0);
+    }
+}
+
+#[test]
+fn all_structures_agree_with_arrays_of_ranks_beyond_the_first_part_of_their_storage() {
+    for &kind in Kind::ALL {
+        println!("{kind}");
+        kind.accept(Deep);
     }
 }

@@ -1,5 +1,8 @@
 //! [`Oracle`]: the matching rules as plain code.
 
+use core::mem;
+use std::collections::VecDeque;
+
 use mq_core::{
     Arrive, ArriveOf, Config, Entry, EntryOf, Envelope, EnvelopeOf, FoundOf, Handle, MatchQueues,
     MessageHandle, Meter, Pattern, Post, PostOf, Queue, Removed, RemovedOf, Scope, SeenOf, ShownOf,
@@ -17,8 +20,8 @@ use mq_core::{
 /// Every operation is linear.
 #[derive(Debug)]
 pub struct Oracle<P: Pattern, R, M> {
-    posted: Vec<(u64, P, R)>,
-    unexpected: Vec<(u64, P::Envelope, M)>,
+    posted: VecDeque<(u64, P, R)>,
+    unexpected: VecDeque<(u64, P::Envelope, M)>,
     next_sequence: u64,
 }
 
@@ -44,6 +47,11 @@ impl<P: Pattern, R, M> Oracle<P, R, M> {
     }
 }
 
+/// Takes out what was found there.
+fn at<T>(entries: &mut VecDeque<T>, position: usize) -> T {
+    entries.remove(position).expect("it was found there")
+}
+
 fn count(entries: usize) -> u32 {
     u32::try_from(entries).unwrap_or(u32::MAX)
 }
@@ -55,8 +63,8 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
 
     fn with_config(config: &Config) -> Self {
         Self {
-            posted: Vec::new(),
-            unexpected: Vec::new(),
+            posted: VecDeque::new(),
+            unexpected: VecDeque::new(),
             next_sequence: config.first_sequence,
         }
     }
@@ -67,7 +75,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
 
     fn post_metered(&mut self, pattern: P, receive: R, meter: &mut impl Meter) -> PostOf<Self> {
         if let Some(position) = self.first_message(&pattern, meter) {
-            let (_, envelope, message) = self.unexpected.remove(position);
+            let (_, envelope, message) = at(&mut self.unexpected, position);
             return Post::Matched {
                 envelope,
                 message,
@@ -84,7 +92,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         meter: &mut impl Meter,
     ) -> ArriveOf<Self> {
         if let Some(position) = self.first_receive(&envelope, meter) {
-            let (_, pattern, receive) = self.posted.remove(position);
+            let (_, pattern, receive) = at(&mut self.posted, position);
             return Arrive::Matched {
                 pattern,
                 receive,
@@ -97,7 +105,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
 
     fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<TakenOf<Self>> {
         let position = self.first_message(pattern, meter)?;
-        let (_, envelope, message) = self.unexpected.remove(position);
+        let (_, envelope, message) = at(&mut self.unexpected, position);
         Some((envelope, message))
     }
 
@@ -107,7 +115,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         meter: &mut impl Meter,
     ) -> Option<(P, R)> {
         let position = self.first_receive(envelope, meter)?;
-        let (_, pattern, receive) = self.posted.remove(position);
+        let (_, pattern, receive) = at(&mut self.posted, position);
         Some((pattern, receive))
     }
 
@@ -138,28 +146,28 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
         let named = |entry: &(u64, _, _)| entry.0 == message.sequence();
         let position = self.unexpected.iter().position(named)?;
-        let (_, envelope, message) = self.unexpected.remove(position);
+        let (_, envelope, message) = at(&mut self.unexpected, position);
         Some((envelope, message))
     }
 
     fn queue_receive(&mut self, pattern: P, receive: R) -> Handle {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        self.posted.push((sequence, pattern, receive));
+        self.posted.push_back((sequence, pattern, receive));
         Handle::new(pattern.context(), 0, sequence)
     }
 
     fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: M) -> MessageHandle {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        self.unexpected.push((sequence, envelope, message));
+        self.unexpected.push_back((sequence, envelope, message));
         MessageHandle::new(Handle::new(envelope.context(), 0, sequence))
     }
 
     fn cancel(&mut self, handle: Handle) -> Option<R> {
         let named = |entry: &(u64, P, R)| entry.0 == handle.sequence();
         let position = self.posted.iter().position(named)?;
-        Some(self.posted.remove(position).2)
+        Some(at(&mut self.posted, position).2)
     }
 
     fn purge(
@@ -167,14 +175,26 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Self>),
     ) {
-        let chosen = self
-            .posted
-            .extract_if(.., |(_, p, r)| select(Entry::Posted(*p, r)));
-        chosen.for_each(|(_, p, r)| back(Removed::Posted(p, r)));
-        let chosen = self
-            .unexpected
-            .extract_if(.., |(_, e, m)| select(Entry::Unexpected(*e, m)));
-        chosen.for_each(|(_, e, m)| back(Removed::Unexpected(e, m)));
+        let posted = self.posted.iter();
+        let posted: Vec<bool> = posted
+            .map(|(_, p, r)| select(Entry::Posted(*p, r)))
+            .collect();
+        let unexpected = self.unexpected.iter();
+        let unexpected: Vec<bool> = unexpected
+            .map(|(_, e, m)| select(Entry::Unexpected(*e, m)))
+            .collect();
+        for (entry, chosen) in mem::take(&mut self.posted).into_iter().zip(posted) {
+            match chosen {
+                true => back(Removed::Posted(entry.1, entry.2)),
+                false => self.posted.push_back(entry),
+            }
+        }
+        for (entry, chosen) in mem::take(&mut self.unexpected).into_iter().zip(unexpected) {
+            match chosen {
+                true => back(Removed::Unexpected(entry.1, entry.2)),
+                false => self.unexpected.push_back(entry),
+            }
+        }
     }
 
     fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{Pattern, Source};
+use mq_core::{Pattern, Rank, Source};
 
 use crate::header::Header;
 use crate::line::{Line, SourceField, TagField};
@@ -33,8 +33,8 @@ use crate::writer::TraceWriter;
 ///
 /// # Errors
 /// All methods fail when the stream does; those that take a pattern fail with
-/// [`io::ErrorKind::Unsupported`] if it has a masked tag, which the format cannot hold, and so does the
-/// receive or message after 2^32 - 1 others, which it has no number for.
+/// [`io::ErrorKind::Unsupported`] if it has a masked tag, which the format cannot hold, and so do a rank
+/// above 2^31 - 1, and the receive or message after 2^32 - 1 others, which it has no number for.
 #[derive(Debug)]
 pub struct Recorder<W: Write> {
     writer: TraceWriter<W>,
@@ -115,11 +115,12 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// See [`Recorder`].
     pub fn arrived(&mut self, envelope: &MpiEnvelope, matched: Option<u32>) -> io::Result<u32> {
+        let source = held(envelope.source())?;
         let comm = self.communicator(envelope.context().0);
         let next = after(self.messages)?;
         self.writer.write(&Line::Arrive {
             comm,
-            source: envelope.source().0,
+            source,
             tag: envelope.tag().0,
             matched,
         })?;
@@ -174,7 +175,7 @@ impl<W: Write> Recorder<W> {
     fn fields(&mut self, pattern: &MpiPattern) -> io::Result<(u32, SourceField, TagField)> {
         let source = match pattern.source() {
             Source::Any => SourceField::Any,
-            Source::Rank(rank) => SourceField::Rank(rank.0),
+            Source::Rank(rank) => SourceField::Rank(held(rank)?),
         };
         let tag = match pattern.tag() {
             TagSelector::Any => TagField::Any,
@@ -186,6 +187,15 @@ impl<W: Write> Recorder<W> {
         };
         Ok((self.communicator(pattern.context().0), source, tag))
     }
+}
+
+/// A rank that a trace can hold.
+fn held(rank: Rank) -> io::Result<u32> {
+    if i32::try_from(rank.0).is_err() {
+        let reason = format!("a trace cannot hold rank {}", rank.0);
+        return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+    }
+    Ok(rank.0)
 }
 
 /// The number after that of a receive or a message.
@@ -263,6 +273,20 @@ mod tests {
         ] {
             let error = refused.expect_err("there are no more");
             assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        }
+    }
+
+    #[test]
+    fn a_rank_that_no_trace_has_cannot_be_recorded() {
+        let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
+        let most = u32::MAX >> 1;
+        let arrived = recorder.arrived(&MpiEnvelope::new(0, most, 5), None);
+        assert!(arrived.is_ok());
+        let beyond = recorder.arrived(&MpiEnvelope::new(0, most + 1, 5), None);
+        let posted = recorder.posted(&MpiPattern::new(0, most + 1, 5), None);
+        for refused in [beyond, posted] {
+            let error = refused.expect_err("no trace has it");
+            assert_eq!(error.to_string(), "a trace cannot hold rank 2147483648");
         }
     }
 }

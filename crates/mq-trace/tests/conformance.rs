@@ -31,9 +31,10 @@ fn fail(divergence: &Divergence) -> TestCaseError {
     TestCaseError::fail(divergence.to_string())
 }
 
-fn setups() -> [Setup; 3] {
+fn setups() -> [Setup; 4] {
     [
         Setup::small(),
+        Setup::small_and_told_too_little(),
         Setup::small_in_windows(),
         Setup::published(),
     ]
@@ -54,7 +55,7 @@ macro_rules! conformance {
                 #[test]
                 fn queues_agree_with_the_oracle(
                     bytes in steps(),
-                    setup in 0_usize..3,
+                    setup in 0_usize..4,
                     seed in 1_u32..,
                 ) {
                     let setup = setups()[setup].clone().hashed_from(seed);
@@ -191,7 +192,7 @@ macro_rules! conformance {
                         (setup, false) => compare::<Mpi>(&setup, &steps),
                     };
                     compared.unwrap_or_else(|d| panic!("{name}: {d}"));
-                    let (setup, _) = Setup::chosen(choice);
+                    let setup = Setup::chosen(choice).0.of_all_ranks();
                     compare_divided_midway::<Mpi>(&setup, &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }

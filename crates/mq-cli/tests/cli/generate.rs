@@ -88,7 +88,7 @@ fn too_much_is_refused_before_work_begins() {
 fn a_trace_that_is_stopped_while_it_is_written_is_not_there() {
     let (folder, path) = fresh("t.mqt");
     std::fs::write(&path, "old").expect("written");
-    let size = "--depth 100000 --order forward --rounds 20 -o".split(' ');
+    let size = "--depth 20000 --order forward --rounds 1 -o".split(' ');
     let args: Vec<&str> = ["generate", "depth"].into_iter().chain(size).collect();
     let limited = format!(
         "ulimit -f 100; exec {} {} {}",

@@ -9,7 +9,8 @@
 //!
 //! Calls are announced by [`MatchQueues::announce`](crate::MatchQueues::announce). Of an operation
 //! that is never announced, a call is taken to end when none of its elements is queued any more.
-//! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes.
+//! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes, and 24 bytes and a hash table's share for each
+//! operation with other parameters that was announced, until the queues are cleared.
 
 use super::layered::{Layered, ListId, Origin, Plan};
 use crate::collective::CollectiveCall;

@@ -8,6 +8,12 @@ use rand::{Rng, SeedableRng};
 use super::step::{Carried, Step, Wanted};
 use super::{CONTEXTS, RANKS};
 
+/// Ranks that a run uses at most, spread over all.
+const DIFFERENT: u32 = 40;
+
+/// Sizes that contexts are told while they are used.
+const SIZES: [u32; 4] = [RANKS, RANKS + 1, 1000, 70_000];
+
 /// Bytes of one step, and of the limits before the first.
 const STEP_BYTES: usize = 4;
 
@@ -24,7 +30,7 @@ impl Limits {
         let [contexts, ranks, tags, _] = bytes;
         Self {
             contexts: 1 + u32::from(contexts) % CONTEXTS,
-            ranks: [1, 3, 10, RANKS][usize::from(ranks % 4)],
+            ranks: [1, 3, 10, DIFFERENT][usize::from(ranks % 4)],
             tags: 1 + tags % 8,
         }
     }
@@ -60,7 +66,8 @@ pub fn random_steps(seed: u64, length: usize) -> Vec<Step> {
 
 fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u32) -> Step {
     let comm = u32::from(place) % limits.contexts;
-    let rank = u32::from(key) % limits.ranks;
+    // Each on a line of its own in what has several dimensions, and few in the order of their numbers.
+    let rank = u32::from(key) % limits.ranks * 97 % RANKS;
     let tag = tag(extra, limits);
     let carried = Carried {
         comm,
@@ -95,6 +102,7 @@ fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u3
         222..238 => Step::Cancel(receives.saturating_sub(u32::from(key) % 24)),
         238..246 => Step::Cancel(receives * u32::from(key) / 256),
         246 if key < 64 => Step::Clear,
+        246 if key < 160 => Step::Resize(comm, SIZES[usize::from(extra % 4)]),
         246..249 => Step::PurgeContext(comm),
         249..252 => Step::PurgeSource(comm, rank),
         252.. => Step::Announce(comm, -12 - i32::from(extra % 3), 1 << (key % 12)),
@@ -167,7 +175,7 @@ mod tests {
             );
         }
         assert_eq!(contexts, [true; CONTEXTS as usize]);
-        assert_eq!(kinds.into_iter().collect::<String>(), "APabdgmptuxz");
+        assert_eq!(kinds.into_iter().collect::<String>(), "APabdgmprtuxz");
         assert_eq!(wildcards.len(), 2 * 3, "{wildcards:?}");
     }
 }

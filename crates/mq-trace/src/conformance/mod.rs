@@ -45,8 +45,8 @@ use self::subject::{Bare, Engined, Outcome, Subject};
 /// Contexts that steps use: 0 up to this number.
 pub const CONTEXTS: u32 = 8;
 
-/// Ranks that steps use: 0 up to this number.
-pub const RANKS: u32 = 40;
+/// Ranks that steps use are below this number: so many that `4d` has several planes.
+pub const RANKS: u32 = 256;
 
 /// Under what circumstances structures are compared.
 #[derive(Clone, Debug)]
@@ -116,16 +116,28 @@ impl Setup {
         Self { tuning, ..small }
     }
 
+    /// The same for structures that are told a size below most of the ranks that come: those share what
+    /// others have to themselves. Not for comparisons through an engine, which refuses such ranks.
+    pub fn small_and_told_too_little() -> Self {
+        Self {
+            size: Some(8),
+            ..Self::small()
+        }
+    }
+
     /// What a byte chooses for the fuzz target `operations`, and for the test that replays its corpus;
     /// and whether an engine stands between.
     pub fn chosen(choice: u8) -> (Self, bool) {
-        let setup = match choice & 64 != 0 {
-            true => Self::small_in_windows(),
-            false => Self::small(),
+        let has_engine = choice & 128 != 0;
+        let setup = match (choice & 64 != 0, choice & 32 != 0) {
+            (true, true) => Self::published(),
+            (true, false) => Self::small_in_windows(),
+            (false, true) if !has_engine => Self::small_and_told_too_little(),
+            (false, _) => Self::small(),
         };
         let setup = setup.hashed_from(1 + u32::from(choice));
-        let has_engine = choice & 128 != 0;
-        let setup = match has_engine {
+        let is_limited = has_engine && choice & 16 == 0;
+        let setup = match is_limited {
             true => setup
                 .with_budgets(12, 40)
                 .with_source_budgets(4, 12)
@@ -133,6 +145,13 @@ impl Setup {
             false => setup,
         };
         (setup, has_engine)
+    }
+
+    /// The same for engines, which refuse ranks beyond the size of a context.
+    #[must_use]
+    pub fn of_all_ranks(mut self) -> Self {
+        self.size = self.size.map(|size| size.max(RANKS));
+        self
     }
 
     /// The same with other places in hash tables.
@@ -194,6 +213,8 @@ enum Recorded {
     Done,
     /// The step changed nothing and no trace has a line for it.
     Nothing,
+    /// A budget had no room for a message, of which no trace tells.
+    Refused,
 }
 
 impl Recorded {
@@ -201,6 +222,7 @@ impl Recorded {
         match (step, outcome) {
             (_, Outcome::Matched(number, _)) => Self::Matched(*number),
             (Step::Cancel(_), Outcome::Nothing) => Self::Nothing,
+            (_, Outcome::Refused(..)) => Self::Refused,
             _ => Self::Done,
         }
     }
@@ -216,13 +238,13 @@ impl Divergence {
     pub fn trace(&self) -> Option<String> {
         let mut text = String::from("# mqtrace 1 source=conformance\n");
         for (step, outcome) in self.steps.iter().zip(&self.outcomes) {
-            if !step.is_trace_line() {
+            if !step.is_trace_line() || *outcome == Recorded::Refused {
                 return None;
             }
             match outcome {
                 Recorded::Matched(number) => text.push_str(&format!("{step} ={number}\n")),
                 Recorded::Done => text.push_str(&format!("{step}\n")),
-                Recorded::Nothing => {}
+                Recorded::Nothing | Recorded::Refused => {}
             }
         }
         Some(text)

@@ -143,6 +143,12 @@ where
             }
             Step::PurgeContext(comm) => self.purge(*comm, None),
             Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
+            Step::Resize(comm, size) => {
+                let context = engine.context(*comm).expect("it exists");
+                let told = context.update(ContextOptions::new().size(*size));
+                told.expect("all ranks are below it");
+                Outcome::Nothing
+            }
             Step::Announce(..) => Outcome::Nothing,
             Step::Clear => {
                 engine.purge(&mut |_| true, &mut |_| {});

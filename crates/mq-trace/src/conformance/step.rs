@@ -21,6 +21,7 @@ use mq_core::{Rank, Source, Tag, TrafficClass};
 /// | `x N` | cancel receive N, whether it is queued or not |
 /// | `u COMM` | purge a context |
 /// | `u COMM SRC` | purge what came from, or asks for, one rank of a context |
+/// | `r COMM SIZE` | tell a context another size |
 /// | `g COMM TAG BYTES` | announce the collective call that uses a (negative) tag |
 /// | `z` | clear: drop everything |
 ///
@@ -49,6 +50,8 @@ pub enum Step {
     PurgeContext(u32),
     /// Purge one rank of a context.
     PurgeSource(u32, u32),
+    /// Tell a context another size.
+    Resize(u32, u32),
     /// Announce a collective call: communicator, tag, bytes.
     Announce(u32, i32, u32),
     /// Drop everything.
@@ -138,6 +141,7 @@ impl fmt::Display for Step {
             Self::Cancel(receive) => write!(f, "x {receive}"),
             Self::PurgeContext(comm) => write!(f, "u {comm}"),
             Self::PurgeSource(comm, source) => write!(f, "u {comm} {source}"),
+            Self::Resize(comm, size) => write!(f, "r {comm} {size}"),
             Self::Announce(comm, tag, bytes) => write!(f, "g {comm} {tag} {bytes}"),
             Self::Clear => f.write_str("z"),
         }
@@ -164,6 +168,7 @@ fn parse(fields: &[&str]) -> Option<Step> {
         ["x", receive] => Some(Step::Cancel(receive.parse().ok()?)),
         ["u", comm] => Some(Step::PurgeContext(comm.parse().ok()?)),
         ["u", comm, source] => Some(Step::PurgeSource(comm.parse().ok()?, source.parse().ok()?)),
+        ["r", comm, size] => Some(Step::Resize(comm.parse().ok()?, size.parse().ok()?)),
         ["g", comm, tag, bytes] => Some(Step::Announce(
             comm.parse().ok()?,
             tag.parse().ok()?,
@@ -239,7 +244,7 @@ mod tests {
     #[test]
     fn steps_survive_their_text_form() {
         let text = "p 1 * 5\np 0 3 *\np 0 3 -5/0xff\na 1 2 -12\nb 1 2 7\nm 1 * *\nd 0 0 0\nP 1 3 -5\nA 0 2 4\nt 1 * 6\n\
-                    x 3\nu 4\nu 4 5\ng 0 -12 4096\nz\n";
+                    x 3\nu 4\nu 4 5\nr 4 1000\ng 0 -12 4096\nz\n";
         let steps = parse_steps(text).expect("valid");
         let printed: String = steps.iter().map(|step| format!("{step}\n")).collect();
         assert_eq!(printed, text);

@@ -1,5 +1,6 @@
 //! What takes the steps: queues alone, and queues in an engine.
 
+use core::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -186,11 +187,27 @@ impl<Q> Bare<Q>
 where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
+    /// All entries are asked about, in their order, before one of their context comes back.
     fn purge(&mut self, comm: u32, source: Option<u32>) -> Outcome {
+        let mut queued = BTreeMap::<u32, Vec<String>>::new();
+        self.queues.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            queued.entry(context).or_default().push(text);
+        });
+        let asked = RefCell::new(BTreeMap::<u32, Vec<String>>::new());
         let mut purged = Vec::new();
-        let mut select = |entry: EntryOf<'_, Q>| chosen(&entry, comm, source);
-        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
+        let mut select = |entry: EntryOf<'_, Q>| {
+            let (context, text) = show_entry(&entry);
+            asked.borrow_mut().entry(context).or_default().push(text);
+            chosen(&entry, comm, source)
+        };
+        let mut back = |removed: RemovedOf<Q>| {
+            let asked = asked.borrow();
+            assert_eq!(asked.get(&comm), queued.get(&comm), "asked about too late");
+            purged.push(show_removed(&removed));
+        };
         self.queues.purge(&mut select, &mut back);
+        assert_eq!(*asked.borrow(), queued, "what a purge asked about");
         Outcome::Purged(purged)
     }
 }
@@ -257,6 +274,10 @@ where
             }
             Step::PurgeContext(comm) => self.purge(*comm, None),
             Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
+            Step::Resize(comm, size) => {
+                queues.resize_context(ContextId(*comm), Some(*size));
+                Outcome::Nothing
+            }
             Step::Announce(comm, tag, bytes) => {
                 queues.announce(&call(*comm, *tag, *bytes));
                 Outcome::Nothing
@@ -452,6 +473,12 @@ where
             }
             Step::PurgeContext(comm) => self.purge_context(*comm),
             Step::PurgeSource(comm, source) => self.purge_source(*comm, *source),
+            Step::Resize(comm, size) => {
+                let options = ContextOptions::new().size(*size);
+                let told = engine.update_context(*comm, options);
+                told.expect("all ranks are below it");
+                Outcome::Nothing
+            }
             Step::Announce(comm, tag, bytes) => {
                 engine.announce(&call(*comm, *tag, *bytes)).expect("valid");
                 Outcome::Nothing
