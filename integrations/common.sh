@@ -7,6 +7,8 @@ name=$(basename "$here")
 work=$(realpath -m "${MQ_INTEGRATIONS_DIR:-$root/target/integrations}")/$name
 [ -z "${CARGO_TARGET_DIR:-}" ] || CARGO_TARGET_DIR=$(realpath -m "$CARGO_TARGET_DIR")
 jobs=$(nproc)
+# What is tested is the default, but where a test says otherwise.
+unset MQ_STRUCTURE MQ_TRACE MQ_STATS MQ_BUDGET_ENTRIES MQ_BUDGET_BYTES
 
 say() { echo "== $*"; }
 
@@ -81,8 +83,11 @@ fetch() {
         -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=)
     apt-get "${options[@]}" update -qq ||
         die "apt cannot read the sources of Debian $suite"
-    (cd "$work" && apt-get "${options[@]}" source -qq --download-only "$name=$release") ||
+    # Beside its place, so that what an interrupted run leaves is taken up by apt, and by nobody else.
+    mkdir -p "$apt/download"
+    (cd "$apt/download" && apt-get "${options[@]}" source -qq --download-only "$name=$release") ||
         die "apt cannot fetch the source of $name $release"
+    [ -f "$apt/download/$(basename "$orig")" ] && mv "$apt/download"/* "$work"
     [ -f "$orig" ] || die "the source of $name $release came without $(basename "$orig")"
 }
 
@@ -120,9 +125,13 @@ install_libmq() {
         TARGET="${CARGO_TARGET_DIR:-$root/target}"
 }
 
-# built WHICH: whether it is there and may stay.
+# built WHICH: whether it is there and may stay. Dies if it was built with other MQ_CONFIGURE.
 built() {
-    [ "$again" = no ] && [ -x "$work/$1/bin/mpiexec" ]
+    [ "$again" = no ] && [ -x "$work/$1/bin/mpiexec" ] || return
+    local then
+    then=$(cat "$work/$1/mq-configure" 2>/dev/null) || true
+    [ "$then" = "${MQ_CONFIGURE:-}" ] ||
+        die "$1 was built with MQ_CONFIGURE='$then'; --again builds it as it is to be now"
 }
 
 # build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH. MQ_CONFIGURE may hold
@@ -130,6 +139,8 @@ built() {
 build() {
     local which=$1
     shift
+    # Anew: what other options made would stay, as nothing there depends on them.
+    rm -rf "$work/build-$which" "${work:?}/$which"
     mkdir -p "$work/build-$which"
     cd "$work/build-$which"
     local start=$SECONDS
@@ -139,6 +150,7 @@ build() {
     say "building $which"
     logged make.log make -j"$jobs"
     logged install.log make install
+    echo "${MQ_CONFIGURE:-}" >"$work/$which/mq-configure"
     say "$which: $((SECONDS - start)) s, in $work/$which"
 }
 

@@ -232,46 +232,24 @@ static int communicator_made(MPIR_Comm * comm, void *unused)
     return MPI_SUCCESS;
 }
 
-/* Whether something is queued on a communicator's contexts. */
-struct leftovers {
-    const MPIR_Comm *comm;
-    int found[2];
-};
-
-static void look_for_leftovers(void *user, const mq_entry * entry)
-{
-    struct leftovers *leftovers = user;
-    for (int i = 0; i < 2; i++) {
-        if (entry->pattern.context == context_of(leftovers->comm, suffixes[i]))
-            leftovers->found[i] = TRUE;
-    }
-}
-
 /* A communicator is given up. The next of its number may have another size, and its messages may come before it: a
  * context that is empty goes, and on one with messages that nobody has received all ranks may send. */
 static int communicator_gone(MPIR_Comm * comm, void *unused)
 {
-    struct leftovers leftovers = {.comm = comm };
-    int there[2];
-    uint64_t posted, unexpected;
-
     (void) unused;
 #if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__POBJ
     /* The last reference may be a request's, which is completed with the queues' mutex held. What the next
      * communicator of the number is told, and a message that is refused, put right what is kept here. */
     return MPI_SUCCESS;
 #endif
-    for (int i = 0; i < 2; i++)
-        there[i] = forget_size(context_of(comm, suffixes[i]));
-    if (there[0] || there[1]) {
-        check(mq_lengths(engine, &posted, &unexpected));
-        /* A look at all that is queued, for all communicators. */
-        if (posted + unexpected > 0)
-            check(mq_visit(engine, look_for_leftovers, &leftovers));
-    }
     for (int i = 0; i < 2; i++) {
-        if (there[i] && !leftovers.found[i])
-            check(mq_context_free(engine, context_of(comm, suffixes[i]), NULL, NULL));
+        uint32_t context = context_of(comm, suffixes[i]);
+        uint64_t posted, unexpected;
+        if (!forget_size(context))
+            continue;
+        check(mq_context_lengths(engine, context, &posted, &unexpected));
+        if (posted + unexpected == 0)
+            check(mq_context_free(engine, context, NULL, NULL));
     }
     return MPI_SUCCESS;
 }
@@ -354,11 +332,15 @@ static ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match * match)
     return envelope;
 }
 
+/* Who comes back after this (MPI_Session_init) begins anew, with another trace. */
 static int close_session(void *unused)
 {
     (void) unused;
     mq_session_close(session);
     session = NULL;
+    mq_engine_free(engine);
+    engine = NULL;
+    memset(known_ranks, 0, sizeof(known_ranks));
     return 0;
 }
 

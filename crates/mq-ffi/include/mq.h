@@ -684,6 +684,19 @@ int mq_lengths(struct mq_engine *engine,
                uint64_t *posted,
                uint64_t *unexpected);
 
+// Writes how many receives are posted and how many messages are unexpected in one context. Visits entries only
+// where they are in the front, or of a structure that has one pair of queues for all contexts (those that
+// `mq_purge` names).
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+//
+// # Safety
+// As for `mq_lengths`.
+int mq_context_lengths(struct mq_engine *engine,
+                       uint32_t context,
+                       uint64_t *posted,
+                       uint64_t *unexpected);
+
 // Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how
 // many of the context's messages came from it. Visits all entries.
 //

@@ -6,6 +6,7 @@ use core::ptr;
 use mq_core::{Entry, Pattern, Removed, Source};
 
 use crate::allocator::apart;
+use crate::front;
 use crate::gate::{Entered, enter, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
@@ -125,6 +126,43 @@ pub unsafe extern "C" fn mq_lengths(
         unsafe { write(posted, engine.posted_len() as u64 + receives) };
         // SAFETY: as required of the caller.
         unsafe { write(unexpected, engine.unexpected_len() as u64 + messages) };
+        Ok(MQ_NONE)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// Writes how many receives are posted and how many messages are unexpected in one context. Visits entries only
+/// where they are in the front, or of a structure that has one pair of queues for all contexts (those that
+/// `mq_purge` names).
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+///
+/// # Safety
+/// As for `mq_lengths`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_context_lengths(
+    engine: *mut mq_engine,
+    context: u32,
+    posted: *mut u64,
+    unexpected: *mut u64,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        let engine = entered.matching.engine();
+        let behind = engine.context_lengths(context);
+        let (mut receives, mut messages) = behind.map_err(|_| MQ_ERR_UNKNOWN_CONTEXT)?;
+        if !front::is_settled(entered.front) {
+            // None are behind them.
+            entered.visit(&mut |entry| match entry {
+                Entry::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
+                Entry::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
+                _ => {}
+            });
+        }
+        // SAFETY: as required of the caller.
+        unsafe { write(posted, receives as u64) };
+        // SAFETY: as required of the caller.
+        unsafe { write(unexpected, messages as u64) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.

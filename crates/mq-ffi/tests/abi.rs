@@ -223,6 +223,8 @@ fn wrong_arguments_are_named_and_change_nothing() {
         assert_eq!(probe, MQ_ERR_UNKNOWN_CONTEXT);
         let (mut posted, mut unexpected) = ([9; 2], [9; 2]);
         let outputs = (posted.as_mut_ptr(), unexpected.as_mut_ptr());
+        let counted = mq_context_lengths(queues.0, 9, outputs.0, outputs.1);
+        assert_eq!(counted, MQ_ERR_UNKNOWN_CONTEXT);
         let counted = mq_lengths_by_source(queues.0, 9, 2, outputs.0, outputs.1);
         assert_eq!(counted, MQ_ERR_UNKNOWN_CONTEXT);
         assert_eq!((posted, unexpected), ([9; 2], [9; 2]));
@@ -279,11 +281,12 @@ fn null_pointers_are_errors() {
             mq_purge(queues.0, None, None, null_mut()),
             mq_visit(queues.0, None, null_mut()),
             mq_lengths(null_mut(), null_mut(), null_mut()),
+            mq_context_lengths(null_mut(), 0, null_mut(), null_mut()),
             mq_lengths_by_source(null_mut(), 0, 0, null_mut(), null_mut()),
             mq_memory(null_mut(), null_mut()),
         ]
     };
-    assert_eq!(statuses, [MQ_ERR_NULL; 16]);
+    assert_eq!(statuses, [MQ_ERR_NULL; 17]);
     // SAFETY: null is allowed.
     assert_eq!(unsafe { mq_engine_free(null_mut()) }, MQ_NONE);
     // Outputs that nobody wants are not written.
@@ -446,6 +449,11 @@ fn entries_are_shown_counted_and_purged_in_order() {
     let mut seen: Vec<(c_int, usize)> = Vec::new();
     let mut purged: Vec<(c_int, usize)> = Vec::new();
     let mut left: Vec<(c_int, usize)> = Vec::new();
+    let mut lengths = (9, 9);
+    // SAFETY: the pointers are valid.
+    let counted =
+        unsafe { mq_context_lengths(queues.0, 1, &raw mut lengths.0, &raw mut lengths.1) };
+    assert_eq!((counted, lengths), (MQ_NONE, (3, 2)));
     let (mut posted, mut unexpected, mut bytes) = ([9; 4], [9; 4], 0);
     // SAFETY: the pointers are valid, and the functions take them for what they are.
     unsafe {

@@ -41,6 +41,8 @@ fn a_receive_that_stays_posted_does_not_keep_other_contexts_from_it() {
     one[3] = 1;
     assert_eq!(engine.lengths_by_source(1), (one, [0; 8]));
     assert_eq!(engine.lengths_by_source(2), ([0; 8], [0; 8]));
+    assert_eq!(engine.context_lengths(1), (one.iter().sum(), 0));
+    assert_eq!(engine.context_lengths(2), (0, 0));
     assert!(engine.is_open());
     assert_eq!(engine.cancel(handle), Some(10));
 }

@@ -10,7 +10,7 @@ use crate::handle::Handle;
 use crate::meter::{Meter, Unmetered};
 use crate::pattern::{Pattern, Source};
 use crate::queues::{
-    Arrive, ArriveOf, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, SeenOf,
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, SeenOf,
 };
 
 /// The operations, each as in [`MatchQueues`] after a check of its arguments.
@@ -362,6 +362,30 @@ impl<Q: MatchQueues> Engine<Q> {
             .iter()
             .map(|object| object.queues.unexpected_len())
             .sum()
+    }
+
+    /// Receives that are posted and messages that are unexpected in one context.
+    ///
+    /// # Cost
+    /// Constant, if the structure keeps the context to itself, as `indexed` does; otherwise visits the
+    /// entries of all contexts.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn context_lengths(&self, context: u32) -> Result<(usize, usize), Error> {
+        let id = ContextId(context);
+        let found = self.context(id)?;
+        let queues = &self.objects[found.object()].queues;
+        let (mut posted, mut unexpected) = (queues.posted_len(), queues.unexpected_len());
+        if found.shares_object && posted + unexpected > 0 {
+            (posted, unexpected) = (0, 0);
+            queues.visit(&mut |entry| match entry {
+                _ if context_of(&entry) != id => {}
+                Entry::Posted(..) => posted += 1,
+                Entry::Unexpected(..) => unexpected += 1,
+            });
+        }
+        Ok((posted, unexpected))
     }
 
     /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an

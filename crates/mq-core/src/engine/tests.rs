@@ -466,3 +466,30 @@ fn an_engine_of_any_structure_may_be_looked_at_from_several_threads() {
     const fn is_sync<T: Sync + Send>() {}
     is_sync::<Engine<AnyQueues<MpiPattern, u32, Vec<u8>>>>();
 }
+
+#[test]
+fn lengths_of_a_context_are_its_own_with_every_structure() {
+    for &kind in Kind::ALL {
+        let mut engine: Engine<AnyQueues<MpiPattern, u32, u32>> =
+            Engine::with_options(EngineOptions::new().kind(kind));
+        for context in 0..3 {
+            let created = engine.create_context(context, ContextOptions::new());
+            created.expect("it is new");
+        }
+        assert_eq!(engine.context_lengths(1), Ok((0, 0)), "{kind}");
+        for (context, receives, messages) in [(0, 1, 4), (1, 3, 2), (2, 0, 0)] {
+            for number in 0..receives {
+                let posted = engine.post(MpiPattern::new(context, 1, 5), number);
+                assert!(matches!(posted, Ok(Post::Queued(_))));
+            }
+            for number in 0..messages {
+                let arrived = engine.arrive(MpiEnvelope::new(context, 2, 6), number);
+                assert!(matches!(arrived, Ok(Arrive::Unexpected)));
+            }
+        }
+        let lengths = [0, 1, 2].map(|context| engine.context_lengths(context));
+        assert_eq!(lengths, [Ok((1, 4)), Ok((3, 2)), Ok((0, 0))], "{kind}");
+        let unknown = engine.context_lengths(9);
+        assert_eq!(unknown, Err(Error::UnknownContext(ContextId(9))));
+    }
+}

@@ -58,6 +58,7 @@ static void null_everything(void)
     CHECK(mq_purge(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_visit(NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_lengths(NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_context_lengths(NULL, 0, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_lengths_by_source(NULL, 0, 0, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_memory(NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_statistics_read(NULL, NULL, 0), MQ_ERR_NULL);
@@ -84,6 +85,7 @@ static void null_everything(void)
     CHECK(mq_inline_find(engine, &WANTED, NULL, NULL, NULL), MQ_MATCHED);
     CHECK(mq_inline_extract(engine, &WANTED, NULL, NULL), MQ_MATCHED);
     CHECK(mq_lengths(engine, NULL, NULL), MQ_NONE);
+    CHECK(mq_context_lengths(engine, 1, NULL, NULL), MQ_NONE);
     CHECK(mq_lengths_by_source(engine, 1, 8, NULL, NULL), MQ_NONE);
     CHECK(mq_memory(engine, NULL), MQ_NONE);
     CHECK(mq_statistics_read(engine, NULL, 0), MQ_ERR_NO_STATISTICS);
