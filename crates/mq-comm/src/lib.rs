@@ -42,9 +42,9 @@
 //! # Deaths
 //! When a process ends, everything it had sent whole is received. A message of which a part was still to
 //! come keeps its place: the receive that finds it fails with [`Error::Gone`], and takes none behind it.
-//! Then receives that name the process, and sends to it, fail so; everything else goes on. So do receives and probes from
-//! any source that find nothing, where a rank of their communicator has died: it may be what they
-//! wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
+//! Then receives that name the process, and sends to it, fail so; everything else goes on. So do
+//! receives and probes from any source that find nothing, where a rank of their communicator has died: it
+//! may be what they wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
 //! receive that fails so is over, and took nothing. A process that has left properly disturbs
 //! receives from any source only when nobody else is left. A collective operation fails at the
 //! ranks that find one gone; those that live all come to its end, and to the next one. So it may have

@@ -132,9 +132,9 @@ impl<T: Transport> Communicator<T> {
     ///
     /// With a message of more bytes than [`eager_limit`](crate::Options::eager_limit) it may not return
     /// before the message is received: two ranks that both send one and then receive wait for ever, and so
-    /// does a rank that sends one to itself. Nor is that to be relied on: where the receives before were
-    /// posted early, the next messages [go ahead](crate::Options::ahead_limit). [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) and
-    /// [`scope`](Self::scope) are for that.
+    /// does a rank that sends one to itself. [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) and
+    /// [`scope`](Self::scope) are for that. Nor is it to be relied on that it waits: where receives were
+    /// posted early, the next messages [go ahead](crate::Options::ahead_limit).
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended;
