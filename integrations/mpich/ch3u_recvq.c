@@ -341,6 +341,9 @@ static int close_session(void *unused)
     mq_engine_free(engine);
     engine = NULL;
     memset(known_ranks, 0, sizeof(known_ranks));
+#ifdef HAVE_DEBUGGER_SUPPORT
+    posted_chain = unexpected_chain = (struct chain) { NULL, NULL };
+#endif
     return 0;
 }
 

@@ -120,7 +120,7 @@ suite_of() {
     mkdir -p "$work/suite-$1"
     # Of another build, it is run again.
     if [ $resume = no ] || [ ! -s "$list" ] || [ "$work/$1/lib/libmpi.so" -nt "$list" ] ||
-        [ "$work/mq/lib/libmq.so" -nt "$list" ]; then
+        { [ "$1" = ours ] && [ "$work/mq/lib/libmq.so" -nt "$list" ]; }; then
         rm -f "$list"
         (cd "$work/suite" && with "$1" ./runtests -srcdir="$work/source-stock/test/mpi" -tests=testlist \
             -testdirs="$2" -maxnp="$ranks" -mpiexec="$work/$1/bin/mpiexec" -tapfile="$tap") \

@@ -17,7 +17,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
 use crate::protocol::{Core, Failures, Follow, State, Wanted};
-use crate::request::{NONE, Stage};
+use crate::request::{NONE, Outcome, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
 
@@ -260,8 +260,8 @@ impl<T: Transport> Core<T> {
         while went_well.is_ok() && !self.is_done(request) {
             went_well = self.progress_for(hand, |_| vec![request]);
         }
-        if let Err(error) = went_well
-            && !self.is_done(request)
+        if !self.is_done(request)
+            && let Err(error) = went_well
         {
             if !has_begun && self.state.requests.at(request).stage == Stage::Waiting {
                 // A message that nobody has heard of is in no outbox.
@@ -272,7 +272,12 @@ impl<T: Transport> Core<T> {
             self.see_off(request);
             return Err(error);
         }
-        let result = self.state.requests.at(request).result();
+        let slot = self.state.requests.at(request);
+        let result = match went_well {
+            // It was ended over that, and says less.
+            Err(error) if slot.outcome == Outcome::Withdrawn => Err(error),
+            _ => slot.result(),
+        };
         self.state.requests.release(request);
         result
     }

@@ -8,7 +8,8 @@
 //! of the pool. `scope` itself holds the guard `Ending`, out of the closure's reach: it can not be
 //! forgotten, is dropped also when the closure panics, and leaves no buffer of this scope's
 //! requests in the pool. Handles can be forgotten; they own nothing. So whatever the closure does,
-//! after `scope` the library has no way to the memory any more.
+//! after `scope` the library has no way to the memory any more. A child that has a copy of the process is
+//! the exception: it withdraws nothing, and whoever forks promises that it only drops its copy, or ends.
 #![allow(unsafe_code, reason = "lends memory to requests")]
 
 use core::fmt;

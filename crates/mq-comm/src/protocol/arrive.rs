@@ -247,8 +247,11 @@ impl State {
             None
         };
         if let Some(what) = wrong {
-            if let Target::Request(receive) = target {
-                self.requests.complete(receive, Outcome::Withdrawn);
+            // The rest of what is known will not be found.
+            match target {
+                Target::Nowhere => {}
+                Target::Message(kept) => self.messages.at_mut(kept).body = Body::Withdrawn,
+                Target::Request(receive) => self.requests.complete(receive, Outcome::Withdrawn),
             }
             return Err(corrupt(what, from));
         }
@@ -320,14 +323,20 @@ impl State {
         let payload = &mut [0; Payload::MOST][..];
         let count = message.copy_to(payload);
         let payload = &payload[..count];
-        let damaged = || corrupt("an answer", from);
+        let damaged = Ok(Follow::Damaged { request });
         match kind {
             Kind::RingWanted | Kind::RingTimed => {
-                let wanted = RingWanted::from_bytes(payload).ok_or_else(damaged)?;
-                let until = usize::try_from(wanted.until).map_err(|_| damaged())?;
-                let done = usize::try_from(wanted.from).map_err(|_| damaged())?;
+                let Some(wanted) = RingWanted::from_bytes(payload) else {
+                    return damaged;
+                };
+                let ends = usize::try_from(wanted.from)
+                    .ok()
+                    .zip(usize::try_from(wanted.until).ok());
+                let Some((done, until)) = ends else {
+                    return damaged;
+                };
                 if done > until || until > slot.buffer.len() {
-                    return Err(damaged());
+                    return damaged;
                 }
                 slot.done = done;
                 slot.total = wanted.until;
@@ -344,7 +353,9 @@ impl State {
                 })
             }
             Kind::RingGiven => {
-                let given = RingGiven::from_bytes(payload).ok_or_else(damaged)?;
+                let Some(given) = RingGiven::from_bytes(payload) else {
+                    return damaged;
+                };
                 if given.ring == NO_RING {
                     self.never_comes(name);
                     self.requests.complete(request, Outcome::Withdrawn);

@@ -19,8 +19,8 @@ use crate::transport::Transport;
 const SAID_AFTER: Duration = Duration::from_secs(5);
 
 /// Failures one after the other of who has to go on. A message that somebody has written wrong fails once,
-/// for whoever takes it in, and is no reason to take the memory back that another reads; a transport that is
-/// of no use any more fails each time.
+/// for whoever takes it in, and is no reason to take the memory back that another reads (one that is the
+/// answer to a request ends that); a transport that is of no use any more fails each time.
 #[derive(Debug, Default)]
 pub(crate) struct Failures(u32);
 
@@ -198,8 +198,6 @@ impl<T: Transport> Core<T> {
         match slot.stage {
             Stage::Free => {}
             Stage::Done => drop(self.state.requests.release(request)),
-            // A child that has a copy of the process says nothing in its name.
-            Stage::Announced | Stage::Fetching if self.is_a_copy() => {}
             Stage::Announced if !slot.buffer.is_owned() => {
                 let to = slot.peer;
                 let name = self.state.requests.name(request);

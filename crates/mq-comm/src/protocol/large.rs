@@ -80,8 +80,9 @@ impl<T: Transport> Core<T> {
         let read = match read {
             Ok(read) => read,
             Err(error) => {
-                // Only the sender's own words are at fault here: it is asked for nothing more.
+                // What was announced is not where it is said to be, and nobody looks there again.
                 self.state.requests.complete(receive, Outcome::Withdrawn);
+                let _ = self.answer_finished(from, send);
                 return Err(error.into());
             }
         };

@@ -193,6 +193,10 @@ pub(crate) enum Follow {
     },
     /// A receive knows its ring, or that there is none: its sender has said what it waited for.
     RingNamed,
+    /// An answer that a request waits for says nothing: there will be no other.
+    Damaged {
+        request: u32,
+    },
     /// A message is not to be fetched after all; its sender dies perhaps.
     Withdraw {
         send: u64,
@@ -276,6 +280,14 @@ impl<T: Transport> Core<T> {
             Follow::RingNamed => {
                 self.transport.unwant(Some(from));
                 Ok(())
+            }
+            Follow::Damaged { request } => {
+                match self.state.requests.at(request).stage {
+                    Stage::Announced => self.answered_by(from),
+                    _ => self.transport.unwant(Some(from)),
+                }
+                self.state.requests.complete(request, Outcome::Withdrawn);
+                Err(arrive::corrupt("an answer", from))
             }
             Follow::Withdraw { send, dies } => self.withdrawn_by(from, send, dies),
             Follow::TooEarly => self.hold_back(from),

@@ -175,7 +175,8 @@ impl<T: Transport> Core<T> {
     }
 
     /// Ends a set: what is not complete is taken back, withdrawn, or goes on with memory of its
-    /// own. No lent memory is in the pool afterwards.
+    /// own. No lent memory is in the pool afterwards, but in a child that has a copy of the process
+    /// (`fork`): it says nothing in its name, and may only drop what it has of it, or end.
     pub(crate) fn end_set(&mut self, set: u32) {
         for list in [ListOf::Ready, ListOf::Told] {
             while let Some(slot) = self.state.requests.first(set, list) {

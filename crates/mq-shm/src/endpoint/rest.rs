@@ -109,9 +109,7 @@ impl<M: Memory> Endpoint<M> {
             self.strike_out();
             longest = longest.min(until_look);
         }
-        if core::mem::take(&mut self.awaits_room) {
-            longest = longest.min(NAP);
-        }
+        longest = self.until_there_may_be_room(longest);
         // Cells that are back would keep it awake for ever. Who waits for one looks again.
         let out = self.pool.out();
         if self.cells_out()? < out {
@@ -129,6 +127,14 @@ impl<M: Memory> Endpoint<M> {
         }
         wait::sleep(&self.place, self.fences, longest);
         Ok(())
+    }
+
+    /// For so long, at most, a sleep may be that could be this long.
+    pub(super) fn until_there_may_be_room(&mut self, longest: Duration) -> Duration {
+        match core::mem::take(&mut self.awaits_room) {
+            true => longest.min(NAP),
+            false => longest,
+        }
     }
 
     /// Whether a poll would find something, or cells have come back, or a process has ended.

@@ -217,7 +217,10 @@ impl<M: Memory> Endpoint<M> {
         loop {
             let Some(cell) = self.cell_for(to)? else {
                 self.counters.full += 1;
-                self.awaits_room |= bytes <= BOX_PAYLOAD && self.peers[to.index()].outlet.is_some();
+                let peer = &self.peers[to.index()];
+                let fits = bytes <= BOX_PAYLOAD
+                    || peer.borrowed.is_some() && bytes <= CELL_PAYLOAD && done == 0;
+                self.awaits_room |= fits && peer.outlet.is_some();
                 return Ok(Sent::Upto(done));
             };
             step(Step::CellTaken);

@@ -113,10 +113,13 @@ impl Drop for Kept {
         if self.descriptor.is_none() {
             return;
         }
-        // Where all processes' descriptors are one file, one of a child of the program's own that is over
-        // looks the same.
-        let is_anyones = number_of(self.descriptor()) == Some(OVER) && !tells_apart(self.file);
-        if is_anyones || self.is_of(self.number) != Some(true) {
+        let is_ours = match number_of(self.descriptor()) {
+            // Where all processes' descriptors are one file, one of a child of the program's own looks the
+            // same, if that is over or the kernel does not say whose it is.
+            Some(OVER) | None => self.is_same_file() && tells_apart(self.file),
+            Some(_) => self.is_of(self.number) == Some(true),
+        };
+        if !is_ours {
             self.leave();
         }
     }
@@ -143,17 +146,20 @@ impl Watch {
     /// Asks all descriptors that are kept, in one system call. What one says of a process that lives
     /// holds for the next question whether that has [gone](Self::gone); of others it is asked again.
     pub(crate) fn ask_all(&mut self) {
-        let is_open = |descriptor: &&Descriptor| matches!(descriptor, Descriptor::Open(_));
-        if self.descriptors.iter().filter(is_open).take(2).count() < 2 {
-            // One is asked when it is wanted.
-            return;
-        }
         let all = self.descriptors.iter_mut();
-        let kept = all.filter_map(|descriptor| match descriptor {
+        let mut kept = all.filter_map(|descriptor| match descriptor {
             Descriptor::Open(kept) => Some(kept),
             Descriptor::Unknown | Descriptor::Refused => None,
         });
-        let kept: Vec<&mut Kept> = kept.collect();
+        let (first, second) = (kept.next(), kept.next());
+        let Some(second) = second else {
+            // One is asked when it is wanted; what it said when there were more is old.
+            if let Some(only) = first {
+                only.said_to_live = false;
+            }
+            return;
+        };
+        let kept: Vec<&mut Kept> = first.into_iter().chain([second]).chain(kept).collect();
         let answers = which_live(kept.iter().map(|kept| kept.descriptor()));
         for (kept, lives) in kept.into_iter().zip(answers) {
             kept.said_to_live = lives;
@@ -203,7 +209,12 @@ impl Watch {
         };
         let said_to_live = core::mem::take(&mut kept.said_to_live);
         if !said_to_live && has_died(kept.descriptor())? {
-            return kept.tells_of(who).then_some(true);
+            let tells = kept.tells_of(who);
+            if tells {
+                // While it is still known whose it is.
+                self.give_up(at, true);
+            }
+            return tells.then_some(true);
         }
         kept.answers = kept.answers.wrapping_add(1);
         let is_doubted = kept.answers.is_multiple_of(DOUBTED);

@@ -85,22 +85,16 @@ fn who_waits_for_room_in_a_box_sleeps_for_a_moment_at_a_time() {
     let [mut alice, mut bob] = [0, 1].map(|number| {
         Endpoint::join(Arc::clone(&segment), Process(number), Options::default()).unwrap()
     });
-    alice.patience = Patience {
-        spins: 0,
-        yields: 0,
-        // For ever: nobody will wake it.
-        sleep: Duration::MAX,
-    };
     let send = |alice: &mut Endpoint<_>| alice.try_send(Process(1), [0; 2], b"short", 0);
     while bob.open.is_empty() {
         assert_eq!(send(&mut alice).unwrap(), Sent::Whole);
         assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
     }
     while send(&mut alice).unwrap() == Sent::Whole {}
-    // Until it looks for deaths it sleeps at most: that is not due for long.
-    alice.looked = Some(Instant::now() + Duration::from_secs(600));
-    alice.rest(&mut Idle::default()).unwrap();
-    assert!(!alice.awaits_room, "it has slept");
+    // Nobody will wake it.
+    let long = Duration::from_secs(600);
+    assert!(alice.until_there_may_be_room(long) < Duration::from_millis(20));
+    assert_eq!(alice.until_there_may_be_room(long), long, "once");
     assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
     assert_eq!(send(&mut alice).unwrap(), Sent::Whole, "in the box");
 }
