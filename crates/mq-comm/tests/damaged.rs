@@ -18,8 +18,9 @@ const ANNOUNCED: u64 = 2;
 const RING_WANTED: u64 = 4;
 const NONSENSE: u64 = 99;
 
-/// A receiver that lends a ring without room for an announced message, and then writes nonsense.
-fn lend_nothing(heap: Arc<Heap>, until: &Receiver<()>) {
+/// A receiver that answers an announced message by lending a ring, for what is between two ends, of which
+/// there is no room, and then writes nonsense.
+fn lend_nothing(heap: Arc<Heap>, ends: [u64; 2], until: &Receiver<()>) {
     let mut endpoint = Endpoint::join(heap, Process(1), mq_shm::Options::default()).unwrap();
     let send = loop {
         let Some(Arrival::Message(mut message)) = endpoint.poll().unwrap() else {
@@ -33,7 +34,8 @@ fn lend_nothing(heap: Arc<Heap>, until: &Receiver<()>) {
     };
     // The receive, from where to where, ring 0, nothing ahead, and a first piece that is not there yet.
     let mut wanted = Vec::new();
-    for word in [0, 0, LONG as u64] {
+    let [from, to] = ends;
+    for word in [0, from, to] {
         wanted.extend(word.to_le_bytes());
     }
     wanted.extend([0; 8]);
@@ -53,7 +55,7 @@ fn a_send_that_goes_into_a_ring_is_not_released_for_a_damaged_message_behind() {
     let heap = Heap::new(geometry);
     let other = heap.clone();
     let (end, until) = channel();
-    let damaging = std::thread::spawn(move || lend_nothing(other, &until));
+    let damaging = std::thread::spawn(move || lend_nothing(other, [0, LONG as u64], &until));
     let endpoint = Endpoint::join(heap, Process(0), mq_shm::Options::default()).unwrap();
     // SAFETY: the other end lies, but lends nothing that anybody writes to.
     #[allow(unsafe_code, reason = "the other end is the test's")]
@@ -88,4 +90,33 @@ fn a_send_that_goes_into_a_ring_is_not_released_for_a_damaged_message_behind() {
     drop(end);
     damaging.join().unwrap();
     drop(world);
+}
+
+/// An answer that can not be is the last: nobody waits for another, and a blocking call says what was wrong.
+#[test]
+fn a_send_whose_answer_is_damaged_is_over() {
+    let _dog = watchdog("a send whose answer is damaged is over");
+    for is_blocking in [true, false] {
+        let heap = Heap::new(Geometry::new(2).unwrap());
+        let other = heap.clone();
+        let (end, until) = channel();
+        let damaging = std::thread::spawn(move || lend_nothing(other, [1, 0], &until));
+        let endpoint = Endpoint::join(heap, Process(0), mq_shm::Options::default()).unwrap();
+        // SAFETY: the other end lies, but lends nothing that anybody writes to.
+        #[allow(unsafe_code, reason = "the other end is the test's")]
+        let world = unsafe { World::over(endpoint, &Options::default()) };
+        let long = vec![7; LONG];
+        let sent: Result<(), Error> = if is_blocking {
+            world.send(&long, 1, 0)
+        } else {
+            world.scope(|scope| {
+                scope.isend(&long, 1, 0)?;
+                scope.wait_all()
+            })
+        };
+        let error = sent.expect_err("it is damaged").to_string();
+        assert_eq!(error, "the segment is damaged: an answer of process 1");
+        end.send(()).unwrap();
+        damaging.join().unwrap();
+    }
 }

@@ -30,8 +30,6 @@ impl Random {
     }
 }
 
-type Default = Indexed<MpiPattern, u32, u32>;
-
 /// Both structures, always told the same.
 struct Pair<Q> {
     subject: Q,
@@ -213,7 +211,7 @@ where
 fn deep_queues_agree_with_arrays_of_ranks() {
     let mut random = Random(1);
     for one_wild_in in [1_000_000, 200, 20] {
-        let mut pair = Pair::<Default>::new();
+        let mut pair = Pair::<Indexed<MpiPattern, u32, u32>>::new();
         for (phase, until) in [
             (Phase::Posted, 12_000),
             (Phase::Drain, 3),
@@ -235,7 +233,7 @@ fn deep_queues_agree_with_arrays_of_ranks() {
 #[test]
 fn messages_that_wildcards_take_in_rounds_agree_with_arrays_of_ranks() {
     let mut random = Random(2);
-    let mut pair = Pair::<Default>::new();
+    let mut pair = Pair::<Indexed<MpiPattern, u32, u32>>::new();
     // Of lengths that are indexed at once, in parts, and as they come.
     for messages in [300, 300, 900, 900, 3000, 3000, 6000, 12_000, 3000, 500] {
         run(Phase::Unexpected, messages, 3, &mut pair, &mut random);

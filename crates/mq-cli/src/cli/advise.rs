@@ -19,7 +19,8 @@ first. Less than 5% of the time of `list` is noise, or what repetitions differ f
 if that is more; fewer than four do not tell. No other structure than the default is advised for \
 noise, by fewer than four repetitions, or for less than 2 ns an operation. In json `noise` and a \
 structure's `spread_ns_per_op`, what its `repetitions` differ by, are null where these are fewer than \
-four, `noise` also where operations are too few to tell or pairings differ. Traces hold no times: how much of a run its matching is, `total` beside the run's own time tells.
+four, `noise` also where operations are too few to tell or pairings differ. Traces hold no times: how \
+much of a run its matching is, `total` beside the run's own time tells.
 
 All traces are held in memory, at 48 bytes an operation.
 

@@ -1,0 +1,241 @@
+//! Who waits for a process that has left is told so, and who leaves sees through what others wait for.
+
+mod common;
+
+use common::{is_gone, watchdog};
+use mq_comm::{Options, Source, World};
+
+#[test]
+fn what_was_sent_before_leaving_arrives_and_then_nothing() {
+    let _dog = watchdog("leaving");
+    World::threads(3, |world| {
+        match world.rank() {
+            1 => {
+                for number in 0..20_u32 {
+                    world.send(&[number], 0, 0)?;
+                }
+                // Its sender leaves only when it has been fetched.
+                drop(world.isend(vec![7_u8; 200_000], 0, 1)?);
+            }
+            2 => {
+                let mut word = [0_u32];
+                // Whoever leaves properly does not disturb this.
+                world.recv(&mut word, Source::Any, 9)?;
+                assert_eq!(word, [99]);
+            }
+            _ => {
+                for number in 0..20 {
+                    let mut word = [0_u32];
+                    world.recv(&mut word, 1, 0)?;
+                    assert_eq!(word, [number]);
+                }
+                let mut large = vec![0_u8; 200_000];
+                world.recv(&mut large, 1, 1)?;
+                assert!(large.iter().all(|&byte| byte == 7));
+                let posted = world.irecv(vec![0_u8], 1, 0)?;
+                assert!(is_gone(&world.recv(&mut [0_u8], 1, 0), 1, "left"));
+                assert!(is_gone(&posted.wait(), 1, "left"));
+                assert!(is_gone(&world.iprobe(1, 0), 1, "left"));
+                assert!(is_gone(&world.send(&[0_u8], 1, 0), 1, "left"));
+                assert!(is_gone(
+                    &world.isend(vec![0_u8; 100_000], 1, 0)?.wait(),
+                    1,
+                    "left"
+                ));
+                world.send(&[99_u32], 2, 9)?;
+                let sent = world.isend(vec![0_u8], 2, 10)?;
+                assert!(sent.wait().is_ok());
+                // Nobody is left who could send, but this process itself.
+                assert!(is_gone(&world.recv(&mut [0_u8], Source::Any, 9), 2, "left"));
+                world.send(&[3_u8], 0, 8)?;
+                let mut byte = [0_u8];
+                world.recv(&mut byte, Source::Any, 8)?;
+                assert_eq!(byte, [3]);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// A receive that has found its message is seen through though nobody waits for it.
+#[test]
+fn who_leaves_with_a_large_message_on_its_way_fetches_it() {
+    const BYTES: usize = 3 << 20;
+    let _dog = watchdog("leaving with a message on its way");
+    for _ in 0..20 {
+        World::threads(2, |world| {
+            if world.rank() == 0 {
+                world.send(&vec![7_u8; BYTES], 1, 0)
+            } else {
+                while world.iprobe(0, 0)?.is_none() {}
+                drop(world.irecv(vec![0_u8; BYTES], 0, 0)?);
+                Ok(())
+            }
+        })
+        .unwrap();
+    }
+}
+
+/// Large messages that nobody asks for are not waited for when nobody can any more: not those to
+/// oneself, nor those of two who leave at once.
+#[test]
+fn who_leaves_with_large_messages_that_nobody_asked_for_is_not_kept() {
+    let _dog = watchdog("leaving at once");
+    let alone = World::alone().unwrap();
+    drop(alone.isend(vec![1_u8; 1 << 20], 0, 0).unwrap());
+    drop(alone);
+    World::threads(2, |world| {
+        let other = 1 - world.rank();
+        drop(world.isend(vec![1_u8; 1 << 20], other, 0)?);
+        // One has come before the other leaves, or comes while it does.
+        if world.rank() == 0 {
+            while world.iprobe(other, 0)?.is_none() {}
+        }
+        drop(world.isend(vec![1_u8; 1 << 20], other, 1)?);
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Nobody is left who could send: whoever waits in whatever way is told.
+#[test]
+fn who_waits_for_anybody_where_nobody_is_left_is_told() {
+    for bypass in [true, false] {
+        let _dog = watchdog("nobody");
+        let options = Options {
+            bypass,
+            ..Options::default()
+        };
+        World::threads_with(2, &options, |world| {
+            if world.rank() == 1 {
+                return world.send(&[1_u8], 0, 0);
+            }
+            assert_eq!(world.probe(Source::Any, 0)?.source(), 1);
+            assert_eq!(world.mprobe(Source::Any, 0)?.recv_vec::<u8>()?, [1]);
+            assert!(is_gone(&world.probe(Source::Any, 0), 1, "left"));
+            assert!(is_gone(&world.mprobe(Source::Any, 0), 1, "left"));
+            let any = world.irecv(vec![0_u8], Source::Any, 0)?;
+            assert!(is_gone(&any.wait(), 1, "left"));
+            let mut set = world.request_set();
+            set.add(world.irecv(vec![0_u8], Source::Any, 0)?);
+            set.add(world.irecv(vec![0_u8], Source::Any, 1)?);
+            for done in set.wait_all()? {
+                assert!(is_gone(&done.into_result(), 1, "left"));
+            }
+            // What it has sent itself is there.
+            world.send(&[7_u8], 0, 3)?;
+            assert_eq!(world.probe(Source::Any, 3)?.source(), 0);
+            let any = world.irecv(vec![0_u8], Source::Any, 3)?;
+            assert_eq!(any.wait()?.0, [7]);
+            let sending = world.isend(vec![7_u8; 1 << 20], 0, 4)?;
+            let any = world.irecv(vec![0_u8; 1 << 20], Source::Any, 4)?;
+            assert_eq!(any.wait()?.0, vec![7_u8; 1 << 20]);
+            sending.wait().map(|_| ())
+        })
+        .unwrap();
+    }
+}
+
+/// The end of the other is heard of in the quickest of all receives, and nothing moves after that.
+#[test]
+fn who_has_heard_of_the_end_in_a_receive_waits_for_nobody_afterwards() {
+    let _dog = watchdog("heard before");
+    World::threads(2, |world| {
+        if world.rank() == 0 {
+            world.send(&[1_u8], 1, 0)?;
+            assert!(is_gone(&world.recv(&mut [0_u8], 1, 0), 1, "left"));
+            let any = world.irecv(vec![0_u8], Source::Any, 0)?;
+            assert!(is_gone(&any.wait(), 1, "left"));
+        } else {
+            world.recv(&mut [0_u8], 0, 0)?;
+            std::thread::sleep(std::time::Duration::from_millis(30));
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// A blocking receive from anybody that has begun before the last of the others leaves.
+#[test]
+fn a_blocking_receive_from_anybody_ends_when_the_last_leaves() {
+    for bypass in [true, false] {
+        let _dog = watchdog("the last leaves");
+        let options = Options {
+            bypass,
+            ..Options::default()
+        };
+        World::threads_with(2, &options, |world| {
+            if world.rank() == 0 {
+                let received = world.recv(&mut [0_u8], Source::Any, 0);
+                assert!(is_gone(&received, 1, "left"));
+                // What it has sent itself is there all the same.
+                world.send(&[3_u8], 0, 1)?;
+                let mut byte = [0_u8];
+                world.recv(&mut byte, Source::Any, 1)?;
+                assert_eq!(byte, [3]);
+            } else {
+                std::thread::sleep(std::time::Duration::from_millis(30));
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+/// The last words of one that leaves are found by a probe, whenever the end is heard of.
+#[test]
+fn a_probe_finds_what_was_sent_before_leaving() {
+    let _dog = watchdog("last words");
+    for from in [Source::Any, Source::from(1)] {
+        for _ in 0..200 {
+            World::threads(2, |world| {
+                if world.rank() == 1 {
+                    return world.send(&[1_u8], 0, 0);
+                }
+                assert_eq!(world.probe(from, 0)?.source(), 1);
+                assert_eq!(world.mprobe(from, 0)?.recv_vec::<u8>()?, [1]);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
+
+/// A receive from any source that is not what is waited for may still be served by its own process.
+#[test]
+fn a_receive_that_is_not_waited_for_does_not_end() {
+    let _dog = watchdog("not waited for");
+    World::threads(3, |world| {
+        let pair = world.split((world.rank() < 2).then_some(0), 0)?;
+        match world.rank() {
+            0 => {
+                let pair = pair.expect("of two");
+                assert!(is_gone(&pair.recv(&mut [0_u8], 1, 0), 1, "left"));
+                let served = pair.irecv(vec![0_u8], Source::Any, 1)?;
+                let mut set = world.request_set();
+                set.add(pair.irecv(vec![0_u8], Source::Any, 2)?);
+                set.add(world.irecv(vec![0_u8], 2, 2)?);
+                let mut word = [0_u8];
+                world.recv(&mut word, 2, 1)?;
+                assert_eq!(
+                    set.wait_any()?.map(|done| done.result().is_ok()),
+                    Some(true)
+                );
+                pair.send(&[9_u8], 0, 1)?;
+                assert_eq!(served.wait()?.0, [9]);
+                let last = set.wait_any()?.expect("one is left");
+                assert!(is_gone(&last.into_result(), 1, "left"));
+            }
+            1 => {}
+            _ => {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                world.send(&[1_u8], 0, 1)?;
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                world.send(&[2_u8], 0, 2)?;
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
