@@ -38,6 +38,9 @@ struct Arguments {
     /// Shards of a divided context; twice the processors unless set.
     #[arg(long)]
     shards: Option<usize>,
+    /// Processors to bind the threads to, in turn; otherwise all that this program may use.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..CpuSet::MAX_CPU as i64))]
+    cores: Vec<u32>,
     /// How to print the table.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -174,23 +177,30 @@ fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32) {
     }
 }
 
-/// Binds the calling thread to one of the processors that it may use, all in turn, as libraries do:
-/// a round is over before the system has given two threads that began on one processor one each.
-fn bind(thread: u32) {
+/// The processors to bind threads to: those asked for, or all that this program may use.
+fn processors(arguments: &Arguments) -> Vec<u32> {
+    if !arguments.cores.is_empty() {
+        return arguments.cores.clone();
+    }
     let allowed = sched_getaffinity(None).expect("the system tells the processors");
-    let processors: Vec<usize> = (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| allowed.is_set(cpu))
-        .collect();
+    (0..CpuSet::MAX_CPU as u32)
+        .filter(|&cpu| allowed.is_set(cpu as usize))
+        .collect()
+}
+
+/// Binds the calling thread to one of the processors, all in turn, as libraries do: a round is over
+/// before the system has given two threads that began on one processor one each.
+fn bind(thread: u32, processors: &[u32]) -> rustix::io::Result<()> {
     let mut own = CpuSet::new();
-    own.set(processors[thread as usize % processors.len()]);
-    sched_setaffinity(None, &own).expect("it is one of those allowed");
+    own.set(processors[thread as usize % processors.len()] as usize);
+    sched_setaffinity(None, &own)
 }
 
 /// Seconds from the moment when the first thread begins to the one when the last has done.
 ///
 /// They look at the clock themselves: with as many threads as processors, one that only waits for
 /// them would see the beginning late.
-fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32) -> f64 {
+fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32, processors: &[u32]) -> f64 {
     let ready = Barrier::new(matchers.len());
     let spans: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..)
@@ -198,7 +208,7 @@ fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32) -> f64 {
             .map(|(thread, matcher)| {
                 let ready = &ready;
                 scope.spawn(move || {
-                    bind(thread);
+                    bind(thread, processors).expect("main has tried them all");
                     pairs(matcher, work, thread, count / 4);
                     ready.wait();
                     let begin = Instant::now();
@@ -228,7 +238,13 @@ impl<T: Matcher> Matcher for &T {
 }
 
 /// Million pairs per second of all threads together.
-fn measure(subject: Subject, work: Work, threads: u32, arguments: &Arguments) -> f64 {
+fn measure(
+    subject: Subject,
+    work: Work,
+    threads: u32,
+    arguments: &Arguments,
+    processors: &[u32],
+) -> f64 {
     let count = arguments.pairs;
     let contexts = if work == Work::Separate { threads } else { 1 };
     let spent = if subject == Subject::Locked {
@@ -239,7 +255,7 @@ fn measure(subject: Subject, work: Work, threads: u32, arguments: &Arguments) ->
         }
         let engine = Mutex::new(engine);
         let matchers: Vec<_> = (0..threads).map(|_| &engine).collect();
-        seconds(&matchers, work, count)
+        seconds(&matchers, work, count, processors)
     } else {
         let mut sharding = Sharding::new();
         if let Some(shards) = arguments.shards {
@@ -255,11 +271,11 @@ fn measure(subject: Subject, work: Work, threads: u32, arguments: &Arguments) ->
             .collect();
         if subject == Subject::ByNumber {
             let matchers: Vec<_> = (0..threads).map(|_| &engine).collect();
-            seconds(&matchers, work, count)
+            seconds(&matchers, work, count, processors)
         } else {
             let context = |thread| created[work.context(thread) as usize].clone();
             let matchers: Vec<_> = (0..threads).map(context).collect();
-            seconds(&matchers, work, count)
+            seconds(&matchers, work, count, processors)
         }
     };
     f64::from(threads) * f64::from(count) / spent / 1e6
@@ -282,7 +298,7 @@ struct Row {
     gain: f64,
 }
 
-fn rows(arguments: &Arguments) -> Vec<Row> {
+fn rows(arguments: &Arguments, processors: &[u32]) -> Vec<Row> {
     let cases: Vec<(Work, Subject, u32)> = Work::ALL
         .into_iter()
         .flat_map(|work| Subject::ALL.map(|subject| (work, subject)))
@@ -291,7 +307,7 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
     let mut rates = vec![Vec::new(); cases.len()];
     for _ in 0..arguments.rounds.max(1) {
         for (&(work, subject, threads), rates) in cases.iter().zip(&mut rates) {
-            rates.push(measure(subject, work, threads, arguments));
+            rates.push(measure(subject, work, threads, arguments, processors));
         }
     }
     let medians: Vec<f64> = rates.into_iter().map(median).collect();
@@ -313,7 +329,21 @@ fn rows(arguments: &Arguments) -> Vec<Row> {
 
 fn main() {
     let arguments = Arguments::parse();
-    let rows = rows(&arguments);
+    let processors = processors(&arguments);
+    // By a thread of its own: who is bound hands that on to those it starts.
+    let unusable = std::thread::scope(|scope| {
+        let tried = scope.spawn(|| {
+            (0..)
+                .zip(&processors)
+                .find(|(at, _)| bind(*at, &processors).is_err())
+        });
+        tried.join().expect("nothing in it panics")
+    });
+    if let Some((_, processor)) = unusable {
+        eprintln!("contention: --cores: processor {processor} cannot be used");
+        std::process::exit(2);
+    }
+    let rows = rows(&arguments, &processors);
     match arguments.format {
         Format::Text => print_text(&rows),
         Format::Json => print_json(&rows),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Messages inside one node: MPI libraries, ours and the bare hardware, by turns on the same two cores.
+# Messages inside one node: MPI libraries, ours and the bare hardware, by turns on the same cores, two unless told others.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -31,7 +31,8 @@ libraries, the bare hardware (line.c) and whatever --ours and --also name.
   --senders N,...         (1,2,3; with --quick 1)
   --tiles N,...           (1,2,5,10,20,50,100,200,500,1000; with --quick 1,100)
   --algorithm NAME        of halo: nonblocking, sendrecv, persistent, best (nonblocking)
-  --cores A,B             (the first two that this script may use)
+  --cores A,B,...         (the first two that this script may use) each process has its own, in the order of the ranks;
+                          where there are more processes, ranks that follow each other have one together
   --samples N             of a row in each round (21; with --quick 5)
   --block MICROS          how long a sample takes, about (5000; with --quick 500)
   --rounds N              (5; with --quick 1)
@@ -136,7 +137,7 @@ settle() {
 }
 
 choose_cores() {
-    local allowed
+    local allowed core
     allowed=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
     if [ -z "$cores" ]; then
         # Words apart.
@@ -145,10 +146,12 @@ choose_cores() {
         [ $# -ge 2 ] || die "two cores are needed, and this script may use $#"
         cores=$1,$2
     fi
-    if ! [[ $cores =~ ^[0-9]+,[0-9]+$ ]] || [ "${cores%,*}" = "${cores#*,}" ]; then
-        die "--cores: \`$cores\` is not A,B"
+    if ! [[ $cores =~ ^[0-9]{1,4}(,[0-9]{1,4})+$ ]] || [ -n "$(tr , '\n' <<<"$cores" | sort | uniq -d)" ]; then
+        die "--cores: \`$cores\` is not A,B,...: two cores or more, each once"
     fi
-    taskset -c "$cores" true 2>/dev/null || die "--cores: $cores cannot be used; there are: $allowed"
+    for core in ${cores//,/ }; do
+        [[ " $allowed " == *" $core "* ]] || die "--cores: $core cannot be used; there are: $allowed"
+    done
 }
 
 # The tools of a library: mpicc and mpirun.
@@ -209,27 +212,43 @@ build() {
     done
 }
 
-# launch NAME RANKS: prints how a library starts RANKS processes on the two cores, one word a line. The first half is
-# bound to the one, the second to the other, as ours are. Where there are more than two, Open MPI and MPICH are told to
-# yield the core where they wait.
+# Prints how many cores there are.
+count_cores() {
+    local each
+    IFS=, read -ra each <<<"$cores"
+    echo ${#each[@]}
+}
+
+# dealt RANKS: prints the core of each rank, with commas between, as `mq` deals them.
+dealt() {
+    local each rank core list=''
+    IFS=, read -ra each <<<"$cores"
+    for ((rank = 0; rank < $1; rank++)); do
+        core=$(($1 <= ${#each[@]} ? rank : rank * ${#each[@]} / $1))
+        list+=,${each[core]}
+    done
+    echo "${list#,}"
+}
+
+# launch NAME RANKS: prints how a library starts RANKS processes on the cores, one word a line, each bound as ours are.
+# Where there are more than cores, Open MPI and MPICH are told to yield the core where they wait.
 launch() {
-    local mpicc mpirun rank each=''
+    local mpicc mpirun crowded=0
+    [ "$2" -le "$(count_cores)" ] || crowded=1
     read -r mpicc mpirun < <(tools "$1")
     printf '%s\n' taskset -c "$cores"
     case "$1" in
     openmpi)
-        printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle $(($2 > 2))
+        printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle $crowded
+        # It may know of fewer cores than there are.
         [ "$2" -le 2 ] || echo --oversubscribe
         # Its own options number cores as it likes.
         printf '%s\n' sh -c \
-            "exec taskset -c \$((OMPI_COMM_WORLD_RANK * 2 / $2 ? ${cores#*,} : ${cores%,*})) \"\$@\"" sh
+            "exec taskset -c \$(echo $(dealt "$2") | cut -d , -f \$((OMPI_COMM_WORLD_RANK + 1))) \"\$@\"" sh
         ;;
     *)
-        for ((rank = 0; rank < $2; rank++)); do
-            [ $((rank * 2 / $2)) -eq 0 ] && each+=,${cores%,*} || each+=,${cores#*,}
-        done
-        [ "$2" -le 2 ] || printf '%s\n' env MPIR_CVAR_POLLS_BEFORE_YIELD=1
-        printf '%s\n' "$mpirun" -n "$2" -bind-to "user:${each#,}"
+        [ $crowded -eq 0 ] || printf '%s\n' env MPIR_CVAR_POLLS_BEFORE_YIELD=1
+        printf '%s\n' "$mpirun" -n "$2" -bind-to "user:$(dealt "$2")"
         ;;
     esac
 }
@@ -289,14 +308,15 @@ run() {
 contest() {
     local label=$1 mode=$2 ranks=$3 senders=$4 args=$5 words=() template='' pair
     # The bare hardware takes no time.
-    local bare_samples=$((samples < 51 ? 51 : samples))
+    local bare_samples=$((samples < 51 ? 51 : samples)) first_two
     kind=ours
     case "$label" in
     bare)
         kind=bare
+        first_two=$(cut -d , -f 1,2 <<<"$cores")
         case "$mode" in
-        pingpong) run bare line "$work/line" --only line --cores "$cores" --samples "$bare_samples" --json ;;
-        bandwidth) run bare memcpy "$work/line" --only memcpy --window "$window" --cores "$cores" --samples "$bare_samples" --json ;;
+        pingpong) run bare line "$work/line" --only line --cores "$first_two" --samples "$bare_samples" --json ;;
+        bandwidth) run bare memcpy "$work/line" --only memcpy --window "$window" --cores "$first_two" --samples "$bare_samples" --json ;;
         esac
         return
         ;;
@@ -304,12 +324,12 @@ contest() {
         kind=library
         mapfile -t words < <(launch "$label" "$ranks")
         # Not every build of MPICH has a yield; --yield is outside the library. Open MPI has, and is run both ways.
-        [ "$ranks" -le 2 ] || [ "$label" = openmpi ] || args+=" --yield"
+        [ "$ranks" -le "$(count_cores)" ] || [ "$label" = openmpi ] || args+=" --yield"
         # Arguments are words apart.
         # shellcheck disable=SC2086
         run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
         # shellcheck disable=SC2086
-        [ "$ranks" -le 2 ] || [ "$label" != openmpi ] ||
+        [ "$ranks" -le "$(count_cores)" ] || [ "$label" != openmpi ] ||
             run openmpi-testall "$mode" "${words[@]}" "$work/node-$label" "$mode" $args --yield
         return
         ;;

@@ -84,12 +84,12 @@ class Results:
         """Whether the processes ran where compare.sh wanted them; not every contestant says where they did."""
         if "cores" not in row and self.cores is None:
             return
-        cores = set(row.get("cores", self.cores) or [])
+        cores = row.get("cores", self.cores) or []
         # A file of an older compare.sh does not say which were wanted.
         wanted = run.get("cores")
-        right = cores == set(wanted) if wanted else len(cores) == 2 and not cores & {-1, None}
-        if not right:
-            where = f"cores {wanted[0]} and {wanted[1]}" if wanted else "two cores"
+        right = cores == dealt(wanted, len(cores)) if wanted else len(set(cores)) == 2 and not {-1, None} & set(cores)
+        if not cores or not right:
+            where = f"cores {', '.join(map(str, wanted))}" if wanted else "two cores"
             self.warn(row["mode"], f"{run['label']}: the processes were not bound to the {where}", run["round"])
 
     def warn(self, mode, text, number):
@@ -101,6 +101,11 @@ class Results:
 
     def labels(self, kind=None):
         return [label for label in self.kinds if kind in (None, self.kinds[label])]
+
+
+def dealt(cores, processes):
+    """The core of each process, as compare.sh and `mq` deal them."""
+    return [cores[rank if processes <= len(cores) else rank * len(cores) // processes] for rank in range(processes)]
 
 
 def paired(cells, others):
