@@ -98,7 +98,7 @@ impl<T: Transport> Core<T> {
         let heard = self.roll_call.is_due() && self.call_the_roll(hand)?;
         let mut left = BATCH;
         while left > 0 {
-            let taken = self.take_in_front(left);
+            let taken = self.take_short(hand, left)?;
             left -= taken;
             // The last that is waited for may have come. If not, it is looked for the next time.
             let satisfied = waiting && taken > 0 && self.state.front.runs() == 0;

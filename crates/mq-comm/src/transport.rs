@@ -97,6 +97,10 @@ pub unsafe trait Transport {
     fn watch_wanted(&self, _idle: &mut Idle) -> bool {
         false
     }
+    /// A [`poll_wanted`](Self::poll_wanted) that gives those from where messages are wanted their turns.
+    fn poll_wanted_by_turns(&mut self) -> Option<Self::Short<'_>> {
+        self.poll_wanted()
+    }
     /// The same from a process that the last message was from, if that is quicker still; it is
     /// wanted as it was then.
     fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {

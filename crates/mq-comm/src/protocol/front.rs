@@ -11,7 +11,8 @@ use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 
-use super::{Core, State};
+use super::{Core, State, Wanted};
+use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::request::Outcome;
 use crate::transport::{Arrived, Transport};
@@ -274,16 +275,23 @@ impl State {
 }
 
 impl<T: Transport> Core<T> {
-    /// Takes short messages in as long as they come and receives in front take them; how many, of
-    /// `most`.
+    /// Takes short messages in as long as they come from who is waited for; how many, of `most`.
+    /// `hand` is a receive that comes after all posted ones.
+    ///
+    /// # Errors
+    /// As of [`poll_once`](Self::poll_once).
     #[inline]
-    pub(crate) fn take_in_front(&mut self, most: usize) -> usize {
+    pub(crate) fn take_short(
+        &mut self,
+        hand: Option<&Wanted>,
+        most: usize,
+    ) -> Result<usize, Error> {
         let mut taken = 0;
         // A window comes from one sender.
         let mut sender = None;
-        while taken < most && !self.state.front.is_empty() {
+        while taken < most {
             let Some(mut message) = (match sender {
-                None => self.transport.poll_wanted(),
+                None => self.transport.poll_wanted_by_turns(),
                 Some(sender) => self.transport.poll_again(sender),
             }) else {
                 // Others may be waited for as well.
@@ -292,19 +300,24 @@ impl<T: Transport> Core<T> {
                 }
                 break;
             };
-            sender = Some(message.source());
-            let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&mut message) else {
-                message.leave();
-                break;
-            };
-            drop(message);
             taken += 1;
-            if let Some(process) = unwanted {
-                self.unwant(process);
+            let from = message.source();
+            if let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&mut message) {
+                drop(message);
+                sender = Some(from);
+                if let Some(process) = unwanted {
+                    self.unwant(process);
+                    sender = None;
+                }
+            } else {
+                let follow = self.state.accept(&mut message, hand);
+                drop(message);
+                self.follow(from, follow?)?;
+                // What comes next from there may be wanted no more.
                 sender = None;
             }
         }
-        taken
+        Ok(taken)
     }
 }
 

@@ -125,6 +125,11 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
+    fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
+        Endpoint::poll_wanted_by_turns(self)
+    }
+
+    #[inline(always)]
     fn watch_wanted(&self, idle: &mut Idle) -> bool {
         Endpoint::watch_wanted(self, idle)
     }

@@ -124,6 +124,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     wanted: Vec<Process>,
     /// Times that a message from anyone is wanted.
     wanted_from_any: u32,
+    /// Which of the wanted boxes is looked into first: the one behind that in which the last message was.
+    first_wanted: usize,
     /// Peers in the fastbox to which slots name cells, as far as it is known that they are not taken:
     /// of many, those few that cells come back from by their counts.
     naming: Vec<Process>,
@@ -216,6 +218,7 @@ impl<M: Memory> Endpoint<M> {
             open: Vec::new(),
             wanted: Vec::new(),
             wanted_from_any: 0,
+            first_wanted: 0,
             naming: Vec::new(),
             turn: 0,
             waiting_looks: 0,

@@ -17,6 +17,8 @@ pub(super) struct Peer {
     pub(super) sequence: u64,
     /// Number of the next message from it.
     pub(super) due: u64,
+    /// Number of the message that was next from it when the last was sent to it.
+    pub(super) due_when_sent: u64,
     /// The fastbox to it, if there is one.
     pub(super) outlet: Option<Outlet>,
     /// It stands in the list of those to which slots name cells; once.
@@ -29,6 +31,8 @@ pub(super) struct Peer {
     pub(super) borrowed: Option<CellId>,
     /// It has sent a message in a cell that a slot names.
     pub(super) answers: bool,
+    /// So many more messages that find the fastbox full do not wait for room in it: the last that did waited in vain.
+    pub(super) hasty: u32,
     /// Cells to it before it got a fastbox.
     pub(super) before_box: u32,
     /// Times that a message from it is wanted.
@@ -58,12 +62,14 @@ impl Peer {
             place,
             sequence: 1,
             due: 1,
+            due_when_sent: 0,
             outlet: None,
             is_naming: false,
             inlet: None,
             lent: None,
             borrowed: None,
             answers: false,
+            hasty: 0,
             before_box: 0,
             wanted: 0,
             no_box: false,

@@ -79,7 +79,7 @@ impl<M: Memory> Endpoint<M> {
         if !self.ending.is_empty() {
             return self.poll_ending();
         }
-        if let Some((from, len)) = self.in_wanted_boxes() {
+        if let Some((from, len, next)) = self.in_wanted_boxes_by_turns() {
             // Once in a row, so that they do not hide the box either.
             if is_turn_of_others(self.peers[from.index()].due)
                 && !core::mem::take(&mut self.others_had_turn)
@@ -92,6 +92,7 @@ impl<M: Memory> Endpoint<M> {
                     held,
                 })));
             }
+            self.turns_to(next);
             let held = Held::in_box(len);
             return Ok(Some(Arrival::Message(Incoming {
                 endpoint: self,
@@ -124,6 +125,31 @@ impl<M: Memory> Endpoint<M> {
             }
         }
         None
+    }
+
+    /// The same, beginning with the box behind the one from which a message was last taken by turns; and what
+    /// [`turns_to`](Self::turns_to) is to be told if it is taken.
+    #[inline(always)]
+    pub(super) fn in_wanted_boxes_by_turns(&self) -> Option<(Process, u32, usize)> {
+        let boxes = self.wanted_boxes();
+        let mut at = self.first_wanted;
+        for _ in 0..boxes.len() {
+            if at >= boxes.len() {
+                at = 0;
+            }
+            let from = boxes[at];
+            at += 1;
+            if let Some(len) = self.in_box(from) {
+                return Some((from, len, at));
+            }
+        }
+        None
+    }
+
+    /// The wanted box at this place is the first the next time.
+    #[inline(always)]
+    pub(super) const fn turns_to(&mut self, next: usize) {
+        self.first_wanted = next;
     }
 
     /// The length of the message due from a process, if that is in its fastbox.

@@ -21,6 +21,13 @@ pub struct Short<'a> {
     len: u32,
 }
 
+/// Whether a message in a fastbox, of so many bytes and with this number, is for [`poll`](Endpoint::poll): it is longer
+/// than the box takes, or what is elsewhere has its turn before it.
+#[inline(always)]
+const fn is_for_poll(len: u32, due: u64) -> bool {
+    len as usize > BOX_PAYLOAD || is_turn_of_others(due)
+}
+
 impl<M: Memory> Endpoint<M> {
     /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the
     /// fastbox of a process that is wanted. It can not fail, and what it gives fits into registers;
@@ -29,8 +36,28 @@ impl<M: Memory> Endpoint<M> {
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
         let (from, len) = self.in_wanted_boxes()?;
+        self.short(from, len)
+    }
+
+    /// The same, from the processes that are wanted by turns, for who wants messages from several: who comes late to a
+    /// box finds more in it, and nothing is being written there just then.
+    #[inline(always)]
+    pub fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
+        let (from, len, next) = self.in_wanted_boxes_by_turns()?;
+        if is_for_poll(len, self.peers[from.index()].due) {
+            // Which begins with the same box.
+            return None;
+        }
+        self.turns_to(next);
+        self.short(from, len)
+    }
+
+    /// The message in the fastbox of a process, unless it is for [`poll`](Self::poll).
+    #[inline(always)]
+    fn short(&mut self, from: Process, len: u32) -> Option<Short<'_>> {
         let peer = &mut self.peers[from.index()];
-        if len as usize > BOX_PAYLOAD || is_turn_of_others(peer.due) {
+        if is_for_poll(len, peer.due) {
+            // Nor is one made to be dropped: that would take the message.
             return None;
         }
         Some(Short {
@@ -53,9 +80,8 @@ impl<M: Memory> Endpoint<M> {
         let mut is_short = false;
         idle.watch(&self.patience, || {
             let found = self.in_wanted_boxes();
-            is_short = found.is_some_and(|(from, len)| {
-                len as usize <= BOX_PAYLOAD && !is_turn_of_others(self.peers[from.index()].due)
-            });
+            is_short =
+                found.is_some_and(|(from, len)| !is_for_poll(len, self.peers[from.index()].due));
             found.is_some()
         });
         is_short
@@ -68,8 +94,7 @@ impl<M: Memory> Endpoint<M> {
         let peer = self.peers.get_mut(from.index())?;
         let inlet = peer.inlet.as_mut()?;
         let len = inlet.holds(peer.due)?;
-        if len as usize > BOX_PAYLOAD || is_turn_of_others(peer.due) {
-            // Nor is one made to be dropped: that would take the message.
+        if is_for_poll(len, peer.due) {
             return None;
         }
         Some(Short {

@@ -98,6 +98,11 @@ enum Asks {
     Wanted,
     /// The one that it had a message from last.
     Again,
+    ByTurns,
+}
+
+impl Asks {
+    const EVERY: [Self; 4] = [Self::All, Self::Wanted, Self::Again, Self::ByTurns];
 }
 
 impl Server {
@@ -141,6 +146,10 @@ impl Server {
             let short = match (asks, last) {
                 (Asks::All, _) => None,
                 (Asks::Again, Some(last)) => self.server.poll_short_from(last).map(|_| last),
+                (Asks::ByTurns, _) => {
+                    let message = self.server.poll_wanted_by_turns();
+                    message.map(|message| message.source())
+                }
                 _ => self.server.poll_wanted().map(|message| message.source()),
             };
             let from = match short {
@@ -164,7 +173,7 @@ impl Server {
 
 #[test]
 fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
-    for asks in [Asks::All, Asks::Wanted, Asks::Again] {
+    for asks in Asks::EVERY {
         let mut server = Server::new();
         let last = server.server.open[2];
         let seen = server.serve(asks, |client| client != last && client != Process(4));
@@ -174,12 +183,32 @@ fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
 
 #[test]
 fn a_queue_that_is_never_empty_does_not_hide_a_box_behind_another() {
-    for asks in [Asks::All, Asks::Wanted, Asks::Again] {
+    for asks in Asks::EVERY {
         let mut server = Server::new();
         let last = server.server.open[2];
         let seen = server.serve(asks, |client| client != last);
         assert_eq!(seen, [last], "{asks:?}");
     }
+}
+
+#[test]
+fn who_is_asked_by_turns_is_served_by_turns() {
+    let mut server = Server::new();
+    server.serve(Asks::ByTurns, |client| client != Process(4));
+    let mut served = [0; 3];
+    for _ in 0..300 {
+        let short = server.server.poll_wanted_by_turns();
+        let from = match short.map(|message| message.source()) {
+            Some(from) => from,
+            None => match server.server.poll().unwrap() {
+                Some(Arrival::Message(message)) => message.source(),
+                other => panic!("{other:?}"),
+            },
+        };
+        served[from.index() - 1] += 1;
+        server.ask(from);
+    }
+    assert!(served.iter().all(|&served| served > 95), "{served:?}");
 }
 
 #[test]

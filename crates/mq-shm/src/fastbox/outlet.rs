@@ -16,6 +16,9 @@ use crate::index::{CellId, CellName};
 use crate::part::Found;
 use crate::sync::Ordering;
 
+/// So many slots ahead a line is taken for writing.
+const AHEAD: u32 = 3;
+
 /// The sender's side of a box, in its own memory.
 #[derive(Debug)]
 pub(crate) struct Outlet {
@@ -174,6 +177,17 @@ impl Outlet {
         let taken = self.fastbox.taken.0.load(Ordering::Acquire);
         // A count that no receiver writes is either small enough or frees nothing.
         self.sent.wrapping_sub(taken) <= self.sent - first.sent
+    }
+
+    /// Takes the line of a slot some way ahead for writing, for a sender that sends one message after the other: the
+    /// line of each comes from the receiver's cache, where it has been read a lap ago. Not of the next slot, which
+    /// the receiver looks at, so that it would take it back.
+    #[inline(always)]
+    pub(crate) fn take_ahead(&self) {
+        // Not beyond the end: what is there is not the sender's.
+        if self.next < SLOTS - AHEAD {
+            take_line(core::ptr::from_ref(self.slot(self.next + AHEAD)).cast());
+        }
     }
 
     /// Shows the receiver the message that was [written](Self::fill), of so many bytes.
