@@ -210,7 +210,7 @@ impl State {
         };
         self.profile.received += 1;
         self.profile.received_bytes += slot.total;
-        self.requests.complete(receive, outcome);
+        self.requests.complete_at_once(receive, outcome);
     }
 
     /// A message whose communicator is no more.

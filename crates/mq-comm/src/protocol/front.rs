@@ -1,11 +1,14 @@
 //! The oldest receives, if they wait for few things.
 //!
-//! Windows of receives with one pattern are what programs post most, and one receive for each
-//! neighbour. As long as all that is posted are a few runs of receives, those of a run with one
-//! pattern, they wait here, in the order in which they were posted, and the engine is not entered
-//! for them nor for the messages that they take: the receive-queue bypass of more than one receive.
-//! Everything that is posted after something else is in the engine, so that every receive here is
-//! older than all of those, and these are asked first.
+//! Windows of receives with one pattern are what programs post most, and receives for each neighbour, often by turns. As
+//! long as all that is posted has few patterns, receives wait here, those of one pattern in a run, in the order in which
+//! they were posted, and the engine is not entered for them nor for the messages that they take: the receive-queue
+//! bypass of more than one receive. Everything that is posted after something else is in the engine, so that every
+//! receive here is older than all of those, and these are asked first.
+//!
+//! **Order.** Of two runs that could take the same message, all receives of the one that stands first are older: a
+//! receive is put behind the last run, or into an earlier one of its pattern if that names source and tag and so does
+//! each run behind it. What such runs take is disjoint, so that it does not matter which of them is older.
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
@@ -17,51 +20,57 @@ use crate::header::{self, Kind, Word};
 use crate::request::Outcome;
 use crate::transport::{Arrived, Transport};
 
-/// How many there are at most: one of them that is cancelled is looked for. A power of two.
-const MOST: usize = 256;
+/// How many there are at most: one of them that is cancelled is looked for.
+const MOST: usize = 1024;
 
-/// Runs at most: a message that is for none of them has been compared with each.
-const RUNS: usize = 8;
+/// Runs at most: a message that is for none of them has been compared with each. A power of two.
+const RUNS: usize = 16;
 
-/// Receives of one pattern that were posted one after the other: while there are any, messages from
-/// their peer are wanted once.
+/// The end of a chain of places.
+const END: u32 = u32::MAX;
+
+/// Receives of one pattern: while there are any, messages from their peer are wanted once.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     pattern: MpiPattern,
     peer: Process,
-    /// Where the oldest is: the number of a place in the ring, which only grows, until it wraps
-    /// round.
+    /// The places of the oldest and the youngest.
     first: u32,
-    len: u32,
+    last: u32,
+}
+
+/// Where a receive stands.
+#[derive(Debug, Clone, Copy)]
+struct Stand {
+    receive: u32,
+    /// The place of the next of its run, or the next that is free.
+    next: u32,
 }
 
 /// A few runs of receives, none younger than any in the engine.
 #[derive(Debug)]
 pub(crate) struct Front {
-    /// As many as there are, in the order in which they were posted.
     runs: [Run; RUNS],
     count: usize,
-    /// The pattern of the last run, if there is one.
-    youngest: MpiPattern,
-    /// A ring, in which runs are one behind the other, with what has left between them.
-    receives: [u32; MOST],
-    /// The place behind the youngest.
-    end: u32,
-}
-
-/// The place of a number in the ring.
-#[inline(always)]
-const fn in_ring(number: u32) -> usize {
-    number as usize % MOST
+    /// The run that a receive was last put into, if there is one.
+    latest: usize,
+    places: [Stand; MOST],
+    /// The first place that is free.
+    free: u32,
 }
 
 /// Where a receive may wait in front.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place {
-    /// Behind the last, which has its pattern.
-    Behind,
+    /// In this run, which has its pattern.
+    In(usize),
     /// In a run that it begins: then messages from its peer are to be wanted once more.
     Apart,
+}
+
+/// Whether a pattern names source and tag.
+fn is_exact(pattern: &MpiPattern) -> bool {
+    pattern.care() == u64::MAX
 }
 
 /// A receive that has left.
@@ -77,15 +86,19 @@ impl Default for Front {
         let none = Run {
             pattern: MpiPattern::new(0, 0_u32, 0),
             peer: Process(0),
-            first: 0,
-            len: 0,
+            first: END,
+            last: END,
+        };
+        let place = |at| Stand {
+            receive: 0,
+            next: if at + 1 < MOST { at as u32 + 1 } else { END },
         };
         Self {
             runs: [none; RUNS],
             count: 0,
-            youngest: none.pattern,
-            receives: [0; MOST],
-            end: 0,
+            latest: 0,
+            places: core::array::from_fn(place),
+            free: 0,
         }
     }
 }
@@ -107,6 +120,11 @@ impl Front {
         self.runs[..self.count].iter().position(wanted)
     }
 
+    #[inline(always)]
+    fn place(&mut self, at: u32) -> &mut Stand {
+        &mut self.places[at as usize % MOST]
+    }
+
     /// Takes the oldest receive out that takes a message with these words.
     #[inline(always)]
     pub(super) fn matched(&mut self, bits: u64, word: Word) -> Option<Taken> {
@@ -122,7 +140,6 @@ impl Front {
     /// The same, but for the first run.
     #[inline(never)]
     fn matched_later(&mut self, bits: u64, word: Word) -> Option<Taken> {
-        // A receive of an earlier run is older than all of a later one.
         let at = self.position(|run| header::takes(&run.pattern, bits, word))?;
         Some(self.take_first(at))
     }
@@ -130,11 +147,15 @@ impl Front {
     /// Takes the oldest receive of a run out.
     #[inline(always)]
     fn take_first(&mut self, at: usize) -> Taken {
-        let run = &mut self.runs[at];
-        let receive = self.receives[in_ring(run.first)];
-        run.first = run.first.wrapping_add(1);
-        run.len -= 1;
-        let unwanted = (run.len == 0).then_some(run.peer);
+        let Run {
+            peer, first, last, ..
+        } = self.runs[at];
+        let free = self.free;
+        let place = self.place(first);
+        let receive = place.receive;
+        self.runs[at].first = core::mem::replace(&mut place.next, free);
+        self.free = first;
+        let unwanted = (first == last).then_some(peer);
         if unwanted.is_some() {
             self.end_run(at);
         }
@@ -148,71 +169,96 @@ impl Front {
         for at in at..self.count {
             self.runs[at % RUNS] = self.runs[(at + 1) % RUNS];
         }
-        if let Some(last) = self.count.checked_sub(1) {
-            // What comes next is put right behind it.
-            let Run {
-                pattern,
-                first,
-                len,
-                ..
-            } = self.runs[last];
-            self.youngest = pattern;
-            self.end = first.wrapping_add(len);
+        if at == self.latest {
+            // Behind the last whatever comes next may be put.
+            self.latest = self.count.saturating_sub(1);
+        } else if at < self.latest {
+            self.latest -= 1;
         }
     }
 
-    /// Whether there is a place in the ring, if any is used.
+    /// Where a receive with this pattern may wait.
     #[inline(always)]
-    fn has_place(&self) -> bool {
-        self.end.wrapping_sub(self.runs[0].first) < MOST as u32
+    fn place_for(&self, pattern: &MpiPattern) -> Option<Place> {
+        if self.free == END {
+            return None;
+        }
+        if self.is_empty() {
+            return Some(Place::Apart);
+        }
+        if self.runs[self.latest % RUNS].pattern == *pattern {
+            return Some(Place::In(self.latest));
+        }
+        self.place_apart(pattern)
     }
 
-    /// Whether the youngest receive has this pattern, and another may be put behind it.
-    #[inline(always)]
-    fn goes_on_with(&self, pattern: &MpiPattern) -> bool {
-        !self.is_empty() && self.youngest == *pattern && self.has_place()
+    /// The same, but for the run that the last receive was put into.
+    #[inline(never)]
+    fn place_apart(&self, pattern: &MpiPattern) -> Option<Place> {
+        for (at, run) in self.runs[..self.count].iter().enumerate().rev() {
+            if run.pattern == *pattern && (at + 1 == self.count || is_exact(pattern)) {
+                return Some(Place::In(at));
+            }
+            if !is_exact(&run.pattern) {
+                break;
+            }
+        }
+        (self.count < RUNS).then_some(Place::Apart)
     }
 
-    /// Whether another run may begin.
+    /// Puts a receive behind those of a run, where there is a [place](Self::place_for) for it.
     #[inline(always)]
-    fn has_room(&self) -> bool {
-        self.is_empty() || self.count < RUNS && self.has_place()
+    pub(super) fn push(&mut self, run: usize, receive: u32) {
+        let at = self.free;
+        let place = self.place(at);
+        place.receive = receive;
+        self.free = core::mem::replace(&mut place.next, END);
+        let run_of = &mut self.runs[run % RUNS];
+        let before = core::mem::replace(&mut run_of.last, at);
+        if before == END {
+            run_of.first = at;
+        } else {
+            self.place(before).next = at;
+        }
+        self.latest = run;
     }
 
-    /// Puts a receive behind all, into the last run.
-    #[inline(always)]
-    pub(super) fn push(&mut self, receive: u32) {
-        self.receives[in_ring(self.end)] = receive;
-        self.end = self.end.wrapping_add(1);
-        self.runs[(self.count - 1) % RUNS].len += 1;
-    }
-
-    /// Begins another run, of no receives.
-    pub(super) fn begin_run(&mut self, pattern: MpiPattern, peer: Process) {
-        self.runs[self.count] = Run {
+    /// Begins a run with a receive.
+    pub(super) fn begin_run(&mut self, pattern: MpiPattern, peer: Process, receive: u32) {
+        let run = self.count;
+        self.runs[run] = Run {
             pattern,
             peer,
-            first: self.end,
-            len: 0,
+            first: END,
+            last: END,
         };
         self.count += 1;
-        self.youngest = pattern;
+        self.push(run, receive);
     }
 
     /// Takes a receive out, if it is here.
     pub(super) fn remove(&mut self, receive: u32) -> Option<Taken> {
-        for at in 0..self.count {
-            let Run { first, len, .. } = self.runs[at];
-            let place = |i| in_ring(first.wrapping_add(i));
-            let Some(older) = (0..len).find(|&i| self.receives[place(i)] == receive) else {
-                continue;
-            };
-            // The older ones move up, and it is the first.
-            for i in (0..older).rev() {
-                self.receives[place(i + 1)] = self.receives[place(i)];
+        for run in 0..self.count {
+            let mut at = self.runs[run].first;
+            while at != END && self.place(at).receive != receive {
+                at = self.place(at).next;
             }
-            self.receives[place(0)] = receive;
-            return Some(self.take_first(at));
+            if at == END {
+                continue;
+            }
+            // The older ones move up by one, and it is the first.
+            let mut moved = self.runs[run].first;
+            let mut carried = receive;
+            loop {
+                let place = self.place(moved);
+                let next = place.next;
+                core::mem::swap(&mut carried, &mut place.receive);
+                if moved == at {
+                    break;
+                }
+                moved = next;
+            }
+            return Some(self.take_first(run));
         }
         None
     }
@@ -236,12 +282,10 @@ impl State {
     /// Where in front a receive may wait, if it may: then nothing has come for it.
     #[inline(always)]
     pub(super) fn place_in_front(&self, pattern: &MpiPattern) -> Option<Place> {
-        if !self.front_is_open() {
-            None
-        } else if self.front.goes_on_with(pattern) {
-            Some(Place::Behind)
+        if self.front_is_open() {
+            self.front.place_for(pattern)
         } else {
-            self.front.has_room().then_some(Place::Apart)
+            None
         }
     }
 

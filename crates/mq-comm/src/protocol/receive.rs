@@ -55,8 +55,8 @@ impl<T: Transport> Core<T> {
             set,
         });
         match place {
-            Some(Place::Behind) => {
-                self.state.front.push(name.slot());
+            Some(Place::In(run)) => {
+                self.state.front.push(run, name.slot());
                 (name, Ok(()))
             }
             Some(Place::Apart) => (name, self.begin_in_front(pattern, from, name.slot())),
@@ -72,8 +72,7 @@ impl<T: Transport> Core<T> {
         from: Process,
         receive: u32,
     ) -> Result<(), Error> {
-        self.state.front.begin_run(pattern, from);
-        self.state.front.push(receive);
+        self.state.front.begin_run(pattern, from, receive);
         self.stand_down();
         self.want(from)
     }

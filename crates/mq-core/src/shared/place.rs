@@ -5,7 +5,6 @@ use crate::config::Config;
 use crate::engine::Terms;
 use crate::envelope::{ContextId, Envelope, MatchBits, Rank};
 use crate::error::Error;
-use crate::hash::mix;
 use crate::pattern::{Pattern, Source};
 use crate::queues::MatchQueues;
 
@@ -47,7 +46,7 @@ impl Mode {
             (Self::Absent | Self::Whole, _) => Reach::Whole,
             (Self::BySource, Source::Rank(rank)) => Reach::Shard(spread(rank)),
             (Self::ByBits, _) if pattern.care() == MatchBits::ALL => {
-                Reach::Shard(mix(pattern.bits().digest(0), 0))
+                Reach::Shard(spread_bits(pattern.bits()))
             }
             _ => Reach::All,
         }
@@ -59,7 +58,7 @@ impl Mode {
         match self {
             Self::Absent | Self::Whole => Reach::Whole,
             Self::BySource => Reach::Shard(spread(envelope.source())),
-            Self::ByBits => Reach::Shard(mix(envelope.bits().digest(0), 0)),
+            Self::ByBits => Reach::Shard(spread_bits(envelope.bits())),
         }
     }
 }
@@ -78,6 +77,21 @@ pub(super) enum Reach {
 #[inline]
 fn spread(rank: Rank) -> u64 {
     u64::from(rank.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The same of all that is matched: of the sum of what two words of 32 bits are multiplied by, which are source and tag
+/// for MPI, each alone is spread as neighbouring ranks are, and mostly both together. A hash that mixes lets threads
+/// meet by chance: 8 of them in 32 shards more often than not, and the two that do wait for each other.
+#[inline]
+fn spread_bits<B: MatchBits>(bits: B) -> u64 {
+    // 2^64 times the fractional parts of the roots of 2 and 3.
+    const OF_SOURCE: u64 = 0x6a09_e667_f3bc_c909;
+    const OF_TAG: u64 = 0xbb67_ae85_84ca_a73b;
+    let word = bits.fold(0);
+    let (upper, lower) = (word >> 32, word & u64::from(u32::MAX));
+    upper
+        .wrapping_mul(OF_SOURCE)
+        .wrapping_add(lower.wrapping_mul(OF_TAG))
 }
 
 /// The shard for a hash.
@@ -200,6 +214,41 @@ mod tests {
                 }
                 let worst = load.iter().max().copied().unwrap_or(0);
                 assert!(worst <= most, "{worst} of {shards} at stride {stride}");
+            }
+        }
+    }
+
+    /// So many threads as a machine with half as many shards has, each with a source and a tag of its own: how many are
+    /// in the fullest shard.
+    fn fullest(shards: u32, pair: impl Fn(u32) -> (u32, u32)) -> u32 {
+        let mut load = vec![0; shards as usize];
+        for thread in 0..shards / 2 {
+            let (source, tag) = pair(thread);
+            let bits = u64::from(source) << 32 | u64::from(tag);
+            load[shard_of(spread_bits(bits), shards as usize)] += 1;
+        }
+        load.into_iter().max().unwrap_or(0)
+    }
+
+    #[test]
+    fn threads_that_differ_by_source_or_tag_or_both_are_spread() {
+        for shards in [4, 8, 16, 32, 64] {
+            for base in [0, 3, 100] {
+                let all = [
+                    fullest(shards, |thread| (base + thread, base)),
+                    fullest(shards, |thread| (base, base + thread)),
+                    fullest(shards, |thread| (base + thread, base + thread)),
+                    fullest(shards, |thread| (base + thread, base + shards - thread)),
+                    fullest(shards, |thread| (base, thread << 16)),
+                    fullest(shards, |thread| (base, thread * 100)),
+                    fullest(shards, |thread| (base + thread % 4, base + thread / 4)),
+                ];
+                assert!(
+                    all.iter().all(|&most| most <= 2),
+                    "{shards}, {base}: {all:?}"
+                );
+                let alone = all.iter().filter(|&&most| most == 1).count();
+                assert!(alone >= 3, "{shards}, {base}: {all:?}");
             }
         }
     }

@@ -49,7 +49,10 @@ impl<M: Memory> Endpoint<M> {
             return None;
         }
         self.turns_to(next);
-        self.short(from, len)
+        let short = self.short(from, len)?;
+        // Others have their turns before that is looked at.
+        short.inlet.fetch_next(len);
+        Some(short)
     }
 
     /// The message in the fastbox of a process, unless it is for [`poll`](Self::poll).

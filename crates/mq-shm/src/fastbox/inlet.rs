@@ -75,6 +75,14 @@ impl Inlet {
         self.fastbox.further_lines(self.next, len, fetch_line);
     }
 
+    /// Begins to fetch the line of the message behind one of so many bytes that has come. It is the line that is looked
+    /// at next from there, so it is not taken from a sender that would have kept it otherwise.
+    #[inline(always)]
+    pub(crate) fn fetch_next(&self, len: u32) {
+        let next = self.fastbox.slot(after(self.next, slots_of(len as usize)));
+        fetch_line(core::ptr::from_ref(next).cast());
+    }
+
     /// Copies the first bytes of such a message out; it has as many, and is in slots.
     #[inline(always)]
     pub(crate) fn copy_to(&self, into: &mut [u8]) {
