@@ -7,7 +7,7 @@ usage() {
 usage: benches/cores.sh [--cores LIST] [--nemesis PREFIX] [--rounds N] [--quick] [TABLE...]
 
 Prints what can be measured only where each thread or process has a core of its own, as one Markdown document: the
-machine, the compiler, the commit and the date, then these tables, or the named ones: some ten minutes on sixteen cores
+machine, the compiler, the commit and the date, then these tables, or the named ones: two minutes on sixteen cores
 that nobody else uses, beside building. How long each table took is said on standard error.
 
     head       machine, compiler, commit, date, the cores in the order in which they are used
@@ -21,8 +21,8 @@ that nobody else uses, beside building. How long each table took is said on stan
   --rounds N        rounds of each comparison (5)
   --quick           a look, not a result: one round of short samples
 
-Needs what benches/node/compare.sh needs: MPI libraries, those that are there; a C compiler; python3. Builds `mq` in release
-mode; CARGO_TARGET_DIR is heeded. Exit codes: 0 printed, 1 something could not be measured, 2 bad usage, or fewer
+Needs what benches/node/compare.sh needs: MPI libraries, those that are there; a C compiler; python3. Builds `mq` in
+release mode; CARGO_TARGET_DIR is heeded. Exit codes: 0 printed, 1 something could not be measured, 2 bad usage, or fewer
 than four cores. Tables printed one by one make the same document as all at once.
 
     benches/cores.sh >docs/results-cores.md
@@ -107,6 +107,7 @@ built=${CARGO_TARGET_DIR:-target}/release
 mq="$built/mq {mode} --cores {cores} --format json --samples {samples}"
 pace=(--rounds "$rounds" --samples 9 --block 2000)
 if [ -n "$quick" ]; then
+    rounds=1
     pace=(--rounds 1 --samples 3 --block 200)
 fi
 
@@ -161,8 +162,9 @@ for table; do
     head) head_of_report ;;
     threads)
         section "Threads"
+        # One lock among sixteen threads takes microseconds a pair: fewer pairs than on two cores.
         "$built/examples/contention" --format markdown --cores "$cores" --threads "$(doubling 1 ${#each[@]})" \
-            ${quick:+--rounds 1 --pairs 1000}
+            --rounds "$rounds" --pairs "$([ -n "$quick" ] && echo 1000 || echo 40000)"
         ;;
     distances) distances ;;
     rate)

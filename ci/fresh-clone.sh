@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The README's two commands in a fresh clone, without the network: the crates are fetched already. Where this checkout
-# is as a clone would be, with nothing changed, added or ignored but what was built, test.sh passes the second one
-# here, and of the clone's tests only those run to which test.sh gives further traces from elsewhere. (--whole: all.)
+# The README's two commands as in a fresh clone, without the network: the crates are fetched already. Where this checkout
+# is as a clone would be, with nothing changed, added or ignored but what was built, they run here, and of the second one,
+# which test.sh passes, only the tests to which that gives further traces from elsewhere. Otherwise, or with --whole, both
+# run in a clone, to their ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 whole=no
@@ -15,19 +16,25 @@ if grep -vE '^(!! (.*/)?(target|artifacts)/)?$' <<<"$changed"; then
     whole=yes
 fi
 scratch=$(mktemp -d)
-# Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
-packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' crates/*/Cargo.toml benches/Cargo.toml examples/Cargo.toml)
+# shellcheck disable=SC2329 # by the trap
 leave() {
-    # shellcheck disable=SC2086 # one word for each package
-    (cd "$scratch/mq" && cargo clean --quiet $packages) || true
+    # Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
+    if [ -d "$scratch/mq" ]; then
+        packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' "$scratch"/mq/crates/*/Cargo.toml \
+            "$scratch"/mq/{benches,examples}/Cargo.toml)
+        # shellcheck disable=SC2086 # one word for each package
+        (cd "$scratch/mq" && cargo clean --quiet $packages) || true
+    fi
     rm -rf "$scratch"
 }
 trap leave EXIT
-git clone --quiet . "$scratch/mq"
 export CARGO_NET_OFFLINE=true
-# The build is shared with this checkout; what is cloned is what is compiled.
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
-cd "$scratch/mq"
+if [ $whole = yes ]; then
+    git clone --quiet . "$scratch/mq"
+    # The build is shared with this checkout; what is cloned is what is compiled.
+    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+    cd "$scratch/mq"
+fi
 sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 [ "$(wc -l <"$scratch/commands")" -ge 2 ] || { echo "README.md has lost its commands" >&2; exit 1; }
 while read -r command; do

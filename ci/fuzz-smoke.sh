@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each fuzz target for SECONDS_EACH seconds (30 unless set) on a copy of the saved corpus.
+# Each fuzz target for SECONDS_EACH seconds (20 unless set) on a copy of the saved corpus.
 # Installs the nightly compiler and cargo-fuzz where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,5 +14,5 @@ for target in operations shared trace_reader segment; do
     [ -n "$(ls "fuzz/corpus/$corpus")" ] || { echo "ci/fuzz-smoke.sh: fuzz/corpus/$corpus is empty" >&2 && exit 1; }
     cp -r "fuzz/corpus/$corpus" "$scratch/$target"
     cargo +nightly fuzz run "$target" "$scratch/$target" -- \
-        -max_total_time="${SECONDS_EACH:-30}" -timeout=20 -print_final_stats=1
+        -max_total_time="${SECONDS_EACH:-20}" -timeout=20 -print_final_stats=1
 done
