@@ -16,7 +16,7 @@ that nobody else uses, beside building. How long each table took is said on stan
     rate       messages a second, from one sender to as many as leave a core for the receiver
     halo       halo exchange of four processes
 
-  --cores LIST      as 0,2,4,6, four at least; otherwise all that may be used, one thread of each core before the others
+  --cores LIST      as 0,2,4,6, four at least; otherwise all that may be used, one thread of each core before the rest
   --nemesis PREFIX  MPICH with ch3:nemesis, as integrations/mpich/build.sh makes it (as compare.sh has it)
   --rounds N        rounds of each comparison (5)
   --quick           a look, not a result: one round of short samples
@@ -95,9 +95,11 @@ PY
 [[ $cores =~ ^[0-9]{1,4}(,[0-9]{1,4})*$ ]] || refuse "--cores: \`$cores\` is not a list as 0,2,4,6"
 IFS=, read -ra each <<<"$cores"
 [ ${#each[@]} -ge 4 ] || refuse "four cores are needed, and there are ${#each[@]}: $cores"
+usable=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
 for core in "${each[@]}"; do
-    taskset -c "$core" true 2>/dev/null || refuse "--cores: $core cannot be used here"
+    [[ " $usable " == *" $core "* ]] || refuse "--cores: $core cannot be used here; there are: $usable"
 done
+[ -z "$(printf '%s\n' "${each[@]}" | sort | uniq -d)" ] || refuse "--cores: $cores: each core once"
 
 cd "$(dirname "$0")/.."
 echo "building" >&2
@@ -147,7 +149,7 @@ for part in filter(None, sys.argv[1].split(",")):
             last=$other
         fi
     done
-    [ -z "$last" ] || pairs+=("$last:two cores, as far apart by number as there are")
+    [[ -z $last || ${pairs[*]} == *"$last:"* ]] || pairs+=("$last:two cores, the last of the list")
     for other in "${pairs[@]}"; do
         printf 'Cores %s and %s: %s.\n\n' "$first" "${other%%:*}" "${other#*:}"
         benches/node/compare.sh "${nemesis[@]}" "${pace[@]}" --cores "$first,${other%%:*}" --only pingpong \
@@ -162,9 +164,10 @@ for table; do
     head) head_of_report ;;
     threads)
         section "Threads"
-        # One lock among sixteen threads takes microseconds a pair: fewer pairs than on two cores.
+        # One lock among sixteen threads takes microseconds a pair: fewer pairs than on two cores. As many shards as a
+        # machine with these cores would have.
         "$built/examples/contention" --format markdown --cores "$cores" --threads "$(doubling 1 ${#each[@]})" \
-            --rounds "$rounds" --pairs "$([ -n "$quick" ] && echo 1000 || echo 40000)"
+            --shards $((2 * ${#each[@]})) --rounds "$rounds" --pairs "$([ -n "$quick" ] && echo 1000 || echo 40000)"
         ;;
     distances) distances ;;
     rate)

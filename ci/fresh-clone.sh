@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The README's two commands as in a fresh clone, without the network: the crates are fetched already. Where this checkout
-# is as a clone would be, with nothing changed, added or ignored but what was built, they run here, and of the second one,
-# which test.sh passes, only the tests to which that gives further traces from elsewhere. Otherwise, or with --whole, both
-# run in a clone, to their ends.
+# The README's two commands as in a fresh clone, without the network: the crates are fetched already. Where this
+# checkout is as a clone would be, with nothing changed, added or ignored but what was built, they run here, and of the
+# second one, which test.sh passes, only the tests to which that gives further traces from elsewhere. Otherwise, or with
+# --whole, both run in a clone, to their ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 whole=no

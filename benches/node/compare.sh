@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Messages inside one node: MPI libraries, ours and the bare hardware, by turns on the same cores, two unless told others.
+# Messages inside one node: MPI libraries, ours and the bare hardware, by turns on the same cores, two unless told.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -44,6 +44,7 @@ libraries, the bare hardware (line.c) and whatever --ours and --also name.
 examples:
   benches/node/compare.sh --quick
   benches/node/compare.sh --ours 'target/release/mq {mode} --format json' --only pingpong,bandwidth
+  benches/node/compare.sh --cores 4,5,6,7 --only halo --ours 'target/release/mq {mode} --cores {cores} --format json'
 TEXT
 }
 

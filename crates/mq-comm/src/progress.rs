@@ -101,11 +101,14 @@ impl<T: Transport> Core<T> {
             let taken = self.take_short(hand, left)?;
             left -= taken;
             // The last that is waited for may have come. If not, it is looked for the next time.
-            let satisfied = waiting && taken > 0 && self.state.front.runs() == 0;
+            let satisfied = waiting && taken > 0 && self.state.waits_for_none(hand);
             if left == 0 || satisfied || !self.poll_once(hand, waiting)? {
                 break;
             }
             left -= 1;
+            if waiting && self.state.waits_for_none(hand) {
+                break;
+            }
         }
         let mut moved = heard || left < BATCH;
         moved |= self.go_on_with_own()?;

@@ -25,14 +25,6 @@ pub trait Arrived {
     fn bytes(&self) -> usize;
     /// Copies the bytes here into a buffer, as many as it has room for; how many.
     fn copy_to(&mut self, into: &mut [u8]) -> usize;
-    /// Does not take it: the next poll finds it again.
-    #[inline(always)]
-    fn leave(self)
-    where
-        Self: Sized,
-    {
-        core::mem::forget(self);
-    }
 }
 
 /// What a poll has found.
@@ -97,12 +89,12 @@ pub unsafe trait Transport {
     fn watch_wanted(&self, _idle: &mut Idle) -> bool {
         false
     }
-    /// A [`poll_wanted`](Self::poll_wanted) that gives those from where messages are wanted their turns.
+    /// A [`poll_wanted`](Self::poll_wanted) that gives those their turns from where messages are wanted.
     fn poll_wanted_by_turns(&mut self) -> Option<Self::Short<'_>> {
         self.poll_wanted()
     }
-    /// The same from a process that the last message was from, if that is quicker still; it is
-    /// wanted as it was then.
+    /// A message from a process that the last one was from, if that is quicker still than
+    /// [`poll_wanted`](Self::poll_wanted); it is wanted as it was then.
     fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {
         self.poll_wanted()
     }

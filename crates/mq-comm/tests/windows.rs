@@ -299,3 +299,54 @@ fn messages_of_all_lengths_follow_each_other_in_a_window() {
         assert_eq!(got, sent, "round {round}");
     }
 }
+
+/// A process is wanted while an announcement to it is under way. What it sends beyond what is posted
+/// stays where it lies all the same, until it is asked for.
+#[test]
+fn what_comes_behind_a_window_is_not_taken_in_with_it() {
+    [1, 40].into_iter().for_each(behind_a_window);
+}
+
+fn behind_a_window(before: u32) {
+    const WINDOW: u64 = 10;
+    let _dog = watchdog("what comes behind a window is not taken in with it");
+    let options = Options {
+        single_copy: false,
+        ..Options::default()
+    };
+    let seats = World::seats(2, &options).unwrap();
+    let [first, second] = <[_; 2]>::try_from(seats).unwrap();
+    let other = std::thread::spawn(move || {
+        let world = second.take().unwrap();
+        // What opens the box, or not yet.
+        for _ in 0..before {
+            world.send(&[0_u64], 0, 1).unwrap();
+        }
+        world.recv(&mut [0_u64], 0, 1).unwrap();
+        for number in 0..2 * WINDOW {
+            world.send(&[number], 0, 7).unwrap();
+        }
+        world.send(&[0_u64], 0, 2).unwrap();
+        let mut large = vec![0_u8; 1 << 20];
+        world.recv(&mut large, 0, 9).unwrap();
+        assert!(large.iter().all(|&byte| byte == 3));
+    });
+    let world = first.take().unwrap();
+    for _ in 0..before {
+        world.recv(&mut [0_u64], 1, 1).unwrap();
+    }
+    let large = world.isend(vec![3_u8; 1 << 20], 1, 9).unwrap();
+    let windows = |posted: u64| (0..posted).map(|_| post(&world, 1, 7)).collect::<Vec<_>>();
+    let first = windows(WINDOW);
+    world.send(&[0_u64], 1, 1).unwrap();
+    for (number, receive) in (0..).zip(first) {
+        assert_eq!(taken(receive), number);
+    }
+    assert_eq!(world.profile().unexpected, 0, "{before} messages before");
+    for (number, receive) in (WINDOW..).zip(windows(WINDOW)) {
+        assert_eq!(taken(receive), number);
+    }
+    world.recv(&mut [0_u64], 1, 2).unwrap();
+    large.wait().unwrap();
+    other.join().unwrap();
+}

@@ -1,14 +1,18 @@
 //! The oldest receives, if they wait for few things.
 //!
-//! Windows of receives with one pattern are what programs post most, and receives for each neighbour, often by turns. As
-//! long as all that is posted has few patterns, receives wait here, those of one pattern in a run, in the order in which
-//! they were posted, and the engine is not entered for them nor for the messages that they take: the receive-queue
-//! bypass of more than one receive. Everything that is posted after something else is in the engine, so that every
-//! receive here is older than all of those, and these are asked first.
+//! Windows of receives with one pattern are what programs post most, and receives for each
+//! neighbour, often by turns. As long as all that is posted has few patterns, receives wait here,
+//! those of one pattern in a run, in the order in which they were posted, and the engine is not
+//! entered for them nor for the messages that they take: the receive-queue bypass of more than one
+//! receive. Everything that is posted after something else is in the engine, so that every receive
+//! here is older than all of those, and these are asked first.
 //!
-//! **Order.** Of two runs that could take the same message, all receives of the one that stands first are older: a
-//! receive is put behind the last run, or into an earlier one of its pattern if that names source and tag and so does
-//! each run behind it. What such runs take is disjoint, so that it does not matter which of them is older.
+//! **Order.** Of two runs that could take the same message, all receives of the one that stands
+//! first are older: a receive is put into the last run, or into an earlier one of its pattern if
+//! that names source and tag and so does each run behind it. What such runs take is disjoint, so
+//! that it does not matter which of them is older. (Patterns have a class, too, and `takes` does not
+//! ask for it: no two that are equal in all else differ by it, since collectives have contexts and
+//! tags of their own.)
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
@@ -17,10 +21,10 @@ use mq_shm::Process;
 use super::{Core, State, Wanted};
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
-use crate::request::Outcome;
+use crate::request::{Outcome, Stage};
 use crate::transport::{Arrived, Transport};
 
-/// How many there are at most: one of them that is cancelled is looked for.
+/// How many there are at most: one of them that is cancelled is looked for. A power of two.
 const MOST: usize = 1024;
 
 /// Runs at most: a message that is for none of them has been compared with each. A power of two.
@@ -289,6 +293,13 @@ impl State {
         }
     }
 
+    /// Whether no receive waits for a message, the one in hand included.
+    #[inline(always)]
+    pub(crate) fn waits_for_none(&self, hand: Option<&Wanted>) -> bool {
+        let in_hand = |hand: &Wanted| self.requests.at(hand.request).stage == Stage::Hand;
+        self.front.is_empty() && self.posted == 0 && !hand.is_some_and(in_hand)
+    }
+
     /// Gives a message to a receive in front, if there is one that takes it, and no receive is
     /// older. The message has come whole.
     #[inline(always)]
@@ -349,16 +360,21 @@ impl<T: Transport> Core<T> {
             if let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&mut message) {
                 drop(message);
                 sender = Some(from);
-                if let Some(process) = unwanted {
-                    self.unwant(process);
-                    sender = None;
-                }
+                let Some(process) = unwanted else {
+                    continue;
+                };
+                self.unwant(process);
+                sender = None;
             } else {
                 let follow = self.state.accept(&mut message, hand);
                 drop(message);
                 self.follow(from, follow?)?;
                 // What comes next from there may be wanted no more.
                 sender = None;
+            }
+            if self.state.waits_for_none(hand) {
+                // What comes next is mostly asked for soon, and is taken from where it lies then.
+                break;
             }
         }
         Ok(taken)

@@ -79,14 +79,15 @@ fn spread(rank: Rank) -> u64 {
     u64::from(rank.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The same of all that is matched: each of two words of 32 bits, for MPI source and tag, times a number of its own. A
-/// hash that mixes lets threads meet by chance, of 8 in 32 shards more often than not, and those that do wait for each
-/// other. Of some hundred thousand pairs of numbers these let the fewest meet of 2 to 32 threads, each with a source and
-/// a tag of its own, that are at most half as many as shards: in rows, at strides and in grids.
+/// The same of all that is matched: each of two words of 32 bits, for MPI source and tag, times a
+/// number of its own. A hash that mixes lets threads meet by chance, of 8 in 32 shards more often
+/// than not, and those that do wait for each other. Of some hundred thousand pairs of numbers these
+/// let the fewest meet of 2 to 32 threads, each with a source and a tag of its own, that are at most
+/// half as many as shards, in rows, at strides and in grids; and none where source and tag are the thread's number.
 #[inline]
 fn spread_bits<B: MatchBits>(bits: B) -> u64 {
-    const OF_SOURCE: u64 = 0xa3ac_4e72_cd3c_a287;
-    const OF_TAG: u64 = 0x3a93_451c_b98b_a269;
+    const OF_SOURCE: u64 = 0x9df4_5a7a_dc2e_a1f3;
+    const OF_TAG: u64 = 0x4328_bc48_f333_de3d;
     let word = bits.fold(0);
     let (upper, lower) = (word >> 32, word & u64::from(u32::MAX));
     upper
@@ -253,6 +254,7 @@ mod tests {
                     in_rows.iter().all(|&met| met <= 2),
                     "{shards}, {base}: {in_rows:?}"
                 );
+                assert!(base > 0 || in_rows[2] == 0, "{shards}: {in_rows:?}");
                 all += in_rows.iter().chain(&others).sum::<u32>();
                 threads += 8 * shards / 2;
             }

@@ -124,7 +124,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     wanted: Vec<Process>,
     /// Times that a message from anyone is wanted.
     wanted_from_any: u32,
-    /// Which of the wanted boxes is looked into first: the one behind that in which the last message was.
+    /// Which of the wanted boxes is looked into first by turns: the one behind that from which a
+    /// message was last taken so.
     first_wanted: usize,
     /// Peers in the fastbox to which slots name cells, as far as it is known that they are not taken:
     /// of many, those few that cells come back from by their counts.

@@ -20,7 +20,7 @@ use crate::pool::Pool;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 use crate::sync::spin_loop;
-use crate::wait;
+use crate::wait::{self, Patience};
 
 /// Looks for room in a fastbox before a message goes through the queue: some microseconds, in which a receiver that
 /// serves a dozen senders has come round.
@@ -46,8 +46,8 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
-    /// [`LINE_PAYLOAD`] bytes; two loads. Up to [`CELL_PAYLOAD`]
-    /// bytes through a cell that a slot of the fastbox names, one of the receiver's if it has lent
+    /// [`LINE_PAYLOAD`] bytes; two loads; now and then some microseconds until there is room in it.
+    /// Up to [`CELL_PAYLOAD`] bytes through a cell that a slot of the fastbox names, one of the receiver's if it has lent
     /// one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
     ///
     /// # Errors
@@ -107,7 +107,12 @@ impl<M: Memory> Endpoint<M> {
         done: usize,
     ) -> Result<Sent, ShmError> {
         let header = [first, second];
-        let looks = self.patience.spins.min(LOOKS_FOR_ROOM);
+        // Who gives its core up may keep it from the receiver.
+        let looks = if self.patience.spins > Patience::YIELDING.spins {
+            LOOKS_FOR_ROOM
+        } else {
+            0
+        };
         let peer = &mut self.peers[to.index()];
         if let Some(outlet) = &mut peer.outlet
             && message.len() <= BOX_PAYLOAD

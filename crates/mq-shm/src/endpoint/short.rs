@@ -39,10 +39,14 @@ impl<M: Memory> Endpoint<M> {
         self.short(from, len)
     }
 
-    /// The same, from the processes that are wanted by turns, for who wants messages from several: who comes late to a
-    /// box finds more in it, and nothing is being written there just then.
+    /// The same, from the processes that are wanted by turns, for who wants messages from several:
+    /// who comes late to a box finds more in it, and nothing is being written there just then. While
+    /// a process that has ended is to be reported, what that has sent comes before, by `poll`.
     #[inline(always)]
     pub fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
+        if !self.ending.is_empty() {
+            return None;
+        }
         let (from, len, next) = self.in_wanted_boxes_by_turns()?;
         if is_for_poll(len, self.peers[from.index()].due) {
             // Which begins with the same box.
