@@ -40,7 +40,8 @@ sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 while read -r command; do
     if [ $whole = no ] && [[ $command == 'cargo test '* ]]; then
         echo "($command: test.sh)"
-        command='cargo test --package mq-trace --test traces'
+        # Of the workspace, as test.sh has it: of the package alone it would be built anew, with other features.
+        command='cargo test --workspace --test traces'
     fi
     echo "\$ $command"
     # With signals as a terminal gives them: see test.sh.
