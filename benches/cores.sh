@@ -72,10 +72,12 @@ fi
 for table; do
     [[ " $tables " == *" $table "* ]] || refuse "no table \`$table\`"
 done
+
 # Says of a core, as the system tells it; prints nothing where it does not.
 topology() { # CORE FILE
     cat "/sys/devices/system/cpu/cpu$1/$2" 2>/dev/null || true
 }
+
 # All that may be used: the first thread of each core, then the second of each, and so on.
 : "${cores:=$(python3 - <<'PY'
 import os

@@ -11,7 +11,7 @@ for need in mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich; do
         break
     fi
 done
-for script in integrations/*.sh integrations/*/*.sh benches/mpi/*.sh benches/node/*.sh; do
+for script in integrations/*.sh integrations/*/*.sh benches/*.sh benches/mpi/*.sh benches/node/*.sh; do
     bash -n "$script"
 done
 made=$(mktemp -d)

@@ -39,12 +39,12 @@ fn a_window_is_filled_in_order() {
     let _dog = watchdog("a window is filled in order");
     for world in worlds() {
         // More than wait in front.
-        let receives: Vec<_> = (0..600).map(|_| post(&world, 0, 7)).collect();
-        for number in 0..600 {
+        let receives: Vec<_> = (0..1_500).map(|_| post(&world, 0, 7)).collect();
+        for number in 0..1_500 {
             send(&world, number, 7);
         }
         let numbers: Vec<_> = receives.into_iter().map(taken).collect();
-        assert!(numbers.into_iter().eq(0..600));
+        assert!(numbers.into_iter().eq(0..1_500));
     }
 }
 
@@ -208,7 +208,7 @@ fn windows_through_a_fastbox_are_filled_in_order_whatever_comes_between() {
     let _dog = watchdog("windows through a fastbox are filled in order whatever comes between");
     let (alice, bob) = pair();
     for round in 0..60_u64 {
-        // The places in front are gone round several times, and the box too.
+        // The box is gone round several times.
         let window = round % 11 + 1;
         let mut receives: Vec<_> = (0..window).map(|_| Some(post(&bob, 0, 7))).collect();
         let mut expected: Vec<u64> = (0..window).collect();
