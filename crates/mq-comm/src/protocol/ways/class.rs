@@ -30,11 +30,13 @@ const TRUST: u32 = 5;
 /// than those of the last look, or a quarter less, the next one too. If so many are like that in
 /// a row, the next look comes at once, unless looks would then take more than twice the time that they
 /// may; and if they take [`UNLIKE`] times as long, or as short, after the messages of so many looks.
-/// Each look that came early and has changed nothing doubles that, too.
+/// Each look that came early and has changed nothing doubles that, too. But whatever was in vain, so
+/// many in a row that are unlike are a change and not chance.
 const CHECK: u32 = 8;
 const STRANGE: u32 = 2;
 const UNLIKE: u32 = 2;
 const AFTER: u32 = 2;
+const SURE: u32 = 8;
 
 /// So many messages may be asked for before one comes.
 const UNDER_WAY: u32 = 256;
@@ -142,8 +144,10 @@ pub(super) struct Class {
     last: Option<Instant>,
     /// The turn with which the next group begins that is timed between two looks.
     check: u32,
-    /// Groups of these, in a row, that were unlike those of the look.
+    /// Groups of these, in a row, that took longer than those of the look, or less long; and that took
+    /// [`UNLIKE`] times as long, or as short.
     strange: u32,
+    unlike: u32,
 }
 
 impl Class {
@@ -179,6 +183,7 @@ impl Class {
             last: None,
             check: u32::MAX,
             strange: 0,
+            unlike: 0,
         }
     }
 
@@ -205,9 +210,11 @@ impl Class {
     }
 
     /// Another process begins to time both ways of what goes there from here: with the next message
-    /// that is done here as well, unless that was just now.
+    /// that is done here as well, unless that was just now, or was often in vain and nothing is unlike
+    /// what it was.
     pub(super) fn time_soon(&mut self) {
-        let soonest = (AFTER * self.look()) << self.in_vain;
+        let in_vain = if self.unlike < STRANGE { self.in_vain } else { 0 };
+        let soonest = (AFTER * self.look()) << in_vain;
         if self.phase == Phase::Rest && !self.is_due() && self.turn >= soonest {
             self.is_asked_for = true;
             self.bring_forward();
@@ -368,7 +375,7 @@ impl Class {
         self.soonest = self.rest << self.in_vain;
         self.between = self.rest << self.same;
         (self.is_early, self.is_asked_for) = (false, false);
-        self.strange = 0;
+        (self.strange, self.unlike) = (0, 0);
         self.check = CHECK * self.group;
         self.forget_time();
     }
@@ -379,17 +386,18 @@ impl Class {
         self.forget_time();
         let least = self.known[self.usual as usize];
         if pace - pace / 5 <= least && pace >= least - least / 4 {
-            self.strange = 0;
+            (self.strange, self.unlike) = (0, 0);
             self.check = self.turn + CHECK * self.group;
             return;
         }
         self.strange += 1;
         self.check = self.turn;
         let is_unlike = pace / UNLIKE >= least || pace <= least / UNLIKE;
-        let soonest = if is_unlike {
-            (AFTER * self.look()) << self.in_vain
-        } else {
-            self.soonest / 2
+        self.unlike = if is_unlike { self.unlike + 1 } else { 0 };
+        let soonest = match self.unlike {
+            0 => self.soonest / 2,
+            ..SURE => (AFTER * self.look()) << self.in_vain,
+            _ => 0,
         };
         if self.strange >= STRANGE && self.turn > soonest && !self.is_due() {
             self.bring_forward();
@@ -441,6 +449,7 @@ mod tests {
 
     const RING_IS_QUICKER: [u64; 2] = [30_000, 60_000];
     const KERNEL_IS_QUICKER: [u64; 2] = [60_000, 30_000];
+    const SLOW: [u64; 2] = [60_000, 120_000];
     const LOOK: u32 = GROUP_LEAST * (GROUPS + 1);
 
     #[test]
@@ -496,9 +505,35 @@ mod tests {
             run.one(KERNEL_IS_QUICKER);
         }
         let between = run.class.between;
-        let came = run.many(between / 8, [60_000, 120_000]);
+        let came = run.many(between / 8, SLOW);
         assert_eq!(run.class.usual, Way::Ring);
         assert!(came[0] > came[1], "{came:?}");
+    }
+
+    /// After looks in vain the next one waits, but not while everything takes twice as long as it did.
+    #[test]
+    fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
+        let is_looked_at = |groups: u32, another_asks: bool| {
+            let mut run = Run::new(class());
+            run.many(1 << 20, KERNEL_IS_QUICKER);
+            while run.class.turn != 1 {
+                run.one(KERNEL_IS_QUICKER);
+            }
+            run.class.in_vain = TRUST;
+            run.class.soonest = run.class.rest << TRUST;
+            // Up to the first group that is timed, and one message more than it has for each.
+            run.many(CHECK * GROUP_LEAST, SLOW);
+            run.many(groups * (GROUP_LEAST + 1), SLOW);
+            if another_asks {
+                run.class.time_soon();
+            }
+            run.many(2 * LOOK, SLOW);
+            run.class.usual == Way::Ring
+        };
+        assert!(is_looked_at(SURE, false));
+        assert!(!is_looked_at(1, false));
+        assert!(is_looked_at(STRANGE, true));
+        assert!(!is_looked_at(0, true));
     }
 
     /// Several are under way at a time: what was asked for through the ring comes while others are read.
