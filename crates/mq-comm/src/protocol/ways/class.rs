@@ -31,12 +31,13 @@ const TRUST: u32 = 5;
 /// a row, the next look comes at once, unless looks would then take more than twice the time that they
 /// may; and if they take [`UNLIKE`] times as long, or as short, after the messages of so many looks.
 /// Each look that came early and has changed nothing doubles that, too. But whatever was in vain, so
-/// many in a row that are unlike are a change and not chance.
+/// many in a row that are unlike are a change and not chance, and so many of a quarter more or less.
 const CHECK: u32 = 8;
 const STRANGE: u32 = 2;
 const UNLIKE: u32 = 2;
 const AFTER: u32 = 2;
-const SURE: u32 = 8;
+const SURE_UNLIKE: u32 = 8;
+const SURE: u32 = 32;
 
 /// So many messages may be asked for before one comes.
 const UNDER_WAY: u32 = 256;
@@ -212,10 +213,24 @@ impl Class {
     /// Another process begins to time both ways of what goes there from here: with the next message
     /// that is done here as well, unless that was just now, or was often in vain and nothing is unlike
     /// what it was.
-    pub(super) fn time_soon(&mut self) {
-        let in_vain = if self.unlike < STRANGE { self.in_vain } else { 0 };
+    ///
+    /// A look that goes on begins anew, once, with so many on their way through a ring: both are to look
+    /// at one way at the same time.
+    pub(super) fn time_soon(&mut self, on_ring: u32) {
+        if self.phase != Phase::Rest {
+            if !self.is_asked_for && !self.has_just_begun() {
+                self.is_asked_for = true;
+                self.begin_look(on_ring);
+            }
+            return;
+        }
+        let in_vain = if self.unlike < STRANGE {
+            self.in_vain
+        } else {
+            0
+        };
         let soonest = (AFTER * self.look()) << in_vain;
-        if self.phase == Phase::Rest && !self.is_due() && self.turn >= soonest {
+        if !self.is_due() && self.turn >= soonest {
             self.is_asked_for = true;
             self.bring_forward();
         }
@@ -231,14 +246,13 @@ impl Class {
     /// How the next message comes.
     pub(super) fn next(&mut self) -> Turn {
         if self.is_due() {
-            self.look_at(Way::Ring, 0);
-            self.least = [u32::MAX; 2];
+            self.begin_look(0);
         }
         match self.phase {
             Phase::Look(way) => Turn {
                 way,
                 is_timed: true,
-                begins_look: way == Way::Ring && self.came < self.group && !self.is_asked_for,
+                begins_look: self.has_just_begun() && !self.is_asked_for,
             },
             Phase::Rest => Turn {
                 way: self.usual,
@@ -261,6 +275,16 @@ impl Class {
         }
         // One more, from whose end on the first is timed.
         turn >= self.check && turn - self.check <= self.group
+    }
+
+    /// Whether a look has had its first messages, but not yet those that are timed.
+    fn has_just_begun(&self) -> bool {
+        self.phase == Phase::Look(Way::Ring) && self.came < self.group
+    }
+
+    fn begin_look(&mut self, on_ring: u32) {
+        self.look_at(Way::Ring, on_ring);
+        self.least = [u32::MAX; 2];
     }
 
     fn look_at(&mut self, way: Way, on_ring: u32) {
@@ -394,10 +418,12 @@ impl Class {
         self.check = self.turn;
         let is_unlike = pace / UNLIKE >= least || pace <= least / UNLIKE;
         self.unlike = if is_unlike { self.unlike + 1 } else { 0 };
-        let soonest = match self.unlike {
-            0 => self.soonest / 2,
-            ..SURE => (AFTER * self.look()) << self.in_vain,
-            _ => 0,
+        let soonest = if self.unlike >= SURE_UNLIKE || self.strange >= SURE {
+            0
+        } else if is_unlike {
+            (AFTER * self.look()) << self.in_vain
+        } else {
+            self.soonest / 2
         };
         if self.strange >= STRANGE && self.turn > soonest && !self.is_due() {
             self.bring_forward();
@@ -513,7 +539,7 @@ mod tests {
     /// After looks in vain the next one waits, but not while everything takes twice as long as it did.
     #[test]
     fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
-        let is_looked_at = |groups: u32, another_asks: bool| {
+        let is_looked_at = |groups: u32, nanos: [u64; 2], another_asks: bool| {
             let mut run = Run::new(class());
             run.many(1 << 20, KERNEL_IS_QUICKER);
             while run.class.turn != 1 {
@@ -521,19 +547,40 @@ mod tests {
             }
             run.class.in_vain = TRUST;
             run.class.soonest = run.class.rest << TRUST;
-            // Up to the first group that is timed, and one message more than it has for each.
-            run.many(CHECK * GROUP_LEAST, SLOW);
-            run.many(groups * (GROUP_LEAST + 1), SLOW);
+            // Up to the first group that is timed; and each has one message more.
+            run.many(CHECK * GROUP_LEAST - 1, nanos);
+            run.many(groups * (GROUP_LEAST + 1), nanos);
             if another_asks {
-                run.class.time_soon();
+                run.class.time_soon(0);
             }
-            run.many(2 * LOOK, SLOW);
-            run.class.usual == Way::Ring
+            run.class.is_due()
         };
-        assert!(is_looked_at(SURE, false));
-        assert!(!is_looked_at(1, false));
-        assert!(is_looked_at(STRANGE, true));
-        assert!(!is_looked_at(0, true));
+        let slower = KERNEL_IS_QUICKER.map(|nanos| nanos + nanos * 2 / 5);
+        assert!(is_looked_at(SURE_UNLIKE, SLOW, false));
+        assert!(!is_looked_at(SURE_UNLIKE - 1, SLOW, false));
+        assert!(is_looked_at(SURE, slower, false));
+        assert!(!is_looked_at(SURE - 1, slower, false));
+        assert!(is_looked_at(STRANGE, SLOW, true));
+        assert!(!is_looked_at(STRANGE - 1, SLOW, true));
+    }
+
+    /// One that is asked for in the middle of another begins both ways anew, and once.
+    #[test]
+    fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
+        let mut run = Run::new(class());
+        run.many(GROUP_LEAST + 1, RING_IS_QUICKER);
+        run.class.time_soon(0);
+        assert!(!run.class.is_asked_for, "both have just begun");
+        run.many(LOOK, RING_IS_QUICKER);
+        assert_eq!(run.class.phase, Phase::Look(Way::Read));
+        run.class.time_soon(0);
+        assert_eq!(run.class.phase, Phase::Look(Way::Ring));
+        assert!(!run.class.next().begins_look, "who is asked asks nobody");
+        let came = run.many(LOOK + 1, KERNEL_IS_QUICKER);
+        run.class.time_soon(0);
+        let after = run.many(LOOK - 1, KERNEL_IS_QUICKER);
+        assert_eq!((came[0], came[1] + after[1]), (LOOK, LOOK));
+        assert_eq!(run.class.usual, Way::Read);
     }
 
     /// Several are under way at a time: what was asked for through the ring comes while others are read.
@@ -636,7 +683,7 @@ mod tests {
                         both[from].class.came(turn.way, BYTES, now, 0);
                     }
                     if turn.begins_look {
-                        both[1 - from].class.time_soon();
+                        both[1 - from].class.time_soon(0);
                     }
                 }
                 let now = both[0].now.max(both[1].now);
