@@ -30,12 +30,15 @@ const TRUST: u32 = 5;
 /// than those of the last look, or a quarter less, the next one too. If so many are like that in
 /// a row, the next look comes at once, unless looks would then take more than twice the time that they
 /// may; and if they take [`UNLIKE`] times as long, or as short, after the messages of so many looks.
-/// Each look that came early and has changed nothing doubles that, too. But whatever was in vain, so
-/// many in a row that are unlike are a change and not chance, and so many of a quarter more or less.
+/// Each look that came early and has changed nothing doubles that, too.
 const CHECK: u32 = 8;
 const STRANGE: u32 = 2;
 const UNLIKE: u32 = 2;
 const AFTER: u32 = 2;
+
+/// So many of these in a row are a change, however often looks were in vain and whenever the last one
+/// was: that many times [`UNLIKE`], or that many of a quarter. Each look that came for this and has
+/// changed nothing doubles the number.
 const SURE_UNLIKE: u32 = 8;
 const SURE: u32 = 32;
 
@@ -124,12 +127,16 @@ pub(super) struct Class {
     /// Messages from one look to the next, and to one that comes early.
     between: u32,
     soonest: u32,
-    /// The look that is next, or goes on, comes early; another process has asked for it.
+    /// The look that is next, or goes on, comes early; it comes because so many groups in a row are a
+    /// change; another process has asked for it, or for its beginning anew.
     is_early: bool,
+    is_sure: bool,
     is_asked_for: bool,
-    /// Looks in a row that have found the same, and those of them that came early.
+    /// Looks in a row that have found the same, those of them that came early, and those that came for
+    /// what seemed sure.
     same: u32,
     in_vain: u32,
+    sure_in_vain: u32,
     /// Messages that have come since a way is looked at, and those that came beside others.
     came: u32,
     mixed: u32,
@@ -171,9 +178,11 @@ impl Class {
             between: group,
             soonest: group,
             is_early: false,
+            is_sure: false,
             is_asked_for: false,
             same: 0,
             in_vain: 0,
+            sure_in_vain: 0,
             came: 0,
             mixed: 0,
             most_mixed: 0,
@@ -214,20 +223,19 @@ impl Class {
     /// that is done here as well, unless that was just now, or was often in vain and nothing is unlike
     /// what it was.
     ///
-    /// A look that goes on begins anew, once, with so many on their way through a ring: both are to look
-    /// at one way at the same time.
-    pub(super) fn time_soon(&mut self, on_ring: u32) {
+    /// A look that goes on begins anew, once: both are to look at one way at the same time.
+    pub(super) fn time_soon(&mut self) {
         if self.phase != Phase::Rest {
-            if !self.is_asked_for && !self.has_just_begun() {
+            if !self.is_asked_for && self.is_well_begun() {
                 self.is_asked_for = true;
-                self.begin_look(on_ring);
+                self.begin_look();
             }
             return;
         }
         let in_vain = if self.unlike < STRANGE {
             self.in_vain
         } else {
-            0
+            self.sure_in_vain
         };
         let soonest = (AFTER * self.look()) << in_vain;
         if !self.is_due() && self.turn >= soonest {
@@ -246,13 +254,13 @@ impl Class {
     /// How the next message comes.
     pub(super) fn next(&mut self) -> Turn {
         if self.is_due() {
-            self.begin_look(0);
+            self.begin_look();
         }
         match self.phase {
             Phase::Look(way) => Turn {
                 way,
                 is_timed: true,
-                begins_look: self.has_just_begun() && !self.is_asked_for,
+                begins_look: way == Way::Ring && self.came < self.group && !self.is_asked_for,
             },
             Phase::Rest => Turn {
                 way: self.usual,
@@ -277,13 +285,18 @@ impl Class {
         turn >= self.check && turn - self.check <= self.group
     }
 
-    /// Whether a look has had its first messages, but not yet those that are timed.
-    fn has_just_begun(&self) -> bool {
-        self.phase == Phase::Look(Way::Ring) && self.came < self.group
+    /// Whether a look is beyond its first messages, which are not timed, and waits for none that is on its
+    /// way through a ring.
+    fn is_well_begun(&self) -> bool {
+        match self.phase {
+            Phase::Rest => false,
+            Phase::Look(Way::Ring) => self.came >= self.group,
+            Phase::Look(Way::Read) => self.came > 0,
+        }
     }
 
-    fn begin_look(&mut self, on_ring: u32) {
-        self.look_at(Way::Ring, on_ring);
+    fn begin_look(&mut self) {
+        self.look_at(Way::Ring, 0);
         self.least = [u32::MAX; 2];
     }
 
@@ -377,9 +390,9 @@ impl Class {
         let rest = u32::try_from(rest).unwrap_or(REST_MOST);
         if self.usual == before {
             self.same = TRUST.min(self.same + 1);
-            self.in_vain = TRUST.min(self.in_vain + u32::from(self.is_early));
+            self.was_in_vain(self.is_early);
         } else {
-            (self.same, self.in_vain) = (0, 0);
+            (self.same, self.in_vain, self.sure_in_vain) = (0, 0, 0);
         }
         self.rest = self.look() * rest.clamp(REST_LEAST, REST_MOST);
         self.known = self.least;
@@ -388,9 +401,16 @@ impl Class {
 
     /// A look has come to no end: what was known before holds on, and the next one waits longer.
     fn give_up(&mut self) {
-        self.in_vain = TRUST.min(self.in_vain + 1);
+        self.was_in_vain(true);
         self.same = self.same.max(self.in_vain);
+        // What things take now is not known, and is taken as it comes.
+        self.known[self.usual as usize] = u32::MAX;
         self.begin_rest();
+    }
+
+    fn was_in_vain(&mut self, is_early: bool) {
+        self.in_vain = TRUST.min(self.in_vain + u32::from(is_early));
+        self.sure_in_vain = TRUST.min(self.sure_in_vain + u32::from(self.is_sure));
     }
 
     fn begin_rest(&mut self) {
@@ -398,7 +418,7 @@ impl Class {
         self.turn = 0;
         self.soonest = self.rest << self.in_vain;
         self.between = self.rest << self.same;
-        (self.is_early, self.is_asked_for) = (false, false);
+        (self.is_early, self.is_sure, self.is_asked_for) = (false, false, false);
         (self.strange, self.unlike) = (0, 0);
         self.check = CHECK * self.group;
         self.forget_time();
@@ -408,7 +428,11 @@ impl Class {
     fn checked(&mut self) {
         let pace = self.timed.pace();
         self.forget_time();
-        let least = self.known[self.usual as usize];
+        let known = &mut self.known[self.usual as usize];
+        if *known == u32::MAX {
+            *known = pace;
+        }
+        let least = *known;
         if pace - pace / 5 <= least && pace >= least - least / 4 {
             (self.strange, self.unlike) = (0, 0);
             self.check = self.turn + CHECK * self.group;
@@ -418,14 +442,16 @@ impl Class {
         self.check = self.turn;
         let is_unlike = pace / UNLIKE >= least || pace <= least / UNLIKE;
         self.unlike = if is_unlike { self.unlike + 1 } else { 0 };
-        let soonest = if self.unlike >= SURE_UNLIKE || self.strange >= SURE {
-            0
-        } else if is_unlike {
+        let is_sure = self.unlike >= SURE_UNLIKE << self.sure_in_vain
+            || self.strange >= SURE << self.sure_in_vain;
+        let soonest = if is_unlike {
             (AFTER * self.look()) << self.in_vain
         } else {
             self.soonest / 2
         };
-        if self.strange >= STRANGE && self.turn > soonest && !self.is_due() {
+        let may_be = self.strange >= STRANGE && self.turn > soonest;
+        if (is_sure || may_be) && !self.is_due() {
+            self.is_sure = is_sure && !may_be;
             self.bring_forward();
         }
     }
@@ -477,6 +503,7 @@ mod tests {
     const KERNEL_IS_QUICKER: [u64; 2] = [60_000, 30_000];
     const SLOW: [u64; 2] = [60_000, 120_000];
     const LOOK: u32 = GROUP_LEAST * (GROUPS + 1);
+    const MANY: u32 = 1 << 16;
 
     #[test]
     fn the_first_messages_are_no_look_and_a_look_has_as_many_of_either_way() {
@@ -536,7 +563,8 @@ mod tests {
         assert!(came[0] > came[1], "{came:?}");
     }
 
-    /// After looks in vain the next one waits, but not while everything takes twice as long as it did.
+    /// After looks in vain the next one waits, but not while messages go on taking much longer than they
+    /// did, or longer.
     #[test]
     fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
         let is_looked_at = |groups: u32, nanos: [u64; 2], another_asks: bool| {
@@ -551,7 +579,7 @@ mod tests {
             run.many(CHECK * GROUP_LEAST - 1, nanos);
             run.many(groups * (GROUP_LEAST + 1), nanos);
             if another_asks {
-                run.class.time_soon(0);
+                run.class.time_soon();
             }
             run.class.is_due()
         };
@@ -564,20 +592,50 @@ mod tests {
         assert!(!is_looked_at(STRANGE - 1, SLOW, true));
     }
 
+    /// What takes longer and less long by turns, by either way, is not looked at for ever.
+    #[test]
+    fn what_seems_sure_again_and_again_is_looked_at_less_and_less() {
+        for slower in [2, 3, 10] {
+            for phase in [32, 48, 64, 100, 200] {
+                let mut run = Run::new(class());
+                let mut in_looks = 0;
+                for i in 0..MANY {
+                    let factor = if i / phase % 2 == 0 { 1 } else { slower };
+                    run.one(KERNEL_IS_QUICKER.map(|nanos| nanos * factor));
+                    in_looks += u32::from(run.class.phase != Phase::Rest);
+                }
+                assert!(in_looks < MANY / 10, "{in_looks} of {phase}");
+            }
+        }
+    }
+
     /// One that is asked for in the middle of another begins both ways anew, and once.
     #[test]
     fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
         let mut run = Run::new(class());
         run.many(GROUP_LEAST + 1, RING_IS_QUICKER);
-        run.class.time_soon(0);
+        run.class.time_soon();
         assert!(!run.class.is_asked_for, "both have just begun");
-        run.many(LOOK, RING_IS_QUICKER);
+        run.many(LOOK - 2, RING_IS_QUICKER);
+        assert_eq!(run.class.phase, Phase::Look(Way::Ring));
+        run.class.time_soon();
+        assert_eq!((run.class.is_asked_for, run.class.came), (true, 0));
+
+        let mut run = Run::new(class());
+        run.many(GROUP_LEAST + LOOK, RING_IS_QUICKER);
+        run.class.came(Way::Ring, BYTES, run.now, 1);
+        run.class.time_soon();
+        assert!(
+            !run.class.is_asked_for,
+            "some are on their way through the ring"
+        );
+        run.many(1, RING_IS_QUICKER);
         assert_eq!(run.class.phase, Phase::Look(Way::Read));
-        run.class.time_soon(0);
+        run.class.time_soon();
         assert_eq!(run.class.phase, Phase::Look(Way::Ring));
         assert!(!run.class.next().begins_look, "who is asked asks nobody");
         let came = run.many(LOOK + 1, KERNEL_IS_QUICKER);
-        run.class.time_soon(0);
+        run.class.time_soon();
         let after = run.many(LOOK - 1, KERNEL_IS_QUICKER);
         assert_eq!((came[0], came[1] + after[1]), (LOOK, LOOK));
         assert_eq!(run.class.usual, Way::Read);
@@ -637,6 +695,17 @@ mod tests {
         }
         assert_eq!(run.class.usual, Way::Ring);
         assert!(run.class.between > LOOK * REST_LEAST);
+        // Nor do others follow each other, whatever messages take by now.
+        let mut in_looks = 0;
+        for i in 0..MANY {
+            let Turn { way, is_timed, .. } = run.class.next();
+            in_looks += u32::from(run.class.phase != Phase::Rest);
+            run.now += Duration::from_micros(if i < MANY / 2 { 30 } else { 90 });
+            if is_timed {
+                run.class.came(way, BYTES, run.now, 1);
+            }
+        }
+        assert!(in_looks < MANY / 32, "{in_looks}");
     }
 
     /// More are asked for at once than a look has.
@@ -683,7 +752,7 @@ mod tests {
                         both[from].class.came(turn.way, BYTES, now, 0);
                     }
                     if turn.begins_look {
-                        both[1 - from].class.time_soon(0);
+                        both[1 - from].class.time_soon();
                     }
                 }
                 let now = both[0].now.max(both[1].now);

@@ -169,9 +169,7 @@ impl State {
         if self.single_copy_from.is_none()
             && let Some(class) = self.peers[from.index()].last_large
         {
-            let class = usize::from(class);
-            let on_ring = self.ways.timed.of_class(class);
-            self.ways.classes[class].time_soon(on_ring);
+            self.ways.classes[usize::from(class)].time_soon();
         }
     }
 
