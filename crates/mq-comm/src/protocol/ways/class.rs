@@ -399,7 +399,7 @@ impl Class {
         self.begin_rest();
     }
 
-    /// A look has come to no end: what was known before holds on, and the next one waits longer.
+    /// A look has come to no end: the usual way stays so, and the next look waits longer.
     fn give_up(&mut self) {
         self.was_in_vain(true);
         self.same = self.same.max(self.in_vain);

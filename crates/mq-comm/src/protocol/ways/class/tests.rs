@@ -102,8 +102,8 @@ fn a_change_is_seen_long_before_the_next_look_is_due() {
     assert!(came[0] > came[1], "{came:?}");
 }
 
-/// After looks in vain the next one waits, but not while messages go on taking much longer than they
-/// did, or longer.
+/// After looks in vain the next one waits, but not where messages take twice as long for some time, or
+/// somewhat longer for a longer one.
 #[test]
 fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
     let is_looked_at = |groups: u32, nanos: [u64; 2], another_asks: bool| {
@@ -148,6 +148,20 @@ fn what_seems_sure_again_and_again_is_looked_at_less_and_less() {
                 "{in_looks} in looks, by turns of {phase}"
             );
         }
+    }
+}
+
+/// Nor is a process heard that asks again and again, where that was for nothing.
+#[test]
+fn who_asks_is_heard_less_where_what_seemed_sure_was_not() {
+    let mut run = Run::new(class());
+    run.many(GROUP_LEAST + 2 * LOOK, RING_IS_QUICKER);
+    (run.class.turn, run.class.unlike) = (AFTER * LOOK, STRANGE);
+    for (sure_in_vain, is_heard) in [(0, true), (1, false)] {
+        let mut class = run.class;
+        class.sure_in_vain = sure_in_vain;
+        class.time_soon();
+        assert_eq!(class.is_asked_for, is_heard);
     }
 }
 
