@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::process::ExitCode;
 
-use mq_comm::{Error as CommError, Request, World};
+use mq_comm::{Error as CommError, World};
 
-use super::outgoing::{Outgoing, filled, memory};
+use super::outgoing::{Aligned, Outgoing, memory};
 use super::pingpong::one_way;
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
@@ -110,30 +110,34 @@ fn receive(
     tag: i32,
 ) -> Result<Samples, CommError> {
     let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
-    let post = |buffer: Vec<u8>| -> Result<Request<Vec<u8>>, CommError> {
-        world.irecv(buffer, 0, tag).map_err(|refused| refused.error)
-    };
-    let mut requests = VecDeque::new();
-    for _ in 0..standing {
-        requests.push_back(post(filled(0xa5, size)?)?);
-    }
-    let mut unchecked = standing;
-    let samples = sample(world, options, Clock::First, || {
-        for _ in 0..window {
-            if let Some(oldest) = requests.pop_front() {
-                let (buffer, _) = oldest.wait()?;
-                if unchecked > 0 {
-                    check(&buffer, size, 0)?;
-                    unchecked -= 1;
-                }
-                requests.push_back(post(buffer)?);
-            }
+    // One piece of memory as in `benches/node/node.c`, where each receive begins at a page's beginning.
+    let mut memory = Aligned::filled(0xa5, standing * size)?;
+    world.scope(|scope| {
+        let mut requests = VecDeque::new();
+        let mut rest = &mut memory[..];
+        for _ in 0..standing {
+            let (buffer, others) = rest.split_at_mut(size);
+            requests.push_back(scope.irecv(buffer, 0, tag)?);
+            rest = others;
         }
-        world.send(&[0_u8; 0], 0, ACKNOWLEDGED)
-    })?;
-    for request in requests {
-        // Nothing more is sent; what is dropped is cancelled.
-        drop(request.cancel());
-    }
-    Ok(samples)
+        let mut unchecked = standing;
+        let samples = sample(world, options, Clock::First, || {
+            for _ in 0..window {
+                if let Some(oldest) = requests.pop_front() {
+                    let (buffer, _) = oldest.wait()?;
+                    if unchecked > 0 {
+                        check(buffer, size, 0)?;
+                        unchecked -= 1;
+                    }
+                    requests.push_back(scope.irecv(buffer, 0, tag)?);
+                }
+            }
+            world.send(&[0_u8; 0], 0, ACKNOWLEDGED)
+        })?;
+        for request in requests {
+            // Nothing more is sent; a receive that is taken back is over.
+            drop(request.cancel());
+        }
+        Ok(samples)
+    })
 }
