@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
             Endpoint::join(memory, Process(me), options).expect("it is the first")
         })
         .collect();
-    let mut buffer = vec![0; 40_000];
+    let mut buffer = vec![0; 200_000];
     let mut blocks = Vec::new();
     while !input.is_empty() {
         let Ok(step) = input.arbitrary::<u8>() else {
@@ -116,9 +116,12 @@ fn share(
                 bytes: input.arbitrary::<u64>()? >> (input.arbitrary::<u8>()? % 64),
                 shared: Some(input.arbitrary::<u64>()? >> (input.arbitrary::<u8>()? % 64)),
             };
-            let room = usize::from(input.arbitrary::<u16>()?).min(buffer.len());
+            let room = (4 * usize::from(input.arbitrary::<u16>()?)).min(buffer.len());
             // SAFETY: both ends are of one thread.
-            let _ = unsafe { members[at].read(from, there, &mut buffer[..room]) };
+            let _ = unsafe { members[at].read_together(from, there, &mut buffer[..room], [3, 4]) };
+            // Nobody has an offer when it is its turn, whatever the segment says.
+            let helped = members[at].help(from, buffer, input.arbitrary()?);
+            assert!(matches!(helped, Ok(0) | Err(_)));
         }
     }
     Ok(())

@@ -4,9 +4,9 @@
 //! as in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often
 //! gets a [`fastbox`], a ring of pairs of cache lines past the queue. Large messages go through a
 //! ring of buffers, or are read by the receiver straight out of the sender's memory where the
-//! kernel lets it, or out of [`buffers`] that all can see. There is no lock in the shared memory: a
-//! process may be killed at any instruction, and the others neither wait for it nor read half a
-//! message.
+//! kernel lets it, or out of [`buffers`] that all can see, while the sender writes a part of them into
+//! the receiver's memory. There is no lock in the shared memory: a process may be killed at any
+//! instruction, and the others neither wait for it nor read half a message.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -1,12 +1,14 @@
 //! What a process has in the segment for others to find.
 
 use crate::chain::Chain;
+use crate::large::claims::Claims;
 use crate::sync::{AtomicU32, AtomicU64};
 
-/// A process's entry: read by all, written by itself, but for the two chains, and for what others
-/// find out or do for it: that it has died, that it is to wake, who gives its memory back.
+/// A process's entry: read by all, written by itself, but for the two chains, for what others find out
+/// or do for it (that it has died, that it is to wake, who gives its memory back), and for what a sender
+/// takes of a message that both copy.
 ///
-/// Three lines, kept apart: the first is read by every sender and hardly ever written, so that it
+/// Four lines, kept apart: the first is read by every sender and hardly ever written, so that it
 /// stays in their caches; each of the others is written by many.
 #[repr(C, align(128))]
 #[derive(Default)]
@@ -31,6 +33,7 @@ pub(crate) struct Place {
     pub(crate) heir: AtomicU32,
     pub(crate) queue: Line<Chain>,
     pub(crate) returns: Line<Chain>,
+    pub(crate) claims: Line<Claims>,
 }
 
 /// A value on lines of its own: two, since processors fetch them in pairs.

@@ -68,6 +68,16 @@ steps! {
     Copying,
     /// It has been read; the sender does not know.
     Copied,
+    /// The sender of a message has been asked for help with it, and nothing is copied.
+    HelpAsked,
+    /// A sender has taken a part of its message to copy.
+    HelpTaken,
+    /// It has copied that, and not said so.
+    HelpGiven,
+    /// It has said so.
+    HelpCounted,
+    /// A receiver has copied all but what the sender has taken.
+    HelpAwaited,
     /// Pages for a shared buffer are taken, and have no memory yet.
     SharedTaken,
     /// They have.

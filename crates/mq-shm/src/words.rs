@@ -6,12 +6,13 @@ use core::mem::offset_of;
 use crate::cell::{Cell, CellBody, CellHead};
 use crate::fastbox::FastBox;
 use crate::index::{CellId, Process};
+use crate::large::claims::Claims;
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
 
 /// What stands in the entry of a process, and where.
-const IN_PLACES: [(&str, usize); 10] = [
+const IN_PLACES: [(&str, usize); 12] = [
     ("queues", offset_of!(Place, queue)),
     ("returned cells", offset_of!(Place, returns)),
     ("states", offset_of!(Place, state)),
@@ -22,6 +23,8 @@ const IN_PLACES: [(&str, usize); 10] = [
     ("numbers of processes", offset_of!(Place, namespace)),
     ("words of their memory", offset_of!(Place, token)),
     ("words of their memory", offset_of!(Place, token_at)),
+    ("offers", offset_of!(Place, claims)),
+    ("offers", offset_of!(Place, claims) + Claims::COPIED),
 ];
 
 const HEAD: usize = offset_of!(Cell, body) + offset_of!(CellBody, head);

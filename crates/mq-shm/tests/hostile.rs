@@ -181,6 +181,9 @@ struct Run<'a> {
     random: StdRng,
     content: Vec<u8>,
     into: Vec<u8>,
+    /// A message that both sides may copy, and where it goes.
+    large: Vec<u8>,
+    large_into: Vec<u8>,
     /// So many rounds more.
     left: u32,
     /// Messages that came after something was written.
@@ -194,7 +197,8 @@ impl<'a> Run<'a> {
             ..Tuning::default()
         };
         let patience = Patience {
-            spins: 0,
+            // No fewer, or nobody would be asked to help.
+            spins: 3,
             yields: 0,
             sleep: Duration::from_micros(20),
         };
@@ -215,6 +219,8 @@ impl<'a> Run<'a> {
             random: StdRng::seed_from_u64(seed),
             content: vec![7; 30_000],
             into: vec![0; 40_000],
+            large: vec![7; 150_000],
+            large_into: vec![0; 150_000],
             left: 100,
             heard: 0,
         }
@@ -235,6 +241,7 @@ impl<'a> Run<'a> {
             self.talk(from);
             self.use_rings(from);
             self.read(from);
+            self.read_together(from);
             let receiver = &mut self.members[1 - from];
             receiver.check_peers();
             let _ = receiver.cells_out();
@@ -317,6 +324,25 @@ impl<'a> Run<'a> {
         };
         let room = random.random_range(0..self.into.len());
         let _ = read(receiver, sender, there, &mut self.into[..room]);
+    }
+
+    /// A message that both sides may copy: what the sender does comes too late, whatever the segment says.
+    fn read_together(&mut self, from: usize) {
+        if !self.random.random_ratio(1, 8) {
+            return;
+        }
+        let [sender, receiver] = [from, 1 - from].map(|number| Process(number as u32));
+        let room = self.random.random_range(60_000..self.large_into.len());
+        let into = &mut self.large_into[..room];
+        let there = self.members[from].expose(&self.large);
+        // SAFETY: both ends are of one thread.
+        let _ = unsafe { self.members[1 - from].read_together(sender, there, into, [3, 4]) };
+        self.large_into.fill(1);
+        for number in 0..20_u64 {
+            let helped = self.members[from].help(receiver, &self.large, number.to_le_bytes());
+            assert_eq!(helped.unwrap(), 0);
+        }
+        assert!(self.large_into.iter().all(|&byte| byte == 1));
     }
 }
 

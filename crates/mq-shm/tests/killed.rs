@@ -21,7 +21,10 @@ const ESTATE: [&str; 4] = ["Buried", "StruckOut", "Inherited", "GivenBack"];
 fn options() -> Options {
     // Whether it reads another's memory is for each process to say: those that do not take the
     // ring.
-    let single_copy = std::env::var("MQ_TEST_COPY").is_ok();
+    options_of(std::env::var("MQ_TEST_COPY").is_ok())
+}
+
+fn options_of(single_copy: bool) -> Options {
     common::options(Policy::AdaptiveShared, single_copy)
 }
 
@@ -69,16 +72,24 @@ fn is_regular(ended: ExitStatus) -> bool {
 /// What a victim exits with that was to read another's memory and was not let.
 const REFUSED: i32 = 77;
 
-/// Three processes talk; `end` sees to the death of one. How the victim ended.
-fn with_victim(test: &str, settings: &[(&str, &str)], end: impl FnOnce(&mut Child)) -> ExitStatus {
+/// Three processes talk, of which the others read each other's memory, or do not; `end` sees to the death of
+/// one. How the victim ended.
+fn with_victim(
+    test: &str,
+    settings: &[(&str, &str)],
+    others_read: bool,
+    end: impl FnOnce(&mut Child),
+) -> ExitStatus {
     let segment = Mapped::create(Geometry::with_cells(3, 8).unwrap()).unwrap();
     let fresh = segment.committed().unwrap();
     let mut victim = common::spawn(&segment, test, VICTIM, settings);
-    let mut other = common::spawn(&segment, test, 2, &[]);
+    let of_others = [("MQ_TEST_COPY", "1")];
+    let of_others = &of_others[..usize::from(others_read)];
+    let mut other = common::spawn(&segment, test, 2, of_others);
     let file = segment.file().try_clone_to_owned().unwrap();
     let memory = Mapped::open(file, "a copy").unwrap();
     let survivor = std::thread::spawn(move || {
-        let mut endpoint = Endpoint::join(memory, Process(0), options()).unwrap();
+        let mut endpoint = Endpoint::join(memory, Process(0), options_of(others_read)).unwrap();
         survive(&mut endpoint);
     });
     end(&mut victim);
@@ -120,20 +131,24 @@ fn at_every_step() {
         for times in [1, 2, 7] {
             let plan = format!("{step}:{times}");
             let mut settings = vec![("MQ_DIE", plan.as_str())];
-            if matches!(*step, "Copying" | "Copied") {
+            // Of messages that both ends copy: both have to be willing.
+            let helps = step.starts_with("Help");
+            if helps || matches!(*step, "Copying" | "Copied") {
                 settings.push(("MQ_TEST_COPY", "1"));
             }
-            let mut ended = with_victim("at_every_step", &settings, |_| {});
+            let mut ended = with_victim("at_every_step", &settings, helps, |_| {});
             if ended.code() == Some(REFUSED) {
                 println!("{plan} was not tried: process_vm_readv is refused on this machine");
                 continue;
             }
-            // Whether somebody sleeps, who has to be woken, is up to the system.
-            for _ in 0..30 {
+            // Whether somebody sleeps, who has to be woken, is up to the system, and whether a sender comes in
+            // time to help.
+            let chances = if helps { 300 } else { 30 };
+            for _ in 0..chances {
                 if times > 1 || !ended.success() {
                     break;
                 }
-                ended = with_victim("at_every_step", &settings, |_| {});
+                ended = with_victim("at_every_step", &settings, helps, |_| {});
             }
             // Some steps come once, or not so often.
             if times == 1 || !ended.success() {
@@ -260,7 +275,10 @@ fn at_any_time() {
     let (mut runs, mut killed) = (0, 0);
     while Instant::now() < until {
         let wait = rand::rng().random_range(0..30_000);
-        let ended = with_victim("at_any_time", &[], |victim| {
+        // Every other time all read each other's memory.
+        let reads = [("MQ_TEST_COPY", "1")];
+        let settings = &reads[..runs % 2];
+        let ended = with_victim("at_any_time", settings, runs % 2 == 1, |victim| {
             std::thread::sleep(Duration::from_micros(wait));
             victim.kill().unwrap();
         });

@@ -62,26 +62,11 @@ impl<M: Memory> Endpoint<M> {
         remote: Remote,
         into: &mut [u8],
     ) -> Result<Copied, ShmError> {
-        self.geometry().check(from)?;
-        if into.len() as u64 > remote.bytes {
-            // Whatever lies behind is no part of the message.
-            return Err(ShmError::Corrupt {
-                what: match remote.shared {
-                    Some(_) => "the place of a shared buffer",
-                    None => "the length of a message to be read",
-                },
-                process: from.0,
-            });
-        }
+        self.check_remote(from, remote, into.len())?;
         if let Some(at) = remote.shared {
             return self.read_shared(from, at, remote.bytes, into);
         }
-        let place = self.memory.place(from);
-        let sender = Known {
-            pid: place.pid.load(Ordering::Relaxed),
-            token: place.token.load(Ordering::Relaxed),
-            token_at: place.token_at.load(Ordering::Relaxed),
-        };
+        let sender = self.known(from);
         let peer = &mut self.peers[from.index()];
         if peer.is_unreadable || !self.options.single_copy {
             return Ok(Copied::Refused(0));
@@ -91,6 +76,37 @@ impl<M: Memory> Endpoint<M> {
         step(Step::Copied);
         peer.is_unreadable = copied != Copied::All;
         Ok(copied)
+    }
+
+    /// Whether as many bytes as are wanted have been exposed.
+    pub(super) fn check_remote(
+        &self,
+        from: Process,
+        remote: Remote,
+        wanted: usize,
+    ) -> Result<(), ShmError> {
+        self.geometry().check(from)?;
+        if wanted as u64 > remote.bytes {
+            // Whatever lies behind is no part of the message.
+            return Err(ShmError::Corrupt {
+                what: match remote.shared {
+                    Some(_) => "the place of a shared buffer",
+                    None => "the length of a message to be read",
+                },
+                process: from.0,
+            });
+        }
+        Ok(())
+    }
+
+    /// The memory of a process, as its entry says.
+    pub(super) fn known(&self, process: Process) -> Known {
+        let place = self.memory.place(process);
+        Known {
+            pid: place.pid.load(Ordering::Relaxed),
+            token: place.token.load(Ordering::Relaxed),
+            token_at: place.token_at.load(Ordering::Relaxed),
+        }
     }
 
     /// A ring for so many bytes of a message to `to`, and the number with which its buffers begin:

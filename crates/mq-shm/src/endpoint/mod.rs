@@ -23,6 +23,7 @@
 #![allow(unsafe_code, reason = "remembers addresses of the segment")]
 
 mod buffers;
+mod cooperative;
 mod deaths;
 mod incoming;
 mod large;
@@ -45,6 +46,7 @@ use crate::channel::{Counters, Policy, Tuning};
 use crate::error::ShmError;
 use crate::estate;
 use crate::index::{CellId, Process};
+use crate::large::cooperative::Shown;
 use crate::layout::Geometry;
 use crate::liveness::{self, Gone, State, Watch};
 use crate::part::Found;
@@ -67,6 +69,9 @@ pub struct Options {
     pub fastbox: bool,
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
+    /// Copying a part of a message that its receiver reads from this process's memory, into the
+    /// receiver's, and asking the same of others: see [`cooperative`](crate::large::cooperative).
+    pub cooperative_copy: bool,
     /// Telling the receiver of a message in a shared buffer where it lies, so that it copies it
     /// straight from there.
     pub shared_copy: bool,
@@ -84,6 +89,7 @@ impl Default for Options {
             tuning: Tuning::default(),
             fastbox: true,
             single_copy: true,
+            cooperative_copy: true,
             shared_copy: true,
             nontemporal_from: None,
             patience: None,
@@ -151,8 +157,10 @@ pub struct Endpoint<M: Memory = Mapped> {
     buffers: buffers::Buffers,
     /// Whether it dies when it is dropped.
     has_failed: bool,
-    /// A word for others to try whether they can read this process's memory.
-    _token: Box<u64>,
+    /// What others read of this process's memory.
+    shown: Box<Shown>,
+    /// The number of the last message that its sender was asked to help with.
+    offers: u32,
     /// Last, as all the rest may be in it.
     memory: M,
 }
@@ -178,14 +186,14 @@ impl<M: Memory> Endpoint<M> {
         let geometry = *memory.geometry();
         geometry.check(me)?;
         let processes = geometry.processes();
-        let token = Box::new(large::token(me, memory.pid()));
+        let shown = Box::new(Shown::new(large::token(me, memory.pid())));
         let place = memory.place(me);
         liveness::join(place, me, memory.pid())?;
         step(Step::Joining);
-        place.token.store(*token, Ordering::Relaxed);
+        place.token.store(shown.token(), Ordering::Relaxed);
         place
             .token_at
-            .store(core::ptr::from_ref(&*token) as u64, Ordering::Relaxed);
+            .store(core::ptr::from_ref(&*shown) as u64, Ordering::Relaxed);
         liveness::joined(place, me)?;
         step(Step::Joined);
         // Without any, nothing that needs a cell would ever be sent.
@@ -233,7 +241,8 @@ impl<M: Memory> Endpoint<M> {
             has_failed: false,
             rings: rings::Rings::default(),
             buffers: buffers::Buffers::default(),
-            _token: token,
+            shown,
+            offers: 0,
             memory,
         })
     }

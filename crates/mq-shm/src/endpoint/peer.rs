@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::fastbox::{Inlet, Outlet};
 use crate::index::CellId;
+use crate::large::cooperative::Helps;
 use crate::large::pace::{ReadPace, WritePace};
 use crate::large::single_copy::Known;
 use crate::liveness::Gone;
@@ -49,6 +50,10 @@ pub(super) struct Peer {
     pub(super) is_unreadable: bool,
     /// When that was known last to be its, by the word of whom it was then.
     pub(super) seen: Option<(Known, Instant)>,
+    /// It can not be helped: the kernel has refused once to read its words, or to write into its memory.
+    pub(super) can_not_be_helped: bool,
+    /// Whether it copies a part of its messages when it is asked.
+    pub(super) helps: Helps,
     /// Which way of writing into rings and cells for it is the quickest.
     pub(super) writing: WritePace,
     /// The same, of reading what it has written.
@@ -78,6 +83,8 @@ impl Peer {
             struck_out: false,
             is_unreadable: false,
             seen: None,
+            can_not_be_helped: false,
+            helps: Helps::default(),
             writing: WritePace::default(),
             reading: ReadPace::default(),
             gone: None,

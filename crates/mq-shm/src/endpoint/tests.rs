@@ -1,3 +1,4 @@
+mod cooperative;
 mod ends;
 
 use core::time::Duration;

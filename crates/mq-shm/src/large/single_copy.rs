@@ -1,4 +1,4 @@
-//! Reading a message straight out of the sender's memory.
+//! Reading a message straight out of the sender's memory, or writing it into the receiver's.
 //!
 //! `process_vm_readv` is refused by some kernels, containers, `seccomp` filters and debugger
 //! policies, and a process number means another process in another namespace, or after the end of
@@ -8,10 +8,10 @@
 //! 0.2 us, as long as copying 4 KiB, so that short reads right after do without. Any refusal makes the
 //! pair use the ring for the rest of that message and from then on.
 
-use std::io::IoSliceMut;
+use std::io::{IoSlice, IoSliceMut};
 use std::time::{Duration, Instant};
 
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 use rustix::process::{PTracer, set_ptracer};
 
@@ -33,6 +33,16 @@ pub enum Copied {
     All,
     /// Only the first so many: the kernel refused to go on, or to begin.
     Refused(usize),
+}
+
+/// Why a process's words were not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unseen {
+    /// The kernel does not let it, or has no such process, or one that is ending.
+    Refused,
+    /// There is other memory: the process that had the word has ended, or has another program, or has given
+    /// up its place.
+    Another,
 }
 
 /// Who was known by its word so long ago at most still has its number: the kernel gives numbers in
@@ -63,15 +73,8 @@ impl Known {
         into: &mut [u8],
         seen: &mut Option<(Self, Instant)>,
     ) -> Copied {
-        // Such a process has no memory to be read, or does not say which is its.
-        let Some(pid) = i32::try_from(self.pid)
-            .ok()
-            .filter(|&pid| pid > 0 && self.token != 0)
-        else {
+        let Some(pid) = self.pid() else {
             return Copied::Refused(0);
-        };
-        let is_known = |seen: Option<(Self, Instant)>, now: Instant, time: Duration| {
-            seen.is_some_and(|(whom, at)| whom == self && now - at < time)
         };
         let mut done = 0;
         while done < into.len() {
@@ -79,7 +82,8 @@ impl Known {
             let mut word = [0; 8];
             let word_bytes = word.len();
             let rest = &mut into[done..];
-            let without_word = rest.len() <= WITHOUT_WORD && is_known(*seen, now, WITHOUT_WORD_FOR);
+            let without_word =
+                rest.len() <= WITHOUT_WORD && self.is_known(*seen, now, WITHOUT_WORD_FOR);
             let from = [
                 RemoteIoVec {
                     base: self.token_at as usize,
@@ -92,11 +96,11 @@ impl Known {
             ];
             let mut to = [IoSliceMut::new(&mut word), IoSliceMut::new(rest)];
             let first = usize::from(without_word);
-            let read = process_vm_readv(Pid::from_raw(pid), &mut to[first..], &from[first..]);
+            let read = process_vm_readv(pid, &mut to[first..], &from[first..]);
             match read {
                 Ok(bytes) if without_word && bytes > 0 => {
                     // This process may have been put off before the kernel looked the number up.
-                    if is_known(*seen, Instant::now(), KNOWN_FOR) {
+                    if self.is_known(*seen, Instant::now(), KNOWN_FOR) {
                         done += bytes;
                     } else {
                         *seen = None;
@@ -112,9 +116,87 @@ impl Known {
         }
         Copied::All
     }
+
+    /// The words behind the one by which the process is known.
+    pub(crate) fn look<const WORDS: usize>(
+        self,
+        seen: &mut Option<(Self, Instant)>,
+    ) -> Result<[u64; WORDS], Unseen> {
+        let pid = self.pid().ok_or(Unseen::Refused)?;
+        let now = Instant::now();
+        let (mut word, mut words) = ([0; 8], [[0; 8]; WORDS]);
+        let bytes = word.len() * (1 + WORDS);
+        let mut to = [
+            IoSliceMut::new(&mut word),
+            IoSliceMut::new(words.as_flattened_mut()),
+        ];
+        let from = RemoteIoVec {
+            base: self.token_at as usize,
+            len: bytes,
+        };
+        let read = loop {
+            match process_vm_readv(pid, &mut to, &[from]) {
+                Err(nix::errno::Errno::EINTR) => {}
+                read => break read,
+            }
+        };
+        match read {
+            Ok(read) if read == bytes && u64::from_ne_bytes(word) == self.token => {
+                *seen = Some((self, now));
+                Ok(words.map(u64::from_ne_bytes))
+            }
+            Ok(_) | Err(nix::errno::Errno::EFAULT) => Err(Unseen::Another),
+            Err(_) => Err(Unseen::Refused),
+        }
+    }
+
+    /// Writes bytes to `address`, in system calls that each begin within a short time of having known the
+    /// process by its word: the kernel takes hold of the memory when they begin. Whether it let that be done,
+    /// and it still was that process. The caller knows that the process waits for them there.
+    pub(crate) fn write(
+        self,
+        address: u64,
+        from: &[u8],
+        seen: &mut Option<(Self, Instant)>,
+    ) -> bool {
+        let Some(pid) = self.pid() else {
+            return false;
+        };
+        let mut done = 0;
+        while done < from.len() {
+            if !self.is_known(*seen, Instant::now(), WITHOUT_WORD_FOR)
+                && self.look::<0>(seen).is_err()
+            {
+                return false;
+            }
+            let rest = &from[done..];
+            let to = RemoteIoVec {
+                base: address as usize + done,
+                len: rest.len(),
+            };
+            match process_vm_writev(pid, &[IoSlice::new(rest)], &[to]) {
+                Ok(bytes) if bytes > 0 => done += bytes,
+                Err(nix::errno::Errno::EINTR) => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Its number, unless it has no memory to be read, or does not say which is its.
+    fn pid(self) -> Option<Pid> {
+        let pid = i32::try_from(self.pid).ok();
+        let pid = pid.filter(|&pid| pid > 0 && self.token != 0);
+        pid.map(Pid::from_raw)
+    }
+
+    /// Whether it is the process that was known by its word no longer ago than that.
+    fn is_known(self, seen: Option<(Self, Instant)>, now: Instant, time: Duration) -> bool {
+        seen.is_some_and(|(whom, at)| whom == self && now - at < time)
+    }
 }
 
-/// Lets a process, and all that it has started, read the memory of this one, where the kernel would
+/// Lets a process, and all that it has started, read and write the memory of this one, where the kernel would
 /// let nobody but the ancestors of this one do so: the Yama module with `kernel.yama.ptrace_scope`
 /// at 1, as Debian and Ubuntu set it. For a launcher, those are the processes of the world.
 ///
@@ -165,6 +247,59 @@ mod tests {
             let none = Known { pid, token, ..me };
             assert_eq!(none.read(address, &mut into, &mut None), Copied::Refused(0));
         }
+    }
+
+    /// Words as a process shows them, and how it is known by the first.
+    fn shown(words: &[u64; 3]) -> Known {
+        Known {
+            pid: std::process::id(),
+            token: words[0],
+            token_at: words.as_ptr().expose_provenance() as u64,
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_process_are_seen_where_its_own_is_right() {
+        let words = [0x1234_5678_9abc_def0, 5, 6];
+        let me = shown(&words);
+        let mut seen = None;
+        assert_eq!(me.look(&mut seen), Ok([5, 6]));
+        assert_eq!(seen.map(|(whom, _)| whom), Some(me));
+        for (unseen, whom) in [
+            (Unseen::Another, Known { token: 1, ..me }),
+            (Unseen::Another, Known { token_at: 8, ..me }),
+            (Unseen::Refused, Known { token: 0, ..me }),
+            (Unseen::Refused, Known { pid: 0, ..me }),
+            // The kernel's highest number is lower.
+            (Unseen::Refused, Known { pid: 1 << 30, ..me }),
+        ] {
+            let mut seen = None;
+            assert_eq!(whom.look::<2>(&mut seen), Err(unseen), "{whom:?}");
+            assert_eq!(seen, None);
+        }
+    }
+
+    #[test]
+    fn only_a_process_with_the_right_word_is_written() {
+        let words = [0x1234_5678_9abc_def0, 5, 6];
+        let me = shown(&words);
+        let message = vec![7_u8; 300_000];
+        let mut into = vec![0_u8; message.len()];
+        let address = into.as_mut_ptr().expose_provenance() as u64;
+        let mut seen = None;
+        assert!(me.write(address, &message, &mut seen));
+        assert_eq!(into, message);
+        assert_eq!(seen.map(|(whom, _)| whom), Some(me));
+        into.fill(0);
+        let another = Known { token: 1, ..me };
+        for mut seen in [None, seen] {
+            assert!(!another.write(address, &message, &mut seen));
+        }
+        let long_ago = Instant::now() - WITHOUT_WORD_FOR;
+        assert!(!another.write(address, &message, &mut Some((another, long_ago))));
+        assert!(into.iter().all(|&byte| byte == 0));
+        // No memory of anybody's.
+        assert!(!me.write(8, &message, &mut seen));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! sender's.
 
 mod buffers;
+mod claims;
 mod ends;
 mod rings;
 

@@ -66,8 +66,8 @@ pub(crate) fn options(policy: Policy, single_copy: bool) -> Options {
         ..Tuning::default()
     };
     let patience = Patience {
-        spins: 2,
-        yields: 2,
+        spins: 3,
+        yields: 1,
         sleep: Duration::from_millis(20),
     };
     Options {
@@ -88,6 +88,9 @@ const FINISHED: u64 = 4;
 /// A process has said and heard everything, for tests in which all wait until the others have too. It
 /// may come while the other is still talking.
 pub(crate) const THROUGH: u64 = 5;
+
+/// A large message is being read: its sender may copy a part.
+const HELP: u64 = 6;
 
 const LARGE_BYTES: usize = 700_000;
 /// No place among the shared buffers.
@@ -123,6 +126,7 @@ struct Peer {
     part: Vec<u8>,
     pulling: Option<Pull>,
     bulk: Vec<u8>,
+    helped: u64,
     refused: bool,
     through: bool,
 }
@@ -182,6 +186,8 @@ pub(crate) struct Heard {
     pub(crate) refused: bool,
     /// The other has said that it is through.
     pub(crate) through: bool,
+    /// Messages to it of which this process copied a part for it.
+    pub(crate) helped: u64,
 }
 
 /// Sleeps until something comes, or for a short time, whatever there is to do: the patience of
@@ -222,6 +228,7 @@ pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
                     gone: peer.gone,
                     refused: peer.refused,
                     through: peer.through,
+                    helped: peer.helped,
                 })
                 .collect();
         }
@@ -259,6 +266,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 received: peer.received,
                 gone: Some(how),
                 refused: peer.refused,
+                helped: peer.helped,
                 ..Peer::default()
             };
             return true;
@@ -290,9 +298,16 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 bytes: word(1),
                 shared: (word(2) != NOWHERE).then_some(word(2)),
             };
-            // SAFETY: it stays as it is until it is answered.
+            let is_between = peer.message.as_ref().is_none_or(|(_, done)| *done == 0);
+            let into = &mut peer.bulk;
             #[allow(unsafe_code, reason = "vouches for the talk below")]
-            let read = unsafe { endpoint.read(from, remote, &mut peer.bulk) };
+            let read = if is_between {
+                // SAFETY: it stays as it is until it is answered.
+                unsafe { endpoint.read_together(from, remote, into, [0, HELP]) }
+            } else {
+                // SAFETY: as above.
+                unsafe { endpoint.read(from, remote, into) }
+            };
             match read.unwrap() {
                 Copied::All => received_large(peer),
                 Copied::Refused(done) => {
@@ -319,6 +334,12 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
             let pull = peer.pulling.as_mut().expect("it was asked for");
             let given = (RingId(word(0) as u32), word(1));
             pull.stretch = Some(stretch_of(from, given, pull.skipped));
+        }
+        HELP => {
+            if let Some(large) = &peer.large {
+                let asked = content.try_into().expect("eight bytes");
+                peer.helped += u64::from(endpoint.help(from, large.bytes(), asked).unwrap() > 0);
+            }
         }
         FINISHED => {
             peer.large = None;

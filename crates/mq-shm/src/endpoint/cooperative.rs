@@ -1,0 +1,331 @@
+//! Large messages that both sides copy, straight from one memory into the other.
+#![allow(unsafe_code, reason = "has another process write into memory")]
+
+use core::ops::Range;
+use core::slice;
+use core::time::Duration;
+
+use crate::endpoint::{Endpoint, Sent};
+use crate::error::ShmError;
+use crate::index::Process;
+use crate::large::claims::{Claims, Help, PAGE, PART};
+use crate::large::cooperative::{FROM, FROM_SHARED, Offer, SHOWN, Shown};
+use crate::large::single_copy::{Copied, Known, Remote, Unseen};
+use crate::segment::Memory;
+use crate::steps::{Step, step};
+use crate::sync::{Ordering, fence, spin_loop};
+use crate::wait::Patience;
+
+/// The longest part of a message that is divided at a time, in bytes.
+const LONGEST_PART: usize = PART as usize * PAGE;
+/// Looks at what the sender has copied, while this core is kept: it copies half a MiB at a time at most.
+const SPINS: u32 = 20_000;
+/// Looks after each of which others may run.
+const YIELDS: u32 = 64;
+/// Sleeps between two looks after that: who waits so long waits for one that is kept from its core.
+const NAPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+/// Looks for an offer that is about to begin.
+const UNTIL_OPEN: u32 = 1000;
+
+/// The bytes of some pages of so many bytes.
+fn bytes_of(pages: Range<u32>, bytes: usize) -> Range<usize> {
+    let begin_of = |page: u32| bytes.min(page as usize * PAGE);
+    begin_of(pages.start)..begin_of(pages.end)
+}
+
+/// A message without its first bytes, so many.
+fn part_of_remote(remote: Remote, at: usize) -> Remote {
+    let at = at as u64;
+    Remote {
+        address: remote.address.wrapping_add(at),
+        bytes: remote.bytes - at,
+        shared: remote.shared.map(|shared| shared.wrapping_add(at)),
+    }
+}
+
+/// The part of a message that is offered, if it is one.
+fn part_of(message: &[u8], offer: Offer) -> Option<&[u8]> {
+    let begin = offer.source.checked_sub(message.as_ptr() as u64)?;
+    let begin = usize::try_from(begin).ok()?;
+    let bytes = usize::try_from(offer.bytes).ok()?;
+    let part = message.get(begin..)?.get(..bytes)?;
+    (1..=LONGEST_PART).contains(&bytes).then_some(part)
+}
+
+/// Ends the process rather than give memory back into which another one still writes.
+struct NoPanic;
+
+impl Drop for NoPanic {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// As [`read`](Self::read), but has the sender copy a part, if that is long enough for it and the
+    /// sender comes while the rest is read. It is asked by a message with this header, whose eight bytes it
+    /// passes to [`help`](Self::help). So no message to it may be sent in part.
+    ///
+    /// # Cost
+    /// The message, for each 4 MiB, and system calls for pieces: five eighths at first, then half of what is
+    /// left each time, 512 KiB at most. Without help these are two for 64 KiB and four for 256 KiB. While a
+    /// sender that has taken a piece is kept from its core, this waits for it.
+    ///
+    /// # Errors
+    /// As those of `read`.
+    ///
+    /// # Safety
+    /// As for `read`.
+    pub unsafe fn read_together(
+        &mut self,
+        from: Process,
+        remote: Remote,
+        into: &mut [u8],
+        header: [u64; 2],
+    ) -> Result<Copied, ShmError> {
+        self.check_remote(from, remote, into.len())?;
+        let least = remote.shared.map_or(FROM, |_| FROM_SHARED);
+        let mut done = 0;
+        while into.len() - done >= least && self.may_ask(from, remote) {
+            let rest = &mut into[done..];
+            let len = rest.len().min(LONGEST_PART);
+            match self.read_part(from, part_of_remote(remote, done), &mut rest[..len], header)? {
+                Copied::All => done += len,
+                Copied::Refused(part) => {
+                    self.peers[from.index()].is_unreadable |= remote.shared.is_none();
+                    return Ok(Copied::Refused(done + part));
+                }
+            }
+        }
+        if done == into.len() && done > 0 {
+            return Ok(Copied::All);
+        }
+        // SAFETY: as required of the caller: it is a part of the same.
+        let read = unsafe { self.read(from, part_of_remote(remote, done), &mut into[done..]) }?;
+        Ok(match read {
+            Copied::All => Copied::All,
+            Copied::Refused(part) => Copied::Refused(done + part),
+        })
+    }
+
+    /// Whether the sender of such a message is asked to help.
+    fn may_ask(&mut self, from: Process, remote: Remote) -> bool {
+        // Who shares its core with others would wait for one of them.
+        let has_a_core = self.patience.spins > Patience::YIELDING.spins;
+        let is_possible = self.copies_together() && from != self.me && has_a_core;
+        let peer = &mut self.peers[from.index()];
+        let is_readable = remote.shared.is_some() || !peer.is_unreadable;
+        is_possible && is_readable && peer.helps.is_asked()
+    }
+
+    /// Whether it is to have anything to do with such messages.
+    fn copies_together(&self) -> bool {
+        self.options.single_copy && self.options.cooperative_copy
+    }
+
+    /// Reads a part while its sender may write into it.
+    fn read_part(
+        &mut self,
+        from: Process,
+        remote: Remote,
+        into: &mut [u8],
+        header: [u64; 2],
+    ) -> Result<Copied, ShmError> {
+        let (bytes, pages) = (into.len(), into.len().div_ceil(PAGE) as u32);
+        let sender = self.known(from);
+        // One pointer for all: the pieces of it that this process has taken are its own, and no others.
+        let base = into.as_mut_ptr();
+        self.offers = self.offers.wrapping_add(1);
+        let number = self.offers;
+        self.shown.offer(Offer {
+            number,
+            sender: from.0,
+            source: remote.address,
+            address: base.expose_provenance() as u64,
+            bytes: bytes as u64,
+        });
+        let told = self.try_send(from, header, &u64::from(number).to_le_bytes(), 0);
+        if !matches!(told, Ok(Sent::Whole)) {
+            // It is not asked, and so does nothing: the offer does not begin. Of so few bytes nothing is sent
+            // in part; what failed is said to who sends next.
+            self.shown.withdraw();
+            return self.read_piece(from, sender, remote, 0, into);
+        }
+        step(Step::HelpAsked);
+        let place = self.place;
+        let claims = &place.claims.0;
+        // From here on until `await_help` has returned the sender may write into what it takes.
+        let stays = NoPanic;
+        let mut next = 0..claims.open(number, pages);
+        let stopped = loop {
+            let at = bytes_of(next.clone(), bytes);
+            // SAFETY: they are bytes of `into`, which the sender does not take, and each is read once.
+            let piece = unsafe { slice::from_raw_parts_mut(base.wrapping_add(at.start), at.len()) };
+            match self.read_piece(from, sender, remote, at.start, piece) {
+                Ok(Copied::All) => {}
+                Ok(Copied::Refused(done)) => break Some(Ok(Copied::Refused(at.start + done))),
+                Err(error) => break Some(Err(error)),
+            }
+            match claims.take_front(number, pages) {
+                Some(more) => next = more,
+                None => break None,
+            }
+        };
+        claims.take_rest(number, pages);
+        let back = claims.back(pages);
+        let help = self.await_help(from, sender, number, back);
+        core::mem::forget(stays);
+        self.shown.withdraw();
+        self.peers[from.index()].helps.note(help.copied > 0);
+        if let Some(stopped) = stopped {
+            return stopped;
+        }
+        if help.copied == back {
+            return Ok(Copied::All);
+        }
+        // What the sender has taken and not copied.
+        let missing = bytes_of(pages - back..pages - help.copied, bytes);
+        let (at, rest) = (missing.start, &mut into[missing]);
+        Ok(match self.read_piece(from, sender, remote, at, rest)? {
+            Copied::All => Copied::All,
+            Copied::Refused(done) => Copied::Refused(at + done),
+        })
+    }
+
+    /// Copies a piece of a message that begins so many bytes behind its beginning.
+    fn read_piece(
+        &mut self,
+        from: Process,
+        sender: Known,
+        remote: Remote,
+        at: usize,
+        into: &mut [u8],
+    ) -> Result<Copied, ShmError> {
+        let piece = part_of_remote(remote, at);
+        if let Some(shared) = piece.shared {
+            return self.read_shared(from, shared, piece.bytes, into);
+        }
+        step(Step::Copying);
+        let read = sender.read(piece.address, into, &mut self.peers[from.index()].seen);
+        step(Step::Copied);
+        Ok(read)
+    }
+
+    /// Waits until the sender is done with the pages that it has taken, or has ended; afterwards it writes
+    /// nowhere.
+    pub(super) fn await_help(
+        &mut self,
+        from: Process,
+        sender: Known,
+        number: u32,
+        back: u32,
+    ) -> Help {
+        if back > 0 {
+            step(Step::HelpAwaited);
+        }
+        let [mut nap, longest] = NAPS;
+        let mut looks = 0;
+        let mut is_over = false;
+        loop {
+            let mut help = self.place.claims.0.help(number);
+            help.copied = help.copied.min(back);
+            if help.copied == back || help.gave_up || is_over {
+                return help;
+            }
+            if looks < SPINS {
+                spin_loop();
+            } else if looks < SPINS + YIELDS {
+                std::thread::yield_now();
+            } else {
+                is_over = self.is_over(from, sender, number);
+                std::thread::sleep(nap);
+                nap = (2 * nap).min(longest);
+                continue;
+            }
+            looks += 1;
+        }
+    }
+
+    /// Whether a sender helps no longer: it says so in its own memory, which is where the truth is if another
+    /// hand has written into the segment, or that memory is no more. What its entry says of its end is
+    /// asked for only where the kernel does not let its memory be read, as of one that is ending.
+    pub(super) fn is_over(&mut self, from: Process, sender: Known, number: u32) -> bool {
+        let peer = &mut self.peers[from.index()];
+        match sender.look(&mut peer.seen) {
+            Ok(words) => {
+                // DONE (acquire): the kernel has read the word for this process.
+                fence(Ordering::Acquire);
+                !Shown::is_at(words, self.me.0, number)
+            }
+            Err(Unseen::Another) => true,
+            Err(Unseen::Refused) => self.watch.gone(from, &peer.place).is_some(),
+        }
+    }
+
+    /// Copies a part of a message of this process's, or all that is left of it, into the memory of the
+    /// receiver, which has asked for it by a message of these eight bytes and copies the rest; how many bytes
+    /// that were. None, if the receiver did not wait, or does not say so in its own memory.
+    ///
+    /// # Cost
+    /// A system call to see what is wanted, and one for each half of what is left of it, up to 512 KiB: of
+    /// 4 MiB about half is copied in one call of this.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`].
+    pub fn help(&mut self, to: Process, message: &[u8], asked: [u8; 8]) -> Result<usize, ShmError> {
+        self.geometry().check(to)?;
+        let Ok(number) = u32::try_from(u64::from_le_bytes(asked)) else {
+            return Ok(0);
+        };
+        if !self.copies_together() || self.peers[to.index()].can_not_be_helped {
+            return Ok(0);
+        }
+        // Whoever that is by what the segment says: it counts if it knows the word, and has this very message
+        // on offer to this process, which is said in the same memory.
+        let receiver = self.known(to);
+        let peer = &mut self.peers[to.index()];
+        let words = match receiver.look::<SHOWN>(&mut peer.seen) {
+            Ok(words) => words,
+            Err(unseen) => {
+                peer.can_not_be_helped = unseen == Unseen::Refused;
+                return Ok(0);
+            }
+        };
+        let offer = Shown::offer_of(words);
+        let offer = offer.filter(|offer| (offer.number, offer.sender) == (number, self.me.0));
+        let Some((offer, part)) = offer.and_then(|offer| Some((offer, part_of(message, offer)?)))
+        else {
+            return Ok(0);
+        };
+        let pages = part.len().div_ceil(PAGE) as u32;
+        let claims: &Claims = &self.peers[to.index()].place.claims.0;
+        let mut looks = 0;
+        while claims.is_before(number) && looks < UNTIL_OPEN {
+            looks += 1;
+            spin_loop();
+        }
+        self.shown.begin_to_help(to.0, number);
+        let mut helped = 0;
+        let mut is_refused = false;
+        let mut seen = self.peers[to.index()].seen;
+        while !is_refused && let Some(taken) = claims.take_back(number, pages) {
+            step(Step::HelpTaken);
+            let bytes = bytes_of(taken.clone(), part.len());
+            let at = offer.address.wrapping_add(bytes.start as u64);
+            is_refused = !receiver.write(at, &part[bytes.clone()], &mut seen);
+            step(Step::HelpGiven);
+            if is_refused {
+                claims.copied(number, pages, taken.end, true);
+            } else {
+                claims.copied(number, pages, taken.start, false);
+                helped += bytes.len();
+            }
+            step(Step::HelpCounted);
+        }
+        self.shown.end_help();
+        let peer = &mut self.peers[to.index()];
+        peer.seen = seen;
+        peer.can_not_be_helped = is_refused;
+        Ok(helped)
+    }
+}

@@ -1,0 +1,546 @@
+//! Messages of which both ends copy a part. That of the sender is tried here with offers made by hand, so that
+//! it is known what the receiver has taken.
+
+use std::sync::mpsc::{TryRecvError, channel};
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+
+use super::*;
+use crate::large::claims::{Help, PAGE};
+use crate::large::cooperative::{FROM, Helps, Offer, Shown};
+use crate::large::single_copy::{Copied, Known, Remote};
+
+const ASKS: [u64; 2] = [1, 1];
+const READ: [u64; 2] = [0, 2];
+
+fn pair(options: Options) -> [Endpoint; 2] {
+    members(Geometry::new(2).unwrap(), options)
+}
+
+/// As many as there are in the segment.
+fn members<const COUNT: usize>(geometry: Geometry, options: Options) -> [Endpoint; COUNT] {
+    let segment = Mapped::create(geometry).unwrap();
+    core::array::from_fn(|me| {
+        let copy = segment.file().try_clone_to_owned().unwrap();
+        let memory = Mapped::open(copy, "a copy").unwrap();
+        Endpoint::join(memory, Process(me as u32), options).unwrap()
+    })
+}
+
+/// Whether the kernel lets this process read and write its own memory: said aloud if it does not.
+fn is_let() -> bool {
+    let [alice, _bob] = pair(Options::default());
+    let is_let = alice.known(Process(0)).look::<0>(&mut None).is_ok();
+    if !is_let {
+        println!("process_vm_readv is refused on this machine, also for the own process");
+    }
+    is_let
+}
+
+fn content(bytes: usize, seed: usize) -> Vec<u8> {
+    (0..bytes)
+        .map(|at| (at * 7 + at / 255 + seed) as u8)
+        .collect()
+}
+
+/// An offer of a message to its sender, number 0, by number 1, which has taken its first piece.
+fn offer(bob: &mut Endpoint, message: &[u8], into: &mut [u8]) -> (u32, u32) {
+    bob.offers += 1;
+    let number = bob.offers;
+    bob.shown.offer(Offer {
+        number,
+        sender: 0,
+        source: message.as_ptr() as u64,
+        address: into.as_mut_ptr().expose_provenance() as u64,
+        bytes: into.len() as u64,
+    });
+    let pages = into.len().div_ceil(PAGE) as u32;
+    (number, bob.place.claims.0.open(number, pages))
+}
+
+fn asked(number: u32) -> [u8; 8] {
+    u64::from(number).to_le_bytes()
+}
+
+#[test]
+fn a_sender_copies_what_the_receiver_leaves() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob] = pair(Options::default());
+    for bytes in [FROM, FROM + 1, 100_000, 1 << 20, 4 << 20] {
+        let (message, mut into) = (content(bytes, 1), vec![0; bytes]);
+        let (number, front) = offer(&mut bob, &message, &mut into);
+        let helped = alice.help(Process(1), &message, asked(number)).unwrap();
+        assert_eq!(helped, bytes - front as usize * PAGE);
+        let (theirs, ours) = into.split_at(bytes - helped);
+        assert!(theirs.iter().all(|&byte| byte == 0), "{bytes}");
+        assert_eq!(ours, &message[theirs.len()..]);
+        let pages = bytes.div_ceil(PAGE) as u32;
+        let help = Help {
+            copied: pages - front,
+            gave_up: false,
+        };
+        assert_eq!(bob.place.claims.0.help(number), help);
+        assert_eq!(bob.place.claims.0.back(pages), help.copied);
+        let sender = bob.known(Process(0));
+        assert!(bob.is_over(Process(0), sender, number));
+    }
+}
+
+#[test]
+fn who_comes_late_or_for_another_message_writes_nothing() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob, mut carol] = members(Geometry::new(3).unwrap(), Options::default());
+    let (message, mut into) = (content(FROM, 1), vec![0; FROM]);
+    let (number, _) = offer(&mut bob, &message, &mut into);
+    let other = content(FROM, 2);
+    // It is no offer to her, even if it were her message.
+    assert_eq!(carol.help(Process(1), &message, asked(number)).unwrap(), 0);
+    let mut nothing = |message: &[u8], asked| {
+        assert_eq!(alice.help(Process(1), message, asked).unwrap(), 0);
+    };
+    nothing(&other, asked(number));
+    nothing(&message[..FROM - 1], asked(number));
+    nothing(&message[1..], asked(number));
+    nothing(&message, asked(number - 1));
+    nothing(&message, [0xff; 8]);
+    // The receiver has gone on: whatever stands in the segment.
+    bob.shown.withdraw();
+    nothing(&message, asked(number));
+    let (next, _) = offer(&mut bob, &other, &mut into);
+    nothing(&message, asked(number));
+    bob.place
+        .claims
+        .0
+        .take_rest(next, FROM.div_ceil(PAGE) as u32);
+    nothing(&other, asked(next));
+    assert!(into.iter().all(|&byte| byte == 0));
+    assert!(alice.help(Process(3), &message, asked(number)).is_err());
+    // And it would have helped.
+    let (number, _) = offer(&mut bob, &message, &mut into);
+    assert!(alice.help(Process(1), &message, asked(number)).unwrap() > 0);
+}
+
+#[test]
+fn who_may_not_write_says_so() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob] = pair(Options::default());
+    let message = content(FROM, 1);
+    bob.offers = 1;
+    bob.shown.offer(Offer {
+        number: 1,
+        sender: 0,
+        source: message.as_ptr() as u64,
+        // No memory of anybody's.
+        address: 8,
+        bytes: FROM as u64,
+    });
+    let pages = FROM.div_ceil(PAGE) as u32;
+    bob.place.claims.0.open(1, pages);
+    assert_eq!(alice.help(Process(1), &message, asked(1)).unwrap(), 0);
+    let claims = &bob.place.claims.0;
+    let help = Help {
+        copied: 0,
+        gave_up: true,
+    };
+    assert_eq!((claims.help(1), claims.back(pages)), (help, 6));
+    // It does not try again.
+    let mut into = vec![0; FROM];
+    let (number, _) = offer(&mut bob, &message, &mut into);
+    assert_eq!(alice.help(Process(1), &message, asked(number)).unwrap(), 0);
+}
+
+/// A receiver, and a sender that says where its message is and does what it is asked for.
+fn messages_go(
+    options: [Options; 2],
+    is_shared: bool,
+    sizes: &[usize],
+    rounds: usize,
+) -> (usize, usize) {
+    let [mut alice, mut bob] = pair(Options::default());
+    (alice.options, bob.options) = options.into();
+    let sizes = sizes.to_vec();
+    let theirs = sizes.clone();
+    let receiver = thread::spawn(move || {
+        for round in 0..rounds {
+            for &bytes in &theirs {
+                let remote: Remote = loop {
+                    if let Some(Arrival::Message(mut message)) = bob.poll().unwrap() {
+                        let mut words = [0; 24];
+                        message.copy_to(&mut words);
+                        let (words, _) = words.as_chunks();
+                        let [address, bytes, shared] =
+                            [0, 1, 2].map(|at| u64::from_ne_bytes(words[at]));
+                        break Remote {
+                            address,
+                            bytes,
+                            shared: is_shared.then_some(shared),
+                        };
+                    }
+                };
+                let mut into = vec![0; bytes];
+                // SAFETY: it stays as it is until it hears that it was read.
+                let read = unsafe { bob.read_together(Process(0), remote, &mut into, ASKS) };
+                assert_eq!(read.unwrap(), Copied::All);
+                assert_eq!(into, content(bytes, round));
+                assert_eq!(bob.try_send(Process(0), READ, &[], 0).unwrap(), Sent::Whole);
+            }
+        }
+        bob.offers as usize
+    });
+    let mut helped = 0;
+    for round in 0..rounds {
+        for &bytes in &sizes {
+            let own = content(bytes, round);
+            let block = is_shared.then(|| alice.allocate(bytes).unwrap());
+            let message = block.as_ref().map_or(&own[..], |block| {
+                let there = block.address().as_ptr();
+                // SAFETY: the block has so many bytes, of which nobody else knows as yet.
+                let there = unsafe { core::slice::from_raw_parts_mut(there, bytes) };
+                there.copy_from_slice(&own);
+                &*there
+            });
+            let remote = alice.expose(message);
+            assert_eq!(remote.shared.is_some(), is_shared);
+            let shared = remote.shared.unwrap_or(0);
+            let words = [remote.address, remote.bytes, shared].map(u64::to_ne_bytes);
+            let sent = alice.try_send(Process(1), [0, 0], words.as_flattened(), 0);
+            assert_eq!(sent.unwrap(), Sent::Whole);
+            loop {
+                let Some(Arrival::Message(mut message_of_theirs)) = alice.poll().unwrap() else {
+                    continue;
+                };
+                if message_of_theirs.header() == READ {
+                    break;
+                }
+                assert_eq!(message_of_theirs.header(), ASKS);
+                let mut asked = [0; 8];
+                assert_eq!(message_of_theirs.copy_to(&mut asked), 8);
+                drop(message_of_theirs);
+                let bytes = alice.help(Process(1), message, asked).unwrap();
+                helped += usize::from(bytes > 0);
+            }
+        }
+    }
+    (receiver.join().unwrap(), helped)
+}
+
+#[test]
+fn a_message_that_both_copy_is_whole() {
+    if !is_let() {
+        return;
+    }
+    // The last is asked for in two parts.
+    let sizes = [
+        FROM - 1,
+        FROM,
+        100_000,
+        2 * FROM + 1,
+        1 << 20,
+        (4 << 20) + FROM + 5,
+    ];
+    let shared = [2 * FROM - 1, 2 * FROM, 200_000, 1 << 20, (5 << 20) + 5];
+    for (is_shared, sizes, most) in [(false, &sizes[..], 60), (true, &shared[..], 50)] {
+        // Where others use the cores as well the sender may come too late each time; not always.
+        let has_helped = (0..100).any(|_| {
+            let options = [Options::default(); 2];
+            let (asked, helped) = messages_go(options, is_shared, sizes, 10);
+            assert!(
+                (1..=most).contains(&asked) && helped <= asked,
+                "{asked} {helped}"
+            );
+            helped > 0
+        });
+        assert!(has_helped);
+    }
+}
+
+#[test]
+fn neither_asks_nor_helps_who_is_told_not_to() {
+    if !is_let() {
+        return;
+    }
+    let alone = Options {
+        cooperative_copy: false,
+        ..Options::default()
+    };
+    let sizes = [FROM, 1 << 20];
+    let willing = Options::default();
+    assert_eq!(messages_go([willing, alone], false, &sizes, 4), (0, 0));
+    let (asked, helped) = messages_go([alone, willing], false, &sizes, 4);
+    assert!((4..=8).contains(&asked) && helped == 0, "{asked} {helped}");
+}
+
+#[test]
+fn a_sender_that_does_not_come_is_not_waited_for() {
+    if !is_let() {
+        return;
+    }
+    let [alice, mut bob] = pair(Options::default());
+    let message = content(1 << 20, 1);
+    let remote = alice.expose(&message);
+    for _ in 0..20 {
+        let mut into = vec![0; 1 << 20];
+        // SAFETY: nobody writes there.
+        let read = unsafe { bob.read_together(Process(0), remote, &mut into, ASKS) };
+        assert_eq!(read.unwrap(), Copied::All);
+        assert_eq!(into, message);
+    }
+    // It was asked four times in vain, and then once more.
+    assert_eq!(bob.offers, 5);
+    let words = bob.known(Process(1)).look(&mut None).unwrap();
+    assert_eq!(Shown::offer_of(words), None);
+}
+
+#[test]
+fn who_has_taken_a_piece_is_waited_for() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob] = pair(Options::default());
+    let message = content(1 << 20, 1);
+    let pages = (message.len() / PAGE) as u32;
+    let mut into = vec![0; message.len()];
+    let (going_on, ended) = channel::<()>();
+    let taken = thread::scope(|scope| {
+        // What `help` does, but for a rest in the middle, and with another content.
+        let slow = scope.spawn(move || {
+            while ended.try_recv() == Err(TryRecvError::Empty) {
+                let Some(asked) = next_asked(&mut alice) else {
+                    continue;
+                };
+                let number = u64::from_le_bytes(asked) as u32;
+                let receiver = alice.known(Process(1));
+                let mut seen = None;
+                let offer = receiver.look(&mut seen).ok().and_then(Shown::offer_of);
+                let claims = &alice.peers[1].place.claims.0;
+                alice.shown.begin_to_help(1, number);
+                if let (Some(offer), Some(taken)) = (offer, claims.take_back(number, pages)) {
+                    thread::sleep(Duration::from_millis(30));
+                    let at = taken.start as usize * PAGE;
+                    let marks = vec![9; taken.len() * PAGE];
+                    assert!(receiver.write(offer.address + at as u64, &marks, &mut seen));
+                    claims.copied(number, pages, taken.start, false);
+                    alice.shown.end_help();
+                    return Some(at..at + marks.len());
+                }
+                alice.shown.end_help();
+            }
+            None
+        });
+        for _ in 0..10_000 {
+            if slow.is_finished() {
+                break;
+            }
+            bob.peers[0].helps = Helps::default();
+            let read = read_from_alice(&mut bob, &message, &mut into);
+            assert_eq!(read, Copied::All);
+        }
+        drop(going_on);
+        slow.join().unwrap().expect("a piece was taken")
+    });
+    let is_marked = |at: usize| taken.contains(&at);
+    for (at, &byte) in into.iter().enumerate() {
+        assert_eq!(byte, if is_marked(at) { 9 } else { message[at] }, "at {at}");
+    }
+}
+
+#[test]
+fn what_another_hand_writes_over_counts_does_not_make_a_receiver_wait_for_ever() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob] = pair(Options::default());
+    let (message, mut into) = (content(FROM, 1), vec![0; FROM]);
+    let (number, _) = offer(&mut bob, &message, &mut into);
+    assert!(alice.help(Process(1), &message, asked(number)).unwrap() > 0);
+    let pages = FROM.div_ceil(PAGE) as u32;
+    bob.place.claims.0.copied(number - 1, pages, pages, false);
+    let back = bob.place.claims.0.back(pages);
+    let nothing = Help {
+        copied: 0,
+        gave_up: false,
+    };
+    // It is asked itself.
+    let sender = bob.known(Process(0));
+    let help = bob.await_help(Process(0), sender, number, back);
+    assert_eq!(help, nothing);
+}
+
+#[test]
+fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
+    if !is_let() {
+        return;
+    }
+    let [alice, mut bob] = pair(Options::default());
+    let sender = bob.known(Process(0));
+    alice.shown.begin_to_help(1, 3);
+    liveness::left(&alice.place, Gone::Died);
+    assert!(!bob.is_over(Process(0), sender, 3));
+    assert!(bob.is_over(Process(0), sender, 2));
+    alice.shown.end_help();
+    assert!(bob.is_over(Process(0), sender, 3));
+    // Whose memory is another's by now, and who has gone.
+    alice.shown.begin_to_help(1, 3);
+    let another = Known { token: 1, ..sender };
+    assert!(bob.is_over(Process(0), another, 3));
+    let nobody = Known {
+        pid: 1 << 30,
+        ..sender
+    };
+    assert!(bob.is_over(Process(0), nobody, 3));
+}
+
+/// Offers to read a message of `alice`'s, and what came of it. Whoever answers for her is another thread.
+fn read_from_alice(bob: &mut Endpoint, message: &[u8], into: &mut [u8]) -> Copied {
+    let remote = Remote {
+        address: message.as_ptr() as u64,
+        bytes: message.len() as u64,
+        shared: None,
+    };
+    // SAFETY: nobody writes there.
+    let read = unsafe { bob.read_together(Process(0), remote, into, ASKS) };
+    read.unwrap()
+}
+
+/// What has been asked, if anything was.
+fn next_asked(alice: &mut Endpoint) -> Option<[u8; 8]> {
+    let Some(Arrival::Message(mut message)) = alice.poll().unwrap() else {
+        return None;
+    };
+    assert_eq!(message.header(), ASKS);
+    let mut asked = [0; 8];
+    message.copy_to(&mut asked);
+    Some(asked)
+}
+
+#[test]
+fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob] = pair(Options::default());
+    let message = content(1 << 20, 1);
+    let pages = (message.len() / PAGE) as u32;
+    let (going_on, ended) = channel::<()>();
+    thread::scope(|scope| {
+        let giving_up = scope.spawn(move || {
+            let mut given_up = 0;
+            while ended.try_recv() == Err(TryRecvError::Empty) {
+                let Some(asked) = next_asked(&mut alice) else {
+                    continue;
+                };
+                let number = u64::from_le_bytes(asked) as u32;
+                let claims = &alice.peers[1].place.claims.0;
+                while claims.is_before(number) {}
+                if let Some(taken) = claims.take_back(number, pages) {
+                    claims.copied(number, pages, taken.end, true);
+                    given_up += 1;
+                }
+            }
+            given_up
+        });
+        for _ in 0..400 {
+            // Who does not help is asked less often.
+            bob.peers[0].helps = Helps::default();
+            let mut into = vec![0; message.len()];
+            let read = read_from_alice(&mut bob, &message, &mut into);
+            assert_eq!(read, Copied::All);
+            assert!(into == message);
+        }
+        drop(going_on);
+        assert!(giving_up.join().unwrap() > 0);
+    });
+}
+
+#[test]
+fn what_can_not_be_read_in_the_middle_goes_another_way_from_there() {
+    const BYTES: usize = 1 << 20;
+    if !is_let() {
+        return;
+    }
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let region =
+        unsafe { mmap_anonymous(core::ptr::null_mut(), BYTES, protection, MapFlags::PRIVATE) };
+    let region = region.unwrap().cast::<u8>();
+    // SAFETY: it has so many bytes, and nobody else knows of it.
+    let message = unsafe { core::slice::from_raw_parts_mut(region, BYTES) };
+    message.copy_from_slice(&content(BYTES, 1));
+    let message = &*message;
+    let hide = |page: usize, flags| {
+        // SAFETY: within the mapping; this program does not look there meanwhile.
+        unsafe { mprotect(region.wrapping_add(page * PAGE).cast(), PAGE, flags) }.unwrap();
+    };
+    for hole in [10, 100, 200, 255] {
+        hide(hole, MprotectFlags::empty());
+        let [mut alice, mut bob] = pair(Options::default());
+        let (going_on, ended) = channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while ended.try_recv() == Err(TryRecvError::Empty) {
+                    if let Some(asked) = next_asked(&mut alice) {
+                        alice.help(Process(1), message, asked).unwrap();
+                    }
+                }
+            });
+            let mut into = vec![0; BYTES];
+            let read = read_from_alice(&mut bob, message, &mut into);
+            let Copied::Refused(done) = read else {
+                panic!("{read:?} with a hole at {hole}");
+            };
+            assert!(done <= hole * PAGE, "{done}");
+            assert!(into[..done] == content(BYTES, 1)[..done]);
+            // Nobody writes there any more.
+            into.fill(3);
+            thread::sleep(Duration::from_millis(2));
+            assert!(into.iter().all(|&byte| byte == 3));
+            drop(going_on);
+        });
+        hide(hole, MprotectFlags::READ | MprotectFlags::WRITE);
+    }
+    // Nothing is left to be taken by one that comes late.
+    hide(10, MprotectFlags::empty());
+    let [_alice, mut bob] = pair(Options::default());
+    let read = read_from_alice(&mut bob, message, &mut vec![0; BYTES]);
+    assert_eq!(read, Copied::Refused(10 * PAGE));
+    let pages = (BYTES / PAGE) as u32;
+    assert_eq!(bob.place.claims.0.take_back(bob.offers, pages), None);
+    // SAFETY: nobody knows of it any more.
+    unsafe { munmap(region.cast(), BYTES) }.unwrap();
+}
+
+#[test]
+fn who_can_not_be_asked_for_want_of_cells_is_not_waited_for() {
+    if !is_let() {
+        return;
+    }
+    let few = Geometry::with_cells(2, 2).unwrap();
+    let [mut alice, mut bob] = members(few, Options::default());
+    let mut in_the_way = 0;
+    while bob.try_send(Process(0), READ, &[1; 9], 0).unwrap() == Sent::Whole {
+        in_the_way += 1;
+    }
+    let message = content(1 << 20, 1);
+    let mut into = vec![0; message.len()];
+    assert_eq!(read_from_alice(&mut bob, &message, &mut into), Copied::All);
+    assert!(into == message);
+    let mut next = || match alice.poll().unwrap() {
+        Some(Arrival::Message(message)) => Some(message.header()),
+        _ => None,
+    };
+    for _ in 0..in_the_way {
+        assert_eq!(next(), Some(READ));
+    }
+    assert_eq!(next(), None);
+    // Now there is room.
+    into.fill(0);
+    assert_eq!(read_from_alice(&mut bob, &message, &mut into), Copied::All);
+    assert!(into == message);
+    assert_eq!(next(), Some(ASKS));
+}

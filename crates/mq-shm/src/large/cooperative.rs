@@ -1,0 +1,216 @@
+//! Both sides copying a message that the receiver reads from the sender's memory.
+//!
+//! One process copies alone where the other only waits, so a receiver that reads a long message asks its
+//! sender for help: that writes pages from the back into the receiver's memory (`process_vm_writev`), while
+//! the receiver reads from the front. Who is asked and does not come is not waited for. After Chakraborty
+//! et al., *Cooperative Rendezvous Protocols for Improved Performance and Overlap* (SC 2018).
+//!
+//! # Whose memory is written
+//! Where to write never stands in the segment. The sender reads it from the receiver's own memory,
+//! in one system call with the random word by which that is known ([`single_copy`](super::single_copy)), so
+//! that what a stray hand writes into the segment leads nowhere. The receiver goes on only when its sender
+//! has counted what it took as copied, or is at it no longer by its own word, or has ended as the kernel
+//! says; until then the receiver's number is its own. A sender begins to write within 0.1 ms of having read
+//! the word, unless it is put off between the two. If the receiver is killed in that time, and tens of
+//! thousands of processes begin, and another of the same user has its number, that one is written into; or
+//! the program that another thread of the receiver has put in its place (`execve`).
+//!
+//! What each side has taken and copied does stand in the segment. Who writes *there*, on purpose, can
+//! have a receiver go on while its sender still copies: whoever shares a segment and may be read and
+//! written by its processes is as trusted as they are.
+//!
+//! Pages of the receiver's that were never touched come from where the *sender* runs, on machines where
+//! memory has places and the receiver has not said which it wants.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// The shortest message for which help is asked, in bytes: with less, the sender would come too late.
+pub(crate) const FROM: usize = 64 << 10;
+/// The same out of a shared buffer, where the receiver is through with as much earlier.
+pub(crate) const FROM_SHARED: usize = 128 << 10;
+
+/// A message that its receiver offers to have copied in part by the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// Its number among those of the receiver.
+    pub(crate) number: u32,
+    /// The sender.
+    pub(crate) sender: u32,
+    /// Where it is in the sender's memory.
+    pub(crate) source: u64,
+    /// Where it goes in the receiver's.
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What others read of a process's own memory: how they know it, and what it is about to do with them.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Shown {
+    /// A random word.
+    token: u64,
+    /// Whom it helps, and with which offer; 0 if nobody.
+    helping: AtomicU64,
+    offer: [AtomicU64; 4],
+}
+
+/// Words of [`Shown`] behind the first.
+pub(crate) const SHOWN: usize = 5;
+
+impl Shown {
+    pub(crate) fn new(token: u64) -> Self {
+        Self {
+            token,
+            helping: AtomicU64::new(0),
+            offer: core::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    pub(crate) const fn token(&self) -> u64 {
+        self.token
+    }
+
+    /// Shows an offer, before its sender is told of it.
+    pub(crate) fn offer(&self, offer: Offer) {
+        let words = [
+            u64::from(offer.sender + 1) << 32 | u64::from(offer.number),
+            offer.source,
+            offer.address,
+            offer.bytes,
+        ];
+        for (shown, word) in self.offer.iter().zip(words) {
+            // Relaxed: the kernel reads it, for the process that is told next.
+            shown.store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// There is no offer any more, so that who comes late, or is led to believe that there is one, writes
+    /// nothing.
+    pub(crate) fn withdraw(&self) {
+        self.offer[0].store(0, Ordering::Relaxed);
+    }
+
+    /// The offer among the words that were read of another process's memory.
+    pub(crate) fn offer_of(words: [u64; SHOWN]) -> Option<Offer> {
+        let [_, whose, source, address, bytes] = words;
+        Some(Offer {
+            number: whose as u32,
+            sender: ((whose >> 32) as u32).checked_sub(1)?,
+            source,
+            address,
+            bytes,
+        })
+    }
+
+    const fn helps_with(receiver: u32, number: u32) -> u64 {
+        (receiver as u64 + 1) << 32 | number as u64
+    }
+
+    /// This process takes parts of an offer from now on.
+    pub(crate) fn begin_to_help(&self, receiver: u32, number: u32) {
+        let word = Self::helps_with(receiver, number);
+        // Relaxed: AT-IT, by which pages are taken, comes next.
+        self.helping.store(word, Ordering::Relaxed);
+    }
+
+    /// It has copied what it has taken.
+    pub(crate) fn end_help(&self) {
+        // DONE (release): who finds this finds all that was copied.
+        self.helping.store(0, Ordering::Release);
+    }
+
+    /// What the kernel would read.
+    #[cfg(all(loom, test))]
+    pub(crate) fn read_helping(&self) -> [u64; 1] {
+        [self.helping.load(Ordering::Relaxed)]
+    }
+
+    /// Whether a process is at an offer of this receiver's, by the words that were read of its memory.
+    pub(crate) const fn is_at(words: [u64; 1], receiver: u32, number: u32) -> bool {
+        words[0] == Self::helps_with(receiver, number)
+    }
+}
+
+/// Whether a process helps when it is asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Helps {
+    /// How often in a row it did not come.
+    in_vain: u8,
+    /// Messages since it was asked last.
+    since: u8,
+}
+
+impl Helps {
+    /// Who did not come so often is busy with something else.
+    const ENOUGH: u8 = 4;
+    /// It is asked with one of so many messages then.
+    const NOW_AND_THEN: u8 = 16;
+
+    /// Whether it is asked for help with the next message.
+    pub(crate) fn is_asked(&mut self) -> bool {
+        if self.in_vain < Self::ENOUGH {
+            return true;
+        }
+        self.since = (self.since + 1) % Self::NOW_AND_THEN;
+        self.since == 0
+    }
+
+    /// It was asked; whether it came.
+    pub(crate) fn note(&mut self, came: bool) {
+        self.in_vain = if came {
+            0
+        } else {
+            self.in_vain.saturating_add(1)
+        };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_what_was_offered() {
+        let shown = Shown::new(7);
+        let offer = Offer {
+            number: u32::MAX,
+            sender: 3,
+            source: 0x7000,
+            address: 0x9010,
+            bytes: 100_000,
+        };
+        shown.offer(offer);
+        shown.begin_to_help(0, 5);
+        // SAFETY: six words in a row, which nobody writes.
+        #[allow(unsafe_code, reason = "reads it as another process would")]
+        let words = unsafe {
+            core::ptr::from_ref(&shown)
+                .cast::<[u64; 1 + SHOWN]>()
+                .read()
+        };
+        let [token, behind @ ..] = words;
+        assert_eq!(token, 7);
+        assert_eq!(Shown::offer_of(behind), Some(offer));
+        assert!(Shown::is_at([behind[0]], 0, 5));
+        assert!(!Shown::is_at([behind[0]], 0, 4) && !Shown::is_at([behind[0]], 1, 5));
+        shown.withdraw();
+        let none = [0, shown.offer[0].load(Ordering::Relaxed), 1, 2, 3];
+        assert_eq!(Shown::offer_of(none), None);
+        shown.end_help();
+        let ended = shown.helping.load(Ordering::Relaxed);
+        assert!(!Shown::is_at([ended], 0, 0));
+    }
+
+    #[test]
+    fn who_does_not_come_is_asked_now_and_then() {
+        let mut helps = Helps::default();
+        for _ in 0..Helps::ENOUGH {
+            assert!(helps.is_asked());
+            helps.note(false);
+        }
+        let asked = (0..160).filter(|_| helps.is_asked()).count();
+        assert_eq!(asked, 10);
+        helps.note(true);
+        assert!(helps.is_asked() && helps.is_asked());
+    }
+}

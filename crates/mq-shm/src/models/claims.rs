@@ -1,0 +1,191 @@
+//! Messages that both sides copy. The pages stand for the receiver's memory: the kernel copies there for
+//! the sender, and the receiver goes on to use them for something else.
+#![allow(unsafe_code, reason = "touches pages as the kernel would")]
+
+use super::*;
+use crate::large::claims::Claims;
+use crate::large::cooperative::Shown;
+use crate::sync::{Guarded, Ordering, fence};
+
+const PAGES: u32 = 3;
+
+struct Shared {
+    claims: Claims,
+    /// The sender's, which the kernel reads for the receiver.
+    shown: Shown,
+    pages: [Guarded<u32>; PAGES as usize],
+}
+
+// SAFETY: two that touch a page without an edge between them are what loom looks for.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            claims: Claims::default(),
+            shown: Shown::new(7),
+            pages: core::array::from_fn(|_| Guarded::new(0)),
+        })
+    }
+
+    fn write(&self, page: u32, content: u32) {
+        // SAFETY: loom sees to it that nobody else touches it.
+        self.pages[page as usize].with_mut(|page| unsafe { page.write(content) });
+    }
+
+    fn read(&self, page: u32) -> u32 {
+        // SAFETY: as above.
+        self.pages[page as usize].with(|page| unsafe { page.read() })
+    }
+
+    /// The sender's part of an offer; how many pages.
+    fn help(&self, number: u32, gives_up: bool) -> u32 {
+        let mut helped = 0;
+        while let Some(taken) = self.claims.take_back(number, PAGES) {
+            if gives_up {
+                self.claims.copied(number, PAGES, taken.end, true);
+                break;
+            }
+            helped += taken.len() as u32;
+            taken.clone().for_each(|page| self.write(page, number));
+            self.claims.copied(number, PAGES, taken.start, false);
+        }
+        helped
+    }
+
+    /// The receiver's part; how many pages the sender copied.
+    fn receive(&self, number: u32) -> u32 {
+        (0..PAGES).for_each(|page| self.write(page, 0));
+        let mut next = 0..self.claims.open(number, PAGES);
+        loop {
+            next.for_each(|page| self.write(page, number));
+            match self.claims.take_front(number, PAGES) {
+                Some(more) => next = more,
+                None => break,
+            }
+        }
+        let back = self.claims.back(PAGES);
+        let help = loop {
+            let help = self.claims.help(number);
+            if help.copied == back || help.gave_up {
+                break help;
+            }
+            thread::yield_now();
+        };
+        (PAGES - back..PAGES - help.copied).for_each(|page| self.write(page, number));
+        assert!((0..PAGES).all(|page| self.read(page) == number));
+        help.copied
+    }
+}
+
+/// Runs it in all interleavings, and expects these numbers of pages from the sender, each in some.
+fn model(expected: &[u32], run: impl Fn() -> u32 + Sync + Send + 'static) {
+    use std::collections::BTreeSet;
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let all = std::sync::Arc::clone(&seen);
+    loom::model(move || {
+        let helped = run();
+        all.lock().unwrap().insert(helped);
+    });
+    let seen = seen.lock().unwrap().iter().copied().collect::<Vec<_>>();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_message_is_copied_by_both_and_the_memory_used_again() {
+    model(&[0, 1], || {
+        let shared = Shared::new();
+        let sender = {
+            let shared = Arc::clone(&shared);
+            // Its second message comes with the same memory, if it is asked in time.
+            thread::spawn(move || shared.help(1, false) + shared.help(2, false))
+        };
+        let first = shared.receive(1);
+        let second = shared.receive(2);
+        assert_eq!(sender.join().unwrap(), first + second);
+        first
+    });
+}
+
+#[test]
+fn what_a_sender_gives_up_is_copied_by_the_receiver() {
+    model(&[0], || {
+        let shared = Shared::new();
+        let sender = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.help(1, true))
+        };
+        let helped = shared.receive(1);
+        // It may do what it likes with its memory.
+        (0..PAGES).for_each(|page| shared.write(page, 7));
+        assert_eq!(sender.join().unwrap(), 0);
+        helped
+    });
+}
+
+#[test]
+fn nobody_writes_after_the_rest_is_taken() {
+    model(&[0, 1], || {
+        let shared = Shared::new();
+        let sender = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.help(1, false))
+        };
+        // The kernel refuses to go on: what is left goes another way.
+        shared.claims.open(1, PAGES);
+        shared.claims.take_rest(1, PAGES);
+        let back = shared.claims.back(PAGES);
+        while shared.claims.help(1).copied != back {
+            thread::yield_now();
+        }
+        (0..PAGES).for_each(|page| shared.write(page, 7));
+        assert_eq!(sender.join().unwrap(), back);
+        back
+    });
+}
+
+#[test]
+fn who_is_at_it_no_longer_has_copied_what_it_took() {
+    model(&[0, 1], || {
+        let shared = Shared::new();
+        let sender = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                shared.shown.begin_to_help(BOB.0, 1);
+                // What it counts as copied is lost: another hand writes there.
+                while let Some(taken) = shared.claims.take_back(1, PAGES) {
+                    taken.for_each(|page| shared.write(page, 1));
+                }
+                shared.shown.end_help();
+            })
+        };
+        (0..PAGES).for_each(|page| shared.write(page, 0));
+        shared.claims.open(1, PAGES);
+        shared.claims.take_rest(1, PAGES);
+        let back = shared.claims.back(PAGES);
+        if back > 0 {
+            while Shown::is_at(shared.shown.read_helping(), BOB.0, 1) {
+                thread::yield_now();
+            }
+            fence(Ordering::Acquire);
+        }
+        assert!((PAGES - back..PAGES).all(|page| shared.read(page) == 1));
+        (0..PAGES).for_each(|page| shared.write(page, 7));
+        sender.join().unwrap();
+        back
+    });
+}
+
+#[test]
+fn a_sender_after_another_counts_for_itself() {
+    model(&[0, 1], || {
+        let shared = Shared::new();
+        let senders = [1, 2].map(|number| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.help(number, false))
+        });
+        let helped = [shared.receive(1), shared.receive(2)];
+        assert_eq!(senders.map(|sender| sender.join().unwrap()), helped);
+        helped[1]
+    });
+}
