@@ -42,6 +42,9 @@ pub(crate) enum Kind {
     RingTimed = 11,
     /// As `Withdraw`, from one that dies: whoever finds the message is told of that.
     Dying = 12,
+    /// To the sender of an announced message, while it is being read: it may copy a part of it. The payload is
+    /// the transport's.
+    HelpWanted = 13,
 }
 
 /// The second word of a header.
@@ -94,6 +97,7 @@ impl Word {
             10 => Kind::HoldBack,
             11 => Kind::RingTimed,
             12 => Kind::Dying,
+            13 => Kind::HelpWanted,
             _ => return None,
         })
     }

@@ -18,6 +18,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`ahead_limit`](Self::ahead_limit) | `MQ_AHEAD_LIMIT` | bytes, with K, M or G |
 /// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 0, 1 |
 /// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | bytes, with K, M or G, or `auto` |
+/// | [`cooperative_copy`](Self::cooperative_copy) | `MQ_COOPERATIVE_COPY` | 0, 1 |
 /// | [`shared_copy`](Self::shared_copy) | `MQ_SHARED_COPY` | 0, 1 |
 /// | [`shared_buffers`](Self::shared_buffers) | `MQ_SHARED_BUFFERS` | bytes, with K, M or G |
 /// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | bytes, with K, M or G |
@@ -46,6 +47,10 @@ pub struct Options {
     /// process copies where two can: which is quicker depends on the processor, and on whether messages
     /// are written anew each time.
     pub single_copy_from: Option<usize>,
+    /// Copying a part of a message that its receiver reads from this process's memory, into the receiver's
+    /// memory, while this process waits or looks for what has come; and asking the same of others, unless
+    /// this process's [`patience`](Self::patience) has it give its core up at once.
+    pub cooperative_copy: bool,
     /// Copying large messages straight from where they lie, if that is a
     /// [shared buffer](crate::SharedBuffer) and quicker than a ring, or
     /// [`single_copy_from`](Self::single_copy_from) a number. It is the sender's that counts.
@@ -75,6 +80,7 @@ impl Default for Options {
             ahead_limit: 64 << 10,
             single_copy: true,
             single_copy_from: None,
+            cooperative_copy: true,
             shared_copy: true,
             shared_buffers: Geometry::BUFFERS as usize,
             nontemporal_from: None,
@@ -135,6 +141,9 @@ impl Options {
         each("MQ_SINGLE_COPY", &mut |value| {
             switch(value, &mut self.single_copy)
         });
+        each("MQ_COOPERATIVE_COPY", &mut |value| {
+            switch(value, &mut self.cooperative_copy)
+        });
         each("MQ_SHARED_COPY", &mut |value| {
             switch(value, &mut self.shared_copy)
         });
@@ -171,6 +180,7 @@ impl Options {
             policy: self.policy,
             fastbox: self.fastbox,
             single_copy: self.single_copy,
+            cooperative_copy: self.cooperative_copy,
             shared_copy: self.shared_copy,
             nontemporal_from: self.nontemporal_from,
             patience: self.patience,
@@ -257,6 +267,7 @@ mod tests {
             ("MQ_AHEAD_LIMIT", "32K"),
             ("MQ_SINGLE_COPY", "0"),
             ("MQ_SINGLE_COPY_FROM", "1M"),
+            ("MQ_COOPERATIVE_COPY", "0"),
             ("MQ_SHARED_COPY", "0"),
             ("MQ_SHARED_BUFFERS", "3M"),
             ("MQ_NONTEMPORAL_FROM", "2M"),
@@ -273,6 +284,7 @@ mod tests {
             ahead_limit: 32 << 10,
             single_copy: false,
             single_copy_from: Some(1 << 20),
+            cooperative_copy: false,
             shared_copy: false,
             shared_buffers: 3 << 20,
             nontemporal_from: Some(2 << 20),

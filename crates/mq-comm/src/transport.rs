@@ -46,7 +46,8 @@ pub enum Event<A> {
 /// The library lends users' memory to the transport while a call lasts, and users the memory that it
 /// [allocates](Self::allocate). So a block is of at least so many bytes, nobody else's, and there as
 /// long as the transport or the block is, whichever ends last; and no operation touches memory that
-/// an earlier one was lent, but that what is [exposed](Self::expose) may be read by others.
+/// an earlier one was lent, nor lets others do so, but that what is [exposed](Self::expose) may be read by
+/// others.
 #[allow(unsafe_code, reason = "shared buffers are made of its blocks")]
 pub unsafe trait Transport {
     /// A message in its memory.
@@ -138,7 +139,8 @@ pub unsafe trait Transport {
     fn keep_buffers(&self) {}
     /// Where bytes of this process are, for another to [read](Self::read).
     fn expose(&self, bytes: &[u8]) -> Remote;
-    /// Reads bytes that another process has exposed.
+    /// Reads bytes that another process has exposed. If it `asks`, by a message with this header, that may copy
+    /// a part meanwhile: the message's bytes are for its [`help`](Self::help).
     ///
     /// # Errors
     /// If there is no such process.
@@ -151,7 +153,16 @@ pub unsafe trait Transport {
         from: Process,
         remote: Remote,
         into: &mut [u8],
+        asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError>;
+    /// Copies a part of a message into the memory of its receiver, which has asked for it with these bytes; how
+    /// many bytes that were, if the receiver still waited.
+    ///
+    /// # Errors
+    /// If there is no such process.
+    fn help(&mut self, _to: Process, _message: &[u8], _asked: [u8; 8]) -> Result<usize, ShmError> {
+        Ok(0)
+    }
     /// A ring of buffers for so many bytes to another process, and the number of the first, if
     /// there is one. All of the bytes are then to be pushed and pulled; those of later messages
     /// wait for them.

@@ -30,6 +30,14 @@ const TASK: &str = "MQ_TEST_TASK";
 
 /// Steps of single copy, which the kernel may refuse.
 const COPIES: [&str; 4] = ["Copying", "Copied", "Fetched", "BufferFree"];
+/// Those of messages that both sides copy, for which nobody is asked who is thought to share a core.
+const HELP: [&str; 5] = [
+    "HelpAsked",
+    "HelpTaken",
+    "HelpGiven",
+    "HelpCounted",
+    "HelpAwaited",
+];
 /// Steps of messages that go ahead, which none does where the kernel may read.
 const AHEAD: [&str; 3] = ["GoingAhead", "GoneAhead", "CameTooEarly"];
 /// Steps that come after another's end, or by chance: the transport's own kill tests have them.
@@ -566,7 +574,8 @@ fn at_every_step() {
             || step.starts_with("Buffer")
             || *step == "NotFetched"
             || AHEAD.contains(step);
-        let single = COPIES.contains(step);
+        let helps = HELP.contains(step);
+        let single = helps || COPIES.contains(step);
         if single && !copies {
             println!("{step} was not tried: process_vm_readv is refused on this machine");
             continue;
@@ -580,10 +589,16 @@ fn at_every_step() {
         for &times in times {
             let plan = format!("{step}:{times}");
             let copy = if ring && !single { "0" } else { "1" };
-            let settings = [("MQ_SINGLE_COPY", copy), ("MQ_SINGLE_COPY_FROM", "0")];
+            let patience = if helps { "3,40" } else { "" };
+            let settings = [
+                ("MQ_SINGLE_COPY", copy),
+                ("MQ_SINGLE_COPY_FROM", "0"),
+                ("MQ_PATIENCE", patience),
+            ];
             let mut signal = with_victim(&settings, &plan, |_| {}).signal();
-            // Whether somebody sleeps, who has to be woken, is up to the system.
-            for _ in 0..10 {
+            // Whether somebody sleeps, who has to be woken, is up to the system, and whether a sender comes in
+            // time to help.
+            for _ in 0..if helps { 60 } else { 10 } {
                 if times > 1 || signal == Some(KILLED) {
                     break;
                 }
@@ -624,8 +639,13 @@ fn at_any_time() {
         let wait = runs.wrapping_mul(7_919) % 60_000;
         let copy = if runs.is_multiple_of(2) { "1" } else { "0" };
         let from = if runs.is_multiple_of(3) { "auto" } else { "0" };
+        let patience = if runs.is_multiple_of(4) { "3,40" } else { "" };
         let ended = with_victim(
-            &[("MQ_SINGLE_COPY", copy), ("MQ_SINGLE_COPY_FROM", from)],
+            &[
+                ("MQ_SINGLE_COPY", copy),
+                ("MQ_SINGLE_COPY_FROM", from),
+                ("MQ_PATIENCE", patience),
+            ],
             "",
             |victim| {
                 std::thread::sleep(Duration::from_micros(wait));

@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -14,24 +13,17 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
+use common::filters::{answer, refuse};
 use common::watchdog;
 use mq_comm::{Error, Options, World};
 use mq_shm::{Endpoint, Geometry, Mapped, Process, ShmError};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
+use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 /// What each child is to do.
 const TASK: &str = "MQ_TEST_TASK";
 const LARGE: usize = 700_000;
-
-/// From now on a system call fails in this thread, with this error.
-fn refuse(call: i64, error: i32) {
-    answer(call, Vec::new(), SeccompAction::Errno(error as u32));
-}
 
 /// From now on the process is ended by SIGSYS if it lets its parent read its memory.
 fn end_at_permission() {
@@ -47,16 +39,6 @@ fn end_at_permission() {
         vec![rule.unwrap()],
         SeccompAction::KillProcess,
     );
-}
-
-/// What a system call does in this thread from now on, if one of the rules is true, or there is
-/// none.
-fn answer(call: i64, rules: Vec<SeccompRule>, answer: SeccompAction) {
-    let arch: TargetArch = std::env::consts::ARCH.try_into().expect("one with filters");
-    let rules = BTreeMap::from([(call, rules)]);
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).unwrap();
-    let program: BpfProgram = filter.try_into().unwrap();
-    seccompiler::apply_filter(&program).unwrap();
 }
 
 #[test]

@@ -374,6 +374,12 @@ impl State {
                 step(Step::RingKnown);
                 Ok(Follow::RingNamed)
             }
+            // Without help the receiver does as well: nothing is damaged by what can not be read.
+            Kind::HelpWanted => {
+                let send = request;
+                let asked = <[u8; 8]>::try_from(payload);
+                Ok(asked.map_or(Follow::Nothing, |asked| Follow::Help { send, asked }))
+            }
             // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.
             _ => Ok(Follow::Finished { send: request }),
         }

@@ -8,7 +8,7 @@ use super::rings::{Pull, Push};
 use super::ways::{Chosen, Way};
 use super::{Core, Target};
 use crate::error::Error;
-use crate::header::{Kind, NO_RING, NOWHERE, Payload, RingGiven, RingWanted};
+use crate::header::{Kind, NO_RING, NOWHERE, Payload, RingGiven, RingWanted, Word};
 use crate::request::{NoRing, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -74,9 +74,12 @@ impl<T: Transport> Core<T> {
             return self.ask_for_rest(receive, chosen, expected);
         }
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
+        // What asks for help is not to come between the parts of another message.
+        let may_ask = self.state.peers[from.index()].outbox.is_empty();
+        let asks = may_ask.then(|| [send, Word::answer(Kind::HelpWanted).0]);
         // SAFETY: the sender has announced these bytes, and lends them until it is answered.
         #[allow(unsafe_code, reason = "vouches for the protocol")]
-        let read = unsafe { self.transport.read(from, remote, into) };
+        let read = unsafe { self.transport.read(from, remote, into, asks) };
         let read = match read {
             Ok(read) => read,
             Err(error) => {
@@ -172,6 +175,15 @@ impl<T: Transport> Core<T> {
             Kind::RingWanted
         };
         self.answer(from, kind, send, wanted.to_bytes())
+    }
+
+    /// The receiver of a send reads it, and would have this process copy a part.
+    pub(super) fn help(&mut self, to: Process, send: u32, asked: [u8; 8]) -> Result<(), Error> {
+        let message = self.state.requests.at(send).buffer.bytes();
+        if self.transport.help(to, message, asked)? > 0 {
+            self.state.profile.helped += 1;
+        }
+        Ok(())
     }
 
     /// Tells the sender of an announced message that its buffer is free.

@@ -9,6 +9,7 @@
 //! | sender | | receiver |
 //! | --- | --- | --- |
 //! | `Announce`: where the bytes are | → | matched; reads them |
+//! | copies a part, if it has time | ← | `HelpWanted`, before it reads; if that takes long |
 //! | buffer is free | ← | `Finished` |
 //! | | or | |
 //! | takes a ring | ← | `RingWanted`, or `RingTimed` if both ways are being timed: from byte n on |
@@ -186,6 +187,11 @@ pub(crate) enum Follow {
     Finished {
         send: u32,
     },
+    /// A part of a send is to be copied, while its receiver reads the rest.
+    Help {
+        send: u32,
+        asked: [u8; 8],
+    },
     /// A ring is to be found for a send, or is lent.
     Ring {
         send: u32,
@@ -269,6 +275,7 @@ impl<T: Transport> Core<T> {
                 self.state.requests.complete(send, Outcome::Fine);
                 Ok(())
             }
+            Follow::Help { send, asked } => self.help(from, send, asked),
             Follow::Ring { send, lent: None } => self.give_ring(send),
             Follow::Ring {
                 send,

@@ -181,9 +181,18 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         from: Process,
         remote: Remote,
         into: &mut [u8],
+        asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError> {
-        // SAFETY: as required of the caller.
-        unsafe { Endpoint::read(self, from, remote, into) }
+        match asks {
+            // SAFETY: as required of the caller.
+            Some(header) => unsafe { self.read_together(from, remote, into, header) },
+            // SAFETY: as above.
+            None => unsafe { Endpoint::read(self, from, remote, into) },
+        }
+    }
+
+    fn help(&mut self, to: Process, message: &[u8], asked: [u8; 8]) -> Result<usize, ShmError> {
+        Endpoint::help(self, to, message, asked)
     }
 
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError> {

@@ -82,6 +82,7 @@ unsafe impl Transport for Hindered {
         from: Process,
         remote: Remote,
         into: &mut [u8],
+        _asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError> {
         // SAFETY: as required of the caller.
         unsafe { self.endpoint.read(from, remote, into) }

@@ -1,6 +1,7 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod filters;
 pub(crate) mod hindered;
 
 use std::sync::Mutex;
