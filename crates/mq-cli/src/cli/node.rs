@@ -53,10 +53,10 @@ says also whether it is of \"shared_buffers\", the \"window\" if there is one, a
 of the variables below were set and heeded.
 
 Each way of sending can be switched off, to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, \
-MQ_AHEAD_LIMIT=0, MQ_SINGLE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, \
-adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: by what is quicker), \
-MQ_NONTEMPORAL_FROM, MQ_PATIENCE and MQ_STRUCTURE choose others. The processes are started by the \
-command itself, or by `mq run`, mpirun or srun.
+MQ_AHEAD_LIMIT=0, MQ_SINGLE_COPY=0, MQ_COOPERATIVE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, \
+adaptive+per-peer, adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: by \
+what is quicker), MQ_NONTEMPORAL_FROM, MQ_PATIENCE and MQ_STRUCTURE choose others. The processes are \
+started by the command itself, or by `mq run`, mpirun or srun.
 
 Exit codes: 0 measured, 2 bad usage or another number of processes than are needed; otherwise as \
 `mq run`, of which the processes are ranks.

@@ -110,7 +110,7 @@ fn receive(
     tag: i32,
 ) -> Result<Samples, CommError> {
     let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
-    // One piece of memory as in `benches/node/node.c`, where each receive begins at a page's beginning.
+    // One piece of memory that begins at a page, as in `benches/node/modes.c`.
     let mut memory = Aligned::filled(0xa5, standing * size)?;
     world.scope(|scope| {
         let mut requests = VecDeque::new();
