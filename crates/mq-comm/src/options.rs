@@ -49,7 +49,8 @@ pub struct Options {
     pub single_copy_from: Option<usize>,
     /// Copying a part of a message that its receiver reads from this process's memory, into the receiver's
     /// memory, while this process waits or looks for what has come; and asking the same of others, unless
-    /// this process's [`patience`](Self::patience) has it give its core up at once.
+    /// this process's [`patience`](Self::patience) has it give its core up at once. Not without
+    /// [`single_copy`](Self::single_copy), out of shared buffers either.
     pub cooperative_copy: bool,
     /// Copying large messages straight from where they lie, if that is a
     /// [shared buffer](crate::SharedBuffer) and quicker than a ring, or

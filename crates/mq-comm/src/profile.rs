@@ -30,8 +30,8 @@ pub struct Profile {
     /// Announced messages that were read straight from the sender's memory, and those of which
     /// nothing had to be, as the receive had no room.
     pub single_copy: u64,
-    /// Parts, of 4 MiB at most, of messages sent of which this process copied some itself into the
-    /// receiver's memory, while that read the rest.
+    /// Parts, of 4 MiB at most, of sent messages of which this process itself copied some into the receiver's
+    /// memory, while that read the rest.
     pub helped: u64,
     /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of
     /// the sender's.

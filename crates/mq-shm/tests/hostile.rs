@@ -327,6 +327,7 @@ impl<'a> Run<'a> {
     }
 
     /// A message that both sides may copy: what the sender does comes too late, whatever the segment says.
+    /// (Both are of one thread here, so that none is at work while the other waits.)
     fn read_together(&mut self, from: usize) {
         if !self.random.random_ratio(1, 8) {
             return;

@@ -22,8 +22,10 @@ const LONGEST_PART: usize = PART as usize * PAGE;
 const SPINS: u32 = 20_000;
 /// Looks after each of which others may run.
 const YIELDS: u32 = 64;
-/// Sleeps between two looks after that: who waits so long waits for one that is kept from its core.
-const NAPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+/// The first sleep between two looks after that, and the longest: who waits so long waits for one that is
+/// kept from its core.
+const FIRST_NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Looks for an offer that is about to begin.
 const UNTIL_OPEN: u32 = 1000;
 
@@ -67,9 +69,9 @@ impl<M: Memory> Endpoint<M> {
     /// passes to [`help`](Self::help). So no message to it may be sent in part.
     ///
     /// # Cost
-    /// The message, for each 4 MiB, and system calls for pieces: five eighths at first, then half of what is
-    /// left each time, 512 KiB at most. Without help these are two for 64 KiB and four for 256 KiB. While a
-    /// sender that has taken a piece is kept from its core, this waits for it.
+    /// One message to the sender for each 4 MiB, and a system call for each piece: five eighths at first, then
+    /// half of what is left each time, 512 KiB at most; without help that are two of 64 KiB and three of
+    /// 256 KiB. While a sender that has taken a piece is kept from its core, this waits for it.
     ///
     /// # Errors
     /// As those of `read`.
@@ -86,10 +88,13 @@ impl<M: Memory> Endpoint<M> {
         self.check_remote(from, remote, into.len())?;
         let least = remote.shared.map_or(FROM, |_| FROM_SHARED);
         let mut done = 0;
-        while into.len() - done >= least && self.may_ask(from, remote) {
+        while into.len() - done >= least
+            && let Some(sender) = self.helper(from, remote)
+        {
+            let part = part_of_remote(remote, done);
             let rest = &mut into[done..];
             let len = rest.len().min(LONGEST_PART);
-            match self.read_part(from, part_of_remote(remote, done), &mut rest[..len], header)? {
+            match self.read_part(from, sender, part, &mut rest[..len], header)? {
                 Copied::All => done += len,
                 Copied::Refused(part) => {
                     self.peers[from.index()].is_unreadable |= remote.shared.is_none();
@@ -108,14 +113,21 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// Whether the sender of such a message is asked to help.
-    fn may_ask(&mut self, from: Process, remote: Remote) -> bool {
+    /// The sender of such a message, if it is asked to help. It has been known by its word: what its own
+    /// memory says later is then its own.
+    fn helper(&mut self, from: Process, remote: Remote) -> Option<Known> {
         // Who shares its core with others would wait for one of them.
         let has_a_core = self.patience.spins > Patience::YIELDING.spins;
         let is_possible = self.copies_together() && from != self.me && has_a_core;
         let peer = &mut self.peers[from.index()];
         let is_readable = remote.shared.is_some() || !peer.is_unreadable;
-        is_possible && is_readable && peer.helps.is_asked()
+        if !(is_possible && is_readable && peer.helps.is_asked()) {
+            return None;
+        }
+        let sender = self.known(from);
+        let seen = &mut self.peers[from.index()].seen;
+        let is_known = seen.is_some_and(|(whom, _)| whom == sender);
+        (is_known || sender.look::<0>(seen).is_ok()).then_some(sender)
     }
 
     /// Whether it is to have anything to do with such messages.
@@ -127,12 +139,12 @@ impl<M: Memory> Endpoint<M> {
     fn read_part(
         &mut self,
         from: Process,
+        sender: Known,
         remote: Remote,
         into: &mut [u8],
         header: [u64; 2],
     ) -> Result<Copied, ShmError> {
         let (bytes, pages) = (into.len(), into.len().div_ceil(PAGE) as u32);
-        let sender = self.known(from);
         // One pointer for all: the pieces of it that this process has taken are its own, and no others.
         let base = into.as_mut_ptr();
         self.offers = self.offers.wrapping_add(1);
@@ -223,7 +235,7 @@ impl<M: Memory> Endpoint<M> {
         if back > 0 {
             step(Step::HelpAwaited);
         }
-        let [mut nap, longest] = NAPS;
+        let mut nap = FIRST_NAP;
         let mut looks = 0;
         let mut is_over = false;
         loop {
@@ -238,8 +250,10 @@ impl<M: Memory> Endpoint<M> {
                 std::thread::yield_now();
             } else {
                 is_over = self.is_over(from, sender, number);
-                std::thread::sleep(nap);
-                nap = (2 * nap).min(longest);
+                if !is_over {
+                    std::thread::sleep(nap);
+                    nap = (2 * nap).min(LONGEST_NAP);
+                }
                 continue;
             }
             looks += 1;

@@ -70,7 +70,9 @@ pub struct Options {
     /// Reading large messages from the sender's memory, if the kernel lets it.
     pub single_copy: bool,
     /// Copying a part of a message that its receiver reads from this process's memory, into the
-    /// receiver's, and asking the same of others: see [`cooperative`](crate::large::cooperative).
+    /// receiver's, and asking the same of others: see [`cooperative`](crate::large::cooperative). Nothing is,
+    /// without [`single_copy`](Self::single_copy), nor asked for by whose `patience` has no more than two
+    /// looks.
     pub cooperative_copy: bool,
     /// Telling the receiver of a message in a shared buffer where it lies, so that it copies it
     /// straight from there.

@@ -22,8 +22,7 @@ pub(crate) const PART: u32 = 1024;
 /// The fewest pages that are taken at a time, unless none are left but these: with fewer, the system call
 /// takes a part that counts.
 const SHORTEST_PIECE: u32 = if cfg!(loom) { 1 } else { 8 };
-/// The most, but for what would be too short alone: nobody is waited for longer than they take, unless it is
-/// put off.
+/// The most: nobody is waited for longer than they take, unless it is put off.
 const LONGEST_PIECE: u32 = 128;
 /// The bits of a number of pages.
 const PAGES: u64 = u16::MAX as u64;

@@ -126,7 +126,6 @@ struct Peer {
     part: Vec<u8>,
     pulling: Option<Pull>,
     bulk: Vec<u8>,
-    helped: u64,
     refused: bool,
     through: bool,
 }
@@ -186,8 +185,6 @@ pub(crate) struct Heard {
     pub(crate) refused: bool,
     /// The other has said that it is through.
     pub(crate) through: bool,
-    /// Messages to it of which this process copied a part for it.
-    pub(crate) helped: u64,
 }
 
 /// Sleeps until something comes, or for a short time, whatever there is to do: the patience of
@@ -228,7 +225,6 @@ pub(crate) fn talk(endpoint: &mut Endpoint, count: u64) -> Vec<Heard> {
                     gone: peer.gone,
                     refused: peer.refused,
                     through: peer.through,
-                    helped: peer.helped,
                 })
                 .collect();
         }
@@ -266,7 +262,6 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
                 received: peer.received,
                 gone: Some(how),
                 refused: peer.refused,
-                helped: peer.helped,
                 ..Peer::default()
             };
             return true;
@@ -338,7 +333,7 @@ fn hear(endpoint: &mut Endpoint, peers: &mut [Peer]) -> bool {
         HELP => {
             if let Some(large) = &peer.large {
                 let asked = content.try_into().expect("eight bytes");
-                peer.helped += u64::from(endpoint.help(from, large.bytes(), asked).unwrap() > 0);
+                endpoint.help(from, large.bytes(), asked).unwrap();
             }
         }
         FINISHED => {

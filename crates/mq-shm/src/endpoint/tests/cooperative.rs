@@ -9,9 +9,34 @@ use super::*;
 use crate::large::claims::{Help, PAGE};
 use crate::large::cooperative::{FROM, Helps, Offer, Shown};
 use crate::large::single_copy::{Copied, Known, Remote};
+use crate::wait::Patience;
 
 const ASKS: [u64; 2] = [1, 1];
 const READ: [u64; 2] = [0, 2];
+
+/// As for who has a core to itself, however many there are: others ask nobody.
+fn willing() -> Options {
+    Options {
+        patience: Some(Patience {
+            spins: Patience::YIELDING.spins + 1,
+            ..Patience::YIELDING
+        }),
+        ..Options::default()
+    }
+}
+
+/// Panics in a test that takes too long.
+struct Deadline(Instant);
+
+impl Deadline {
+    fn new() -> Self {
+        Self(Instant::now() + Duration::from_secs(60))
+    }
+
+    fn check(&self) {
+        assert!(Instant::now() < self.0, "it goes on without end");
+    }
+}
 
 fn pair(options: Options) -> [Endpoint; 2] {
     members(Geometry::new(2).unwrap(), options)
@@ -29,7 +54,7 @@ fn members<const COUNT: usize>(geometry: Geometry, options: Options) -> [Endpoin
 
 /// Whether the kernel lets this process read and write its own memory: said aloud if it does not.
 fn is_let() -> bool {
-    let [alice, _bob] = pair(Options::default());
+    let [alice, _bob] = pair(willing());
     let is_let = alice.known(Process(0)).look::<0>(&mut None).is_ok();
     if !is_let {
         println!("process_vm_readv is refused on this machine, also for the own process");
@@ -67,7 +92,7 @@ fn a_sender_copies_what_the_receiver_leaves() {
     if !is_let() {
         return;
     }
-    let [mut alice, mut bob] = pair(Options::default());
+    let [mut alice, mut bob] = pair(willing());
     for bytes in [FROM, FROM + 1, 100_000, 1 << 20, 4 << 20] {
         let (message, mut into) = (content(bytes, 1), vec![0; bytes]);
         let (number, front) = offer(&mut bob, &message, &mut into);
@@ -93,7 +118,7 @@ fn who_comes_late_or_for_another_message_writes_nothing() {
     if !is_let() {
         return;
     }
-    let [mut alice, mut bob, mut carol] = members(Geometry::new(3).unwrap(), Options::default());
+    let [mut alice, mut bob, mut carol] = members(Geometry::new(3).unwrap(), willing());
     let (message, mut into) = (content(FROM, 1), vec![0; FROM]);
     let (number, _) = offer(&mut bob, &message, &mut into);
     let other = content(FROM, 2);
@@ -129,7 +154,7 @@ fn who_may_not_write_says_so() {
     if !is_let() {
         return;
     }
-    let [mut alice, mut bob] = pair(Options::default());
+    let [mut alice, mut bob] = pair(willing());
     let message = content(FROM, 1);
     bob.offers = 1;
     bob.shown.offer(Offer {
@@ -162,7 +187,7 @@ fn messages_go(
     sizes: &[usize],
     rounds: usize,
 ) -> (usize, usize) {
-    let [mut alice, mut bob] = pair(Options::default());
+    let [mut alice, mut bob] = pair(willing());
     (alice.options, bob.options) = options.into();
     let sizes = sizes.to_vec();
     let theirs = sizes.clone();
@@ -193,6 +218,7 @@ fn messages_go(
         }
         bob.offers as usize
     });
+    let deadline = Deadline::new();
     let mut helped = 0;
     for round in 0..rounds {
         for &bytes in &sizes {
@@ -213,6 +239,7 @@ fn messages_go(
             assert_eq!(sent.unwrap(), Sent::Whole);
             loop {
                 let Some(Arrival::Message(mut message_of_theirs)) = alice.poll().unwrap() else {
+                    deadline.check();
                     continue;
                 };
                 if message_of_theirs.header() == READ {
@@ -248,7 +275,7 @@ fn a_message_that_both_copy_is_whole() {
     for (is_shared, sizes, most) in [(false, &sizes[..], 60), (true, &shared[..], 50)] {
         // Where others use the cores as well the sender may come too late each time; not always.
         let has_helped = (0..100).any(|_| {
-            let options = [Options::default(); 2];
+            let options = [willing(); 2];
             let (asked, helped) = messages_go(options, is_shared, sizes, 10);
             assert!(
                 (1..=most).contains(&asked) && helped <= asked,
@@ -267,10 +294,10 @@ fn neither_asks_nor_helps_who_is_told_not_to() {
     }
     let alone = Options {
         cooperative_copy: false,
-        ..Options::default()
+        ..willing()
     };
     let sizes = [FROM, 1 << 20];
-    let willing = Options::default();
+    let willing = willing();
     assert_eq!(messages_go([willing, alone], false, &sizes, 4), (0, 0));
     let (asked, helped) = messages_go([alone, willing], false, &sizes, 4);
     assert!((4..=8).contains(&asked) && helped == 0, "{asked} {helped}");
@@ -281,7 +308,7 @@ fn a_sender_that_does_not_come_is_not_waited_for() {
     if !is_let() {
         return;
     }
-    let [alice, mut bob] = pair(Options::default());
+    let [alice, mut bob] = pair(willing());
     let message = content(1 << 20, 1);
     let remote = alice.expose(&message);
     for _ in 0..20 {
@@ -302,7 +329,7 @@ fn who_has_taken_a_piece_is_waited_for() {
     if !is_let() {
         return;
     }
-    let [mut alice, mut bob] = pair(Options::default());
+    let [mut alice, mut bob] = pair(willing());
     let message = content(1 << 20, 1);
     let pages = (message.len() / PAGE) as u32;
     let mut into = vec![0; message.len()];
@@ -324,14 +351,15 @@ fn who_has_taken_a_piece_is_waited_for() {
                     thread::sleep(Duration::from_millis(30));
                     let at = taken.start as usize * PAGE;
                     let marks = vec![9; taken.len() * PAGE];
-                    assert!(receiver.write(offer.address + at as u64, &marks, &mut seen));
+                    let is_written = receiver.write(offer.address + at as u64, &marks, &mut seen);
                     claims.copied(number, pages, taken.start, false);
                     alice.shown.end_help();
-                    return Some(at..at + marks.len());
+                    assert!(is_written);
+                    return (Some(at..at + marks.len()), alice);
                 }
                 alice.shown.end_help();
             }
-            None
+            (None, alice)
         });
         for _ in 0..10_000 {
             if slow.is_finished() {
@@ -342,7 +370,7 @@ fn who_has_taken_a_piece_is_waited_for() {
             assert_eq!(read, Copied::All);
         }
         drop(going_on);
-        slow.join().unwrap().expect("a piece was taken")
+        slow.join().unwrap().0.expect("a piece was taken")
     });
     let is_marked = |at: usize| taken.contains(&at);
     for (at, &byte) in into.iter().enumerate() {
@@ -355,7 +383,7 @@ fn what_another_hand_writes_over_counts_does_not_make_a_receiver_wait_for_ever()
     if !is_let() {
         return;
     }
-    let [mut alice, mut bob] = pair(Options::default());
+    let [mut alice, mut bob] = pair(willing());
     let (message, mut into) = (content(FROM, 1), vec![0; FROM]);
     let (number, _) = offer(&mut bob, &message, &mut into);
     assert!(alice.help(Process(1), &message, asked(number)).unwrap() > 0);
@@ -377,7 +405,7 @@ fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
     if !is_let() {
         return;
     }
-    let [alice, mut bob] = pair(Options::default());
+    let [alice, mut bob] = pair(willing());
     let sender = bob.known(Process(0));
     alice.shown.begin_to_help(1, 3);
     liveness::left(&alice.place, Gone::Died);
@@ -424,14 +452,14 @@ fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
     if !is_let() {
         return;
     }
-    let [mut alice, mut bob] = pair(Options::default());
+    let [mut alice, mut bob] = pair(willing());
     let message = content(1 << 20, 1);
     let pages = (message.len() / PAGE) as u32;
     let (going_on, ended) = channel::<()>();
     thread::scope(|scope| {
         let giving_up = scope.spawn(move || {
             let mut given_up = 0;
-            while ended.try_recv() == Err(TryRecvError::Empty) {
+            while given_up < 50 && ended.try_recv() == Err(TryRecvError::Empty) {
                 let Some(asked) = next_asked(&mut alice) else {
                     continue;
                 };
@@ -443,9 +471,13 @@ fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
                     given_up += 1;
                 }
             }
-            given_up
+            // What she says of her memory is still read.
+            (given_up, alice)
         });
-        for _ in 0..400 {
+        for _ in 0..10_000 {
+            if giving_up.is_finished() {
+                break;
+            }
             // Who does not help is asked less often.
             bob.peers[0].helps = Helps::default();
             let mut into = vec![0; message.len()];
@@ -454,7 +486,7 @@ fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
             assert!(into == message);
         }
         drop(going_on);
-        assert!(giving_up.join().unwrap() > 0);
+        assert!(giving_up.join().unwrap().0 > 0);
     });
 }
 
@@ -479,7 +511,7 @@ fn what_can_not_be_read_in_the_middle_goes_another_way_from_there() {
     };
     for hole in [10, 100, 200, 255] {
         hide(hole, MprotectFlags::empty());
-        let [mut alice, mut bob] = pair(Options::default());
+        let [mut alice, mut bob] = pair(willing());
         let (going_on, ended) = channel::<()>();
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -506,7 +538,7 @@ fn what_can_not_be_read_in_the_middle_goes_another_way_from_there() {
     }
     // Nothing is left to be taken by one that comes late.
     hide(10, MprotectFlags::empty());
-    let [_alice, mut bob] = pair(Options::default());
+    let [_alice, mut bob] = pair(willing());
     let read = read_from_alice(&mut bob, message, &mut vec![0; BYTES]);
     assert_eq!(read, Copied::Refused(10 * PAGE));
     let pages = (BYTES / PAGE) as u32;
@@ -521,7 +553,7 @@ fn who_can_not_be_asked_for_want_of_cells_is_not_waited_for() {
         return;
     }
     let few = Geometry::with_cells(2, 2).unwrap();
-    let [mut alice, mut bob] = members(few, Options::default());
+    let [mut alice, mut bob] = members(few, willing());
     let mut in_the_way = 0;
     while bob.try_send(Process(0), READ, &[1; 9], 0).unwrap() == Sent::Whole {
         in_the_way += 1;
