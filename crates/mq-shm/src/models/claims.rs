@@ -7,7 +7,10 @@ use crate::large::claims::Claims;
 use crate::large::cooperative::Shown;
 use crate::sync::{Guarded, Ordering, fence};
 
-const PAGES: u32 = 3;
+/// The receiver takes four first; two are left for whoever comes.
+const PAGES: u32 = 6;
+/// More pieces than there are.
+const ALL: u32 = PAGES;
 
 struct Shared {
     claims: Claims,
@@ -38,11 +41,11 @@ impl Shared {
         self.pages[page as usize].with(|page| unsafe { page.read() })
     }
 
-    /// The sender's part of an offer; how many pages.
-    fn help(&self, number: u32, gives_up: bool) -> u32 {
+    /// The sender's part of an offer, which gives up the piece behind so many; how many pages it copied.
+    fn help(&self, number: u32, pieces: u32) -> u32 {
         let mut helped = 0;
         while let Some(taken) = self.claims.take_back(number, PAGES) {
-            if gives_up {
+            if helped == pieces {
                 self.claims.copied(number, PAGES, taken.end, true);
                 break;
             }
@@ -93,12 +96,12 @@ fn model(expected: &[u32], run: impl Fn() -> u32 + Sync + Send + 'static) {
 
 #[test]
 fn a_message_is_copied_by_both_and_the_memory_used_again() {
-    model(&[0, 1], || {
+    model(&[0, 1, 2], || {
         let shared = Shared::new();
         let sender = {
             let shared = Arc::clone(&shared);
             // Its second message comes with the same memory, if it is asked in time.
-            thread::spawn(move || shared.help(1, false) + shared.help(2, false))
+            thread::spawn(move || shared.help(1, ALL) + shared.help(2, ALL))
         };
         let first = shared.receive(1);
         let second = shared.receive(2);
@@ -109,27 +112,29 @@ fn a_message_is_copied_by_both_and_the_memory_used_again() {
 
 #[test]
 fn what_a_sender_gives_up_is_copied_by_the_receiver() {
-    model(&[0], || {
-        let shared = Shared::new();
-        let sender = {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.help(1, true))
-        };
-        let helped = shared.receive(1);
-        // It may do what it likes with its memory.
-        (0..PAGES).for_each(|page| shared.write(page, 7));
-        assert_eq!(sender.join().unwrap(), 0);
-        helped
-    });
+    for (pieces, copied) in [(0, &[0][..]), (1, &[0, 1])] {
+        model(copied, move || {
+            let shared = Shared::new();
+            let sender = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || shared.help(1, pieces))
+            };
+            let helped = shared.receive(1);
+            // It may do what it likes with its memory.
+            (0..PAGES).for_each(|page| shared.write(page, 7));
+            assert_eq!(sender.join().unwrap(), helped);
+            helped
+        });
+    }
 }
 
 #[test]
 fn nobody_writes_after_the_rest_is_taken() {
-    model(&[0, 1], || {
+    model(&[0, 1, 2], || {
         let shared = Shared::new();
         let sender = {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.help(1, false))
+            thread::spawn(move || shared.help(1, ALL))
         };
         // The kernel refuses to go on: what is left goes another way.
         shared.claims.open(1, PAGES);
@@ -146,7 +151,7 @@ fn nobody_writes_after_the_rest_is_taken() {
 
 #[test]
 fn who_is_at_it_no_longer_has_copied_what_it_took() {
-    model(&[0, 1], || {
+    model(&[0, 1, 2], || {
         let shared = Shared::new();
         let sender = {
             let shared = Arc::clone(&shared);
@@ -178,11 +183,11 @@ fn who_is_at_it_no_longer_has_copied_what_it_took() {
 
 #[test]
 fn a_sender_after_another_counts_for_itself() {
-    model(&[0, 1], || {
+    model(&[0, 1, 2], || {
         let shared = Shared::new();
         let senders = [1, 2].map(|number| {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.help(number, false))
+            thread::spawn(move || shared.help(number, ALL))
         });
         let helped = [shared.receive(1), shared.receive(2)];
         assert_eq!(senders.map(|sender| sender.join().unwrap()), helped);
