@@ -334,6 +334,7 @@ fn who_has_taken_a_piece_is_waited_for() {
     let pages = (message.len() / PAGE) as u32;
     let mut into = vec![0; message.len()];
     let (going_on, ended) = channel::<()>();
+    let is_at_it = &AtomicU32::new(0);
     let taken = thread::scope(|scope| {
         // What `help` does, but for a rest in the middle, and with another content.
         let slow = scope.spawn(move || {
@@ -348,10 +349,12 @@ fn who_has_taken_a_piece_is_waited_for() {
                 let claims = &alice.peers[1].place.claims.0;
                 alice.shown.begin_to_help(1, number);
                 if let (Some(offer), Some(taken)) = (offer, claims.take_back(number, pages)) {
+                    is_at_it.store(1, Ordering::Release);
                     thread::sleep(Duration::from_millis(30));
                     let at = taken.start as usize * PAGE;
                     let marks = vec![9; taken.len() * PAGE];
                     let is_written = receiver.write(offer.address + at as u64, &marks, &mut seen);
+                    is_at_it.store(0, Ordering::Release);
                     claims.copied(number, pages, taken.start, false);
                     alice.shown.end_help();
                     assert!(is_written);
@@ -368,6 +371,7 @@ fn who_has_taken_a_piece_is_waited_for() {
             bob.peers[0].helps = Helps::default();
             let read = read_from_alice(&mut bob, &message, &mut into);
             assert_eq!(read, Copied::All);
+            assert_eq!(is_at_it.load(Ordering::Acquire), 0, "it is still written");
         }
         drop(going_on);
         slow.join().unwrap().0.expect("a piece was taken")
