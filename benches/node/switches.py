@@ -34,6 +34,11 @@ JOBS = {
 # What `mq bandwidth` measures, in words.
 BY = {"window": "window", "pingpong": "ping-pong", "rewritten": "rewritten"}
 
+# All large messages read from the sender's memory, or copied out of its shared buffers: by the receiver alone, and with
+# a part copied by the sender.
+ALONE = {"MQ_SINGLE_COPY_FROM": "0", "MQ_COOPERATIVE_COPY": "0"}
+TOGETHER = {"MQ_SINGLE_COPY_FROM": "0"}
+
 # A switch: its name, the variables with it and without it, the jobs that show it, and what the paper says.
 SWITCHES = [
     ("bypass", {}, {"MQ_BYPASS": "0"}, ["one way", "rate"], "0 bytes: 341 ns, 403 without (1.18)"),
@@ -41,19 +46,17 @@ SWITCHES = [
     ("messages that go ahead", {"MQ_SINGLE_COPY": "0"}, {"MQ_SINGLE_COPY": "0", "MQ_AHEAD_LIMIT": "0"}, ["ahead"],
      "it has none"),
     ("the quicker of single copy and ring, the ring without it", {}, {"MQ_SINGLE_COPY": "0"}, ["large"], "it has none"),
-    ("single copy by the receiver alone, the ring without it", {"MQ_SINGLE_COPY_FROM": "0", "MQ_COOPERATIVE_COPY": "0"},
-     {"MQ_SINGLE_COPY": "0"}, ["large"],
+    ("single copy by the receiver alone, the ring without it", ALONE, {"MQ_SINGLE_COPY": "0"}, ["large"],
      "its double-buffered ring over cells: 1,500 MiB/s, 130 less without (0.91)"),
-    ("both sides copy, by way of the kernel", {"MQ_SINGLE_COPY_FROM": "0"},
-     {"MQ_SINGLE_COPY_FROM": "0", "MQ_COOPERATIVE_COPY": "0"}, ["large"], "it has none"),
-    ("both sides copy, out of shared buffers", {"MQ_SINGLE_COPY_FROM": "0"},
-     {"MQ_SINGLE_COPY_FROM": "0", "MQ_COOPERATIVE_COPY": "0"}, ["shared"], "it has none"),
+    ("both sides copy, by way of the kernel", TOGETHER, ALONE, ["large"], "it has none"),
+    ("both sides copy, out of shared buffers", TOGETHER, ALONE, ["shared"], "it has none"),
     ("stores past the caches, into the ring", {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "0"},
      {"MQ_SINGLE_COPY": "0", "MQ_NONTEMPORAL_FROM": "1G"}, ["large"], "\"dramatically higher bandwidth\", no figure"),
     ("shared buffers, the default without them", {}, {"MQ_SHARED_COPY": "0"}, ["shared"], "it has none"),
 ]
 
-# Messages with their bytes; announced and read from the sender's memory; announced and through a ring.
+# Messages with their bytes; announced and read from the sender's memory, from 64 KiB on
+# with its help; announced and through a ring.
 WAYS = [
     ("eager", {"MQ_EAGER_LIMIT": "1G"}),
     ("single copy", {"MQ_EAGER_LIMIT": "512", "MQ_SINGLE_COPY_FROM": "0"}),
@@ -64,8 +67,6 @@ WAYS = [
 # Large messages of one size: through a ring, read from the sender's memory by way of the kernel, by the receiver alone
 # and by both, and copied out of shared buffers, the same. Each is a run of its own, so that those of one size are close
 # together in time.
-ALONE = {"MQ_SINGLE_COPY_FROM": "0", "MQ_COOPERATIVE_COPY": "0"}
-TOGETHER = {"MQ_SINGLE_COPY_FROM": "0"}
 LARGE_WAYS = [
     ([], {"MQ_SINGLE_COPY": "0"}),
     ([], ALONE),

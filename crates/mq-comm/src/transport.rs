@@ -139,8 +139,8 @@ pub unsafe trait Transport {
     fn keep_buffers(&self) {}
     /// Where bytes of this process are, for another to [read](Self::read).
     fn expose(&self, bytes: &[u8]) -> Remote;
-    /// Reads bytes that another process has exposed. With `asks` it may send that a message with this
-    /// header, whose eight bytes are for its [`help`](Self::help), so that it copies a part meanwhile.
+    /// Reads bytes that another process has exposed. With `asks` it may send `from` a message with this
+    /// header, whose eight bytes are for [`help`](Self::help) there, so that it copies a part meanwhile.
     ///
     /// # Errors
     /// If there is no such process.

@@ -9,7 +9,7 @@
 //! | sender | | receiver |
 //! | --- | --- | --- |
 //! | `Announce`: where the bytes are | → | matched; reads them |
-//! | copies a part, if it has time | ← | `HelpWanted`, before it reads; if that takes long |
+//! | copies a part, if it has time | ← | `HelpWanted`, before it reads what is long |
 //! | buffer is free | ← | `Finished` |
 //! | | or | |
 //! | takes a ring | ← | `RingWanted`, or `RingTimed` if both ways are being timed: from byte n on |

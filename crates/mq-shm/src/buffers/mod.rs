@@ -1,4 +1,5 @@
-//! Buffers that the other processes can read messages out of: one plain copy, by the receiver.
+//! Buffers that the other processes can read messages out of: one plain copy, by the receiver,
+//! but for what the sender copies of long ones ([`cooperative`](crate::large::cooperative)).
 //!
 //! Every process has a region of its own behind the rest of the segment, without memory at first.
 //! It alone hands out pages of it, by a list that nobody else can see (`space.rs`), so that its

@@ -14,9 +14,7 @@ use core::ops::Range;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Bytes of a page, in which messages are divided.
-pub(crate) const PAGE: usize = if cfg!(loom) { 8 } else { 4096 };
-/// Pages of the longest part of a message that is divided at a time: 4 MiB. Who calls to see whether
+/// Pages of the longest part of a message that is divided at a time, 4 MiB of them. Who calls to see whether
 /// something has come is not to copy for others for milliseconds.
 pub(crate) const PART: u32 = 1024;
 /// The fewest pages that are taken at a time, unless none are left but these: with fewer, the system call

@@ -6,9 +6,10 @@ use std::sync::mpsc::{TryRecvError, channel};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
 use super::*;
-use crate::large::claims::{Help, PAGE};
+use crate::large::claims::Help;
 use crate::large::cooperative::{FROM, Helps, Offer, Shown};
 use crate::large::single_copy::{Copied, Known, Remote};
+use crate::layout::PAGE;
 use crate::wait::Patience;
 
 const ASKS: [u64; 2] = [1, 1];
