@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
+use super::lock::Lock;
 use super::names::{PlaceId, count_of};
 use super::options::{Divide, Sharding};
 use super::place::{Before, Mode, OPEN, Place, Reach, Standing, shard_of};
-use super::pressure::Pressure;
+use super::pressure::{Pressure, Waits};
 use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
 use crate::collective::CollectiveCall;
 use crate::config::Config;
@@ -16,8 +17,6 @@ use crate::envelope::ContextId;
 use crate::error::Error;
 use crate::memory::{Footprint, Memory};
 use crate::queues::{EntryOf, MatchQueues, Removed, RemovedOf};
-
-type Lock<Q> = CachePadded<Mutex<Place<Q>>>;
 
 /// One context, for all of its lives: it is freed and made again in place, so that readers of the
 /// directory may keep a reference.
@@ -29,11 +28,11 @@ pub(super) struct Context<Q: MatchQueues> {
     mode: AtomicU8,
     sharding: Sharding,
     pub(super) budget: Option<Arc<CommonBudget<Q::Message>>>,
-    shards: Once<Box<[Lock<Q>]>>,
+    shards: Once<Box<[CachePadded<Lock<Q>>]>>,
     /// For the queues of shards. Asked for while other locks are held, and never the other way
     /// about.
     pub(super) config: Mutex<Config>,
-    whole: Lock<Q>,
+    whole: CachePadded<Lock<Q>>,
 }
 
 /// The locks that an operation holds.
@@ -72,7 +71,7 @@ impl<Q: MatchQueues> Context<Q> {
             budget,
             shards: Once::new(),
             config: Mutex::new(Config::default()),
-            whole: CachePadded::new(Mutex::new(Place::absent())),
+            whole: CachePadded::new(Lock::new()),
         }
     }
 
@@ -108,7 +107,7 @@ impl<Q: MatchQueues> Context<Q> {
             let held = match (reach(mode), self.shards.get()) {
                 (Reach::Shard(hash), Some(shards)) => {
                     let index = shard_of(hash, shards.len());
-                    Held::One(PlaceId::shard(index), shards[index].lock())
+                    Held::One(PlaceId::shard(index), shards[index].lock_alone().0)
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
                 // That there are shards, but not yet to be seen from here, the undivided queues
@@ -135,17 +134,11 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Locks the undivided queues; `None` if they should be divided first.
     fn lock_whole(&self) -> Option<MutexGuard<'_, Place<Q>>> {
-        if let Some(whole) = self.whole.try_lock() {
-            return Some(whole);
-        }
-        let mut whole = self.whole.lock();
-        if self.sharding.divide == Divide::WhenContended && whole.standing.mode == Mode::Whole {
-            let number = whole.queues.next_sequence();
-            if whole.pressure.waited(number) {
-                return None;
-            }
-        }
-        Some(whole)
+        let (whole, waits) = self.whole.lock_alone();
+        let divide = waits == Waits::Often { divisible: true }
+            && self.sharding.divide == Divide::WhenContended
+            && whole.standing.mode == Mode::Whole;
+        (!divide).then_some(whole)
     }
 
     /// Locks the undivided queues, whatever they hold.
@@ -229,7 +222,7 @@ impl<Q: MatchQueues> Context<Q> {
         if self.shards.get().is_none() {
             let whole = self.whole.lock();
             if self.shards.get().is_none() {
-                let absent = || CachePadded::new(Mutex::new(Place::absent()));
+                let absent = || CachePadded::new(Lock::new());
                 let shards = (0..self.sharding.count()).map(|_| absent()).collect();
                 // Nobody else sets it: whoever does holds this lock.
                 let _ = self.shards.set(shards);
@@ -254,8 +247,10 @@ impl<Q: MatchQueues> Context<Q> {
             receives: whole.queues.posted_len(),
         };
         for (index, shard) in all.shards.iter_mut().enumerate() {
+            let first_sequence = PlaceId::shard(index).number(count);
+            shard.pressure = Pressure::from(first_sequence);
             shard.queues = Q::with_config(&Config {
-                first_sequence: PlaceId::shard(index).number(count),
+                first_sequence,
                 ..config.clone()
             });
         }
@@ -405,7 +400,7 @@ impl<Q: MatchQueues + Footprint> Context<Q> {
         let all = self.lock_all();
         let own = Memory {
             entries: 0,
-            index: size_of::<Self>() + all.shards.len() * size_of::<Lock<Q>>(),
+            index: size_of::<Self>() + all.shards.len() * size_of::<CachePadded<Lock<Q>>>(),
         };
         let shards = all.shards.iter().map(|shard| shard.queues.memory());
         shards.fold(own + all.whole.queues.memory(), |a, b| a + b)

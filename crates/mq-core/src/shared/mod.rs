@@ -15,13 +15,14 @@
 //! | --- | --- | --- | --- |
 //! | STAND | whether the context exists, its life, how it is divided, its terms: a copy in each place | with all locks of the context | with the place's lock |
 //! | MODE | the same, as a guess where to look first | with all locks | by anyone, relaxed |
+//! | CROWD | whether threads wait for a place often | with the place's lock | by anyone, relaxed |
 //! | NUMBER | the numbers of entries | with the place's lock; levelled with all | with the place's lock |
 //! | GATE-CLOSE | a shard's gate, lowered | with all locks | with the shard's lock |
 //! | GATE-OPEN | a shard's gate, raised to that of the undivided queues | with the shard's and the undivided queues' lock | with the shard's lock |
 //! | ELDERS | how many messages of the shard from before the division are left | set with all locks, lowered with the shard's lock or all | with the shard's lock |
 //! | DIRECTORY | the cells of contexts and of their shards | once, with the registry's or the undivided queues' lock; release | by anyone, acquire |
 //!
-//! Only MODE and DIRECTORY are atomics. The gate is an ordinary word behind the shard's lock, so
+//! Only MODE, CROWD and DIRECTORY are atomics. The gate is an ordinary word behind the shard's lock, so
 //! that it cannot be read too early: the compiler admits no access without the lock.
 //!
 //! # Proof
@@ -85,6 +86,7 @@ mod context;
 mod directory;
 mod engine;
 mod gated;
+mod lock;
 mod names;
 mod operations;
 mod options;

@@ -151,7 +151,6 @@ pub(super) struct Place<Q> {
     pub(super) early: bool,
     /// Of the undivided queues.
     pub(super) before: Before,
-    /// Of the undivided queues.
     pub(super) pressure: Pressure,
 }
 

@@ -5,6 +5,23 @@
 //! otherwise those of `parking_lot` and the standard library. The model tests run the engine's own
 //! code.
 
+/// A flag that decides how long a thread waits, and nothing else: the processor's own also in a
+/// model, which has no time. [CROWD]
+#[derive(Default)]
+pub(crate) struct Hint(
+    #[expect(clippy::disallowed_types, reason = "this is the shim")] core::sync::atomic::AtomicBool,
+);
+
+impl Hint {
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(core::sync::atomic::Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, value: bool) {
+        self.0.store(value, core::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 #[cfg(not(loom))]
 mod real {
     pub(crate) use core::sync::atomic::{AtomicU8, Ordering};
