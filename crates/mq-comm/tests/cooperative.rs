@@ -59,7 +59,7 @@ fn helped(options: &Options, rounds: usize, prepare: impl Fn(u32) + Sync) -> Vec
 fn is_let() -> bool {
     let is_let = kernel_reads_memory();
     if !is_let {
-        println!("process_vm_readv is refused on this machine");
+        common::untried("what both sides copy", common::NOT_READ);
     }
     is_let
 }

@@ -577,7 +577,7 @@ fn at_every_step() {
         let helps = HELP.contains(step);
         let single = helps || COPIES.contains(step);
         if single && !copies {
-            println!("{step} was not tried: process_vm_readv is refused on this machine");
+            common::untried(step, common::NOT_READ);
             continue;
         }
         // Of three that are told by rank 0, which the victim is in some communicators, after each.

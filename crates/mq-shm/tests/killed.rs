@@ -138,7 +138,7 @@ fn at_every_step() {
             }
             let mut ended = with_victim("at_every_step", &settings, helps, |_| {});
             if ended.code() == Some(REFUSED) {
-                println!("{plan} was not tried: process_vm_readv is refused on this machine");
+                common::untried(&plan, common::NOT_READ);
                 continue;
             }
             // Whether somebody sleeps, who has to be woken, is up to the system, and whether a sender comes in

@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::watchdog;
+use common::{untried, watchdog};
 use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
 use rustix::fs::fstat;
 use rustix::net::{Shutdown, shutdown};
@@ -159,7 +159,7 @@ fn others_than_those_that_are_expected_do_not_meet() {
 fn a_place_of_another_user_is_an_error() {
     let _dog = watchdog(60);
     if !geteuid().is_root() {
-        println!("not tried: only root can be two users");
+        untried("a place of another user", "only root can be two users");
         return;
     }
     let place = place("stranger");
@@ -255,7 +255,7 @@ fn a_dev_shm_that_is_missing_or_full_is_an_error() {
     ] {
         let name = format!("/mq-{}-{}", std::process::id(), case.replace(' ', "-"));
         let Some(output) = with_dev_shm(options, &name) else {
-            println!("{case} was not tried: this machine lets nobody mount");
+            untried(case, "this machine lets nobody mount");
             continue;
         };
         let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -34,6 +34,16 @@ pub(crate) fn watchdog(seconds: u64) -> Watchdog {
     Watchdog(held)
 }
 
+/// This machine does not let a test try something: it says so, and fails where everything has to be tried
+/// (`MQ_ALL_CHECKS`, as in `.ci/run`).
+pub(crate) fn untried(what: &str, why: &str) {
+    println!("{what} was not tried: {why}");
+    let all = std::env::var_os("MQ_ALL_CHECKS").is_some();
+    assert!(!all, "{what} was not tried: {why}");
+}
+
+pub(crate) const NOT_READ: &str = "process_vm_readv is refused on this machine";
+
 /// Starts this program again as process `me` of a segment, to run the test `test`.
 pub(crate) fn spawn(segment: &Mapped, test: &str, me: u32, settings: &[(&str, &str)]) -> Child {
     let file = rustix::io::dup(segment.file()).unwrap();
