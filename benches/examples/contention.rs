@@ -9,7 +9,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread::ScopedJoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use mq_benches::say;
@@ -35,6 +35,9 @@ struct Arguments {
     /// Rounds, of which the median is printed.
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Nanoseconds that each thread works for itself after each pair.
+    #[arg(long, default_value_t = 0)]
+    work: u64,
     /// Shards of a divided context; twice the processors unless set.
     #[arg(long)]
     shards: Option<usize>,
@@ -160,7 +163,7 @@ impl Matcher for SharedContext<Queues> {
 }
 
 /// One thread's pairs. Its tag is its own, so that each of its messages takes its own receive.
-fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32) {
+fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32, own: Duration) {
     let context = work.context(thread);
     let tag = i32::try_from(thread).expect("few threads");
     for number in 0..count {
@@ -174,6 +177,10 @@ fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32) {
         let queued = matcher.post(MpiPattern::new(context, source, tag), number);
         let matched = matcher.arrive(MpiEnvelope::new(context, sender, tag), number);
         assert!(queued && matched, "a pair of thread {thread}");
+        if !own.is_zero() {
+            let begin = Instant::now();
+            while begin.elapsed() < own {}
+        }
     }
 }
 
@@ -200,7 +207,13 @@ fn bind(thread: u32, processors: &[u32]) -> rustix::io::Result<()> {
 ///
 /// They look at the clock themselves: with as many threads as processors, one that only waits for
 /// them would see the beginning late.
-fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32, processors: &[u32]) -> f64 {
+fn seconds<T: Matcher>(
+    matchers: &[T],
+    work: Work,
+    arguments: &Arguments,
+    processors: &[u32],
+) -> f64 {
+    let (count, own) = (arguments.pairs, Duration::from_nanos(arguments.work));
     let ready = Barrier::new(matchers.len());
     let spans: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..)
@@ -209,10 +222,10 @@ fn seconds<T: Matcher>(matchers: &[T], work: Work, count: u32, processors: &[u32
                 let ready = &ready;
                 scope.spawn(move || {
                     bind(thread, processors).expect("main has tried them all");
-                    pairs(matcher, work, thread, count / 4);
+                    pairs(matcher, work, thread, count / 4, own);
                     ready.wait();
                     let begin = Instant::now();
-                    pairs(matcher, work, thread, count);
+                    pairs(matcher, work, thread, count, own);
                     (begin, Instant::now())
                 })
             })
@@ -255,7 +268,7 @@ fn measure(
         }
         let engine = Mutex::new(engine);
         let matchers: Vec<_> = (0..threads).map(|_| &engine).collect();
-        seconds(&matchers, work, count, processors)
+        seconds(&matchers, work, arguments, processors)
     } else {
         let mut sharding = Sharding::new();
         if let Some(shards) = arguments.shards {
@@ -271,11 +284,11 @@ fn measure(
             .collect();
         if subject == Subject::ByNumber {
             let matchers: Vec<_> = (0..threads).map(|_| &engine).collect();
-            seconds(&matchers, work, count, processors)
+            seconds(&matchers, work, arguments, processors)
         } else {
             let context = |thread| created[work.context(thread) as usize].clone();
             let matchers: Vec<_> = (0..threads).map(context).collect();
-            seconds(&matchers, work, count, processors)
+            seconds(&matchers, work, arguments, processors)
         }
     };
     f64::from(threads) * f64::from(count) / spent / 1e6

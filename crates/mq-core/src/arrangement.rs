@@ -388,6 +388,10 @@ impl<A: Arrangement> MatchQueues for A {
         self.slabs().next_sequence()
     }
 
+    fn come(&self) -> u32 {
+        self.slabs().come()
+    }
+
     fn raise_sequence(&mut self, sequence: u64) {
         self.slabs_mut().raise_sequence(sequence);
     }

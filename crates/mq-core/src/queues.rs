@@ -285,6 +285,10 @@ pub trait MatchQueues: Sized {
     /// A number greater than those of all handles given so far, of receives and of messages.
     fn next_sequence(&self) -> u64;
 
+    /// How many entries have been queued, receives and messages together; it begins anew after 2^32. The
+    /// difference of two says how many came in between.
+    fn come(&self) -> u32;
+
     /// Numbers the receives and messages that are queued from now on from `sequence` at least, or
     /// from 2^64 - 2^48 if that is less: for a caller who compares the numbers of several objects.
     fn raise_sequence(&mut self, sequence: u64);

@@ -8,7 +8,7 @@ use super::lock::Lock;
 use super::names::{PlaceId, count_of};
 use super::options::{Divide, Sharding};
 use super::place::{Before, Mode, OPEN, Place, Reach, Standing, shard_of};
-use super::pressure::{Pressure, Waits};
+use super::pressure::Pressure;
 use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
 use crate::collective::CollectiveCall;
 use crate::config::Config;
@@ -107,7 +107,7 @@ impl<Q: MatchQueues> Context<Q> {
             let held = match (reach(mode), self.shards.get()) {
                 (Reach::Shard(hash), Some(shards)) => {
                     let index = shard_of(hash, shards.len());
-                    Held::One(PlaceId::shard(index), shards[index].lock_alone().0)
+                    Held::One(PlaceId::shard(index), shards[index].lock_alone(false).0)
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
                 // That there are shards, but not yet to be seen from here, the undivided queues
@@ -134,21 +134,23 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Locks the undivided queues; `None` if they should be divided first.
     fn lock_whole(&self) -> Option<MutexGuard<'_, Place<Q>>> {
-        let (whole, waits) = self.whole.lock_alone();
-        let divide = waits == Waits::Often { divisible: true }
-            && self.sharding.divide == Divide::WhenContended
-            && whole.standing.mode == Mode::Whole;
+        let can_divide = self.sharding.divide == Divide::WhenContended;
+        let (whole, divide) = self.whole.lock_alone(can_divide);
         (!divide).then_some(whole)
     }
 
-    /// Locks the undivided queues, whatever they hold.
+    /// Locks the undivided queues, whatever they hold, for who may hold other locks.
     pub(super) fn whole(&self) -> MutexGuard<'_, Place<Q>> {
         self.whole.lock()
     }
 
-    /// Locks one shard, if there are shards.
-    pub(super) fn shard(&self, index: usize) -> Option<MutexGuard<'_, Place<Q>>> {
-        Some(self.shards.get()?.get(index)?.lock())
+    /// Locks the undivided queues, or one shard if there are shards, for who holds nothing else.
+    pub(super) fn alone(&self, place: PlaceId) -> Option<MutexGuard<'_, Place<Q>>> {
+        let lock = match place.index() {
+            None => &self.whole,
+            Some(index) => self.shards.get()?.get(index)?,
+        };
+        Some(lock.lock_alone(false).0)
     }
 
     /// Locks everything: the shards in ascending order, then the undivided queues. [ORDER]
@@ -198,7 +200,7 @@ impl<Q: MatchQueues> Context<Q> {
         let terms = terms()?;
         let life = whole.standing.life + 1;
         whole.queues = Q::with_config(&config);
-        whole.pressure = Pressure::from(config.first_sequence);
+        whole.pressure = Pressure::from(whole.queues.come());
         *self.config.lock() = config;
         self.all_stand(
             &mut all,
@@ -247,12 +249,11 @@ impl<Q: MatchQueues> Context<Q> {
             receives: whole.queues.posted_len(),
         };
         for (index, shard) in all.shards.iter_mut().enumerate() {
-            let first_sequence = PlaceId::shard(index).number(count);
-            shard.pressure = Pressure::from(first_sequence);
             shard.queues = Q::with_config(&Config {
-                first_sequence,
+                first_sequence: PlaceId::shard(index).number(count),
                 ..config.clone()
             });
+            shard.pressure = Pressure::from(shard.queues.come());
         }
         let standing = Standing {
             mode,

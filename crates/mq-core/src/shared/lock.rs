@@ -1,7 +1,6 @@
 //! [`Lock`]: a place behind its lock, and how long a thread waits before it looks at it again.
 
 use super::place::Place;
-use super::pressure::Waits;
 use super::sync::{Hint, Mutex, MutexGuard};
 use crate::queues::MatchQueues;
 
@@ -26,59 +25,60 @@ impl<Q: MatchQueues> Lock<Q> {
         self.place.try_lock()
     }
 
-    /// Waits as shortly as can be: for who holds other locks, or wants all.
+    /// Waits as shortly as can be: for who holds other locks, and for what is seldom.
     pub(super) fn lock(&self) -> MutexGuard<'_, Place<Q>> {
         self.place.lock()
     }
 
-    /// Waits as is best for all together, for who holds no other lock; and tells what the waits so far
-    /// have shown.
+    /// Waits as is best for all together, for who holds no other lock. The second says that it is time
+    /// to divide the context, which is asked only where that can be.
     ///
-    /// A thread that has just let go of the lock has its lines still, and works on at full speed if it gets it again. One
-    /// that looks without pause gets it after a few operations of the other, and then all lines have to
-    /// come to its core: two threads did a third of the work of one, where they do nine tenths of it so.
-    pub(super) fn lock_alone(&self) -> (MutexGuard<'_, Place<Q>>, Waits) {
+    /// A thread that lets go of the lock has the queues in its caches, and if it takes the lock again it works on at
+    /// full speed. One that looks without pause gets the lock in between, after a few operations of
+    /// the other; then all that they touch has to come to its core, and two threads do a third of the
+    /// work of one. With pauses they do eight or nine tenths of it.
+    pub(super) fn lock_alone(&self, can_divide: bool) -> (MutexGuard<'_, Place<Q>>, bool) {
         if let Some(place) = self.place.try_lock() {
-            return (place, Waits::Few);
+            return (place, false);
         }
-        let crowded = self.crowded.get();
-        let mut place = if crowded {
+        let mut place = if self.crowded.get() {
             look_seldom(&self.place)
         } else {
             self.place.lock()
         };
-        let number = place.queues.next_sequence();
-        let waits = place.pressure.waited(number, crowded);
-        match waits {
-            Waits::Few => {}
-            Waits::Seldom => self.crowded.set(false),
-            Waits::Often { .. } => self.crowded.set(true),
+        let come = place.queues.come();
+        let divide = place.pressure.waited(come, can_divide);
+        // Also after another life of the context, which nobody has waited for yet.
+        let crowded = place.pressure.is_crowded();
+        if self.crowded.get() != crowded {
+            self.crowded.set(crowded);
         }
-        (place, waits)
+        (place, divide)
     }
 }
 
+/// The first pause is some hundred operations of another thread; all together are as long as it takes
+/// to put a thread to sleep and wake it.
+#[cfg(not(loom))]
+const FIRST: core::time::Duration = core::time::Duration::from_micros(2);
+#[cfg(not(loom))]
+const LONGEST: core::time::Duration = core::time::Duration::from_micros(8);
+#[cfg(not(loom))]
+const LOOKS: u32 = 6;
+
 #[cfg(not(loom))]
 fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    use core::time::Duration;
-    use std::time::Instant;
-
-    // The first is some hundred operations of another thread, of which each would cost as much as
-    // twenty if the two took turns. All together are as long as it takes to put a thread to sleep
-    // and wake it.
-    const FIRST: Duration = Duration::from_micros(2);
-    const LONGEST: Duration = Duration::from_micros(8);
-    const LOOKS: u32 = 6;
-
     let mut pause = FIRST;
     for _ in 0..LOOKS {
-        let begin = Instant::now();
+        let begin = std::time::Instant::now();
         while begin.elapsed() < pause {
             core::hint::spin_loop();
         }
         if let Some(guard) = lock.try_lock() {
             return guard;
         }
+        // Whoever has it may have been put off this very core.
+        std::thread::yield_now();
         pause = LONGEST.min(2 * pause);
     }
     lock.lock()
@@ -92,10 +92,9 @@ fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::ops::ControlFlow;
     use std::sync::Barrier;
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
     use crate::mpi::MpiPattern;
@@ -103,9 +102,17 @@ mod tests {
 
     type Queues = List<MpiPattern, (), ()>;
 
-    /// Waits for the lock again and again, each time while another thread has it for as long as that,
-    /// until the waits show something.
-    fn shown(lock: &Lock<Queues>, held: Duration) -> Waits {
+    fn queue(lock: &Lock<Queues>, entries: u32) {
+        for _ in 0..entries {
+            let mut place = lock.lock();
+            let handle = place.queues.queue_receive(MpiPattern::new(0, 1, 7), ());
+            assert!(place.queues.cancel(handle).is_some());
+        }
+    }
+
+    /// Lets this thread wait for the lock so many times, or a few more, each time while another has it for as long as
+    /// that, with so many entries from one wait to the next. Says how long the shortest wait was.
+    fn wait(lock: &Lock<Queues>, times: u32, held: Duration, between: u32) -> Duration {
         let turn = Barrier::new(2);
         let over = Hint::default();
         thread::scope(|scope| {
@@ -121,39 +128,54 @@ mod tests {
                     drop(place);
                 }
             });
-            // One that was late did not wait.
-            let shown = (0..10_000).try_for_each(|_| {
+            let mut waited = 0;
+            let mut shortest = Duration::MAX;
+            // One that comes late does not wait.
+            for _ in 0..1000 * times {
+                queue(lock, between);
+                let before = lock.lock().pressure.waits();
                 turn.wait();
                 turn.wait();
-                match lock.lock_alone().1 {
-                    Waits::Few => ControlFlow::Continue(()),
-                    shown => ControlFlow::Break(shown),
+                let begin = Instant::now();
+                let (place, divide) = lock.lock_alone(false);
+                let took = begin.elapsed();
+                assert!(!divide);
+                if place.pressure.waits() != before {
+                    waited += 1;
+                    shortest = shortest.min(took);
                 }
-            });
+                drop(place);
+                if waited == times {
+                    break;
+                }
+            }
+            assert_eq!(waited, times);
             over.set(true);
             turn.wait();
-            shown.break_value().expect("some of so many waited")
+            shortest
         })
     }
 
     #[test]
     fn threads_are_patient_where_they_wait_often_and_no_longer() {
         let lock: Lock<Queues> = Lock::new();
-        let is_crowded = || lock.crowded.get();
-        let often = Waits::Often { divisible: true };
         let short = Duration::from_micros(100);
-        assert!(!is_crowded());
-        assert_eq!(shown(&lock, short), often);
-        assert!(is_crowded());
-        // Also those who wait longer than they look get it.
-        assert_eq!(shown(&lock, Duration::from_millis(1)), often);
-        assert!(is_crowded());
-        for _ in 0..1 << 20 {
-            let mut place = lock.lock();
-            let handle = place.queues.queue_receive(MpiPattern::new(0, 1, 7), ());
-            assert!(place.queues.cancel(handle).is_some());
-        }
-        assert_eq!(shown(&lock, short), Waits::Seldom);
-        assert!(!is_crowded());
+        assert!(!lock.crowded.get());
+        wait(&lock, 32, short, 40);
+        assert!(lock.crowded.get());
+        // Also who waits longer than he looks gets it.
+        let shortest = wait(&lock, 32, Duration::from_millis(1), 40);
+        assert!(shortest >= FIRST, "{shortest:?}");
+        assert!(lock.crowded.get());
+        wait(&lock, 32, short, 10_000);
+        assert!(!lock.crowded.get());
+    }
+
+    #[test]
+    fn who_is_patient_takes_a_free_lock_after_the_first_pause() {
+        let lock = Mutex::new(());
+        let begin = Instant::now();
+        drop(look_seldom(&lock));
+        assert!(begin.elapsed() >= FIRST);
     }
 }

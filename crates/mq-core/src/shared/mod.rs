@@ -26,9 +26,10 @@
 //! that it cannot be read too early: the compiler admits no access without the lock.
 //!
 //! # Proof
-//! **No deadlock** (ORDER). Locks are taken in the order registry, shards by ascending number,
-//! undivided queues, budget; and nobody takes a lock of a second context while he holds one of the
-//! first.
+//! **No deadlock** (ORDER). Locks are taken in the order registry, the directory's map (which nobody
+//! holds while he takes another), shards by ascending number, undivided queues, and then the
+//! configuration or the budget; and nobody takes a lock of a second context while he holds one of
+//! the first.
 //!
 //! **The right place** (MODE, STAND). An operation guesses from MODE which locks it needs, takes
 //! them, and reads STAND there. STAND changes only with all locks held, so what the operation reads

@@ -181,16 +181,14 @@ impl<Q: MatchQueues> Context<Q> {
     /// Entries stay where they were queued until they leave, so the handle tells which lock to
     /// take.
     pub(super) fn cancel(&self, life: Life, handle: Handle) -> Option<Q::Receive> {
-        let Some(index) = PlaceId::of(handle).index() else {
-            let mut whole = self.whole();
-            whole.standing.check_alive(self.id, life).ok()?;
-            let receive = whole.queues.cancel(handle)?;
-            whole.after_receive_left(count_of(handle.sequence()));
-            return Some(receive);
-        };
-        let mut shard = self.shard(index)?;
-        shard.standing.check_alive(self.id, life).ok()?;
-        shard.queues.cancel(handle)
+        let id = PlaceId::of(handle);
+        let mut place = self.alone(id)?;
+        place.standing.check_alive(self.id, life).ok()?;
+        let receive = place.queues.cancel(handle)?;
+        if id == PlaceId::WHOLE {
+            place.after_receive_left(count_of(handle.sequence()));
+        }
+        Some(receive)
     }
 }
 

@@ -7,8 +7,11 @@ pub(super) const MOST_SHARDS: usize = 64;
 /// for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Divide {
-    /// When threads are seen to wait. A context that one thread uses, or many seldom, keeps one
-    /// lock and one pair of queues, and matches exactly as [`Engine`](crate::Engine) does.
+    /// When threads are seen to wait, once or more in 1,024 entries queued. A context that one thread
+    /// uses, or many seldom, keeps one lock and one pair of queues, and matches exactly as
+    /// [`Engine`](crate::Engine) does. So does one in which more than one operation to 32 entries is for
+    /// any source, probes included: divided, each of those would lock every shard. Its threads wait up
+    /// to 38 microseconds then before they sleep.
     #[default]
     WhenContended,
     /// When it is made: for contexts that are known to be used by many threads.

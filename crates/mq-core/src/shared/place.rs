@@ -151,6 +151,7 @@ pub(super) struct Place<Q> {
     pub(super) early: bool,
     /// Of the undivided queues.
     pub(super) before: Before,
+    /// How often threads wait here; of the undivided queues, operations for any source too.
     pub(super) pressure: Pressure,
 }
 

@@ -1,35 +1,51 @@
-//! [`Pressure`]: whether threads wait for each other so often that a context is worth dividing, or
-//! that each should wait longer.
+//! [`Pressure`]: whether threads wait for a place so often that the context is worth dividing, or
+//! that each of them should wait longer.
 
-/// Operations that waited, after which the question is asked.
+/// Waits and entries that have to be counted before the question is asked: of fewer entries too few
+/// would show how many are for any source, and one long look at all of them would count as a crowd.
 const WAITS: u32 = 32;
+const ENTRIES: u32 = 1024;
 
-/// Entries that may be queued during so many waits. A wait costs as much as a hundred operations or
-/// more, and a lock that is fought for is taken again and again by the thread that has it, so that
-/// even then only one operation in hundreds waits.
-const ENTRIES: u64 = 1024 * WAITS as u64;
+/// A place is fought for if no more entries than this are queued from one wait to the next. A wait
+/// costs as much as a hundred operations or more, and a thread that lets go of a lock often has it
+/// again before another sees that it is free, so that even where two do nothing else only one
+/// operation in ten to a hundred waits.
+const FOUGHT_FOR: u32 = 1024;
 
-/// How many times as many may be queued while somebody waits who is patient, until he is patient no more.
-const PATIENT: u64 = 8;
+/// The same where those who wait are patient, which lets eight times as much be queued meanwhile as
+/// where they are not, and more.
+const FOUGHT_FOR_PATIENTLY: u32 = 8 * FOUGHT_FOR;
 
-/// With more than one operation for any source to so many entries the context stays whole: divided,
-/// each of them would lock every shard.
-const WILDCARDS: u64 = 32;
+/// Patience is in vain if no more than so many entries are queued from one wait to the next: nobody
+/// has used the lock again and again meanwhile. So it is where threads have other work between their
+/// operations, or where one does nothing but probe.
+const IN_VAIN: u32 = 32;
 
-/// Counts of a place, kept under its lock. An operation that neither waits nor is
-/// for any source counts nothing: the numbers of the entries tell how many there were.
+/// So often the question is then asked before patience is tried again.
+const REST: u32 = 64;
+
+/// With more than one operation for any source to so many entries a context stays whole: divided, each
+/// of them would lock every shard.
+const WILDCARDS: u32 = 32;
+
+/// Counts of a place, kept under its lock. An operation that neither waits nor is for any source
+/// counts nothing: the queues know how many entries have come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pressure {
     waits: u32,
     wildcards: u32,
-    since: u64,
+    /// The entries that had come when this count began.
+    since: u32,
+    /// Whoever waits should be patient.
+    crowded: bool,
+    rest: u32,
 }
 
 impl Pressure {
-    /// None yet, of queues whose first entry will get this number.
-    pub(super) fn from(number: u64) -> Self {
+    /// None yet, of queues to which so many entries have come.
+    pub(super) fn from(come: u32) -> Self {
         Self {
-            since: number,
+            since: come,
             ..Self::default()
         }
     }
@@ -41,102 +57,137 @@ impl Pressure {
     }
 
     #[cfg(all(test, not(loom)))]
+    pub(super) const fn waits(&self) -> u32 {
+        self.waits
+    }
+
+    #[cfg(all(test, not(loom)))]
     pub(super) const fn wildcards(&self) -> u32 {
         self.wildcards
     }
 
-    /// An operation had to wait, when entries had come to number `number`. A patient one has let the
-    /// others do as much as they could meanwhile.
-    pub(super) fn waited(&mut self, number: u64, patient: bool) -> Waits {
-        self.waits += 1;
-        if self.waits < WAITS {
-            return Waits::Few;
-        }
-        let most = if patient { PATIENT * ENTRIES } else { ENTRIES };
-        let entries = number.saturating_sub(self.since);
-        let divisible = u64::from(self.wildcards) * WILDCARDS <= entries;
-        *self = Self::from(number);
-        if entries <= most {
-            Waits::Often { divisible }
-        } else {
-            Waits::Seldom
-        }
+    /// Whether those who wait should be patient.
+    pub(super) const fn is_crowded(&self) -> bool {
+        self.crowded
     }
-}
 
-/// What the waits so far have shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Waits {
-    /// Nothing yet: the question is asked once in some of them.
-    Few,
-    /// Much is queued from one to the next.
-    Seldom,
-    /// Threads wait for each other more than they should.
-    Often {
-        /// Operations for any source are few: the context can be divided.
-        divisible: bool,
-    },
+    /// An operation had to wait, when so many entries had come; whether it is time to divide the
+    /// context, if that can be.
+    pub(super) fn waited(&mut self, come: u32, can_divide: bool) -> bool {
+        self.waits = self.waits.saturating_add(1);
+        let entries = come.wrapping_sub(self.since);
+        if self.waits < WAITS || entries < ENTRIES {
+            return false;
+        }
+        let (each, wildcards) = (entries / self.waits, self.wildcards);
+        self.waits = 0;
+        self.wildcards = 0;
+        self.since = come;
+        let divide = can_divide && wildcards <= entries / WILDCARDS;
+        if self.crowded {
+            self.crowded = !divide && each <= FOUGHT_FOR_PATIENTLY && each > IN_VAIN;
+            if each <= IN_VAIN {
+                self.rest = REST;
+            }
+            // Whether the context is divided is decided by waits without patience.
+            return false;
+        }
+        if each > FOUGHT_FOR {
+            return false;
+        }
+        self.rest = self.rest.saturating_sub(1);
+        self.crowded = !divide && self.rest == 0;
+        divide
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const IMPATIENT: bool = false;
-
-    /// What as many waits show as the question takes, with `between` entries from one to the next
-    /// and so many wildcards.
-    fn shown(between: u64, wildcards: u32, patient: bool) -> Waits {
-        let mut pressure = Pressure::default();
-        (0..wildcards).for_each(|_| pressure.wildcard());
-        let numbers = (1..=u64::from(WAITS)).map(|wait| wait * between);
-        let shown: Vec<Waits> = numbers
-            .map(|number| pressure.waited(number, patient))
-            .collect();
-        let (last, before) = shown.split_last().expect("some wait");
-        assert!(before.iter().all(|&waits| waits == Waits::Few));
-        *last
+    /// Lets threads wait until the question is asked, with so many entries from one wait to the next
+    /// and of a hundred entries so many wildcards.
+    fn ask(pressure: &mut Pressure, each: u32, percent: u32, can_divide: bool) -> bool {
+        let mut come = pressure.since;
+        let asked = come.wrapping_add(WAITS.max(ENTRIES.div_ceil(each)) * each);
+        while come != asked {
+            come = come.wrapping_add(each);
+            for entry in 0..each {
+                if come.wrapping_sub(entry) % 100 < percent {
+                    pressure.wildcard();
+                }
+            }
+            let divide = pressure.waited(come, can_divide);
+            assert!(!divide || come == asked, "before anything is known");
+            if divide {
+                return true;
+            }
+        }
+        assert_eq!((pressure.waits, pressure.since), (0, come), "it was asked");
+        false
     }
 
     #[test]
     fn frequent_waiting_divides_unless_receives_from_any_source_are_frequent() {
-        let divides = |between, wildcards| {
-            shown(between, wildcards, IMPATIENT) == Waits::Often { divisible: true }
-        };
+        let divides = |each, percent| ask(&mut Pressure::from(u32::MAX - 9), each, percent, true);
         assert!(divides(1, 0));
         assert!(divides(1024, 0));
         assert!(!divides(1025, 0));
-        assert!(divides(1024, 1024));
-        assert!(!divides(1024, 1025));
-        assert!(!divides(1, 2));
+        assert!(divides(1024, 3));
+        assert!(!divides(1024, 4));
+        assert!(!divides(1, 4));
     }
 
     #[test]
-    fn where_many_are_for_any_source_threads_wait_often_or_seldom_all_the_same() {
-        let crowd = Waits::Often { divisible: false };
-        assert_eq!(shown(1024, 1025, IMPATIENT), crowd);
-        assert_eq!(shown(1025, 1025, IMPATIENT), Waits::Seldom);
+    fn where_a_context_cannot_be_divided_or_should_not_those_who_wait_often_are_patient() {
+        for (percent, can_divide) in [(4, true), (4, false), (0, false)] {
+            let mut pressure = Pressure::default();
+            for (each, is_crowded) in [
+                (1025, false),
+                (1024, true),
+                (8192, true),
+                (33, true),
+                (8193, false),
+                (1025, false),
+                (10, true),
+            ] {
+                assert!(!ask(&mut pressure, each, percent, can_divide));
+                assert_eq!(pressure.is_crowded(), is_crowded, "{each}");
+            }
+        }
     }
 
     #[test]
-    fn those_who_are_patient_are_a_crowd_for_longer() {
-        assert_eq!(shown(8 * 1024, 0, true), Waits::Often { divisible: true });
-        assert_eq!(shown(8 * 1024 + 1, 0, true), Waits::Seldom);
-    }
-
-    #[test]
-    fn what_was_counted_before_the_question_is_forgotten_after_it() {
+    fn patience_that_is_in_vain_is_not_tried_again_soon() {
         let mut pressure = Pressure::default();
-        let numbers = (1..=u64::from(WAITS)).map(|wait| 5000 * wait);
-        let shown: Vec<Waits> = numbers
-            .map(|number| pressure.waited(number, IMPATIENT))
-            .collect();
-        assert_eq!(shown.last(), Some(&Waits::Seldom));
-        let last = 5000 * u64::from(WAITS);
-        let soon = (1..=u64::from(WAITS)).map(|wait| last + wait);
-        let shown: Vec<Waits> = soon
-            .map(|number| pressure.waited(number, IMPATIENT))
-            .collect();
-        assert_eq!(shown.last(), Some(&Waits::Often { divisible: true }));
+        for _ in 0..2 {
+            assert!(!ask(&mut pressure, 5, 10, true));
+            assert!(pressure.is_crowded());
+            assert!(!ask(&mut pressure, 32, 10, true));
+            for _ in 1..REST {
+                assert!(!pressure.is_crowded());
+                assert!(!ask(&mut pressure, 5, 10, true));
+            }
+        }
+    }
+
+    #[test]
+    fn a_crowd_whose_receives_have_come_to_name_their_sources_is_divided() {
+        let mut pressure = Pressure::default();
+        assert!(!ask(&mut pressure, 20, 10, true));
+        assert!(pressure.is_crowded());
+        assert!(!ask(&mut pressure, 900, 0, true), "they were patient");
+        assert!(!pressure.is_crowded());
+        assert!(ask(&mut pressure, 20, 0, true));
+    }
+
+    #[test]
+    fn waits_without_entries_show_nothing() {
+        let mut pressure = Pressure::default();
+        for _ in 0..1000 {
+            assert!(!pressure.waited(1023, true));
+        }
+        assert!(!pressure.is_crowded());
+        assert!(pressure.waited(1024, true));
     }
 }

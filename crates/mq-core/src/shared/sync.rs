@@ -1,7 +1,8 @@
 //! Every lock and atomic of the shared engine, under one name for the processor and for the model
 //! checker.
 //!
-//! With `--cfg loom` the names are those of loom, whose scheduler tries all interleavings;
+//! With `--cfg loom` the names, but for [`Hint`], are those of loom, whose scheduler tries all
+//! interleavings;
 //! otherwise those of `parking_lot` and the standard library. The model tests run the engine's own
 //! code.
 

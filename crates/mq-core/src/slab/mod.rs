@@ -121,6 +121,10 @@ pub struct Slab<K, T> {
 impl<K: Copy, T> Slab<K, T> {
     /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`, or
     /// 2^64 - 2^48 if that is less.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
     pub const fn new(first_sequence: u64) -> Self {
         let next_sequence = if first_sequence < LAST_FIRST {
             first_sequence
@@ -133,7 +137,7 @@ impl<K: Copy, T> Slab<K, T> {
             free: NIL,
             len: 0,
             low: 0,
-            skipped: 0,
+            skipped: next_sequence as u32,
             next_sequence,
         }
     }
@@ -202,8 +206,8 @@ impl<K: Copy, T> Slab<K, T> {
         self.next_sequence += skipped;
     }
 
-    /// How many entries have been stored, from wherever this counts; it begins anew after 2^32. The
-    /// difference of two says how many came in between.
+    /// How many entries have been stored; it begins anew after 2^32. The difference of two says how
+    /// many came in between.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"

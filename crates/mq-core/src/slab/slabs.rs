@@ -95,6 +95,11 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
         posted.next_sequence().max(unexpected.next_sequence())
     }
 
+    /// How many entries of either queue have been stored, as [`Slab::come`] counts.
+    pub(crate) const fn come(&self) -> u32 {
+        self.posted.come().wrapping_add(self.unexpected.come())
+    }
+
     /// Heap bytes of both slabs.
     pub fn bytes(&self) -> usize {
         self.posted.bytes() + self.unexpected.bytes()

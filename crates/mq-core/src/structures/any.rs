@@ -259,6 +259,10 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         each!(self, queues => queues.next_sequence())
     }
 
+    fn come(&self) -> u32 {
+        each!(self, queues => queues.come())
+    }
+
     fn raise_sequence(&mut self, sequence: u64) {
         each!(self, queues => queues.raise_sequence(sequence));
     }

@@ -24,6 +24,8 @@ pub struct Leads<S> {
     config: Config,
     contexts: Vec<ContextId>,
     queues: Vec<S>,
+    /// Entries that came to contexts which are no more.
+    come_before: u32,
 }
 
 impl<S: MatchQueues> Leads<S> {
@@ -77,6 +79,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
             config: config.clone(),
             contexts: Vec::new(),
             queues: Vec::new(),
+            come_before: 0,
         }
     }
 
@@ -205,6 +208,11 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         sequences.fold(self.config.first_sequence, u64::max)
     }
 
+    fn come(&self) -> u32 {
+        let come = self.queues.iter().map(S::come);
+        come.fold(self.come_before, u32::wrapping_add)
+    }
+
     fn raise_sequence(&mut self, sequence: u64) {
         self.config.first_sequence = self.config.first_sequence.max(sequence);
         self.queues
@@ -223,7 +231,9 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
             return;
         };
         // Its handles stay stale, should there be a context of this number again.
-        let next = self.queues.remove(position).next_sequence();
+        let queues = self.queues.remove(position);
+        let next = queues.next_sequence();
+        self.come_before = self.come_before.wrapping_add(queues.come());
         self.contexts.remove(position);
         self.config.first_sequence = self.config.first_sequence.max(next);
     }

@@ -389,7 +389,7 @@ where
     )
 }
 
-/// Takes the steps on both, and compares every answer, the lengths, and what is left at the end.
+/// Takes the steps on both, and compares every answer, the lengths, how many entries came, and what is left at the end.
 fn run<F: Family>(
     subject: &mut impl Subject<F::Pattern>,
     model: &mut impl Subject<F::Pattern>,
@@ -403,6 +403,9 @@ fn run<F: Family>(
         same(&expected, &got, steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
         same(&model.crossings(), &subject.crossings(), steps, &outcomes)?;
+        if subject.come().is_some() {
+            same(&model.come(), &subject.come(), steps, &outcomes)?;
+        }
     }
     same(&model.contents(), &subject.contents(), steps, &outcomes)
 }

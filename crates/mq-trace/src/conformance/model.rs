@@ -153,6 +153,10 @@ impl<P: Pattern> Subject<P> for Model<P> {
         self.oracle.lengths()
     }
 
+    fn come(&self) -> Option<u32> {
+        self.oracle.come()
+    }
+
     fn crossings(&self) -> Vec<usize> {
         self.crossings.clone()
     }

@@ -38,6 +38,10 @@ pub(super) trait Subject<P: Pattern> {
     fn crossings(&self) -> Vec<usize> {
         Vec::new()
     }
+    /// How many entries have been queued, if this counts them.
+    fn come(&self) -> Option<u32> {
+        None
+    }
     /// What is queued, by context, in order.
     fn contents(&self) -> BTreeMap<u32, Vec<String>>;
 }
@@ -291,6 +295,10 @@ where
 
     fn lengths(&self) -> (usize, usize) {
         (self.queues.posted_len(), self.queues.unexpected_len())
+    }
+
+    fn come(&self) -> Option<u32> {
+        Some(self.queues.come())
     }
 
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {

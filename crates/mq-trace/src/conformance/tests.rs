@@ -111,6 +111,9 @@ impl MatchQueues for Faulty {
     fn next_sequence(&self) -> u64 {
         self.0.next_sequence()
     }
+    fn come(&self) -> u32 {
+        self.0.come()
+    }
     fn raise_sequence(&mut self, sequence: u64) {
         self.0.raise_sequence(sequence);
     }

@@ -275,6 +275,10 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         self.slabs.next_sequence()
     }
 
+    fn come(&self) -> u32 {
+        self.slabs.come()
+    }
+
     fn raise_sequence(&mut self, sequence: u64) {
         self.slabs.raise_sequence(sequence);
     }

@@ -1,0 +1,91 @@
+//! When a context is divided: where threads wait for each other often, and receives from any source
+//! are few.
+
+#![cfg(all(feature = "shared", not(loom)))]
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
+use mq_core::structures::Indexed;
+use mq_core::{Arrive, ContextOptions, EngineOptions, Post, Source};
+
+type Context = SharedContext<Indexed<MpiPattern, u32, u32>>;
+
+/// A message that nobody receives.
+const STAYS: u32 = 9;
+
+fn context(divide: Divide) -> Context {
+    let sharding = Sharding::new().shards(4).divide(divide);
+    let engine = SharedEngine::with_options(EngineOptions::new(), sharding);
+    let context = engine
+        .create_context(0, ContextOptions::new())
+        .expect("a new one");
+    let arrival = context.arrive(MpiEnvelope::new(0, STAYS, 0), 0);
+    assert!(matches!(arrival, Ok(Arrive::Unexpected)));
+    context
+}
+
+/// A receive and its message.
+fn pair(context: &Context, source: Source) {
+    let post = context.post(MpiPattern::new(0, source, 7), 1);
+    assert!(matches!(post, Ok(Post::Queued(_))));
+    let arrival = context.arrive(MpiEnvelope::new(0, 1, 7), 2);
+    assert!(matches!(arrival, Ok(Arrive::Matched { .. })));
+}
+
+/// Whether the context is divided after so many pairs, with one receive from any source among so
+/// many, and a thread that waits once in `each` pairs, if it is not late.
+fn is_divided(context: &Context, pairs: usize, wildcards: usize, each: usize) -> bool {
+    let turn = Barrier::new(2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..pairs / each {
+                turn.wait();
+                let seen = context.probe_with(&MpiPattern::new(0, STAYS, 0), |_, _| {
+                    turn.wait();
+                    thread::sleep(Duration::from_micros(100));
+                });
+                assert!(matches!(seen, Ok(Some(()))));
+            }
+        });
+        for number in 0..pairs {
+            if number % each == 0 {
+                turn.wait();
+                turn.wait();
+            }
+            let any = number % wildcards == wildcards - 1;
+            pair(context, if any { Source::Any } else { Source::from(1) });
+        }
+    });
+    context.shards().expect("it exists").is_some()
+}
+
+#[test]
+fn a_context_whose_threads_wait_often_is_divided() {
+    let context = context(Divide::WhenContended);
+    assert!(!is_divided(&context, 640, 1000, 20), "not on so few");
+    assert!(is_divided(&context, 16_000, 1000, 20));
+    pair(&context, Source::from(1));
+}
+
+#[test]
+fn a_context_whose_threads_wait_seldom_is_not() {
+    let context = context(Divide::WhenContended);
+    assert!(!is_divided(&context, 200_000, 1000, 2000));
+}
+
+#[test]
+fn nor_is_one_in_which_receives_from_any_source_are_frequent_until_they_are_not() {
+    let context = context(Divide::WhenContended);
+    assert!(!is_divided(&context, 16_000, 20, 20));
+    assert!(is_divided(&context, 32_000, 1000, 20));
+}
+
+#[test]
+fn nor_one_that_is_never_to_be() {
+    let context = context(Divide::Never);
+    assert!(!is_divided(&context, 16_000, 1000, 20));
+}
