@@ -22,3 +22,10 @@ echo "== square_roots, four processes"
 said=$("$built/mq" run -n 4 -- "$built/examples/square_roots" | sort)
 echo "$said"
 [ "$(grep -c 'from rank [123]$' <<<"$said")" -eq 3 ]
+
+echo "== workers, four processes, of which one fails"
+"$built/mq" run -n 4 -- "$built/examples/workers" | grep '20 tasks done, 0 of them twice: 13300'
+said=$("$built/mq" run -n 4 --keep-going -- "$built/examples/workers" 2 2>&1) && exit 1
+echo "$said"
+grep -q '20 tasks done, 1 of them twice: 13300' <<<"$said"
+grep -q 'rank 2 .* exited with status 1' <<<"$said"

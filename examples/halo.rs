@@ -14,7 +14,10 @@ const LEFT: i32 = 1;
 const RIGHT: i32 = 2;
 
 fn main() -> Result<(), Error> {
-    let world = World::init()?;
+    World::run(program)
+}
+
+fn program(world: &World) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
 

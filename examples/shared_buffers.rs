@@ -6,9 +6,13 @@
 
 use mq_comm::{Error, World};
 
+const CELLS: usize = 100_000;
+
 fn main() -> Result<(), Error> {
-    const CELLS: usize = 100_000;
-    let world = World::init()?;
+    World::run(program)
+}
+
+fn program(world: &World) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
 

@@ -4,15 +4,17 @@
 use mq_comm::{Error, Source, World};
 
 fn main() -> Result<(), Error> {
-    let world = World::init()?;
-    if world.rank() == 0 {
-        for _ in 1..world.size() {
-            let mut answer = [0.0_f64];
-            let status = world.recv(&mut answer, Source::Any, 7)?;
-            println!("{} from rank {}", answer[0], status.source());
+    // Who returns an error has failed, and the others are told so.
+    World::run(|world| {
+        if world.rank() == 0 {
+            for _ in 1..world.size() {
+                let mut answer = [0.0_f64];
+                let status = world.recv(&mut answer, Source::Any, 7)?;
+                println!("{} from rank {}", answer[0], status.source());
+            }
+        } else {
+            world.send(&[f64::from(world.rank()).sqrt()], 0, 7)?;
         }
-    } else {
-        world.send(&[f64::from(world.rank()).sqrt()], 0, 7)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -185,6 +185,20 @@ impl Buffer {
         }
     }
 
+    /// Whether a vector of such elements was handed over.
+    pub(crate) fn was_vec<T: Plain>(&self) -> bool {
+        self.is_marked(TypeId::of::<T>())
+    }
+
+    /// Whether a shared buffer of such elements was.
+    pub(crate) fn was_shared<T: Plain>(&self) -> bool {
+        self.is_marked(TypeId::of::<SharedBuffer<T>>())
+    }
+
+    fn is_marked(&self, element: TypeId) -> bool {
+        matches!(&self.kind, Kind::Owned(owned) if owned.element == element)
+    }
+
     /// The vector that was handed over, if its elements were of this type.
     pub(crate) fn into_vec<T: Plain>(self) -> Option<Vec<T>> {
         let Kind::Owned(owned) = self.kind else {

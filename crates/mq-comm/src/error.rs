@@ -82,6 +82,11 @@ pub enum Error {
     /// A [`SharedBuffer`](crate::SharedBuffer) of another world.
     #[error("the shared buffer is of another world than the communicator")]
     OtherWorld,
+    /// The world is still in use.
+    #[error(
+        "communicators, requests or sets of the world are still there: it is left when the last of them is dropped"
+    )]
+    InUse,
     /// The world could not be entered.
     #[error("{0}")]
     Start(String),

@@ -5,7 +5,7 @@
 //! ```
 //! use mq_comm::{Error, Source, World};
 //!
-//! // Here the processes are threads. A program that `mq run`, `mpirun` or `srun` starts calls `World::init()`.
+//! // Here the processes are threads. A program that `mq run`, `mpirun` or `srun` starts calls `World::run`.
 //! let sums = World::threads(2, |world| {
 //!     if world.rank() == 0 {
 //!         world.send(&[1.5, 2.5], 1, 7)?;
@@ -34,10 +34,38 @@
 //! A world and all that is made from it stay in the thread that entered it (they are not `Send`), as
 //! under `MPI_THREAD_FUNNELED`. Other threads may compute.
 //!
+//! # Progress
+//! There is no thread behind it: what a message needs of a process is done while that is in a call, any
+//! of this crate that looks for messages, or [`Communicator::progress`]. Short messages are on their way
+//! when `send` or `isend` returns, unless the buffers to that receiver are full. A large one is announced; that its receiver copies it,
+//! out of the sender's memory or a shared buffer, needs the receiver alone, and that it goes through a
+//! ring, or is copied by both, needs the two in calls at the same time. Deaths are noticed in calls too. So
+//! who computes between `isend` and `wait` for long calls `progress` now and then.
+//!
+//! # Memory of what nobody waits for
+//! A message that comes before its receive is kept by the process that it came to, short ones with
+//! their bytes, and there is no limit: who sends without end to a process that waits for another fills its
+//! memory. Programs that have many senders post receives, or let senders wait for an answer.
+//!
 //! # Memory in flight
 //! A request either owns its memory or borrows it for a scope that can not end before the request
 //! does. No user of this crate needs `unsafe`, but for who writes a [`transport`] for it; why that
 //! is sound is written in `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
+//!
+//! # What of MPI is here
+//! Blocking and non-blocking sends and receives of contiguous elements, wildcards, probes and matched
+//! probes, `sendrecv`, cancelled receives, any, some and all of a set, `dup`, `split`, barrier and
+//! broadcast, and of ULFM the acknowledgement of deaths, `agree` and `shrink`. Not here: synchronous, buffered and
+//! persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other collective operations, one-sided
+//! communication, files, and more than one machine.
+//!
+//! # Entering and leaving
+//! A world is entered once by each process that a launcher has started: a second
+//! [`World::init`] in the process, or in a program that it starts, finds its place taken, and under `mq
+//! run` so does one that follows it. It is left when the world and all that was made from it are dropped,
+//! or by [`World::finalize`], which says what went wrong. A process that ends otherwise, by
+//! `std::process::exit` too, has died for the others, with what it had announced. A panic in the middle
+//! of the protocol, which a transport of one's own can cause, ends the process.
 //!
 //! # Deaths
 //! When a process ends, everything it had sent whole is received. A message of which a part was still to

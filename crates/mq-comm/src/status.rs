@@ -5,7 +5,8 @@ use core::fmt;
 use crate::error::Error;
 use crate::header;
 
-/// What is known of a message that was received or found: `MPI_Status`, MPI 4.1 §3.2.5.
+/// What is known of a message that was received or found: `MPI_Status`, MPI 4.1 §3.2.5. That of a send
+/// has the sender's own rank, and the message's tag and length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     bits: u64,

@@ -45,7 +45,7 @@ pub enum Event<A> {
 /// # Safety
 /// The library lends users' memory to the transport while a call lasts, and users the memory that it
 /// [allocates](Self::allocate). So a block is of at least so many bytes, nobody else's, and there as
-/// long as the transport or the block is, whichever ends last; and no operation touches memory that
+/// long as both the transport and the block are; and no operation touches memory that
 /// an earlier one was lent, nor lets others do so, but that what is [exposed](Self::expose) may be read by
 /// others.
 #[allow(unsafe_code, reason = "shared buffers are made of its blocks")]
@@ -134,6 +134,9 @@ pub unsafe trait Transport {
             all,
         })
     }
+    /// What this process does has failed: when the transport ends, the others are told that the process
+    /// has died, and not that it has left.
+    fn fail(&mut self);
     /// Nothing of what was [allocated](Self::allocate) is given back any more: somebody may still
     /// read it, and can not be asked.
     fn keep_buffers(&self) {}

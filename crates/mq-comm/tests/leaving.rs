@@ -2,8 +2,10 @@
 
 mod common;
 
+use common::hindered::join;
 use common::{is_gone, watchdog};
-use mq_comm::{Options, Source, World};
+use mq_comm::{Error, Gone, Options, Source, World};
+use mq_shm::{Geometry, Mapped};
 
 #[test]
 fn what_was_sent_before_leaving_arrives_and_then_nothing() {
@@ -238,4 +240,78 @@ fn a_receive_that_is_not_waited_for_does_not_end() {
         Ok(())
     })
     .unwrap();
+}
+
+#[test]
+fn who_can_not_see_its_messages_through_is_told_so_and_counts_as_dead() {
+    let _dog = watchdog("leaving without a way to answer");
+    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = memory.file().try_clone_to_owned().unwrap();
+    let sender = std::thread::spawn(move || {
+        let (world, _) = join(Mapped::open(file, "it").unwrap(), 0, &Options::default());
+        let sending = world.isend(vec![5_u8; 700_000], 1, 1).unwrap();
+        world.send(&[1_u8], 1, 2).unwrap();
+        assert!(is_gone(&sending.wait(), 1, "died"));
+        assert_eq!(world.ended(), [(1, Gone::Died)]);
+        world.finalize().unwrap();
+    });
+    let (world, hindrance) = join(memory, 1, &Options::default());
+    // Behind the announcement, which waits for an answer.
+    world.recv(&mut [0_u8], 0, 2).unwrap();
+    hindrance.refuses.set(true);
+    let left = world.finalize();
+    assert!(matches!(left, Err(Error::Transport(_))), "{left:?}");
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_world_that_is_in_use_is_not_finalized() {
+    let world = World::alone().unwrap();
+    let copy = world.dup().unwrap();
+    let finalized = world.finalize();
+    assert!(matches!(finalized, Err(Error::InUse)), "{finalized:?}");
+    // It goes on as long as somebody has something of it.
+    copy.send(&[7_u8], 0, 1).unwrap();
+    let mut byte = [0_u8];
+    copy.recv(&mut byte, 0, 1).unwrap();
+    assert_eq!(byte, [7]);
+}
+
+/// A server whose clients die, and leave, knows when nobody is left to serve.
+#[test]
+fn who_has_ended_can_be_asked() {
+    let _dog = watchdog("asking who has ended");
+    let run = World::threads(4, |world| {
+        match world.rank() {
+            0 => {
+                let mut clients = vec![1, 2, 3];
+                let mut served = 0;
+                while !clients.is_empty() {
+                    match world.recv(&mut [0_u8], Source::Any, 1) {
+                        Err(Error::Gone { .. }) => {
+                            world.acknowledge_deaths();
+                            let ended = world.ended();
+                            clients.retain(|client| ended.iter().all(|(rank, _)| rank != client));
+                        }
+                        received => {
+                            received?;
+                            served += 1;
+                        }
+                    }
+                }
+                assert_eq!(served, 3);
+                let mut ended = world.ended();
+                ended.sort_by_key(|(rank, _)| *rank);
+                assert_eq!(ended, [(1, Gone::Left), (2, Gone::Died), (3, Gone::Left)]);
+            }
+            rank => {
+                world.send(&[1_u8], 0, 1)?;
+                if rank == 2 {
+                    world.fail();
+                }
+            }
+        }
+        Ok(())
+    });
+    run.unwrap();
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use common::watchdog;
-use mq_comm::{Error, Options, Source, TagSelector, World};
+use mq_comm::{Completion, Error, Options, Source, TagSelector, World};
 
 #[test]
 fn wait_any_gives_requests_in_the_order_in_which_they_complete() {
@@ -78,7 +78,7 @@ fn a_set_keeps_the_communicators_of_its_requests() {
         world.barrier()?;
         let done = set.wait_any()?.expect("one has come");
         assert_eq!(done.result().unwrap().count::<u8>()?, 3);
-        assert_eq!(done.into_vec::<u8>(), Some(vec![5; 3]));
+        assert_eq!(done.into_vec::<u8>().unwrap(), [5; 3]);
         assert_eq!(set.len(), 1);
         Ok(())
     })
@@ -297,4 +297,47 @@ fn wait_any_in_a_scope_names_the_request() {
         })
         .unwrap();
     assert_eq!(x, [1]);
+}
+
+#[test]
+fn a_set_is_tested_as_a_whole_and_gives_back_what_it_is_asked_for() {
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    assert_eq!(set.test_all().unwrap().map(|all| all.len()), Some(0));
+    let ids: Vec<_> = (0..4)
+        .map(|tag| set.add(world.irecv(vec![0_u16; 2], 0, tag).unwrap()))
+        .collect();
+    let mut done = Vec::new();
+    assert_eq!(set.test_some(&mut done).unwrap(), 0);
+    world.send(&[1_u16, 2], 0, 2).unwrap();
+    world.send(&[3_u16, 4], 0, 0).unwrap();
+    assert!(set.test_all().unwrap().is_none(), "two are to come");
+    assert_eq!(set.test_some(&mut done).unwrap(), 2);
+    let who: Vec<_> = done.iter().map(Completion::id).collect();
+    assert_eq!(who, [ids[2], ids[0]]);
+    // What it is not is no reason to lose it.
+    let first = done.remove(0);
+    let first = first.into_vec::<i16>().unwrap_err();
+    let first = first.into_shared_buffer::<u16>().unwrap_err();
+    let first = first.into_parts::<u8>().unwrap_err();
+    assert_eq!(first.into_parts::<u16>().unwrap().1, [1, 2]);
+    // One is called off, the other comes.
+    assert!(!set.cancel(ids[0]), "it is over");
+    let mut other = world.request_set();
+    assert!(!other.cancel(ids[1]), "it is of another set");
+    assert!(set.cancel(ids[1]));
+    assert!(!set.cancel(ids[1]));
+    let sent = set.add(world.isend(vec![5_u16], 0, 3).unwrap());
+    assert!(!set.cancel(sent), "a send");
+    let all = set.test_all().unwrap().expect("all are complete");
+    let of = |id| all.iter().find(|completion| completion.id() == id).unwrap();
+    assert!(matches!(of(ids[1]).result(), Err(Error::Cancelled)));
+    assert_eq!(of(ids[3]).result().unwrap().bytes(), 2);
+    let sent = of(sent).result().unwrap();
+    assert_eq!((sent.source(), sent.tag(), sent.bytes()), (0, 3, 2));
+    assert!(set.is_empty());
+    // Nothing of it is with the engine any more.
+    assert!(world.iprobe(0, 1).unwrap().is_none());
+    world.send(&[9_u16], 0, 1).unwrap();
+    assert!(world.iprobe(0, 1).unwrap().is_some());
 }

@@ -137,6 +137,8 @@ fn taken(pid: u32) -> String {
     } else if pid == std::process::id() {
         "is taken by this very process, or was: it joins once".into()
     } else {
-        format!("is taken by pid {pid}: start each process once")
+        format!(
+            "is or was taken by pid {pid}: each is joined once, also by programs that follow each other"
+        )
     }
 }

@@ -132,7 +132,8 @@ impl<T: Transport> Communicator<T> {
     /// told them. Who has got one then may wait on it for ever for those that have not, and what it
     /// sends to them is lost; a program that is to survive that asks here, by
     /// [`agree`](Self::agree), whether all have got theirs, before it uses it.
-    /// [`Error::Disagreement`] if others split. Where they call something else all may wait for ever, as
+    /// [`Error::Disagreement`] if others split; [`Error::Elsewhere`] if rank 0 could not go on, and what
+    /// [`send`](Self::send) fails with. Where they call something else all may wait for ever, as
     /// with any mixture of collective calls.
     ///
     /// # Cost

@@ -31,7 +31,9 @@ impl<T: Transport> Communicator<T> {
     /// 4.1 §3.8.1.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if none has come and the sender has ended.
+    /// [`Error::Rank`], [`Error::Tag`]; if none has come, [`Error::Gone`] if the sender has ended, or from
+    /// any source if a rank has died and that is not [acknowledged](Self::acknowledge_deaths), or
+    /// nobody is left; [`Error::Transport`] if that is damaged.
     pub fn iprobe(
         &self,
         from: impl Into<Source>,
@@ -154,7 +156,7 @@ impl<T: Transport> Matched<T> {
     ///
     /// # Errors
     /// [`Error::Truncated`]; [`Error::Gone`] if its sender ended before all of it was here;
-    /// [`Error::Withdrawn`].
+    /// [`Error::Withdrawn`]; [`Error::Transport`] if that is damaged or has no memory.
     pub fn recv<E: Plain>(mut self, elements: &mut [E]) -> Result<Status, Error> {
         let message = self.message.take();
         let mut core = self.inner.core();

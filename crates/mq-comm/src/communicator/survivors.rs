@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use mq_shm::Process;
+use mq_shm::liveness::Gone;
 
 use super::Communicator;
 use crate::collective::Matter;
@@ -62,14 +63,15 @@ impl<T: Transport> Communicator<T> {
     /// ```
     /// use mq_comm::{Error, Source, World};
     ///
-    /// /// The next request of a client, while one is left.
+    /// /// The next request of a client, while one is left; they may die, and leave.
     /// fn request(world: &World, clients: &mut Vec<u32>) -> Result<Option<[u64; 2]>, Error> {
     ///     let mut request = [0; 2];
     ///     while !clients.is_empty() {
     ///         match world.recv(&mut request, Source::Any, 1) {
     ///             Err(Error::Gone { .. }) => {
-    ///                 let dead = world.acknowledge_deaths();
-    ///                 clients.retain(|client| !dead.contains(client));
+    ///                 world.acknowledge_deaths();
+    ///                 let ended = world.ended();
+    ///                 clients.retain(|client| ended.iter().all(|(rank, _)| rank != client));
     ///             }
     ///             received => return received.map(|_| Some(request)),
     ///         }
@@ -89,6 +91,19 @@ impl<T: Transport> Communicator<T> {
         let ranks = (0..).zip(&*self.inner.group);
         ranks
             .filter_map(|(rank, process)| died(process).then_some(rank))
+            .collect()
+    }
+
+    /// The ranks that have ended, as far as this process has been told, and how: those that have left
+    /// too, of which [`acknowledge_deaths`](Self::acknowledge_deaths) says nothing. (A receive from any
+    /// source fails for one that has left only when nobody else is there.)
+    #[must_use]
+    pub fn ended(&self) -> Vec<(u32, Gone)> {
+        let core = self.inner.core();
+        let how = |process: &Process| core.state.how_ended(*process);
+        let ranks = (0..).zip(&*self.inner.group);
+        ranks
+            .filter_map(|(rank, process)| Some((rank, how(process)?)))
             .collect()
     }
 

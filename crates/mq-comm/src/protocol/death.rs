@@ -312,18 +312,30 @@ impl<T: Transport> Core<T> {
     }
 }
 
-impl<T: Transport> Drop for Core<T> {
-    fn drop(&mut self) {
-        if self.is_a_copy() {
-            return;
+impl<T: Transport> Core<T> {
+    /// Leaves, once. If that fails, the others are told that this process has died: what it sent last
+    /// may be lost.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        if self.has_left || self.is_a_copy() {
+            return Ok(());
         }
+        self.has_left = true;
         step(Step::Leaving);
-        // If the transport is damaged, nothing can be done any more, and nobody can be asked
-        // whether it still reads.
-        if self.leave().is_err() {
+        let left = self.leave();
+        if left.is_err() {
+            // Nobody can be asked whether it still reads.
             self.transport.keep_buffers();
+            self.transport.fail();
         }
         step(Step::SeenThrough);
+        left
+    }
+}
+
+impl<T: Transport> Drop for Core<T> {
+    fn drop(&mut self) {
+        // `World::finalize` is for who wants to know what went wrong.
+        let _ = self.end();
     }
 }
 

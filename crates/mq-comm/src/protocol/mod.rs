@@ -85,6 +85,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) roll_call: RollCall,
     /// The operating system's number of the process.
     pid: u32,
+    /// Whether what others wait for has been seen through.
+    has_left: bool,
 }
 
 /// All that a process knows but for the transport.
@@ -256,6 +258,7 @@ impl<T: Transport> Core<T> {
             standing: None,
             roll_call: RollCall::default(),
             pid: std::process::id(),
+            has_left: false,
         }
     }
 
@@ -330,9 +333,14 @@ impl State {
         bytes <= self.eager_limit || is_always_eager(word, bytes)
     }
 
+    /// How a process has ended, if it is known to have.
+    pub(crate) fn how_ended(&self, process: Process) -> Option<Gone> {
+        self.peers[process.index()].gone
+    }
+
     /// Whether a process is known to have died.
     pub(crate) fn has_died(&self, process: Process) -> bool {
-        self.peers[process.index()].gone == Some(Gone::Died)
+        self.how_ended(process) == Some(Gone::Died)
     }
 
     /// Whether any process is known to have ended.

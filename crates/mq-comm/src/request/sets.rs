@@ -50,30 +50,61 @@ impl Completion {
         self.result
     }
 
-    /// What became of it, and the vector that it was begun with, as of
-    /// [`into_vec`](Self::into_vec). A receive that failed gives its vector back too; what is in it
-    /// means nothing then.
-    pub fn into_parts<E: Plain>(self) -> (Result<Status, Error>, Option<Vec<E>>) {
-        (self.result, self.buffer.into_vec())
+    /// What became of it, and the vector that it was begun with. A receive that failed gives its vector
+    /// back too; what is in it means nothing then.
+    ///
+    /// # Errors
+    /// The completion, as of [`into_vec`](Self::into_vec).
+    pub fn into_parts<E: Plain>(mut self) -> Result<(Result<Status, Error>, Vec<E>), Self> {
+        match self.take_vec() {
+            Some(vector) => Ok((self.result, vector)),
+            None => Err(self),
+        }
     }
 
-    /// The same of a [`SharedBuffer`], as of [`into_shared_buffer`](Self::into_shared_buffer).
-    pub fn into_shared_parts<E: Plain>(self) -> (Result<Status, Error>, Option<SharedBuffer<E>>) {
-        (self.result, self.buffer.into_shared())
+    /// The same of a [`SharedBuffer`].
+    ///
+    /// # Errors
+    /// The completion, as of [`into_shared_buffer`](Self::into_shared_buffer).
+    pub fn into_shared_parts<E: Plain>(
+        mut self,
+    ) -> Result<(Result<Status, Error>, SharedBuffer<E>), Self> {
+        match self.take_shared() {
+            Some(buffer) => Ok((self.result, buffer)),
+            None => Err(self),
+        }
     }
 
-    /// The vector that the request was begun with, if its elements are of this type. Nothing of a
-    /// scope's request: what that was lent comes back from its handle, or with the scope's end.
-    #[must_use]
-    pub fn into_vec<E: Plain>(self) -> Option<Vec<E>> {
-        self.buffer.into_vec()
+    /// The vector that the request was begun with.
+    ///
+    /// # Errors
+    /// The completion, if that was no vector of such elements. It is so of a scope's request too: what
+    /// that was lent comes back from its handle, or with the scope's end.
+    pub fn into_vec<E: Plain>(mut self) -> Result<Vec<E>, Self> {
+        self.take_vec().ok_or(self)
     }
 
-    /// The shared buffer that the request was begun with, if its elements are of this type and the
-    /// world is still there.
-    #[must_use]
-    pub fn into_shared_buffer<E: Plain>(self) -> Option<SharedBuffer<E>> {
-        self.buffer.into_shared()
+    /// The shared buffer that the request was begun with.
+    ///
+    /// # Errors
+    /// The completion, if that was no shared buffer of such elements, or its memory has ended with the
+    /// world.
+    pub fn into_shared_buffer<E: Plain>(mut self) -> Result<SharedBuffer<E>, Self> {
+        self.take_shared().ok_or(self)
+    }
+
+    fn take_vec<E: Plain>(&mut self) -> Option<Vec<E>> {
+        if !self.buffer.was_vec::<E>() {
+            return None;
+        }
+        core::mem::replace(&mut self.buffer, Buffer::EMPTY).into_vec()
+    }
+
+    fn take_shared<E: Plain>(&mut self) -> Option<SharedBuffer<E>> {
+        if !self.buffer.was_shared::<E>() {
+            return None;
+        }
+        core::mem::replace(&mut self.buffer, Buffer::EMPTY).into_shared()
     }
 }
 
@@ -217,9 +248,9 @@ impl<T: Transport> Core<T> {
 /// }
 /// let mut sum = 0;
 /// while let Some(completion) = set.wait_any()? {
-///     let (result, elements) = completion.into_parts::<u32>();
+///     let (result, elements) = completion.into_parts::<u32>().expect("as begun");
 ///     result?;
-///     sum += elements.expect("as begun").iter().sum::<u32>();
+///     sum += elements.iter().sum::<u32>();
 /// }
 /// assert_eq!(sum, 2 * 4 * (0 + 1 + 2));
 /// # Ok::<(), Error>(())
@@ -345,6 +376,59 @@ impl<T: Transport> RequestSet<T> {
         let told = self.inner.core().wait_some(self.set, true, into)?;
         self.give_up(&into[into.len() - told..]);
         Ok(told)
+    }
+
+    /// Appends all that are complete after some progress; how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn test_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
+        let mut core = self.inner.core();
+        core.progress()?;
+        let before = into.len();
+        while let Some(completion) = core.next_ready(self.set, true) {
+            into.push(completion);
+        }
+        drop(core);
+        self.give_up(&into[before..]);
+        Ok(into.len() - before)
+    }
+
+    /// All of them, if all are complete after some progress. `MPI_Testall`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn test_all(&mut self) -> Result<Option<Completions>, Error> {
+        let mut core = self.inner.core();
+        core.progress()?;
+        let is_complete = core.state.requests.pending_len(self.set) == 0;
+        drop(core);
+        is_complete.then(|| self.wait_all()).transpose()
+    }
+
+    /// Takes a receive back that nothing has matched: it is complete then, with
+    /// [`Error::Cancelled`] and its buffer. Says whether it was one of the set and could be; what could
+    /// not will be complete as it would have been. `MPI_Cancel`, MPI 4.1 §3.8.4.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut set = world.request_set();
+    /// let id = set.add(world.irecv(vec![5_u8; 3], 0, 7)?);
+    /// assert!(set.cancel(id));
+    /// let completion = set.test_any()?.expect("it is complete");
+    /// assert!(matches!(completion.result(), Err(Error::Cancelled)));
+    /// assert_eq!(completion.into_vec::<u8>().expect("as begun"), [5; 3]);
+    /// assert!(!set.cancel(id), "it is over");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn cancel(&mut self, request: RequestId) -> bool {
+        let mut core = self.inner.core();
+        let Some(slot) = core.state.requests.find(request.0) else {
+            return false;
+        };
+        core.state.requests.at(slot).set == self.set && core.cancel(slot)
     }
 
     /// Waits until all are complete, and gives them in the order in which they were. `MPI_Waitall`,

@@ -167,6 +167,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::allocate(self, bytes)
     }
 
+    fn fail(&mut self) {
+        Endpoint::fail(self);
+    }
+
     fn keep_buffers(&self) {
         Endpoint::keep_buffers(self);
     }

@@ -61,6 +61,39 @@ impl<T: Transport> World<T> {
         }
     }
 
+    /// What this process does has failed: when the world is dropped it does not leave, but dies, as after
+    /// a panic, and who waits for its messages is told so. Large messages that it has announced are taken
+    /// back before, for which their receivers have to make progress, or end.
+    pub fn fail(&self) {
+        let mut core = self.all.inner.core();
+        core.state.has_failed = true;
+        core.transport.fail();
+    }
+
+    /// Leaves the world: sees through what others wait for, as dropping it does, and says what went
+    /// wrong with that. `MPI_Finalize`, MPI 4.1 §11.2.2.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let copy = world.dup()?;
+    /// drop(copy);
+    /// world.finalize()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InUse`] if communicators, requests or sets of the world are still there: it is left when
+    /// the last of them is dropped. [`Error::Transport`] if what others wait for can not be seen through;
+    /// they are told then that this process has died, since what it sent last may be lost.
+    pub fn finalize(self) -> Result<(), Error> {
+        let core = self.all.inner.core.clone();
+        drop(self);
+        let core = Rc::try_unwrap(core).map_err(|_| Error::InUse)?;
+        core.into_inner().end()
+    }
+
     /// The communicator of all processes.
     #[inline]
     #[must_use]
@@ -88,17 +121,25 @@ impl World {
     /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` |
     /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
-    /// | itself | it is alone | |
+    /// | itself, or by anything else | it is alone | |
     ///
     /// Those that have a name only meet at a Unix socket in the abstract namespace, where the first
     /// that comes hands its segment to the others: nothing is in a file system, at any time. The
     /// socket is gone before this returns.
     ///
+    /// With [`single_copy`](Options::single_copy), Yama's `ptrace_scope` of 1 and other processes beside
+    /// it, this process lets its launcher, or its parent if no launcher of a known name is above it, and what
+    /// they have started read and write its memory (`PR_SET_PTRACER`), for as long as it lives.
+    ///
+    /// What returns an error after this, by `?`, drops the world and so has left properly, after it has
+    /// waited for others: [`run`](Self::run) is for programs that end so.
+    ///
     /// # Errors
     /// [`Error::Start`] if the variables contradict themselves, the processes are on several
     /// machines, or one of those that meet at a name does not come in
     /// [time](Options::start_within); [`Error::Gone`] if one that has come ends before the last;
-    /// [`Error::Transport`] if the shared memory is not that of such a world.
+    /// [`Error::Transport`] if the shared memory is not that of such a world, there is no memory for it,
+    /// or a process has entered it in this place before.
     pub fn init() -> Result<Self, Error> {
         let (options, complaints) =
             Options::default().with_environment(|name| std::env::var_os(name));
@@ -109,15 +150,6 @@ impl World {
             }
         }
         Self::enter(&start, &options)
-    }
-
-    /// What this process does has failed: when the world is dropped it does not leave, but dies, as after
-    /// a panic, and who waits for its messages is told so. Large messages that it has announced are taken
-    /// back before, for which their receivers have to make progress, or end.
-    pub fn fail(&self) {
-        let mut core = self.all.inner.core();
-        core.state.has_failed = true;
-        core.transport.fail();
     }
 
     /// Enters the world as [`init`](Self::init) does, and runs a program in it. If that returns an error,
@@ -161,7 +193,7 @@ impl World {
     /// looked at.
     ///
     /// # Errors
-    /// As `init`.
+    /// As `init`, and [`Error::Transport`] if all shared buffers together would have more than 16 TiB.
     pub fn with_options(options: &Options) -> Result<Self, Error> {
         Self::enter(&Start::find(|name| std::env::var_os(name))?, options)
     }

@@ -40,6 +40,9 @@ unsafe impl Transport for Hindered {
     fn processes(&self) -> u32 {
         self.endpoint.processes()
     }
+    fn fail(&mut self) {
+        Transport::fail(&mut self.endpoint);
+    }
     fn try_send(
         &mut self,
         to: Process,

@@ -1,0 +1,95 @@
+//! Tasks for workers that may die: rank 0 hands them out, waits for whichever result comes first, and
+//! gives what a dead worker had to another.
+//!
+//! Run it: `mq run -n 4 -- target/debug/examples/workers`; alone, rank 0 works itself. To see worker 2 fail
+//! with its first task: `mq run -n 4 --keep-going -- target/debug/examples/workers 2`
+
+use std::collections::HashMap;
+
+use mq_comm::{Error, TagSelector, World};
+
+const TASKS: u32 = 20;
+
+/// Tags: numbers to work on, the result, and that there is nothing left.
+const TASK: i32 = 1;
+const RESULT: i32 = 2;
+const DONE: i32 = 3;
+
+/// Tasks are of several lengths.
+fn task(number: u32) -> Vec<f64> {
+    (0..=number).map(f64::from).collect()
+}
+
+fn work(numbers: &[f64]) -> f64 {
+    numbers.iter().map(|x| x * x).sum()
+}
+
+type AnyError = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), AnyError> {
+    // Whoever fails tells the others so, in place of leaving them to wait.
+    World::run(|world| match world.rank() {
+        0 => Ok(lead(world)?),
+        rank => serve(world, std::env::args().nth(1) == Some(rank.to_string())),
+    })
+}
+
+fn lead(world: &World) -> Result<(), Error> {
+    let mut open: Vec<u32> = (0..TASKS).collect();
+    let mut idle: Vec<u32> = (1..world.size()).collect();
+    let mut busy = HashMap::new();
+    let mut set = world.request_set();
+    let (mut sum, mut lost) = (0.0, 0);
+    loop {
+        while let (Some(&number), Some(worker)) = (open.last(), idle.pop()) {
+            if world.send(&task(number), worker, TASK).is_ok() {
+                let receive = world.irecv(vec![0.0_f64], worker, RESULT)?;
+                busy.insert(set.add(receive), (worker, number));
+                open.pop();
+            }
+        }
+        let Some(completion) = set.wait_any()? else {
+            break;
+        };
+        let Some((worker, number)) = busy.remove(&completion.id()) else {
+            continue;
+        };
+        match completion.into_parts::<f64>().expect("as begun") {
+            (Ok(_), result) => {
+                sum += result[0];
+                idle.push(worker);
+            }
+            (Err(Error::Gone { .. }), _) => {
+                open.push(number);
+                lost += 1;
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+    // Nobody is left, or nobody was there.
+    sum += open.iter().map(|&number| work(&task(number))).sum::<f64>();
+    for worker in 1..world.size() {
+        // One that has ended needs not be told.
+        let _ = world.send::<u8>(&[], worker, DONE);
+    }
+    let expected: f64 = (0..TASKS).map(|number| work(&task(number))).sum();
+    assert_eq!(sum, expected);
+    println!("{TASKS} tasks done, {lost} of them twice: {sum}");
+    Ok(())
+}
+
+fn serve(world: &World, fails: bool) -> Result<(), AnyError> {
+    loop {
+        // How long the task is, is known when it is there.
+        let message = world.mprobe(0, TagSelector::Any)?;
+        if message.status().tag() == DONE {
+            message.recv::<u8>(&mut [])?;
+            return Ok(());
+        }
+        let numbers = message.recv_vec::<f64>()?;
+        if fails {
+            return Err("this worker was asked to fail".into());
+        }
+        world.send(&[work(&numbers)], 0, RESULT)?;
+    }
+}
