@@ -78,6 +78,14 @@ const SLURM: Launcher = Launcher {
     },
 };
 
+/// What other launchers have ranks in: `PMIx`, Flux, PALS and JSM.
+const OTHER_RANKS: [&str; 4] = [
+    "PMIX_RANK",
+    "FLUX_TASK_RANK",
+    "PALS_RANKID",
+    "JSM_NAMESPACE_RANK",
+];
+
 /// Bytes of a name at which processes meet, at most.
 const NAME: usize = 80;
 
@@ -109,6 +117,21 @@ impl Start {
             Some(launcher) => Self::of(launcher, &text),
             None => Ok(Self::ALONE),
         }
+    }
+
+    /// What to say in a process that [is alone](Self::find), and would not be if its launcher was known:
+    /// of many that are started so, the first says it.
+    pub(super) fn complaint(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+        let known = [OPEN_MPI.rank, MPICH.rank, SLURM.rank, "MQ_RANK"];
+        if self.size > 1 || known.iter().any(|&name| variable(name).is_some()) {
+            return None;
+        }
+        let first = |name: &&&str| variable(name).is_some_and(|rank| rank == "0");
+        let name = OTHER_RANKS.iter().find(first)?;
+        Some(format!(
+            "alone, though {name} is set: the launcher that did so is not known here; `mq run -n N` starts the \
+             processes of a world"
+        ))
     }
 
     fn of_mq(text: &Variables<'_>) -> Result<Self, Error> {
@@ -279,6 +302,30 @@ mod tests {
             meeting,
             launcher,
         })
+    }
+
+    #[test]
+    fn who_is_alone_by_a_launcher_that_is_not_known_is_told_so_once() {
+        let complaint = |variables: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            Start::find(variable).unwrap().complaint(variable)
+        };
+        let said = complaint(&[("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "4")]).unwrap();
+        assert!(
+            said.starts_with("alone, though FLUX_TASK_RANK is set: "),
+            "{said}"
+        );
+        assert_eq!(complaint(&[("FLUX_TASK_RANK", "3")]), None);
+        assert_eq!(complaint(&[]), None);
+        let one = [
+            ("PMIX_RANK", "0"),
+            ("OMPI_COMM_WORLD_RANK", "0"),
+            ("OMPI_COMM_WORLD_SIZE", "1"),
+        ];
+        assert_eq!(complaint(&one), None);
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl World {
     /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` |
     /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
-    /// | itself, or by anything else | it is alone | |
+    /// | itself, or by anything else | it is alone, and says so if the variables of `PMIx`, Flux, PALS or JSM are there | |
     ///
     /// Those that have a name only meet at a Unix socket in the abstract namespace, where the first
     /// that comes hands its segment to the others: nothing is in a file system, at any time. The
@@ -145,7 +145,8 @@ impl World {
             Options::default().with_environment(|name| std::env::var_os(name));
         let start = Start::find(|name| std::env::var_os(name))?;
         if start.rank == 0 {
-            for complaint in complaints {
+            let alone = start.complaint(|name| std::env::var_os(name));
+            for complaint in complaints.into_iter().chain(alone) {
                 say(&format!("rank 0: {complaint}"));
             }
         }
