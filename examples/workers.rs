@@ -41,11 +41,17 @@ fn lead(world: &World) -> Result<(), Error> {
     let mut set = world.request_set();
     let (mut sum, mut lost) = (0.0, 0);
     loop {
-        while let (Some(&number), Some(worker)) = (open.last(), idle.pop()) {
-            if world.send(&task(number), worker, TASK).is_ok() {
-                let receive = world.irecv(vec![0.0_f64], worker, RESULT)?;
-                busy.insert(set.add(receive), (worker, number));
-                open.pop();
+        while !idle.is_empty()
+            && let Some(number) = open.pop()
+        {
+            let worker = idle.pop().expect("one is idle");
+            match world.send(&task(number), worker, TASK) {
+                Ok(()) => {
+                    let receive = world.irecv(vec![0.0_f64], worker, RESULT)?;
+                    busy.insert(set.add(receive), (worker, number));
+                }
+                Err(Error::Gone { .. }) => open.push(number),
+                Err(error) => return Err(error),
             }
         }
         let Some(completion) = set.wait_any()? else {

@@ -84,7 +84,8 @@ pub enum Error {
     OtherWorld,
     /// The world is still in use.
     #[error(
-        "communicators, requests or sets of the world are still there: it is left when the last of them is dropped"
+        "communicators, requests, sets, matched messages or shared buffers of the world are still there: it is left when \
+         the last of them is dropped"
     )]
     InUse,
     /// The world could not be entered.

@@ -39,8 +39,9 @@
 //! of this crate that looks for messages, or [`Communicator::progress`]. Short messages are on their way
 //! when `send` or `isend` returns, unless the buffers to that receiver are full. A large one is announced; that its receiver copies it,
 //! out of the sender's memory or a shared buffer, needs the receiver alone, and that it goes through a
-//! ring, or is copied by both, needs the two in calls at the same time. Deaths are noticed in calls too. So
-//! who computes between `isend` and `wait` for long calls `progress` now and then.
+//! ring, or is copied by both, needs the two in calls at the same time. (Of up to 64 KiB those that follow
+//! one that was waited for may go into a ring at once, where the receiver finds them.) Deaths are noticed in
+//! calls too. So who computes between `isend` and `wait` for long calls `progress` now and then.
 //!
 //! # Memory of what nobody waits for
 //! A message that comes before its receive is kept by the process that it came to, short ones with
@@ -60,12 +61,14 @@
 //! communication, files, and more than one machine.
 //!
 //! # Entering and leaving
-//! A world is entered once by each process that a launcher has started: a second
-//! [`World::init`] in the process, or in a program that it starts, finds its place taken, and under `mq
-//! run` so does one that follows it. It is left when the world and all that was made from it are dropped,
-//! or by [`World::finalize`], which says what went wrong. A process that ends otherwise, by
-//! `std::process::exit` too, has died for the others, with what it had announced. A panic in the middle
-//! of the protocol, which a transport of one's own can cause, ends the process.
+//! A world is entered once in each place that a launcher gives. Under `mq run` a second
+//! [`World::init`] of the process, of a program that it starts, or of one that follows it finds the place
+//! taken. Under `mpirun` and `srun` all processes may enter another world when they have left the first; a
+//! single one waits there for the others, in vain. A world is left when it and all that was made from
+//! it are dropped, or by [`World::finalize`], which says what went wrong. A process that ends otherwise, by
+//! `std::process::exit` too, has died for the others, with what it had announced. A panic inside of a
+//! blocking send or receive, or of the end of a scope, which only a transport of one's own can cause, ends
+//! the process.
 //!
 //! # Deaths
 //! When a process ends, everything it had sent whole is received. A message of which a part was still to

@@ -275,6 +275,15 @@ fn a_world_that_is_in_use_is_not_finalized() {
     let mut byte = [0_u8];
     copy.recv(&mut byte, 0, 1).unwrap();
     assert_eq!(byte, [7]);
+    let world = World::alone().unwrap();
+    let buffer = world.shared_buffer::<u8>(9).unwrap();
+    assert!(matches!(world.finalize(), Err(Error::InUse)));
+    drop(buffer);
+    let world = World::alone().unwrap();
+    world.send(&[7_u8], 0, 1).unwrap();
+    let matched = world.mprobe(0, 1).unwrap();
+    assert!(matches!(world.finalize(), Err(Error::InUse)));
+    drop(matched);
 }
 
 /// A server whose clients die, and leave, knows when nobody is left to serve.
@@ -286,7 +295,9 @@ fn who_has_ended_can_be_asked() {
             0 => {
                 let mut clients = vec![1, 2, 3];
                 let mut served = 0;
-                while !clients.is_empty() {
+                // What the last had sent may have come with the news of its end.
+                let waits = || matches!(world.iprobe(Source::Any, 1), Ok(Some(_)));
+                while !clients.is_empty() || waits() {
                     match world.recv(&mut [0_u8], Source::Any, 1) {
                         Err(Error::Gone { .. }) => {
                             world.acknowledge_deaths();

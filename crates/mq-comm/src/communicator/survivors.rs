@@ -66,7 +66,8 @@ impl<T: Transport> Communicator<T> {
     /// /// The next request of a client, while one is left; they may die, and leave.
     /// fn request(world: &World, clients: &mut Vec<u32>) -> Result<Option<[u64; 2]>, Error> {
     ///     let mut request = [0; 2];
-    ///     while !clients.is_empty() {
+    ///     // What the last had sent may have come with the news of its end.
+    ///     while !clients.is_empty() || matches!(world.iprobe(Source::Any, 1), Ok(Some(_))) {
     ///         match world.recv(&mut request, Source::Any, 1) {
     ///             Err(Error::Gone { .. }) => {
     ///                 world.acknowledge_deaths();
@@ -95,8 +96,9 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// The ranks that have ended, as far as this process has been told, and how: those that have left
-    /// too, of which [`acknowledge_deaths`](Self::acknowledge_deaths) says nothing. (A receive from any
-    /// source fails for one that has left only when nobody else is there.)
+    /// too, of which [`acknowledge_deaths`](Self::acknowledge_deaths) says nothing. Messages of theirs may
+    /// have come before and wait to be received. (A receive from any source fails for one that has left only
+    /// when nobody else is there.)
     #[must_use]
     pub fn ended(&self) -> Vec<(u32, Gone)> {
         let core = self.inner.core();

@@ -26,13 +26,15 @@
 //! answered the withdrawal, which is what `see_off` waits for; a receive that has not begun to
 //! fetch is released, and its sender told.
 
+mod completion;
 mod handle;
 mod lists;
 mod pool;
 mod sets;
 mod slot;
 
+pub use completion::{Completion, Completions};
 pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
-pub use sets::{Completion, Completions, RequestSet};
+pub use sets::RequestSet;
 pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Stage};

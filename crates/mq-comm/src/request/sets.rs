@@ -7,138 +7,13 @@ use std::rc::Rc;
 use mq_shm::Endpoint;
 
 use super::lists::ListOf;
-use super::{Request, RequestId};
+use super::{Completion, Completions, Request, RequestId};
 use crate::buffer::Buffer;
 use crate::communicator::Inner;
 use crate::error::Error;
-use crate::plain::Plain;
 use crate::protocol::{Core, of_user};
-use crate::shared_buffer::{Owned, SharedBuffer};
-use crate::status::Status;
+use crate::shared_buffer::Owned;
 use crate::transport::Transport;
-
-/// A request of a set that is complete.
-#[derive(Debug)]
-pub struct Completion {
-    id: RequestId,
-    context: u32,
-    result: Result<Status, Error>,
-    buffer: Buffer,
-}
-
-impl Completion {
-    /// Which request it was: the [`id`](Request::id) of its handle.
-    #[must_use]
-    pub fn id(&self) -> RequestId {
-        self.id
-    }
-
-    /// What became of it.
-    ///
-    /// # Errors
-    /// As [`Communicator::recv`](crate::Communicator::recv) and
-    /// [`send`](crate::Communicator::send).
-    pub fn result(&self) -> Result<Status, &Error> {
-        self.result.as_ref().copied()
-    }
-
-    /// What became of it, to be passed on.
-    ///
-    /// # Errors
-    /// As [`result`](Self::result).
-    pub fn into_result(self) -> Result<Status, Error> {
-        self.result
-    }
-
-    /// What became of it, and the vector that it was begun with. A receive that failed gives its vector
-    /// back too; what is in it means nothing then.
-    ///
-    /// # Errors
-    /// The completion, as of [`into_vec`](Self::into_vec).
-    pub fn into_parts<E: Plain>(mut self) -> Result<(Result<Status, Error>, Vec<E>), Self> {
-        match self.take_vec() {
-            Some(vector) => Ok((self.result, vector)),
-            None => Err(self),
-        }
-    }
-
-    /// The same of a [`SharedBuffer`].
-    ///
-    /// # Errors
-    /// The completion, as of [`into_shared_buffer`](Self::into_shared_buffer).
-    pub fn into_shared_parts<E: Plain>(
-        mut self,
-    ) -> Result<(Result<Status, Error>, SharedBuffer<E>), Self> {
-        match self.take_shared() {
-            Some(buffer) => Ok((self.result, buffer)),
-            None => Err(self),
-        }
-    }
-
-    /// The vector that the request was begun with.
-    ///
-    /// # Errors
-    /// The completion, if that was no vector of such elements. It is so of a scope's request too: what
-    /// that was lent comes back from its handle, or with the scope's end.
-    pub fn into_vec<E: Plain>(mut self) -> Result<Vec<E>, Self> {
-        self.take_vec().ok_or(self)
-    }
-
-    /// The shared buffer that the request was begun with.
-    ///
-    /// # Errors
-    /// The completion, if that was no shared buffer of such elements, or its memory has ended with the
-    /// world.
-    pub fn into_shared_buffer<E: Plain>(mut self) -> Result<SharedBuffer<E>, Self> {
-        self.take_shared().ok_or(self)
-    }
-
-    fn take_vec<E: Plain>(&mut self) -> Option<Vec<E>> {
-        if !self.buffer.was_vec::<E>() {
-            return None;
-        }
-        core::mem::replace(&mut self.buffer, Buffer::EMPTY).into_vec()
-    }
-
-    fn take_shared<E: Plain>(&mut self) -> Option<SharedBuffer<E>> {
-        if !self.buffer.was_shared::<E>() {
-            return None;
-        }
-        core::mem::replace(&mut self.buffer, Buffer::EMPTY).into_shared()
-    }
-}
-
-/// The requests of a set, all complete: what [`RequestSet::wait_all`] gives.
-#[derive(Debug)]
-#[must_use = "a request that failed is complete too: ask each completion, or `into_results`"]
-pub struct Completions(Vec<Completion>);
-
-impl Completions {
-    /// What became of each, if none has failed.
-    ///
-    /// # Errors
-    /// That of the first that failed; the buffers are dropped.
-    pub fn into_results(self) -> Result<Vec<Status>, Error> {
-        self.into_iter().map(Completion::into_result).collect()
-    }
-}
-
-impl core::ops::Deref for Completions {
-    type Target = [Completion];
-
-    fn deref(&self) -> &[Completion] {
-        &self.0
-    }
-}
-
-impl IntoIterator for Completions {
-    type Item = Completion;
-    type IntoIter = std::vec::IntoIter<Completion>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
 
 impl<T: Transport> Core<T> {
     /// The first complete request of a set of which nobody has been told. Its buffer comes along if
@@ -235,7 +110,8 @@ impl<T: Transport> Core<T> {
     }
 }
 
-/// Requests that are waited for together, each begun with a vector or a [`SharedBuffer`].
+/// Requests that are waited for together, each begun with a vector or a
+/// [`SharedBuffer`](crate::SharedBuffer).
 ///
 /// ```
 /// use mq_comm::{Error, World};
@@ -378,13 +254,15 @@ impl<T: Transport> RequestSet<T> {
         Ok(told)
     }
 
-    /// Appends all that are complete after some progress; how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
+    /// Appends all that are complete, after some progress if none is; how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn test_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
         let mut core = self.inner.core();
-        core.progress()?;
+        if core.state.requests.ready_len(self.set) == 0 {
+            core.progress()?;
+        }
         let before = into.len();
         while let Some(completion) = core.next_ready(self.set, true) {
             into.push(completion);
@@ -400,8 +278,11 @@ impl<T: Transport> RequestSet<T> {
     /// As [`wait_any`](Self::wait_any).
     pub fn test_all(&mut self) -> Result<Option<Completions>, Error> {
         let mut core = self.inner.core();
-        core.progress()?;
-        let is_complete = core.state.requests.pending_len(self.set) == 0;
+        let pending = |core: &Core<T>| core.state.requests.pending_len(self.set) > 0;
+        if pending(&core) {
+            core.progress()?;
+        }
+        let is_complete = !pending(&core);
         drop(core);
         is_complete.then(|| self.wait_all()).transpose()
     }

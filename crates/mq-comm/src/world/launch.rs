@@ -43,6 +43,14 @@ struct Launcher {
     name: fn(&Variables<'_>) -> Option<String>,
 }
 
+impl Launcher {
+    /// Whether it has started this process with others. (A batch script of SLURM's has a rank, but is no
+    /// step.)
+    fn has_set(&self, there: &dyn Fn(&str) -> bool) -> bool {
+        there(self.rank) && there(self.size)
+    }
+}
+
 enum Here {
     /// A variable that has to be the number of processes.
     Processes(&'static str),
@@ -104,9 +112,8 @@ impl Start {
         if text("MQ_RANK").is_some() || text("MQ_SIZE").is_some() || text("MQ_SEGMENT").is_some() {
             return Self::of_mq(&text);
         }
-        // A batch script of SLURM's has a rank, but is no step with others.
-        let is_of =
-            |launcher: &Launcher| text(launcher.rank).is_some() && text(launcher.size).is_some();
+        let there = |name: &str| text(name).is_some();
+        let is_of = |launcher: &Launcher| launcher.has_set(&there);
         // SLURM's own PMI sets the variables of MPICH's too.
         let is_slurm = is_of(&SLURM) && above(MPICH.programs).is_none();
         let launchers = match is_slurm {
@@ -122,8 +129,10 @@ impl Start {
     /// What to say in a process that [is alone](Self::find), and would not be if its launcher was known:
     /// of many that are started so, the first says it.
     pub(super) fn complaint(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
-        let known = [OPEN_MPI.rank, MPICH.rank, SLURM.rank, "MQ_RANK"];
-        if self.size > 1 || known.iter().any(|&name| variable(name).is_some()) {
+        let there = |name: &str| variable(name).is_some();
+        let mut known = [&OPEN_MPI, &MPICH, &SLURM].into_iter();
+        let is_known = there("MQ_RANK") || known.any(|launcher| launcher.has_set(&there));
+        if self.size > 1 || is_known {
             return None;
         }
         let first = |name: &&&str| variable(name).is_some_and(|rank| rank == "0");
@@ -318,6 +327,8 @@ mod tests {
             said.starts_with("alone, though FLUX_TASK_RANK is set: "),
             "{said}"
         );
+        let in_a_batch_script = [("SLURM_PROCID", "0"), ("PMIX_RANK", "0")];
+        assert!(complaint(&in_a_batch_script).is_some());
         assert_eq!(complaint(&[("FLUX_TASK_RANK", "3")]), None);
         assert_eq!(complaint(&[]), None);
         let one = [

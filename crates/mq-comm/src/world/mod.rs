@@ -84,8 +84,8 @@ impl<T: Transport> World<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InUse`] if communicators, requests or sets of the world are still there: it is left when
-    /// the last of them is dropped. [`Error::Transport`] if what others wait for can not be seen through;
+    /// [`Error::InUse`] if communicators, requests, sets, matched messages or shared buffers of the world
+    /// are still there: it is left when the last of them is dropped. [`Error::Transport`] if what others wait for can not be seen through;
     /// they are told then that this process has died, since what it sent last may be lost.
     pub fn finalize(self) -> Result<(), Error> {
         let core = self.all.inner.core.clone();
@@ -139,7 +139,7 @@ impl World {
     /// machines, or one of those that meet at a name does not come in
     /// [time](Options::start_within); [`Error::Gone`] if one that has come ends before the last;
     /// [`Error::Transport`] if the shared memory is not that of such a world, there is no memory for it,
-    /// or a process has entered it in this place before.
+    /// or, under `mq run`, a process has entered it in this place before.
     pub fn init() -> Result<Self, Error> {
         let (options, complaints) =
             Options::default().with_environment(|name| std::env::var_os(name));

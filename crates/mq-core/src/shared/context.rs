@@ -146,11 +146,13 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Locks the undivided queues, or one shard if there are shards, for who holds nothing else.
     pub(super) fn alone(&self, place: PlaceId) -> Option<MutexGuard<'_, Place<Q>>> {
-        let lock = match place.index() {
-            None => &self.whole,
-            Some(index) => self.shards.get()?.get(index)?,
-        };
-        Some(lock.lock_alone(false).0)
+        if let Some(index) = place.index() {
+            return Some(self.shards.get()?.get(index)?.lock_alone(false).0);
+        }
+        self.lock_whole().or_else(|| {
+            self.divide(None);
+            Some(self.whole())
+        })
     }
 
     /// Locks everything: the shards in ascending order, then the undivided queues. [ORDER]

@@ -76,7 +76,8 @@ impl Pressure {
     pub(super) fn waited(&mut self, come: u32, can_divide: bool) -> bool {
         self.waits = self.waits.saturating_add(1);
         let entries = come.wrapping_sub(self.since);
-        if self.waits < WAITS || entries < ENTRIES {
+        // Where those who wait are patient, few entries say that it is in vain.
+        if self.waits < WAITS || (entries < ENTRIES && !self.crowded) {
             return false;
         }
         let (each, wildcards) = (entries / self.waits, self.wildcards);
@@ -189,5 +190,13 @@ mod tests {
         }
         assert!(!pressure.is_crowded());
         assert!(pressure.waited(1024, true));
+        // But that patience is in vain.
+        let mut pressure = Pressure::default();
+        assert!(!ask(&mut pressure, 20, 10, true));
+        assert!(pressure.is_crowded());
+        for _ in 0..WAITS {
+            assert!(!pressure.waited(pressure.since, true));
+        }
+        assert!(!pressure.is_crowded());
     }
 }

@@ -1,0 +1,131 @@
+//! What becomes of the requests of a set.
+
+use super::RequestId;
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::plain::Plain;
+use crate::shared_buffer::SharedBuffer;
+use crate::status::Status;
+
+/// A request of a set that is complete.
+#[derive(Debug)]
+pub struct Completion {
+    pub(super) id: RequestId,
+    pub(super) context: u32,
+    pub(super) result: Result<Status, Error>,
+    pub(super) buffer: Buffer,
+}
+
+impl Completion {
+    /// Which request it was: the [`id`](Request::id) of its handle.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// What became of it.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`](crate::Communicator::recv) and
+    /// [`send`](crate::Communicator::send).
+    pub fn result(&self) -> Result<Status, &Error> {
+        self.result.as_ref().copied()
+    }
+
+    /// What became of it, to be passed on.
+    ///
+    /// # Errors
+    /// As [`result`](Self::result).
+    pub fn into_result(self) -> Result<Status, Error> {
+        self.result
+    }
+
+    /// What became of it, and the vector that it was begun with. A receive that failed gives its vector
+    /// back too; what is in it means nothing then.
+    ///
+    /// # Errors
+    /// The completion, as of [`into_vec`](Self::into_vec).
+    pub fn into_parts<E: Plain>(mut self) -> Result<(Result<Status, Error>, Vec<E>), Self> {
+        match self.take_vec() {
+            Some(vector) => Ok((self.result, vector)),
+            None => Err(self),
+        }
+    }
+
+    /// The same of a [`SharedBuffer`].
+    ///
+    /// # Errors
+    /// The completion, as of [`into_shared_buffer`](Self::into_shared_buffer).
+    pub fn into_shared_parts<E: Plain>(
+        mut self,
+    ) -> Result<(Result<Status, Error>, SharedBuffer<E>), Self> {
+        match self.take_shared() {
+            Some(buffer) => Ok((self.result, buffer)),
+            None => Err(self),
+        }
+    }
+
+    /// The vector that the request was begun with.
+    ///
+    /// # Errors
+    /// The completion, if that was no vector of such elements. It is so of a scope's request too: what
+    /// that was lent comes back from its handle, or with the scope's end.
+    pub fn into_vec<E: Plain>(mut self) -> Result<Vec<E>, Self> {
+        self.take_vec().ok_or(self)
+    }
+
+    /// The shared buffer that the request was begun with.
+    ///
+    /// # Errors
+    /// The completion, if that was no shared buffer of such elements, or its memory has ended with the
+    /// world.
+    pub fn into_shared_buffer<E: Plain>(mut self) -> Result<SharedBuffer<E>, Self> {
+        self.take_shared().ok_or(self)
+    }
+
+    fn take_vec<E: Plain>(&mut self) -> Option<Vec<E>> {
+        if !self.buffer.was_vec::<E>() {
+            return None;
+        }
+        core::mem::replace(&mut self.buffer, Buffer::EMPTY).into_vec()
+    }
+
+    fn take_shared<E: Plain>(&mut self) -> Option<SharedBuffer<E>> {
+        if !self.buffer.was_shared::<E>() {
+            return None;
+        }
+        core::mem::replace(&mut self.buffer, Buffer::EMPTY).into_shared()
+    }
+}
+
+/// The requests of a set, all complete: what [`RequestSet::wait_all`](super::RequestSet::wait_all) gives.
+#[derive(Debug)]
+#[must_use = "a request that failed is complete too: ask each completion, or `into_results`"]
+pub struct Completions(pub(super) Vec<Completion>);
+
+impl Completions {
+    /// What became of each, if none has failed.
+    ///
+    /// # Errors
+    /// That of the first that failed; the buffers are dropped.
+    pub fn into_results(self) -> Result<Vec<Status>, Error> {
+        self.into_iter().map(Completion::into_result).collect()
+    }
+}
+
+impl core::ops::Deref for Completions {
+    type Target = [Completion];
+
+    fn deref(&self) -> &[Completion] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Completions {
+    type Item = Completion;
+    type IntoIter = std::vec::IntoIter<Completion>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
