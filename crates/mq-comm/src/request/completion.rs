@@ -17,7 +17,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Which request it was: the [`id`](Request::id) of its handle.
+    /// Which request it was: the [`id`](super::Request::id) of its handle.
     #[must_use]
     pub fn id(&self) -> RequestId {
         self.id
