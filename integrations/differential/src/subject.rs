@@ -10,8 +10,8 @@ use mq_core::config::Clusters;
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::structures::{AnyQueues, Kind};
 use mq_core::{
-    Arrive, CollectiveCall, ContextId, ContextOptions, Engine, EngineOptions, Envelope, Handle,
-    Post, Rank, Source, Tag, TrafficClass, Tuning,
+    Arrive, CollectiveCall, ContextId, ContextOptions, Engine, EngineOptions, Handle, Post, Rank,
+    Source, Tag, TrafficClass, Tuning,
 };
 
 use crate::event::{Event, Message, Receive, Wanted, Which};
