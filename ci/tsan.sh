@@ -14,6 +14,6 @@ run() {
     echo "== $*"
     timeout "${SECONDS_AT_MOST:-900}" cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu "$@"
 }
-run -p mq-core --test shared_stress
+run -p mq-core --test shared_stress --test shared_divide
 run -p mq-shm --test order
 run -p mq-comm --test one_mapping
