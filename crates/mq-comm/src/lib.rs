@@ -37,11 +37,12 @@
 //! # Progress
 //! There is no thread behind it: what a message needs of a process is done while that is in a call, any
 //! of this crate that looks for messages, or [`Communicator::progress`]. Short messages are on their way
-//! when `send` or `isend` returns, unless the buffers to that receiver are full. A large one is announced; that its receiver copies it,
-//! out of the sender's memory or a shared buffer, needs the receiver alone, and that it goes through a
-//! ring, or is copied by both, needs the two in calls at the same time. (Of up to 64 KiB those that follow
-//! one that was waited for may go into a ring at once, where the receiver finds them.) Deaths are noticed in
-//! calls too. So who computes between `isend` and `wait` for long calls `progress` now and then.
+//! when `send` or `isend` returns, unless the buffers to that receiver are full. A large one is
+//! announced; that its receiver copies it, out of the sender's memory or a shared buffer, needs the
+//! receiver alone, and that it goes through a ring, or is copied by both, needs the two in calls at the
+//! same time. (Of up to 64 KiB those that follow one that was waited for may go into a ring at once,
+//! where the receiver finds them.) Deaths are noticed in calls too. So who computes for long between
+//! `isend` and `wait` calls `progress` now and then.
 //!
 //! # Memory of what nobody waits for
 //! A message that comes before its receive is kept by the process that it came to, short ones with
@@ -56,9 +57,9 @@
 //! # What of MPI is here
 //! Blocking and non-blocking sends and receives of contiguous elements, wildcards, probes and matched
 //! probes, `sendrecv`, cancelled receives, any, some and all of a set, `dup`, `split`, barrier and
-//! broadcast, and of ULFM the acknowledgement of deaths, `agree` and `shrink`. Not here: synchronous, buffered and
-//! persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other collective operations, one-sided
-//! communication, files, and more than one machine.
+//! broadcast, and of ULFM the acknowledgement of deaths, `agree` and `shrink`. Not here: synchronous,
+//! buffered and persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other collective operations,
+//! one-sided communication, files, and more than one machine.
 //!
 //! # Entering and leaving
 //! A world is entered once in each place that a launcher gives. Under `mq run` a second

@@ -13,9 +13,9 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// [`Error::Gone`] if one of them has ended, at those that find out or are told; it may succeed at
     /// others, of which each knows that all that live have called it. [`Error::Elsewhere`] if another
-    /// could not go on, and what [`send`](Self::send) fails with. None that lives waits for ever for one that has ended, and the next operation can
-    /// be called; of a communicator that not all of its ranks [have got](Communicator::dup), this does
-    /// not hold.
+    /// could not go on, and what [`send`](Self::send) fails with. None that lives waits for ever for one
+    /// that has ended, and the next operation can be called; of a communicator that not all of its ranks
+    /// [have got](Communicator::dup), this does not hold.
     ///
     /// # Cost
     /// For n ranks, each sends and receives as many empty messages as n has binary digits, one

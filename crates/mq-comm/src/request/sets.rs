@@ -254,7 +254,8 @@ impl<T: Transport> RequestSet<T> {
         Ok(told)
     }
 
-    /// Appends all that are complete, after some progress if none is; how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
+    /// Appends all that are complete, after some progress if none is; how many. `MPI_Testsome`, MPI
+    /// 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
