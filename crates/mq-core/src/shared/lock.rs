@@ -165,14 +165,14 @@ mod tests {
         let lock: Lock<Queues> = Lock::new();
         let short = Duration::from_micros(100);
         assert!(!lock.crowded.get());
-        assert_eq!(wait(&lock, 32, short, 40), 0);
+        assert_eq!(wait(&lock, 32, short, 100), 0);
         assert!(lock.crowded.get());
         // Also who waits longer than he looks gets it.
-        assert_eq!(wait(&lock, 32, Duration::from_millis(1), 40), 32);
+        assert_eq!(wait(&lock, 32, Duration::from_millis(1), 100), 32);
         assert!(lock.crowded.get());
         assert_eq!(wait(&lock, 32, short, 10_000), 32);
         assert!(!lock.crowded.get());
-        assert_eq!(wait(&lock, 1, short, 40), 0);
+        assert_eq!(wait(&lock, 1, short, 100), 0);
     }
 
     #[test]
