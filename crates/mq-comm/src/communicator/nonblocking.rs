@@ -12,11 +12,13 @@ use crate::request::{NONE, Name, Request, RequestSet};
 use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
-/// An operation that could not begin, with what it was to be begun with.
+/// An operation that could not begin, with what it was to be begun with. It becomes its error by `?`;
+/// where errors have to be `Send`, `map_err(Error::from)` leaves the buffer behind.
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
-    /// The vector or shared buffer, unchanged, and the message of a matched receive.
+    /// The vector or shared buffer, unchanged, and the message of a matched receive, if it is not
+    /// received.
     pub buffer: B,
 }
 

@@ -191,17 +191,46 @@ impl<T: Transport> Matched<T> {
 
     /// Receives it into a vector of its length.
     ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// world.send(&[1_u8, 2, 3], 0, 7)?;
+    /// let refused = world.mprobe(0, 7)?.recv_vec::<u16>().unwrap_err();
+    /// assert!(matches!(refused.error, Error::Element { bytes: 3, element: 2 }));
+    /// let message = refused.buffer.expect("nothing of it was received");
+    /// assert_eq!(message.recv_vec::<u8>()?, [1, 2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// As [`recv`](Self::recv); [`Error::Element`] if it is no whole number of elements, and
-    /// [`Error::Memory`] if there is no memory for them: the message is gone then.
-    pub fn recv_vec<E: Plain>(self) -> Result<Vec<E>, Error> {
+    /// [`Error::Element`] if it is no whole number of elements, and [`Error::Memory`] if there is no memory
+    /// for them, with the message; as [`recv`](Self::recv), without.
+    pub fn recv_vec<E: Plain>(self) -> Result<Vec<E>, Refused<Option<Self>>> {
+        let mut elements = match self.room() {
+            Ok(elements) => elements,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    buffer: Some(self),
+                });
+            }
+        };
+        let received = self.recv(&mut elements);
+        received.map(|_| elements).map_err(|error| Refused {
+            error,
+            buffer: None,
+        })
+    }
+
+    /// A vector of its length.
+    fn room<E: Plain>(&self) -> Result<Vec<E>, Error> {
         let bytes = self.status.bytes();
         let count = self.status.count::<E>()?;
         let mut elements = Vec::new();
         let reserved = elements.try_reserve_exact(count);
         reserved.map_err(|_| Error::Memory { bytes })?;
         elements.resize(count, E::new_zeroed());
-        self.recv(&mut elements)?;
         Ok(elements)
     }
 }
