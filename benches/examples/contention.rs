@@ -36,7 +36,7 @@ struct Arguments {
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Nanoseconds that each thread works for itself after each pair.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "NS", default_value_t = 0)]
     work: u64,
     /// Shards of a divided context; twice the processors unless set.
     #[arg(long)]

@@ -64,8 +64,8 @@
 //! # Entering and leaving
 //! A world is entered once in each place that a launcher gives. Under `mq run` a second
 //! [`World::init`] of the process, of a program that it starts, or of one that follows it finds the place
-//! taken. Under `mpirun` and `srun` all processes may enter another world when they have left the first; a
-//! single one waits there for the others, in vain. A world is left when it and all that was made from
+//! taken. Under `mpirun` and `srun`, where processes meet at a name, programs may follow each other in all
+//! of them; a single one waits there for the others, in vain. A world is left when it and all that was made from
 //! it are dropped, or by [`World::finalize`], which says what went wrong. A process that ends otherwise, by
 //! `std::process::exit` too, has died for the others, with what it had announced. A panic inside of a
 //! blocking send or receive, or of the end of a scope, which only a transport of one's own can cause, ends

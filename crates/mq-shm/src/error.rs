@@ -138,7 +138,7 @@ fn taken(pid: u32) -> String {
         "is taken by this very process, or was: it joins once".into()
     } else {
         format!(
-            "is or was taken by pid {pid}: each is joined once, also by programs that follow each other"
+            "has been taken by pid {pid}: a place is joined once, so give each program a run of its own"
         )
     }
 }

@@ -202,7 +202,7 @@ impl<Q: MatchQueues> Context<Q> {
         let terms = terms()?;
         let life = whole.standing.life + 1;
         whole.queues = Q::with_config(&config);
-        whole.pressure = Pressure::from(whole.queues.come());
+        whole.pressure = Pressure::default();
         *self.config.lock() = config;
         self.all_stand(
             &mut all,
@@ -255,7 +255,7 @@ impl<Q: MatchQueues> Context<Q> {
                 first_sequence: PlaceId::shard(index).number(count),
                 ..config.clone()
             });
-            shard.pressure = Pressure::from(shard.queues.come());
+            shard.pressure = Pressure::default();
         }
         let standing = Standing {
             mode,

@@ -29,7 +29,7 @@ const REST: u32 = 64;
 /// of them would lock every shard.
 const WILDCARDS: u32 = 32;
 
-/// Counts of a place, kept under its lock. An operation that neither waits nor is for any source
+/// Counts of a place, kept under its lock, from when its queues were made. An operation that neither waits nor is for any source
 /// counts nothing: the queues know how many entries have come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pressure {
@@ -43,14 +43,6 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
-    /// None yet, of queues to which so many entries have come.
-    pub(super) fn from(come: u32) -> Self {
-        Self {
-            since: come,
-            ..Self::default()
-        }
-    }
-
     /// An operation for any source.
     #[inline]
     pub(super) fn wildcard(&mut self) {
@@ -131,7 +123,14 @@ mod tests {
 
     #[test]
     fn frequent_waiting_divides_unless_receives_from_any_source_are_frequent() {
-        let divides = |each, percent| ask(&mut Pressure::from(u32::MAX - 9), each, percent, true);
+        let divides = |each, percent| {
+            // The count of entries begins anew meanwhile.
+            let mut pressure = Pressure {
+                since: u32::MAX - 9,
+                ..Pressure::default()
+            };
+            ask(&mut pressure, each, percent, true)
+        };
         assert!(divides(1, 0));
         assert!(divides(1024, 0));
         assert!(!divides(1025, 0));
