@@ -55,11 +55,11 @@ impl Runtime {
                     receive, message, ..
                 }) => self.complete(receive, &message),
                 Ok(Arrive::Unexpected) => {}
-                // A budget is used up: the packet is back, unchanged, and waits in front of the others. A `?`
-                // in place of this arm would drop it.
+                // A budget is used up: the packet is back, unchanged, and waits in front of the others.
                 Err(Refused {
                     error: Error::EntryBudget { .. } | Error::ByteBudget { .. },
                     payload,
+                    ..
                 }) => {
                     self.network.push_front(payload);
                     self.refused += 1;
@@ -76,7 +76,8 @@ impl Runtime {
     fn receive(&mut self, from: Source, tag: i32) -> Result<Request, Error> {
         let request = self.requests.len();
         self.requests.push(None);
-        match self.engine.post(MpiPattern::new(0, from, tag), request)? {
+        let posted = self.engine.post(MpiPattern::new(0, from, tag), request);
+        match posted.map_err(Refused::into_error)? {
             Post::Matched { message, .. } => self.complete(request, &message),
             // The handle is for `Engine::cancel`.
             Post::Queued(_handle) => {}

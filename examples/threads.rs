@@ -9,7 +9,7 @@ use std::thread;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::SharedEngine;
 use mq_core::structures::Indexed;
-use mq_core::{Arrive, ContextOptions, Error, Post, Source};
+use mq_core::{Arrive, ContextOptions, Error, Post, Refused, Source};
 
 const SENDERS: u32 = 4;
 const MESSAGES: u32 = 1000;
@@ -29,7 +29,8 @@ fn main() -> Result<(), Error> {
     // Waits for one message; its sender and its number.
     let receive = |from: Source, tag: i32| {
         let (answer, answered) = mpsc::channel();
-        match context.post(MpiPattern::new(0, from, tag), answer)? {
+        let posted = context.post(MpiPattern::new(0, from, tag), answer);
+        match posted.map_err(Refused::into_error)? {
             Post::Matched {
                 envelope, message, ..
             } => Ok::<_, Error>((envelope.source().0, message)),
@@ -37,9 +38,10 @@ fn main() -> Result<(), Error> {
         }
     };
     let send = |from: u32, tag: i32, number: u32| {
+        let arrived = context.arrive(MpiEnvelope::new(0, from, tag), number);
         if let Arrive::Matched {
             receive, message, ..
-        } = context.arrive(MpiEnvelope::new(0, from, tag), number)?
+        } = arrived.map_err(Refused::into_error)?
         {
             receive.send((from, message)).expect("it is waited for");
         }

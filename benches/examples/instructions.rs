@@ -79,10 +79,8 @@ impl KindVisitor<MpiPattern, u32, u32> for Job {
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
         // Always the same hash, so that the same entries share a bucket in every run.
-        let tuning = Tuning {
-            hash_seed: Some(1),
-            ..Tuning::default()
-        };
+        let mut tuning = Tuning::default();
+        tuning.hash_seed = Some(1);
         let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
         let created = engine.create_context(CONTEXT, ContextOptions::new().size(RANKS));
         assert!(created.is_ok(), "the first context");

@@ -99,10 +99,8 @@ impl KindVisitor<MpiPattern, u64, u64> for Job {
         Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint + 'static,
     {
         // Always the same hash, so that the same entries share a bucket in every run.
-        let tuning = Tuning {
-            hash_seed: Some(1),
-            ..Tuning::default()
-        };
+        let mut tuning = Tuning::default();
+        tuning.hash_seed = Some(1);
         let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
         let created = engine.create_context(0, ContextOptions::new().size(self.depth));
         assert!(created.is_ok(), "the first context");

@@ -100,6 +100,9 @@ pub trait Arrangement: Sized {
     /// See [`MatchQueues::add_context`]; the numbers of entries are seen to.
     fn context_added(&mut self, _config: &Config) {}
 
+    /// See [`MatchQueues::update_context`].
+    fn context_updated(&mut self, _context: ContextId, _config: &Config) {}
+
     /// See [`MatchQueues::remove_context`].
     fn context_removed(&mut self, _context: ContextId) {}
 
@@ -405,11 +408,8 @@ impl<A: Arrangement> MatchQueues for A {
         self.context_removed(context);
     }
 
-    fn resize_context(&mut self, _context: ContextId, size: Option<u32>) {
-        self.context_added(&Config {
-            size,
-            ..Config::default()
-        });
+    fn update_context(&mut self, context: ContextId, config: &Config) {
+        self.context_updated(context, config);
     }
 
     fn clear(&mut self) {

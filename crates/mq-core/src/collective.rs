@@ -7,6 +7,7 @@ use crate::envelope::{ContextId, TrafficClass};
 /// Libraries choose a collective's algorithm by message size and communicator size, and the
 /// algorithm decides what the queues see (Ghazimirsaeed et al. 2019, §4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct CollectiveCall {
     /// The communicator of the call.
     pub context: ContextId,

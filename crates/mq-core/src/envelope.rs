@@ -72,15 +72,19 @@ macro_rules! traffic_classes {
         /// matches by it. The class must therefore follow from what is matched: every message that
         /// a pattern can match has the pattern's class, or the pattern says
         /// [`Unknown`](Self::Unknown) and is tried against all classes.
+        ///
+        /// More classes may get names; the number of one, `class as u8`, is for tables in memory and may
+        /// differ between versions of this crate. The C interface has numbers of its own, which stay.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
         #[repr(u8)]
+        #[non_exhaustive]
         pub enum TrafficClass {
             /// A send and a receive called by the application.
             #[default]
             PointToPoint,
-            $($(#[$doc])* $variant,)*
             /// A collective that has no name here: neighbourhood, non-blocking, fault tolerance.
             OtherCollective,
+            $($(#[$doc])* $variant,)*
             /// A pattern that may match messages of several classes. Never an envelope's class.
             Unknown,
         }
@@ -88,7 +92,7 @@ macro_rules! traffic_classes {
         impl TrafficClass {
             /// Every class, in declaration order; a class is `ALL[class as usize]`.
             pub const ALL: &[Self] = &[
-                Self::PointToPoint, $(Self::$variant,)* Self::OtherCollective, Self::Unknown,
+                Self::PointToPoint, Self::OtherCollective, $(Self::$variant,)* Self::Unknown,
             ];
 
             /// The class whose `class as u32` this is.
@@ -96,8 +100,8 @@ macro_rules! traffic_classes {
             pub const fn numbered(number: u32) -> Option<Self> {
                 match number {
                     _ if number == Self::PointToPoint as u32 => Some(Self::PointToPoint),
-                    $(_ if number == Self::$variant as u32 => Some(Self::$variant),)*
                     _ if number == Self::OtherCollective as u32 => Some(Self::OtherCollective),
+                    $(_ if number == Self::$variant as u32 => Some(Self::$variant),)*
                     _ if number == Self::Unknown as u32 => Some(Self::Unknown),
                     _ => None,
                 }

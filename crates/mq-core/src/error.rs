@@ -107,9 +107,11 @@ pub enum Error {
 
 /// An operation that was refused, with what the caller handed over.
 ///
-/// `?` makes an [`enum@Error`] of it. Into a boxed error it goes with its payload, which has to be
-/// `'static` then, and `Send` and `Sync` if the box is: otherwise `.map_err(mq_core::Error::from)?`.
+/// It does not become an [`enum@Error`] by `?` alone, since the payload would be lost without a word: who
+/// has no more use for it says so by `.map_err(Refused::into_error)?`. Into a boxed error it goes with its
+/// payload, which has to be `'static` then, and `Send` and `Sync` if the box is.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refused<T> {
     /// Why.
     pub error: Error,
@@ -133,10 +135,20 @@ impl<T> fmt::Display for Refused<T> {
 
 impl<T> core::error::Error for Refused<T> {}
 
-/// Gives the payload up, so that `?` passes the reason on.
-impl<T> From<Refused<T>> for Error {
-    fn from(refused: Refused<T>) -> Self {
-        refused.error
+impl<T> Refused<T> {
+    /// What a wrapper of an engine refuses on its own.
+    pub const fn new(error: Error, payload: T) -> Self {
+        Self { error, payload }
+    }
+
+    /// Why, dropping the receive or message.
+    pub fn into_error(self) -> Error {
+        self.error
+    }
+
+    /// Why, and the receive or message.
+    pub fn into_parts(self) -> (Error, T) {
+        (self.error, self.payload)
     }
 }
 

@@ -20,7 +20,7 @@
 //!     }
 //!     Arrive::Unexpected => unreachable!("a receive was posted"),
 //! }
-//! # Ok::<(), mq_core::Error>(())
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
 //! # Where things are
@@ -28,9 +28,11 @@
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - `SharedEngine`: an engine for many threads, whose operations are whole
-//!   steps: not those that show or name an entry and leave it for a later one.
-//! - [`Arrangement`](arrangement::Arrangement): the short way to write a structure of your own.
+//! - `SharedEngine`, with the feature `shared`, which is on by default: an engine for many threads, whose
+//!   operations are whole steps: not those that show or name an entry and leave it for a later one.
+//! - [`Routed`](structures::Routed): the short way to write a structure of your own, where it is a choice of
+//!   the list that a sender's entries go to; [`Arrangement`](arrangement::Arrangement): where storage and
+//!   order are those of all, and the links between entries are yours; [`MatchQueues`]: from nothing.
 //! - [`Meter`], [`Footprint`]: what a search cost, what a structure weighs.
 
 pub mod arrangement;
@@ -46,6 +48,7 @@ mod memory;
 mod meter;
 pub mod mpi;
 mod pattern;
+mod profile;
 mod queues;
 #[cfg(feature = "shared")]
 pub mod shared;

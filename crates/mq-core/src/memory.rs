@@ -4,6 +4,7 @@ use core::ops::{Add, AddAssign};
 
 /// Heap bytes that a structure holds, whether in use or kept for reuse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Memory {
     /// Storage of queued entries, free slots included.
     pub entries: usize,

@@ -35,6 +35,7 @@ impl Meter for Unmetered {
 
 /// Totals over any number of searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Visits {
     /// Posted receives compared.
     pub posted: u64,

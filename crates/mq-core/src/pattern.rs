@@ -41,8 +41,75 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 ///
 /// A header with an 8-bit source and a 16-bit tag, for instance, packs them as
 /// `source << 16 | tag`; a receive from anyone with tag 5 then has the bits `5` and cares about
-/// `0xffff`, one from source 2 with any tag has the bits `2 << 16` and cares about `0xff_0000`. The
-/// example `custom_envelope` works this out in full.
+/// `0xffff`, one from source 2 with any tag has the bits `2 << 16` and cares about `0xff_0000`, and one from
+/// source 2 with tag 5 has the bits `2 << 16 | 5` and cares about all 64, those too that are never set: by
+/// that, structures tell it from a receive with a wildcard, which is searched for in more places.
+///
+/// # Example
+/// ```
+/// use mq_core::structures::Indexed;
+/// use mq_core::{
+///     ContextId, ContextOptions, Engine, Envelope, MatchBits, Pattern, Post, Rank, Source,
+/// };
+///
+/// #[derive(Clone, Copy, Debug)]
+/// struct Header {
+///     source: u8,
+///     tag: u16,
+/// }
+///
+/// impl Envelope for Header {
+///     type Bits = u64;
+///     fn context(&self) -> ContextId {
+///         ContextId(0)
+///     }
+///     fn source(&self) -> Rank {
+///         Rank(self.source.into())
+///     }
+///     fn bits(&self) -> u64 {
+///         u64::from(self.source) << 16 | u64::from(self.tag)
+///     }
+/// }
+///
+/// #[derive(Clone, Copy, Debug)]
+/// struct Wanted {
+///     source: Option<u8>,
+///     tag: Option<u16>,
+/// }
+///
+/// impl Pattern for Wanted {
+///     type Envelope = Header;
+///     fn context(&self) -> ContextId {
+///         ContextId(0)
+///     }
+///     fn source(&self) -> Source {
+///         self.source.map_or(Source::Any, |source| Source::Rank(Rank(source.into())))
+///     }
+///     fn bits(&self) -> u64 {
+///         u64::from(self.source.unwrap_or(0)) << 16 | u64::from(self.tag.unwrap_or(0))
+///     }
+///     fn care(&self) -> u64 {
+///         match (self.source, self.tag) {
+///             (Some(_), Some(_)) => u64::ALL,
+///             (Some(_), None) => 0xff_0000,
+///             (None, Some(_)) => 0xffff,
+///             (None, None) => 0,
+///         }
+///     }
+///     fn any_tag(&self) -> bool {
+///         self.tag.is_none()
+///     }
+/// }
+///
+/// let mut engine: Engine<Indexed<Wanted, &str, ()>> = Engine::new();
+/// engine.create_context(0, ContextOptions::new())?;
+/// let _ = engine.arrive(Header { source: 2, tag: 9 }, ())?;
+/// let _ = engine.arrive(Header { source: 2, tag: 5 }, ())?;
+/// let wanted = Wanted { source: Some(2), tag: Some(5) };
+/// assert!(matches!(engine.post(wanted, "the second")?, Post::Matched { .. }));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+/// The example `custom_envelope` has contexts, too, and asks for tags by their first bits.
 ///
 /// # Contract
 /// When `source` is a rank, every envelope that the pattern matches comes from that rank.

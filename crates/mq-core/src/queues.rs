@@ -68,6 +68,7 @@ pub enum Removed<P: Pattern, R, M> {
 
 /// Whether one object of a structure serves one context or all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Scope {
     /// One object for the whole process, contexts mixed, as the published design has it.
     Process,
@@ -138,6 +139,11 @@ pub type ShownOf<'a, Q> = (
 ///
 /// The conformance suite of the `mq-trace` crate checks any implementation against these rules.
 ///
+/// # For who implements it
+/// Required are the two searches that leave in place what they find, taking by name, queueing without a
+/// search, and what shows and clears the whole. The steps of MPI are made of these where a structure does
+/// not do them better, and what is added to this trait later will have a default, too.
+///
 /// # Example
 /// ```
 /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -180,7 +186,16 @@ pub trait MatchQueues: Sized {
         pattern: Self::Pattern,
         receive: Self::Receive,
         meter: &mut impl Meter,
-    ) -> PostOf<Self>;
+    ) -> PostOf<Self> {
+        match self.extract_metered(&pattern, meter) {
+            Some((envelope, message)) => Post::Matched {
+                envelope,
+                message,
+                receive,
+            },
+            None => Post::Queued(self.queue_receive(pattern, receive)),
+        }
+    }
 
     /// [`arrive`](Self::arrive), reporting the cost of its search.
     fn arrive_metered(
@@ -188,28 +203,50 @@ pub trait MatchQueues: Sized {
         envelope: EnvelopeOf<Self>,
         message: Self::Message,
         meter: &mut impl Meter,
-    ) -> ArriveOf<Self>;
+    ) -> ArriveOf<Self> {
+        match self.deliver_metered(&envelope, meter) {
+            Some((pattern, receive)) => Arrive::Matched {
+                pattern,
+                receive,
+                message,
+            },
+            None => {
+                self.queue_message(envelope, message);
+                Arrive::Unexpected
+            }
+        }
+    }
 
     /// [`extract`](Self::extract), reporting the cost of its search.
     fn extract_metered(
         &mut self,
         pattern: &Self::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<TakenOf<Self>>;
+    ) -> Option<TakenOf<Self>> {
+        let (message, ..) = self.find_metered(pattern, meter)?;
+        self.take(message)
+    }
 
     /// [`deliver`](Self::deliver), reporting the cost of its search.
     fn deliver_metered(
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
-    ) -> Option<(Self::Pattern, Self::Receive)>;
+    ) -> Option<DeliveredOf<Self>> {
+        let (handle, pattern, _) = self.find_receive_metered(envelope, meter)?;
+        let receive = self.cancel(handle)?;
+        Some((pattern, receive))
+    }
 
     /// [`probe`](Self::probe), reporting the cost of its search.
     fn probe_metered(
         &mut self,
         pattern: &Self::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<SeenOf<'_, Self>>;
+    ) -> Option<SeenOf<'_, Self>> {
+        let (_, envelope, message) = self.find_metered(pattern, meter)?;
+        Some((envelope, message))
+    }
 
     /// [`find`](Self::find), reporting the cost of its search.
     fn find_metered(
@@ -287,7 +324,12 @@ pub trait MatchQueues: Sized {
 
     /// How many entries have been queued, receives and messages together; it begins anew after 2^32. The
     /// difference of two says how many came in between.
-    fn come(&self) -> u32;
+    ///
+    /// 0 always where nobody counts. A [`SharedEngine`](crate::SharedEngine) goes by it when it judges how
+    /// much threads wait for each other, and divides no context then of its own accord.
+    fn come(&self) -> u32 {
+        0
+    }
 
     /// Numbers the receives and messages that are queued from now on from `sequence` at least, or
     /// from 2^64 - 2^48 if that is less: for a caller who compares the numbers of several objects.
@@ -302,17 +344,17 @@ pub trait MatchQueues: Sized {
     /// A context that these queues served, with others, is no more, and its entries have all left:
     /// what was learned of its senders is of no use.
     ///
-    /// [`Engine`](crate::Engine) calls this for structures of process scope. Never required for
-    /// correct matching.
+    /// [`Engine`](crate::Engine) calls this when a context is freed. Never required for correct matching.
     fn remove_context(&mut self, _context: ContextId) {}
 
-    /// A context that these queues serve has so many ranks now, `None` if that is unknown. What was
-    /// planned by the number of ranks may be planned anew, as far as no entry depends on it; handles
-    /// keep their meaning.
+    /// A context that these queues serve has another size now, or made other promises; `config` is what it
+    /// would be made with today. What was planned by the number of ranks may be planned anew, as far as no
+    /// entry depends on it; handles keep their meaning. A permission that is taken back, such as to relax
+    /// the order of matching, may not be used any longer.
     ///
-    /// [`Engine`](crate::Engine) calls this when a context is given another size, having seen that all
-    /// that is queued keeps to it. Never required for correct matching.
-    fn resize_context(&mut self, _context: ContextId, _size: Option<u32>) {}
+    /// [`Engine`](crate::Engine) calls this when it updates a context, having seen that all that is queued
+    /// keeps to its new size. Not required for correct matching of a structure that uses no permission.
+    fn update_context(&mut self, _context: ContextId, _config: &Config) {}
 
     /// Drops all entries and forgets what was learned of senders, calls and lengths; memory may be
     /// kept for reuse.

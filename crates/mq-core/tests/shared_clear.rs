@@ -42,11 +42,8 @@ fn an_engine_that_was_cleared_holds_nothing_and_goes_on() {
                     context.divide().expect("it exists");
                 }
             }
-            let entries = Used {
-                entries: 24,
-                bytes: 0,
-            };
-            assert_eq!(engine.used(), entries, "in round {round}");
+            let used = engine.used();
+            assert_eq!((used.entries, used.bytes), (24, 0), "in round {round}");
             engine.clear();
             assert_eq!(engine.used(), Used::default());
             assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));

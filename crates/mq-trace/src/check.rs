@@ -82,11 +82,11 @@ pub fn check(trace: &Trace, kind: Kind) -> Report {
 
 /// The papers' parameters, and for `clusters` the trace's own profile.
 pub(crate) fn tuning_for(trace: &Trace, kind: Kind) -> Tuning {
-    let clusters = (kind == Kind::Clusters).then(|| Arc::new(trace.clusters()));
-    Tuning {
-        clusters,
-        ..Tuning::default()
+    let mut tuning = Tuning::default();
+    if kind == Kind::Clusters {
+        tuning.clusters = Some(Arc::new(trace.clusters()));
     }
+    tuning
 }
 
 /// [`check()`] with parameters, showing the queues after every operation.

@@ -118,6 +118,7 @@ impl<M> fmt::Debug for Budget<M> {
 
 /// Unexpected messages, and what they weigh together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Used {
     /// Messages.
     pub entries: usize,

@@ -138,13 +138,7 @@ impl<Q: MatchQueues> Engine<Q> {
             return Err(Error::ContextExists(id));
         }
         let terms = Terms::new(id, &options)?;
-        let config = Config {
-            kind: options.kind.unwrap_or(self.kind),
-            size: options.size,
-            allow_overtaking: options.allow_overtaking,
-            first_sequence: self.retired,
-            tuning: self.tuning.clone(),
-        };
+        let config = self.config_of(&options);
         let shares_object = Q::scope(&config) == Scope::Process;
         let object = if shares_object {
             self.shared_object(id, &config)
@@ -153,6 +147,17 @@ impl<Q: MatchQueues> Engine<Q> {
         };
         self.enter(id, Context::new(object, terms, shares_object));
         Ok(())
+    }
+
+    /// What the queues of a context with these options are made with.
+    fn config_of(&self, options: &ContextOptions) -> Config {
+        Config {
+            kind: options.kind.unwrap_or(self.kind),
+            size: options.size,
+            allow_overtaking: options.allow_overtaking,
+            first_sequence: self.retired,
+            tuning: self.tuning.clone(),
+        }
     }
 
     /// Makes a context known on its terms.

@@ -80,7 +80,7 @@ impl<M> EngineOptions<M> {
     ///     let _ = engine.arrive(MpiEnvelope::new(0, 1, 5), ())?;
     /// }
     /// let told: Vec<Used> = notes.try_iter().collect();
-    /// assert_eq!(told, [Used { entries: 8, bytes: 0 }]);
+    /// assert!(matches!(told[..], [Used { entries: 8, bytes: 0, .. }]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -151,6 +151,7 @@ impl Terms {
 
 /// What a context admits; see [`Engine::limits`](super::Engine::limits).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Limits {
     /// The last rank that can send; `u32::MAX` if the size is unknown.
     pub last_rank: u32,

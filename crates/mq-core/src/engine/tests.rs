@@ -1,5 +1,6 @@
 use super::*;
 use crate::Source;
+use crate::error::Refused;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use crate::queues::{Arrive, Post};
 use crate::structures::{AnyQueues, Indexed};
@@ -427,13 +428,16 @@ fn one_context_is_purged_and_no_other_whether_or_not_they_share_queues() {
 }
 
 #[test]
-fn a_refusal_is_passed_on_by_a_question_mark() {
-    fn post(engine: &mut Engine<Queues>) -> Result<(), Error> {
-        let _ = engine.post(MpiPattern::new(9, 0, 0), 1)?;
-        Ok(())
-    }
-    let refused = post(&mut engine(ContextOptions::new()));
-    assert_eq!(refused, Err(Error::UnknownContext(ContextId(9))));
+fn a_refusal_is_passed_on_with_its_payload_or_by_dropping_it() {
+    let mut engine = engine(ContextOptions::new());
+    let refused = engine.post(MpiPattern::new(9, 0, 0), 1).unwrap_err();
+    let why = Error::UnknownContext(ContextId(9));
+    assert_eq!(refused.into_parts(), (why, 1));
+    assert_eq!(refused.into_error(), why);
+    let boxed: Box<dyn core::error::Error> = refused.into();
+    assert_eq!(boxed.to_string(), why.to_string());
+    let inside = boxed.downcast_ref::<Refused<u32>>();
+    assert_eq!(inside.map(|refused| refused.payload), Some(1));
 }
 
 #[test]

@@ -47,8 +47,9 @@ impl<Q: MatchQueues> Engine<Q> {
             }
         });
         checked?;
+        let config = self.config_of(&options);
         let queues = &mut self.objects[found.object()].queues;
-        queues.resize_context(id, options.size);
+        queues.update_context(id, &config);
         self.enter(id, found.on(terms));
         Ok(())
     }

@@ -6,6 +6,7 @@ pub(super) const MOST_SHARDS: usize = 64;
 /// When the queues of a context are divided into shards, so that threads in one context do not wait
 /// for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Divide {
     /// When threads are seen to wait, once or more in 1,024 entries queued. A context that one thread
     /// uses, or many seldom, keeps one lock and one pair of queues, and matches exactly as

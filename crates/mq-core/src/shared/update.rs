@@ -5,6 +5,7 @@ use super::engine::SharedEngine;
 use super::operations::Life;
 use super::place::{Mode, Standing};
 use super::shared_context::SharedContext;
+use crate::config::Config;
 use crate::engine::{ContextOptions, Terms};
 use crate::envelope::ContextId;
 use crate::error::Error;
@@ -35,8 +36,11 @@ impl<Q: MatchQueues> Context<Q> {
             // What is left from before the division may be of other shards now.
             all.tell_what_was_before(standing.mode);
         }
-        self.config.lock().size = options.size;
-        all.resize(self.id, options.size);
+        let mut config = self.config.lock();
+        config.size = options.size;
+        config.allow_overtaking = options.allow_overtaking;
+        all.update(self.id, &config);
+        drop(config);
         self.all_stand(&mut all, standing);
         Ok(())
     }
@@ -48,10 +52,10 @@ impl<Q: MatchQueues> All<'_, Q> {
         self.shards.iter().all(|shard| len(&shard.queues) == 0)
     }
 
-    fn resize(&mut self, id: ContextId, size: Option<u32>) {
-        self.whole.queues.resize_context(id, size);
+    fn update(&mut self, id: ContextId, config: &Config) {
+        self.whole.queues.update_context(id, config);
         for shard in &mut self.shards {
-            shard.queues.resize_context(id, size);
+            shard.queues.update_context(id, config);
         }
     }
 }

@@ -171,9 +171,10 @@ impl<K: Copy, T> Slab<K, T> {
             *place = entry;
             return slot;
         }
+        let slot = self.insert_elsewhere(entry);
         self.next_sequence += 1;
         self.len += 1;
-        self.insert_elsewhere(entry)
+        slot
     }
 
     /// No near slot is at hand.

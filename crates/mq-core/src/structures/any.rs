@@ -275,8 +275,8 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         each!(self, queues => queues.remove_context(context));
     }
 
-    fn resize_context(&mut self, context: ContextId, size: Option<u32>) {
-        each!(self, queues => queues.resize_context(context, size));
+    fn update_context(&mut self, context: ContextId, config: &Config) {
+        each!(self, queues => queues.update_context(context, config));
     }
 
     fn clear(&mut self) {

@@ -8,8 +8,9 @@
 //! Search: at most `span + 1 + span` objects, then the entries of `span` ranks. Planes and Segments
 //! are made on demand and freed when empty.
 
-use super::lane::{Lane, LaneId, Pool};
+use super::lane::{Lane, LaneId};
 use super::leads::Leads;
+use super::pool::Pool;
 use super::routed::{Route, Routed, Sender};
 use crate::config::Config;
 use crate::envelope::Rank;

@@ -357,6 +357,10 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
         self.unexpected.plan.grown(size);
     }
 
+    fn context_updated(&mut self, _context: ContextId, config: &Config) {
+        self.context_added(config);
+    }
+
     fn announced(&mut self, call: &CollectiveCall) {
         self.posted.plan.announced(call);
         self.unexpected.plan.announced(call);

@@ -241,7 +241,8 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
     /// Nothing changes while the context holds something, or for a size that is not known any more: a
     /// plan for too few ranks or too many is right too, and better than none. Otherwise its queues are
     /// made anew at their next use, and contexts that are made later get this size too.
-    fn resize_context(&mut self, context: ContextId, size: Option<u32>) {
+    fn update_context(&mut self, context: ContextId, config: &Config) {
+        let size = config.size;
         let is_empty = |queues: &S| queues.posted_len() + queues.unexpected_len() == 0;
         let is_new = size.is_some() && self.config.size != size;
         if is_new && self.queues(context).is_none_or(is_empty) {

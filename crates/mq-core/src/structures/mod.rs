@@ -18,6 +18,7 @@ pub mod layered;
 pub mod leads;
 pub mod list;
 pub mod pnp;
+mod pool;
 pub mod rbtree;
 pub mod routed;
 pub mod threshold;

@@ -15,8 +15,9 @@ use core::cmp::Ordering;
 use intrusive_collections::rbtree::Entry;
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeAtomicLink, intrusive_adapter};
 
-use super::lane::{Lane, LaneId, Pool};
+use super::lane::{Lane, LaneId};
 use super::leads::Leads;
+use super::pool::Pool;
 use super::routed::{Route, Routed, Sender};
 use crate::config::Config;
 use crate::envelope::Rank;

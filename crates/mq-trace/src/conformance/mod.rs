@@ -87,33 +87,27 @@ impl Setup {
         let groups = (0..CONTEXTS).flat_map(|context| {
             (0..RANKS / 2).map(move |rank| ((ContextId(context), Rank(rank)), rank % 3))
         });
-        let tuning = Tuning {
-            scan_limit: 2,
-            short_limit: 6,
-            // Whatever differs from the oracle differs again when it is run again.
-            hash_seed: Some(0x5a3c_96e4),
-            adjustment: 1.0,
-            bins: 4,
-            adaptive_search: 2,
-            partner_threshold: 3,
-            point_to_point_k: 1.0,
-            collective_k: 1.5,
-            clusters: Some(Arc::new(Clusters::new(groups))),
-        };
-        Self {
-            tuning,
-            ..Self::published()
-        }
+        let mut small = Self::published();
+        let tuning = &mut small.tuning;
+        tuning.scan_limit = 2;
+        tuning.short_limit = 6;
+        // Whatever differs from the oracle differs again when it is run again.
+        tuning.hash_seed = Some(0x5a3c_96e4);
+        tuning.adjustment = 1.0;
+        tuning.bins = 4;
+        tuning.adaptive_search = 2;
+        tuning.partner_threshold = 3;
+        tuning.point_to_point_k = 1.0;
+        tuning.collective_k = 1.5;
+        tuning.clusters = Some(Arc::new(Clusters::new(groups)));
+        small
     }
 
     /// The same, but that queues of any length stay in their windows, where `indexed` has tables.
     pub fn small_in_windows() -> Self {
-        let small = Self::small();
-        let tuning = Tuning {
-            short_limit: Tuning::default().short_limit,
-            ..small.tuning
-        };
-        Self { tuning, ..small }
+        let mut small = Self::small();
+        small.tuning.short_limit = Tuning::default().short_limit;
+        small
     }
 
     /// The same for structures that are told a size below most of the ranks that come: those share what
@@ -396,6 +390,8 @@ fn run<F: Family>(
     steps: &[Step],
 ) -> Result<(), Divergence> {
     let mut outcomes = Vec::with_capacity(steps.len());
+    // A structure may leave it to others to count what comes, and says 0 then.
+    let mut counts = false;
     for step in steps {
         let expected = model.perform::<F>(step);
         let got = subject.perform::<F>(step);
@@ -403,7 +399,8 @@ fn run<F: Family>(
         same(&expected, &got, steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
         same(&model.crossings(), &subject.crossings(), steps, &outcomes)?;
-        if subject.come().is_some() {
+        counts |= subject.come().is_some_and(|come| come > 0);
+        if counts {
             same(&model.come(), &subject.come(), steps, &outcomes)?;
         }
     }

@@ -165,24 +165,26 @@ fn call(comm: u32, tag: i32, bytes: u32) -> CollectiveCall {
 }
 
 fn config(setup: &Setup) -> Config {
-    Config {
-        size: setup.size,
-        tuning: setup.tuning.clone(),
-        ..Config::default()
-    }
+    let mut config = Config::default();
+    config.size = setup.size;
+    config.tuning = setup.tuning.clone();
+    config
 }
 
 /// Queues used without an engine.
 pub(super) struct Bare<Q> {
     pub(super) queues: Q,
     pub(super) numbers: Numbers,
+    config: Config,
 }
 
 impl<Q: MatchQueues> Bare<Q> {
     pub(super) fn new(setup: &Setup) -> Self {
+        let config = config(setup);
         Self {
-            queues: Q::with_config(&config(setup)),
+            queues: Q::with_config(&config),
             numbers: Numbers::default(),
+            config,
         }
     }
 }
@@ -222,7 +224,11 @@ where
     Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
 {
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
-        let Self { queues, numbers } = self;
+        let Self {
+            queues,
+            numbers,
+            config,
+        } = self;
         match step {
             Step::Post(wanted) => {
                 let receive = numbers.next_receive();
@@ -279,7 +285,8 @@ where
             Step::PurgeContext(comm) => self.purge(*comm, None),
             Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
             Step::Resize(comm, size) => {
-                queues.resize_context(ContextId(*comm), Some(*size));
+                config.size = Some(*size);
+                queues.update_context(ContextId(*comm), config);
                 Outcome::Nothing
             }
             Step::Announce(comm, tag, bytes) => {
