@@ -125,13 +125,17 @@ install_libmq() {
         TARGET="${CARGO_TARGET_DIR:-$root/target}"
 }
 
-# built WHICH: whether it is there and may stay. Dies if it was built with other MQ_CONFIGURE.
+# built WHICH: whether it is there and may stay. Dies if it was built with other MQ_CONFIGURE, of another release or with
+# other options of the script's.
 built() {
     [ "$again" = no ] && [ -x "$work/$1/bin/mpiexec" ] || return
     local then
     then=$(cat "$work/$1/mq-configure" 2>/dev/null) || true
     [ "$then" = "${MQ_CONFIGURE:-}" ] ||
         die "$1 was built with MQ_CONFIGURE='$then'; --again builds it as it is to be now"
+    then=$(cat "$work/$1/mq-release" 2>/dev/null) || true
+    [ "$then" = "$name $release ${options[*]}" ] ||
+        die "$1 was built from or with '$then', not '$name $release ${options[*]}'; --again builds it anew"
 }
 
 # build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH. MQ_CONFIGURE may hold
@@ -151,6 +155,7 @@ build() {
     logged make.log make -j"$jobs"
     logged install.log make install
     echo "${MQ_CONFIGURE:-}" >"$work/$which/mq-configure"
+    echo "$name $release ${options[*]}" >"$work/$which/mq-release"
     say "$which: $((SECONDS - start)) s, in $work/$which"
 }
 
@@ -286,7 +291,8 @@ mpi4py_suite() { # WHICH SECONDS LAUNCHER...
     echo "${ran:-none }ran; failed: ${failures:-none }; ended with $status" | sed 's/  *;/;/'
 }
 prepare_mpi4py() {
-    [ -f "$work/venv/ready" ] && return
+    [ "$(cat "$work/venv/ready" 2>/dev/null)" = "$mpi4py_version" ] && return
+    rm -rf "$work/venv"
     # Not optimised: compiling takes minutes otherwise, and it is the library below that is tested.
     say "mpi4py $mpi4py_version, built with stock"
     logged "$work/mpi4py.log" python3 -m venv "$work/venv"
@@ -296,7 +302,7 @@ prepare_mpi4py() {
     unpack "$work/mpi4py-$mpi4py_version.tar.gz" "$work/mpi4py"
     with stock logged "$work/mpi4py.log" env MPICC="$work/stock/bin/mpicc" CFLAGS="-O0 -g0" \
         "$work/venv/bin/pip" install --quiet "$work/mpi4py-$mpi4py_version.tar.gz"
-    touch "$work/venv/ready"
+    echo "$mpi4py_version" >"$work/venv/ready"
 }
 
 # compile WHICH PROGRAM: integrations/programs/PROGRAM.c with its mpicc.

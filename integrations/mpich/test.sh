@@ -121,11 +121,13 @@ suite_of() {
     # Of another build, it is run again.
     if [ $resume = no ] || [ ! -s "$list" ] || [ "$work/$1/lib/libmpi.so" -nt "$list" ] ||
         { [ "$1" = ours ] && [ "$work/mq/lib/libmq.so" -nt "$list" ]; }; then
-        rm -f "$list"
+        rm -f "$list" "$tap"
         (cd "$work/suite" && with "$1" ./runtests -srcdir="$work/source-stock/test/mpi" -tests=testlist \
             -testdirs="$2" -maxnp="$ranks" -mpiexec="$work/$1/bin/mpiexec" -tapfile="$tap") \
             >"$work/suite-$1/$2-$ranks.log" 2>&1 || true
     fi
+    grep -q '^\(ok\|not ok\)' "$tap" 2>/dev/null ||
+        die "no test of $2 was run with $1 (the output is in $work/suite-$1/$2-$ranks.log)"
     # What MPICH itself expects to fail is not run, and counts as `ok ... # SKIP` there.
     sed -n -e 's/^ok *- \([^#]*\)# *SKIP.*/skipped \1/p' -e t \
         -e 's/^\(ok\|not ok\) *- \([^#]*\).*/\1 \2/p' "$tap" | sed 's/ *$//' | sort >"$list.part"

@@ -135,31 +135,6 @@ static inline void *custom_match_prq_find_dequeue_verify(custom_match_prq *prq, 
     return request;
 }
 
-/* What custom_match_prq_find_verify looks for, and finds. */
-struct custom_match_mq_search {
-    int tag;
-    int peer;
-    void *found;
-};
-
-static inline void custom_match_mq_compare(void *user, const mq_entry *entry)
-{
-    struct custom_match_mq_search *search = (struct custom_match_mq_search *) user;
-    const mq_pattern *pattern = &entry->pattern;
-    if (NULL == search->found && entry->posted
-        && (MQ_ANY_SOURCE == pattern->source || pattern->source == search->peer)
-        && (pattern->tag == search->tag || (MQ_ANY_TAG == pattern->tag && search->tag >= 0))) {
-        search->found = entry->cookie;
-    }
-}
-
-static inline void *custom_match_prq_find_verify(custom_match_prq *prq, int tag, int peer)
-{
-    struct custom_match_mq_search search = {tag, peer, NULL};
-    custom_match_mq_check(mq_visit(prq->engine, custom_match_mq_compare, &search));
-    return search.found;
-}
-
 static inline int custom_match_prq_size(custom_match_prq *prq)
 {
     uint64_t posted = 0;
@@ -321,11 +296,6 @@ static inline void custom_match_umq_dump(custom_match_umq *umq)
 {
     int posted = 0;
     custom_match_mq_check(mq_visit(umq->engine, custom_match_mq_print, &posted));
-}
-
-static inline void custom_match_print(custom_match_prq *prq)
-{
-    custom_match_prq_dump(prq);
 }
 
 /* The process's session, opened by its first communicator and closed with the component. */

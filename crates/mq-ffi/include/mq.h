@@ -14,62 +14,65 @@
 // Point-to-point traffic.
 #define MQ_CLASS_POINT_TO_POINT 0
 
-// Traffic of this collective.
-#define MQ_CLASS_ALLGATHER 1
-
-// Traffic of this collective.
-#define MQ_CLASS_ALLGATHERV 2
-
-// Traffic of this collective.
-#define MQ_CLASS_ALLREDUCE 3
-
-// Traffic of this collective.
-#define MQ_CLASS_ALLTOALL 4
-
-// Traffic of this collective.
-#define MQ_CLASS_ALLTOALLV 5
-
-// Traffic of this collective.
-#define MQ_CLASS_ALLTOALLW 6
-
-// Traffic of this collective.
-#define MQ_CLASS_BARRIER 7
-
-// Traffic of this collective.
-#define MQ_CLASS_BROADCAST 8
-
-// Traffic of this collective.
-#define MQ_CLASS_EXSCAN 9
-
-// Traffic of this collective.
-#define MQ_CLASS_GATHER 10
-
-// Traffic of this collective.
-#define MQ_CLASS_GATHERV 11
-
-// Traffic of this collective.
-#define MQ_CLASS_REDUCE 12
-
-// Traffic of this collective.
-#define MQ_CLASS_REDUCE_SCATTER 13
-
-// Traffic of this collective.
-#define MQ_CLASS_REDUCE_SCATTER_BLOCK 14
-
-// Traffic of this collective.
-#define MQ_CLASS_SCAN 15
-
-// Traffic of this collective.
-#define MQ_CLASS_SCATTER 16
-
-// Traffic of this collective.
-#define MQ_CLASS_SCATTERV 17
-
 // Collective traffic without a name here.
-#define MQ_CLASS_OTHER_COLLECTIVE 18
+#define MQ_CLASS_OTHER_COLLECTIVE 1
+
+// Traffic of this collective.
+#define MQ_CLASS_ALLGATHER 2
+
+// Traffic of this collective.
+#define MQ_CLASS_ALLGATHERV 3
+
+// Traffic of this collective.
+#define MQ_CLASS_ALLREDUCE 4
+
+// Traffic of this collective.
+#define MQ_CLASS_ALLTOALL 5
+
+// Traffic of this collective.
+#define MQ_CLASS_ALLTOALLV 6
+
+// Traffic of this collective.
+#define MQ_CLASS_ALLTOALLW 7
+
+// Traffic of this collective.
+#define MQ_CLASS_BARRIER 8
+
+// Traffic of this collective.
+#define MQ_CLASS_BROADCAST 9
+
+// Traffic of this collective.
+#define MQ_CLASS_EXSCAN 10
+
+// Traffic of this collective.
+#define MQ_CLASS_GATHER 11
+
+// Traffic of this collective.
+#define MQ_CLASS_GATHERV 12
+
+// Traffic of this collective.
+#define MQ_CLASS_REDUCE 13
+
+// Traffic of this collective.
+#define MQ_CLASS_REDUCE_SCATTER 14
+
+// Traffic of this collective.
+#define MQ_CLASS_REDUCE_SCATTER_BLOCK 15
+
+// Traffic of this collective.
+#define MQ_CLASS_SCAN 16
+
+// Traffic of this collective.
+#define MQ_CLASS_SCATTER 17
+
+// Traffic of this collective.
+#define MQ_CLASS_SCATTERV 18
+
+// One more than the largest number of a message's class, in this version of the header.
+#define MQ_CLASS_END 19
 
 // A pattern that may match several classes, or whose class is in doubt. Never a message's.
-#define MQ_CLASS_UNKNOWN 19
+#define MQ_CLASS_UNKNOWN 255
 
 // The version of the library that this header belongs to. While the major one is 0, two minor ones
 // are two interfaces, and the soname carries both.
@@ -183,7 +186,8 @@
 // No receive will be of any or masked tag (`mpi_assert_no_any_tag`).
 #define MQ_NO_ANY_TAG 2
 
-// Messages may overtake (`mpi_assert_allow_overtaking`).
+// Messages may overtake (`mpi_assert_allow_overtaking`). A permission: no structure uses it so far, and
+// matching stays in order.
 #define MQ_ALLOW_OVERTAKING 4
 
 // A matching engine. Opaque; made by `mq_engine_new`.
@@ -263,7 +267,9 @@ typedef struct mq_context_options {
   uint32_t size;
   // `MQ_NO_ANY_SOURCE` and its like.
   uint32_t promises;
-  // This process's rank in it; only a trace needs it.
+  // This process's rank in it, which only a trace needs. One that is not below `size`, such as
+  // `UINT32_MAX`, leaves the context's size and rank out of the trace: so for an intercommunicator, where
+  // `size` is the remote group's and the rank one of the local group.
   uint32_t rank;
   // The name of a structure for this context alone, or null for the engine's.
   const char *structure;
@@ -482,7 +488,11 @@ extern "C" {
 // one that queues nothing anyway, as `mq_purge`, does its work. (The memory that either takes then
 // is the system's.) Without such functions memory is the system's, and a process that gets none ends.
 //
-// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already.
+// They are called as long as anybody uses libmq in this process: a component that may be unloaded by itself,
+// while others go on with the same libmq, must leave its own in no such place.
+//
+// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already; `MQ_ERR_MEMORY` if there is none for
+// the copy.
 //
 // # Safety
 // `allocator` is null or valid; its functions do what their types say.
@@ -612,7 +622,7 @@ int mq_deliver(struct mq_engine *engine,
                void **receive);
 
 // Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was
-// the last operation on the engine, and found nothing.
+// the last operation on the engine, and found nothing. Its context may be created or updated in between.
 //
 // `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
 //
@@ -637,7 +647,7 @@ int mq_queue_probe(struct mq_engine *engine,
                    struct mq_handle *handle);
 
 // Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope
-// was the last operation on the engine, and found nothing.
+// was the last operation on the engine, and found nothing. Its context may be created or updated in between.
 //
 // `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
 //
@@ -652,7 +662,8 @@ int mq_queue_message(struct mq_engine *engine,
 // Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
 // null): posted receives in posting order, then messages in order of arrival, context by context;
 // of all contexts together with a structure that has one pair of queues for all (`list`, `bins`,
-// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`).
+// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`). `select` may be asked about several entries, or all, before
+// `back` gets the first: what that does follows from the entry, not from what `select` noted last.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //

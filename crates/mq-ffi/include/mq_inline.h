@@ -57,6 +57,12 @@ static inline const mq_known *mq_front_known(const mq_front *front, uint32_t con
     return known->context == context ? known : NULL;
 }
 
+/* Whether a pattern may have this class, of those that this header knows. */
+static inline int mq_front_reads_class(uint32_t traffic_class)
+{
+    return traffic_class < MQ_CLASS_END || traffic_class == MQ_CLASS_UNKNOWN;
+}
+
 /* Whether the front can judge the pattern: an ordinary one, of a context that it knows. */
 static inline int mq_front_reads_pattern(const mq_front *front, const mq_pattern *pattern)
 {
@@ -69,7 +75,7 @@ static inline int mq_front_reads_pattern(const mq_front *front, const mq_pattern
         return 0;
     if (pattern->tag == MQ_ANY_TAG && (known->promises & MQ_NO_ANY_TAG))
         return 0;
-    return pattern->ignore == 0 && pattern->traffic_class <= MQ_CLASS_UNKNOWN;
+    return pattern->ignore == 0 && mq_front_reads_class(pattern->traffic_class);
 }
 
 static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelope *envelope)
@@ -79,14 +85,14 @@ static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelo
         return 0;
     if (envelope->source < 0 || (uint32_t) envelope->source > known->last_rank)
         return 0;
-    return envelope->tag != MQ_ANY_TAG && envelope->traffic_class < MQ_CLASS_UNKNOWN;
+    return envelope->tag != MQ_ANY_TAG && envelope->traffic_class < MQ_CLASS_END;
 }
 
 /* Whether a search in the front may go by a pattern. Of one that names source and tag its class is asked, and nothing
  * else: a context that does not exist, or a rank that is out of range, has no message. */
 static inline int mq_front_searches_by(const mq_front *front, const mq_pattern *pattern)
 {
-    if (pattern == NULL || pattern->ignore != 0 || pattern->traffic_class > MQ_CLASS_UNKNOWN)
+    if (pattern == NULL || pattern->ignore != 0 || !mq_front_reads_class(pattern->traffic_class))
         return 0;
     return (pattern->source >= 0 && pattern->tag != MQ_ANY_TAG) || mq_front_reads_pattern(front, pattern);
 }
@@ -434,7 +440,7 @@ static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelo
         if (status == MQ_NONE)
             return MQ_NONE;
         /* Any class would do, and a rank that is out of range for a receive from any source. */
-        if (status == MQ_MATCHED && envelope->traffic_class < MQ_CLASS_UNKNOWN
+        if (status == MQ_MATCHED && envelope->traffic_class < MQ_CLASS_END
             && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
             return mq_front_complete(queue, at, receive);
     }

@@ -57,7 +57,11 @@ static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 /// one that queues nothing anyway, as `mq_purge`, does its work. (The memory that either takes then
 /// is the system's.) Without such functions memory is the system's, and a process that gets none ends.
 ///
-/// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already.
+/// They are called as long as anybody uses libmq in this process: a component that may be unloaded by itself,
+/// while others go on with the same libmq, must leave its own in no such place.
+///
+/// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already; `MQ_ERR_MEMORY` if there is none for
+/// the copy.
 ///
 /// # Safety
 /// `allocator` is null or valid; its functions do what their types say.
@@ -76,6 +80,7 @@ pub unsafe extern "C" fn mq_allocator_set(allocator: *const mq_allocator) -> c_i
         let memory = unsafe { System.alloc(Layout::new::<mq_allocator>()) };
         let kept = memory.cast::<mq_allocator>();
         if kept.is_null() {
+            IN_USE.store(false, Ordering::SeqCst);
             return Err(crate::status::MQ_ERR_MEMORY);
         }
         // SAFETY: allocated for this type just now.

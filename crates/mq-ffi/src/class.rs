@@ -1,62 +1,142 @@
-//! Numbers of the traffic classes: what operation a message belongs to.
+//! Numbers of the traffic classes: what operation a message belongs to. They are compiled into callers, so
+//! they stay: a class that gets a name gets the next number, and `MQ_CLASS_END` moves.
+
+use mq_core::TrafficClass;
 
 /// Point-to-point traffic.
 pub const MQ_CLASS_POINT_TO_POINT: u32 = 0;
-/// Traffic of this collective.
-pub const MQ_CLASS_ALLGATHER: u32 = 1;
-/// Traffic of this collective.
-pub const MQ_CLASS_ALLGATHERV: u32 = 2;
-/// Traffic of this collective.
-pub const MQ_CLASS_ALLREDUCE: u32 = 3;
-/// Traffic of this collective.
-pub const MQ_CLASS_ALLTOALL: u32 = 4;
-/// Traffic of this collective.
-pub const MQ_CLASS_ALLTOALLV: u32 = 5;
-/// Traffic of this collective.
-pub const MQ_CLASS_ALLTOALLW: u32 = 6;
-/// Traffic of this collective.
-pub const MQ_CLASS_BARRIER: u32 = 7;
-/// Traffic of this collective.
-pub const MQ_CLASS_BROADCAST: u32 = 8;
-/// Traffic of this collective.
-pub const MQ_CLASS_EXSCAN: u32 = 9;
-/// Traffic of this collective.
-pub const MQ_CLASS_GATHER: u32 = 10;
-/// Traffic of this collective.
-pub const MQ_CLASS_GATHERV: u32 = 11;
-/// Traffic of this collective.
-pub const MQ_CLASS_REDUCE: u32 = 12;
-/// Traffic of this collective.
-pub const MQ_CLASS_REDUCE_SCATTER: u32 = 13;
-/// Traffic of this collective.
-pub const MQ_CLASS_REDUCE_SCATTER_BLOCK: u32 = 14;
-/// Traffic of this collective.
-pub const MQ_CLASS_SCAN: u32 = 15;
-/// Traffic of this collective.
-pub const MQ_CLASS_SCATTER: u32 = 16;
-/// Traffic of this collective.
-pub const MQ_CLASS_SCATTERV: u32 = 17;
 /// Collective traffic without a name here.
-pub const MQ_CLASS_OTHER_COLLECTIVE: u32 = 18;
+pub const MQ_CLASS_OTHER_COLLECTIVE: u32 = 1;
+/// Traffic of this collective.
+pub const MQ_CLASS_ALLGATHER: u32 = 2;
+/// Traffic of this collective.
+pub const MQ_CLASS_ALLGATHERV: u32 = 3;
+/// Traffic of this collective.
+pub const MQ_CLASS_ALLREDUCE: u32 = 4;
+/// Traffic of this collective.
+pub const MQ_CLASS_ALLTOALL: u32 = 5;
+/// Traffic of this collective.
+pub const MQ_CLASS_ALLTOALLV: u32 = 6;
+/// Traffic of this collective.
+pub const MQ_CLASS_ALLTOALLW: u32 = 7;
+/// Traffic of this collective.
+pub const MQ_CLASS_BARRIER: u32 = 8;
+/// Traffic of this collective.
+pub const MQ_CLASS_BROADCAST: u32 = 9;
+/// Traffic of this collective.
+pub const MQ_CLASS_EXSCAN: u32 = 10;
+/// Traffic of this collective.
+pub const MQ_CLASS_GATHER: u32 = 11;
+/// Traffic of this collective.
+pub const MQ_CLASS_GATHERV: u32 = 12;
+/// Traffic of this collective.
+pub const MQ_CLASS_REDUCE: u32 = 13;
+/// Traffic of this collective.
+pub const MQ_CLASS_REDUCE_SCATTER: u32 = 14;
+/// Traffic of this collective.
+pub const MQ_CLASS_REDUCE_SCATTER_BLOCK: u32 = 15;
+/// Traffic of this collective.
+pub const MQ_CLASS_SCAN: u32 = 16;
+/// Traffic of this collective.
+pub const MQ_CLASS_SCATTER: u32 = 17;
+/// Traffic of this collective.
+pub const MQ_CLASS_SCATTERV: u32 = 18;
+/// One more than the largest number of a message's class, in this version of the header.
+pub const MQ_CLASS_END: u32 = 19;
 /// A pattern that may match several classes, or whose class is in doubt. Never a message's.
-pub const MQ_CLASS_UNKNOWN: u32 = 19;
+pub const MQ_CLASS_UNKNOWN: u32 = 255;
+
+/// Whether a message may have this class.
+#[inline(always)]
+pub(crate) const fn is_of_messages(number: u32) -> bool {
+    number < MQ_CLASS_END
+}
+
+/// Whether a pattern may have this class.
+#[inline(always)]
+pub(crate) const fn is_of_patterns(number: u32) -> bool {
+    number < MQ_CLASS_END || number == MQ_CLASS_UNKNOWN
+}
+
+/// The class of this number.
+#[inline(always)]
+pub(crate) const fn read(number: u32) -> Option<TrafficClass> {
+    if number < MQ_CLASS_END {
+        TrafficClass::numbered(number)
+    } else if number == MQ_CLASS_UNKNOWN {
+        Some(TrafficClass::Unknown)
+    } else {
+        None
+    }
+}
+
+/// The number of this class.
+#[inline(always)]
+pub(crate) const fn number(class: TrafficClass) -> u32 {
+    match class {
+        TrafficClass::Unknown => MQ_CLASS_UNKNOWN,
+        class => class as u32,
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mq_core::TrafficClass;
 
     #[test]
-    fn the_numbers_are_those_of_the_engine() {
-        for (number, class) in [
+    fn every_class_has_a_number_that_stays() {
+        let numbers = [
             (MQ_CLASS_POINT_TO_POINT, TrafficClass::PointToPoint),
+            (MQ_CLASS_OTHER_COLLECTIVE, TrafficClass::OtherCollective),
+            (MQ_CLASS_ALLGATHER, TrafficClass::Allgather),
+            (MQ_CLASS_ALLGATHERV, TrafficClass::Allgatherv),
             (MQ_CLASS_ALLREDUCE, TrafficClass::Allreduce),
+            (MQ_CLASS_ALLTOALL, TrafficClass::Alltoall),
+            (MQ_CLASS_ALLTOALLV, TrafficClass::Alltoallv),
+            (MQ_CLASS_ALLTOALLW, TrafficClass::Alltoallw),
+            (MQ_CLASS_BARRIER, TrafficClass::Barrier),
             (MQ_CLASS_BROADCAST, TrafficClass::Broadcast),
+            (MQ_CLASS_EXSCAN, TrafficClass::Exscan),
+            (MQ_CLASS_GATHER, TrafficClass::Gather),
+            (MQ_CLASS_GATHERV, TrafficClass::Gatherv),
+            (MQ_CLASS_REDUCE, TrafficClass::Reduce),
+            (MQ_CLASS_REDUCE_SCATTER, TrafficClass::ReduceScatter),
+            (
+                MQ_CLASS_REDUCE_SCATTER_BLOCK,
+                TrafficClass::ReduceScatterBlock,
+            ),
+            (MQ_CLASS_SCAN, TrafficClass::Scan),
+            (MQ_CLASS_SCATTER, TrafficClass::Scatter),
             (MQ_CLASS_SCATTERV, TrafficClass::Scatterv),
             (MQ_CLASS_UNKNOWN, TrafficClass::Unknown),
-        ] {
-            assert_eq!(number, class as u32, "{class}");
+        ];
+        assert_eq!(numbers.len(), TrafficClass::COUNT);
+        for (known, class) in numbers {
+            assert_eq!(number(class), known, "{class}");
+            assert_eq!(read(known), Some(class), "{class}");
+            assert!(is_of_patterns(known), "{class}");
+            assert_eq!(
+                is_of_messages(known),
+                class != TrafficClass::Unknown,
+                "{class}"
+            );
         }
-        assert_eq!(MQ_CLASS_UNKNOWN as usize + 1, TrafficClass::COUNT);
+        for (stays, known) in (0..).zip(&numbers[..numbers.len() - 1]) {
+            assert_eq!(
+                known.0, stays,
+                "the order of the declarations is that of the numbers"
+            );
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_no_class() {
+        for number in (MQ_CLASS_END..MQ_CLASS_UNKNOWN).chain([MQ_CLASS_UNKNOWN + 1, u32::MAX]) {
+            assert_eq!(read(number), None, "{number}");
+            assert!(
+                !is_of_patterns(number) && !is_of_messages(number),
+                "{number}"
+            );
+        }
     }
 }

@@ -204,7 +204,7 @@ pub(crate) unsafe extern "C" fn deliver_around(
 }
 
 /// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was
-/// the last operation on the engine, and found nothing.
+/// the last operation on the engine, and found nothing. Its context may be created or updated in between.
 ///
 /// `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
 ///
@@ -277,7 +277,7 @@ unsafe fn queue_receive(
 }
 
 /// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope
-/// was the last operation on the engine, and found nothing.
+/// was the last operation on the engine, and found nothing. Its context may be created or updated in between.
 ///
 /// `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
 ///

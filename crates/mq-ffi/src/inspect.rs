@@ -52,7 +52,8 @@ pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_v
 /// Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
 /// null): posted receives in posting order, then messages in order of arrival, context by context;
 /// of all contexts together with a structure that has one pair of queues for all (`list`, `bins`,
-/// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`).
+/// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`). `select` may be asked about several entries, or all, before
+/// `back` gets the first: what that does follows from the entry, not from what `select` noted last.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -193,7 +194,7 @@ pub unsafe extern "C" fn mq_lengths_by_source(
         let unexpected = unsafe { numbers(unexpected, ranks) };
         posted.fill(0);
         unexpected.fill(0);
-        entered.visit(&mut |entry| {
+        entered.look(&mut |entry| {
             let (of, rank, counts) = match entry {
                 Entry::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
                 Entry::Unexpected(envelope, _) => {

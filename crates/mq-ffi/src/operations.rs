@@ -2,8 +2,9 @@
 
 use core::ffi::{c_int, c_void};
 
-use mq_core::{CollectiveCall, ContextId, TrafficClass};
+use mq_core::{CollectiveCall, ContextId};
 
+use crate::class;
 use crate::front::{reopen, settle, steps};
 use crate::gate::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::matching::{Matching, Posted, Taken};
@@ -315,8 +316,7 @@ pub unsafe extern "C" fn mq_announce(
 ) -> c_int {
     // No entry has to do with it: those in the front stay there.
     let body = |entered: &mut Entered<'_>| {
-        let class = TrafficClass::ALL.get(traffic_class as usize).copied();
-        let class = class.filter(|class| class.is_collective());
+        let class = class::read(traffic_class).filter(|class| class.is_collective());
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let class = class.ok_or(MQ_ERR_ARGUMENT)?;
         let call = CollectiveCall::new(ContextId(context), class, bytes, size);

@@ -5,6 +5,7 @@ use core::ffi::{c_char, c_int, c_void};
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::{ContextId, Handle, MessageHandle, Rank, Source, Tag, TrafficClass};
 
+use crate::class;
 use crate::session::mq_session;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK};
 
@@ -130,7 +131,8 @@ pub struct mq_engine_options {
 pub const MQ_NO_ANY_SOURCE: u32 = 1;
 /// No receive will be of any or masked tag (`mpi_assert_no_any_tag`).
 pub const MQ_NO_ANY_TAG: u32 = 2;
-/// Messages may overtake (`mpi_assert_allow_overtaking`).
+/// Messages may overtake (`mpi_assert_allow_overtaking`). A permission: no structure uses it so far, and
+/// matching stays in order.
 pub const MQ_ALLOW_OVERTAKING: u32 = 4;
 
 /// What a context is told when it is made, or updated. Zeroed, it asks for the defaults. The string
@@ -142,7 +144,9 @@ pub struct mq_context_options {
     pub size: u32,
     /// `MQ_NO_ANY_SOURCE` and its like.
     pub promises: u32,
-    /// This process's rank in it; only a trace needs it.
+    /// This process's rank in it, which only a trace needs. One that is not below `size`, such as
+    /// `UINT32_MAX`, leaves the context's size and rank out of the trace: so for an intercommunicator, where
+    /// `size` is the remote group's and the rank one of the local group.
     pub rank: u32,
     /// The name of a structure for this context alone, or null for the engine's.
     pub structure: *const c_char,
@@ -181,7 +185,7 @@ impl mq_envelope {
             context: envelope.context().0,
             source: envelope.source().0.cast_signed(),
             tag: envelope.tag().0,
-            traffic_class: envelope.class() as u32,
+            traffic_class: class::number(envelope.class()),
         }
     }
 }
@@ -237,7 +241,7 @@ impl mq_pattern {
             },
             tag,
             ignore,
-            traffic_class: pattern.class() as u32,
+            traffic_class: class::number(pattern.class()),
         }
     }
 
@@ -275,7 +279,7 @@ impl Exact for mq_pattern {
     fn exact(&self) -> Option<(u32, MpiPattern)> {
         // `MQ_ANY_SOURCE` is below 0, too.
         let source = u32::try_from(self.source).ok()?;
-        let class = TrafficClass::numbered(self.traffic_class)?;
+        let class = class::read(self.traffic_class)?;
         if self.tag == MQ_ANY_TAG || self.ignore != 0 {
             return None;
         }
@@ -325,5 +329,5 @@ impl mq_message_handle {
 
 #[inline(always)]
 fn read_class(class: u32) -> Result<TrafficClass, c_int> {
-    TrafficClass::numbered(class).ok_or(MQ_ERR_ARGUMENT)
+    class::read(class).ok_or(MQ_ERR_ARGUMENT)
 }

@@ -71,7 +71,7 @@ fn post(engine: *mut mq_engine, tag: i32, traffic_class: u32) -> c_int {
 
 /// The class of a message, as its tag says it.
 fn class_of(tag: i32) -> u32 {
-    tag.cast_unsigned() % MQ_CLASS_UNKNOWN
+    tag.cast_unsigned() % MQ_CLASS_END
 }
 
 #[test]

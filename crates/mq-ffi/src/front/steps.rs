@@ -9,7 +9,7 @@ use core::ptr;
 use super::array::{Reach, Wanted};
 use super::layout::{MQ_FRONT_SLOT, bits_of, mq_front_queue, wanted_by};
 use super::{envelope_in, mq_front, mq_parked};
-use crate::class::MQ_CLASS_UNKNOWN;
+use crate::class;
 use crate::gate::write;
 use crate::plain::Outputs;
 use crate::status::{MQ_MATCHED, MQ_NONE};
@@ -30,7 +30,7 @@ impl mq_front {
             pattern.source.cast_unsigned() <= known.last_rank
         };
         let tag = pattern.tag != MQ_ANY_TAG || known.promises & MQ_NO_ANY_TAG == 0;
-        let plain = pattern.ignore == 0 && pattern.traffic_class <= MQ_CLASS_UNKNOWN;
+        let plain = pattern.ignore == 0 && class::is_of_patterns(pattern.traffic_class);
         let (bits, care) = wanted_by(pattern.source, pattern.tag);
         (source && tag && plain).then_some(Wanted {
             context: pattern.context,
@@ -45,7 +45,7 @@ impl mq_front {
         let good = envelope.source >= 0
             && envelope.source.cast_unsigned() <= known.last_rank
             && envelope.tag != MQ_ANY_TAG
-            && envelope.traffic_class < MQ_CLASS_UNKNOWN;
+            && class::is_of_messages(envelope.traffic_class);
         good.then_some(Wanted {
             context: envelope.context,
             bits: bits_of(envelope.source, envelope.tag),

@@ -177,6 +177,18 @@ impl Entered<'_> {
     }
 }
 
+impl Entered<'_> {
+    /// Shows every entry, in the front or behind it, to code that calls nothing of the caller's: the front stays
+    /// as it is.
+    pub(crate) fn look(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+        // Of which at least one is empty.
+        match front::is_settled(self.front) {
+            true => self.matching.visit(visitor),
+            false => front::visit(self.front, visitor),
+        }
+    }
+}
+
 /// The word of an engine that says who is in a callback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InCallback<'a>(&'a AtomicUsize);
