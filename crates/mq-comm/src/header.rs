@@ -77,7 +77,7 @@ impl Word {
     /// The class, if it is one that a message may have.
     #[inline]
     pub(crate) fn class(self) -> Option<TrafficClass> {
-        let class = *TrafficClass::ALL.get((self.0 >> 8 & 0xff_ffff) as usize)?;
+        let class = TrafficClass::numbered((self.0 >> 8 & 0xff_ffff) as u32)?;
         (class != TrafficClass::Unknown).then_some(class)
     }
 

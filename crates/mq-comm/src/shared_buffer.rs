@@ -109,7 +109,7 @@ impl<T: Transport + 'static> Communicator<T> {
     /// no memory for them.
     ///
     /// # Cost
-    /// A system call, and what the system needs for its pages. To be kept and used again.
+    /// A system call for each MiB, and what the system needs for its pages. To be kept and used again.
     pub fn shared_buffer<E: Plain>(&self, len: usize) -> Result<SharedBuffer<E>, Error> {
         const { assert!(align_of::<E>() <= PAGE, "blocks begin at pages") }
         let Some(bytes) = len.checked_mul(size_of::<E>()).filter(|&bytes| bytes > 0) else {

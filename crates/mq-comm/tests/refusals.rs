@@ -546,7 +546,8 @@ fn segments_that_are_not_ours_are_refused() {
             "other",
             &whole[..],
             Some(Geometry::new(3).unwrap().length()),
-            "is damaged: its number of processes is 3, which can not be (2 expected)".to_owned(),
+            "was made for another number of processes (3) than this process was started for (2)"
+                .to_owned(),
         ),
     ] {
         let job = format!("{}-{case}", std::process::id());

@@ -91,6 +91,20 @@ pub enum ShmError {
         /// What could stand there.
         wanted: String,
     },
+    /// A segment for another job, or of a process that was started otherwise.
+    #[error(
+        "{what} was made for another {field} ({found}) than this process was started for ({expected}): start all processes of a job with the same options"
+    )]
+    Otherwise {
+        /// What was opened.
+        what: String,
+        /// In what they differ.
+        field: &'static str,
+        /// That of the segment.
+        found: u64,
+        /// That of this process.
+        expected: u64,
+    },
     /// Something in the shared memory that no process of this crate writes.
     #[error("the segment is damaged: {what} of process {process}")]
     Corrupt {

@@ -75,7 +75,7 @@ pub(crate) fn is_given_back(place: &Place) -> bool {
 /// and after each end that was said or found, by a process, or by its launcher.
 ///
 /// # Cost
-/// A load for each process, and up to four system calls for each that something is given back of.
+/// A load for each process, and up to eight system calls for each that something is given back of.
 pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
     // LAST: the own strike or end, then the look at the others'.
     fence(Ordering::SeqCst);

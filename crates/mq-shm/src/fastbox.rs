@@ -51,7 +51,7 @@ const FIRST_PAYLOAD: usize = if cfg!(loom) { 8 } else { 104 };
 /// Bytes of message in each further slot.
 const FURTHER_PAYLOAD: usize = FIRST_PAYLOAD + size_of::<[u64; 2]>();
 
-/// The most slots of a message: of a kilobyte, the queue is as quick.
+/// The most slots of a message: of a kilobyte, a cell that a slot names is as quick.
 const MOST_SLOTS: u32 = if cfg!(loom) { 2 } else { 5 };
 
 /// The most bytes of a message in a box. One of more bytes is in a cell, which its slot names.

@@ -24,6 +24,8 @@ use crate::place::Place;
 
 /// Bytes of a page, and the alignment of every part of a segment.
 pub const PAGE: usize = 4096;
+/// The largest page that Linux has, on any machine.
+const LARGEST_PAGE: u64 = 64 << 10;
 /// The most processes of one segment.
 pub const MAX_PROCESSES: u32 = 4096;
 /// Rings for large messages that a process has.
@@ -142,7 +144,7 @@ impl Geometry {
     /// Bytes of the whole segment, committed or not.
     #[must_use]
     pub const fn length(&self) -> u64 {
-        self.bytes() as u64 + self.processes as u64 * self.buffers
+        self.buffers_of(Process(self.processes))
     }
 
     #[inline]
@@ -225,9 +227,11 @@ impl Geometry {
         self.rings() + ring * size_of::<Ring>()
     }
 
-    /// Where the shared buffers of a process begin.
+    /// Where the shared buffers of a process begin. They are mapped for themselves, at a page of the system's,
+    /// which may have 64 KiB.
     pub(crate) const fn buffers_of(&self, owner: Process) -> u64 {
-        self.bytes() as u64 + owner.0 as u64 * self.buffers
+        let first = (self.bytes() as u64).next_multiple_of(LARGEST_PAGE);
+        first + owner.0 as u64 * self.buffers.next_multiple_of(LARGEST_PAGE)
     }
 }
 

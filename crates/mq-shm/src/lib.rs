@@ -29,6 +29,11 @@
     reason = "the lint sees through the names of sync.rs; ci/lint.sh looks that they are used"
 )]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!(
+    "mq-shm needs pointers of 64 bits: a segment has more addresses than there are with fewer"
+);
+
 pub mod buffers;
 mod cell;
 mod chain;

@@ -9,9 +9,9 @@
 //! Only an answer counts as a death. That a descriptor or `/proc` is refused, because this process
 //! has as many open files as it may or the machine hides other processes, says nothing; nor does a
 //! number in another namespace of numbers, as containers have, which is not that of the process
-//! here, nor a start in one of times, where boot was at another, nor a `/proc` of another namespace. What dies there is known to its launcher only. And a
-//! launcher's word counts only where the kernel can not be asked: what it has started may be a shell
-//! that has started the process.
+//! here, nor a start in one of times, where boot was at another, nor a `/proc` of another namespace.
+//! What dies there is known to its launcher only. And a launcher's word counts only where the kernel can not
+//! be asked: what it has started may be a shell that has started the process.
 //!
 //! A death is noticed by those that wait: while nothing arrives, and before they sleep, but for those
 //! who have looked a moment before. They sleep no longer than until it is time for the next look.
@@ -32,6 +32,15 @@ use crate::error::ShmError;
 use crate::index::Process;
 use crate::place::Place;
 use crate::sync::Ordering;
+
+/// Whether a process that dies without a word will be missed by others of this one's kind: not where there is
+/// no `/proc`, as in some containers, by which the kernel's numbers of processes are told from those of other
+/// namespaces. There only who has left properly, or was said to have [ended](crate::Mapped::ended) by who
+/// has started it, is known to be no more.
+#[must_use]
+pub fn notices_deaths() -> bool {
+    namespace() != 0
+}
 
 /// What a process's entry says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -144,8 +144,9 @@ fn others_than_those_that_are_expected_do_not_meet() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let error = other.join().unwrap().unwrap_err().to_string();
-    let said =
-        format!("{place} is damaged: its number of processes is 2, which can not be (3 expected)");
+    let said = format!(
+        "{place} was made for another number of processes (2) than this process was started for (3): start all processes of a job with the same options"
+    );
     assert_eq!(error, said);
 
     let long = "n".repeat(200);
@@ -186,7 +187,7 @@ fn a_name_is_made_once_opened_often_and_forgotten() {
     let error = Mapped::named(&name, Geometry::new(3).unwrap())
         .unwrap_err()
         .to_string();
-    assert!(error.contains("number of processes is 2"), "{error}");
+    assert!(error.contains("another number of processes (2)"), "{error}");
     Mapped::forget(&name).unwrap();
     assert!(!std::path::Path::new("/dev/shm").join(&name[1..]).exists());
     let mut alice = Endpoint::join(first, Process(0), Options::default()).unwrap();

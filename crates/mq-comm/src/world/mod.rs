@@ -146,7 +146,12 @@ impl World {
         let start = Start::find(|name| std::env::var_os(name))?;
         if start.rank == 0 {
             let alone = start.complaint(|name| std::env::var_os(name));
-            for complaint in complaints.into_iter().chain(alone) {
+            let unwatched = (start.size > 1 && !mq_shm::liveness::notices_deaths()).then(|| {
+                "there is no /proc here, by which the others would notice that one of them has died: they wait \
+                 for its messages for ever"
+                    .into()
+            });
+            for complaint in complaints.into_iter().chain(alone).chain(unwatched) {
                 say(&format!("rank 0: {complaint}"));
             }
         }

@@ -128,7 +128,7 @@ impl Block {
     /// How many bytes were asked for.
     #[inline]
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    #[expect(clippy::len_without_is_empty, reason = "who asks for none knows it")]
     pub fn len(&self) -> usize {
         self.bytes
     }

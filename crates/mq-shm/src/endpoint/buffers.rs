@@ -51,7 +51,8 @@ impl<M: Memory> Endpoint<M> {
     /// others.
     ///
     /// # Cost
-    /// One system call, and zeroing the pages; two more calls for the first one.
+    /// A system call, and one for each MiB that is not the process's yet, and zeroing the pages; some more for
+    /// the first one.
     ///
     /// # Errors
     /// [`ShmError::NoBuffer`] if so many bytes are not free in a row; [`ShmError::NoMemory`] if

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::endpoint::peer::NO_MESSAGE;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::estate;
@@ -30,9 +31,9 @@ impl<M: Memory> Endpoint<M> {
     /// is found by those that send and receive.
     ///
     /// # Cost
-    /// One system call for all processes of which a descriptor is kept; some more for each of the rest:
-    /// the first time, or where more than a quarter of the files that this process may open would be
-    /// such descriptors. Some memory, in a world of more than two.
+    /// One system call for all processes of which a descriptor is kept, and some more for each the first
+    /// time. Where more than a quarter of the files that this process may open would be such descriptors,
+    /// some more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();
@@ -43,7 +44,9 @@ impl<M: Memory> Endpoint<M> {
         let mut found = 0;
         // Also where one had no descriptor to give it back by.
         let mut settles = is_due;
-        for number in 0..self.peers.len() {
+        let all = self.peers.len();
+        let first = self.watch.first_in_turn();
+        for number in (first..all).chain(0..first) {
             let process = Process(number as u32);
             let peer = &self.peers[number];
             if process == self.me || peer.gone.is_some() {
@@ -56,7 +59,7 @@ impl<M: Memory> Endpoint<M> {
             if !concerns && !awaited.contains(&process) {
                 continue;
             }
-            let Some(how) = self.watch.gone(process, &peer.place) else {
+            let Some(how) = self.watch.gone_in_turn(process, &peer.place) else {
                 continue;
             };
             settles = true;
@@ -107,6 +110,7 @@ impl<M: Memory> Endpoint<M> {
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
         let peer = &mut self.peers[process.index()];
         (peer.lent, peer.borrowed) = (None, None);
+        peer.due = NO_MESSAGE;
         let reclaimed = self.pool.reclaim(&self.memory, process);
         self.rings.abandon(&self.memory, self.me, process, false);
         let peer = &mut self.peers[process.index()];

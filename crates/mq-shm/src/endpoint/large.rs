@@ -143,6 +143,7 @@ impl<M: Memory> Endpoint<M> {
     /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the
     /// ring: only of a ring that has led there, which has room for all of the bytes now, while
     /// another is free.
+    #[must_use = "bytes are promised to a ring that was taken, and those behind them wait for them"]
     pub fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
         if self.gone(to).is_some() {
             return None;
@@ -170,6 +171,7 @@ impl<M: Memory> Endpoint<M> {
     /// [taken back](Self::free_ring) when they are, or when the sender has ended.
     ///
     /// Of two processes only the one with the lower number lends, so that not both do.
+    #[must_use = "bytes are promised to a ring that was lent, and those behind them wait for them"]
     pub fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
         if from <= self.me || self.gone(from).is_some() {
             return None;
@@ -193,12 +195,17 @@ impl<M: Memory> Endpoint<M> {
     /// [`ShmError::Gone`] if the receiver has ended; not once its ring leads to another process, when
     /// nothing more of the message is taken and the answer is the same `Upto(done)` for ever.
     /// [`ShmError::NoSuchProcess`] and [`ShmError::Corrupt`] for a ring of another's that there is not.
+    ///
+    /// # Panics
+    /// If `done` is more than the message has.
     pub fn push(
         &mut self,
         stretch: Stretch,
         message: &[u8],
         mut done: usize,
     ) -> Result<Pushed, ShmError> {
+        let bytes = message.len();
+        assert!(done <= bytes, "{done} bytes pushed of a message of {bytes}");
         let Some(to) = self.other_end(stretch)? else {
             return Ok(Pushed::Upto(done));
         };
@@ -253,18 +260,12 @@ impl<M: Memory> Endpoint<M> {
             let Some(state) = self.rings.rings.get(ring.0 as usize) else {
                 return Err(no_ring(owner));
             };
-            if state.with.is_some() {
-                return Ok(state.with);
-            }
-            // It was taken back from who has ended.
-            let Some(before) = state.before else {
-                return Ok(None);
-            };
-            return match self.gone(before) {
-                Some(how) => Err(ShmError::Gone {
-                    process: before.0,
-                    how,
-                }),
+            // Of a ring that was taken back from who has ended it is known to whom it led.
+            return match state.with.or(state.before) {
+                Some(to) => match self.gone(to) {
+                    Some(how) => Err(ShmError::Gone { process: to.0, how }),
+                    None => Ok(state.with),
+                },
                 None => Ok(None),
             };
         }
@@ -318,6 +319,9 @@ impl<M: Memory> Endpoint<M> {
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not, or that is
     /// neither's; [`ShmError::Gone`] if the sender has ended and its memory is given up.
+    ///
+    /// # Panics
+    /// If `done` is more than there is room for.
     pub fn pull(
         &mut self,
         from: Process,
@@ -325,6 +329,8 @@ impl<M: Memory> Endpoint<M> {
         into: &mut [u8],
         mut done: usize,
     ) -> Result<Pulled, ShmError> {
+        let room = into.len();
+        assert!(done <= room, "{done} bytes pulled of {room}");
         self.check_to_empty(from, stretch)?;
         let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
         let pace = &mut self.peers[from.index()].reading;

@@ -61,6 +61,9 @@ pub(super) struct Peer {
     pub(super) gone: Option<Gone>,
 }
 
+/// The number of no message: from who has ended, and has been reported, none is due.
+pub(super) const NO_MESSAGE: u64 = 1 << 63;
+
 impl Peer {
     pub(super) fn new(place: Found<Place>) -> Self {
         Self {

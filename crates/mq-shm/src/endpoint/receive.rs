@@ -9,9 +9,10 @@ use core::ptr;
 
 use crate::cell::{CELL_PAYLOAD, CellHead};
 use crate::endpoint::incoming::{Held, Incoming};
+use crate::endpoint::peer::NO_MESSAGE;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
-use crate::index::{Link, Process};
+use crate::index::{CellId, Link, Process};
 use crate::liveness::Gone;
 use crate::segment::{Mapped, Memory};
 use crate::steps::{Step, step};
@@ -247,12 +248,25 @@ impl<M: Memory> Endpoint<M> {
     }
 
     fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
-        if self.shadow.is_empty() {
-            self.take_chain()?;
+        loop {
+            if self.shadow.is_empty() {
+                self.take_chain()?;
+            }
+            let Some(&cell) = self.shadow.last() else {
+                return Ok(None);
+            };
+            if let Some(found) = self.in_cell(cell)? {
+                return Ok(Some(found));
+            }
+            // It goes on after its end was reported, as one may of which a launcher said so that was mistaken.
+            // What it has sent would keep up everybody's messages behind it.
+            self.shadow.pop();
         }
-        let Some(&cell) = self.shadow.last() else {
-            return Ok(None);
-        };
+    }
+
+    /// What the first cell of the queue holds, or what was sent before it; nothing, if its sender is known to
+    /// have ended, and everything that it had sent until then has been received.
+    fn in_cell(&mut self, cell: CellId) -> Result<Option<(Process, Held)>, ShmError> {
         let from = cell.owner(self.memory.geometry());
         let corrupt = |what| ShmError::Corrupt {
             what,
@@ -267,6 +281,9 @@ impl<M: Memory> Endpoint<M> {
             .with(|body| unsafe { ptr::read_volatile(&raw const (*body).head) });
         let due = self.peers[from.index()].due;
         if head.sequence != due {
+            if due == NO_MESSAGE {
+                return Ok(None);
+            }
             // What was sent before went through the fastbox, and is there.
             let late = if head.sequence > due {
                 self.in_box(from)

@@ -109,8 +109,9 @@ impl Shown {
     /// This process takes parts of an offer from now on.
     pub(crate) fn begin_to_help(&self, receiver: u32, number: u32) {
         let word = Self::helps_with(receiver, number);
-        // Relaxed: AT-IT, by which pages are taken, comes next.
-        self.helping.store(word, Ordering::Relaxed);
+        // DONE (release): who finds that it helps another by now finds all that was copied before. AT-IT, by
+        // which pages are taken, comes next.
+        self.helping.store(word, Ordering::Release);
     }
 
     /// It has copied what it has taken.

@@ -25,12 +25,18 @@ impl Identity {
     /// without a descriptor.
     pub(super) fn is_dead_by_number(self) -> bool {
         let is_there = pid(self.number).is_none_or(|n| test_kill_process(n) != Err(Errno::SRCH));
-        !is_there || Start::of(self.number) == Start::Over || self.is_another_now()
+        !is_there || {
+            let now = Start::of(self.number);
+            now == Start::Over || self.is_another(now)
+        }
     }
 
     /// Whether the process of that number is known to be another.
     pub(super) fn is_another_now(self) -> bool {
-        let now = Start::of(self.number);
+        self.is_another(Start::of(self.number))
+    }
+
+    fn is_another(self, now: Start) -> bool {
         matches!(now, Start::At(ticks) if self.started != 0 && ticks != self.started)
     }
 }
@@ -93,8 +99,11 @@ pub(crate) fn pid(number: u32) -> Option<Pid> {
 
 /// The namespaces in which this process's number means it, and the time of its start is what it is;
 /// 0 where the system does not say. The kernel's numbers for them have 32 bits.
+///
+/// Those of this thread: where the first thread of a process has ended, the process has none any more.
 pub(crate) fn namespace() -> u64 {
-    let number = |of: &str| fs::metadata(format!("/proc/self/ns/{of}")).map_or(0, |of| of.ino());
+    let number =
+        |of: &str| fs::metadata(format!("/proc/thread-self/ns/{of}")).map_or(0, |of| of.ino());
     match number("pid") {
         0 => 0,
         numbers => numbers ^ (number("time") << 32),

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::kernel::has_died;
-use super::watch::{DOUBTED, Descriptor};
+use super::watch::{DOUBTED, Descriptor, TURNS};
 use super::*;
 
 #[test]
@@ -65,6 +65,54 @@ fn deaths_are_found_without_descriptors() {
     child.wait().unwrap();
     place.state.store(State::Joined as u32, Ordering::Relaxed);
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died), "after");
+}
+
+#[test]
+fn where_there_is_room_for_no_descriptor_all_have_their_turn() {
+    const ALL: usize = 3 * TURNS as usize + 5;
+    let (mut child, last) = joined_by_a_child();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let living = Place::default();
+    join(&living, Process(0), std::process::id()).unwrap();
+    joined(&living, Process(0)).unwrap();
+    let mut watch = Watch::new(ALL as u32);
+    watch.room = 0;
+    for look in 1.. {
+        assert!(look <= 4, "looked four times, and not at all");
+        watch.ask_all();
+        let first = watch.first_in_turn();
+        let gone = (first..ALL).chain(0..first).find(|&number| {
+            let place = if number == ALL - 1 { &last } else { &living };
+            watch.gone_in_turn(Process(number as u32), place).is_some()
+        });
+        if let Some(number) = gone {
+            assert_eq!((number, look), (ALL - 1, 4));
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_descriptor_of_one_that_has_left_is_given_back() {
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    let room = watch.room;
+    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.room, room - 1);
+    let Descriptor::Open(kept) = &watch.descriptors[1] else {
+        panic!("{:?}", watch.descriptors[1]);
+    };
+    let number = kept.descriptor().as_raw_fd();
+    left(&place, Gone::Left);
+    // It runs on, as one does that has done with its world.
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Left));
+    assert_eq!(watch.room, room);
+    let said = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
+    let of_child = format!("Pid:\t{}\n", child.id());
+    assert!(!said.contains(&of_child), "{said}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

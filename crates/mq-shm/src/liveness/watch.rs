@@ -19,7 +19,15 @@ pub(crate) struct Watch {
     /// How many more may be kept open: the others of a program's open files are its own.
     pub(super) room: u64,
     namespace: u64,
+    /// How many more of those without a descriptor have their turn in this look.
+    turns: u32,
+    /// Whose turn it is first in the next.
+    first: usize,
 }
+
+/// So many processes of which no descriptor can be kept have their turn in one look: each takes some
+/// system calls.
+pub(super) const TURNS: u32 = 16;
 
 /// Of so many answers of a descriptor that its process lives, one is not believed before it is known
 /// that the descriptor is still of that process.
@@ -131,7 +139,32 @@ impl Watch {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
             room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
             namespace: namespace(),
+            turns: TURNS,
+            first: 0,
         }
+    }
+
+    /// With which process a look at all begins.
+    pub(crate) const fn first_in_turn(&self) -> usize {
+        self.first
+    }
+
+    /// The same as [`gone`](Self::gone) in a look at all, which [`ask_all`](Self::ask_all) begins: of those
+    /// without a descriptor, where there is no room for more, only some have their turn.
+    pub(crate) fn gone_in_turn(&mut self, process: Process, place: &Place) -> Option<Gone> {
+        let is_dear = self.room == 0
+            && !matches!(self.descriptors[process.index()], Descriptor::Open(_))
+            && matches!(State::of(place), State::Joining | State::Joined);
+        if is_dear {
+            if self.turns == 0 {
+                return None;
+            }
+            self.turns -= 1;
+            if self.turns == 0 {
+                self.first = (process.index() + 1) % self.descriptors.len();
+            }
+        }
+        self.gone(process, place)
     }
 
     /// Whether the kernel knows a process by the number in its entry. Threads of one process have no
@@ -146,6 +179,7 @@ impl Watch {
     /// Asks all descriptors that are kept, in one system call. What one says of a process that lives
     /// holds for the next question whether that has [gone](Self::gone); of others it is asked again.
     pub(crate) fn ask_all(&mut self) {
+        self.turns = TURNS;
         let all = self.descriptors.iter_mut();
         let mut kept = all.filter_map(|descriptor| match descriptor {
             Descriptor::Open(kept) => Some(kept),
@@ -179,11 +213,14 @@ impl Watch {
             // It may have left properly between the two looks.
             left(place, Gone::Died);
         }
-        match State::of(place) {
-            State::Left => Some(Gone::Left),
-            State::Died => Some(Gone::Died),
-            State::Absent | State::Joining | State::Joined => None,
-        }
+        let how = match State::of(place) {
+            State::Left => Gone::Left,
+            State::Died => Gone::Died,
+            State::Absent | State::Joining | State::Joined => return None,
+        };
+        // It will not be asked about again, and while it runs its descriptor can be told from others.
+        self.give_up(process.index(), true);
+        Some(how)
     }
 
     /// Whether it is known that a process does not run any more.

@@ -70,7 +70,11 @@ impl File {
             bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             source,
         };
-        self.check().map_err(refused)?;
+        // That is no want of memory, which may pass.
+        self.check().map_err(|source| ShmError::System {
+            what: format!("getting shared memory for {what}"),
+            source,
+        })?;
         let mut done = 0;
         while done < bytes {
             let piece = RESERVED_AT_ONCE.min(bytes - done);

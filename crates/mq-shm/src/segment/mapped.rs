@@ -133,30 +133,40 @@ impl Mapped {
     /// SIGBUS then, if `/dev/shm` is full.
     ///
     /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment of that
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Otherwise`] if the segment of that
     /// name is of another geometry, [`ShmError::System`] if it is another user's, or if its maker
     /// does not finish it within ten seconds, after which the name is removed.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
-        match shm::open(name, flags, mode) {
-            Ok(file) => {
-                let made = known(file, name).and_then(|file| {
-                    Self::fill(&file, &geometry, name)?;
-                    Self::map(file, name)
-                });
-                if made.is_err() {
-                    // Nobody can use it, and nobody else knows that it can go.
-                    let _ = Self::forget(name);
-                }
-                made
+        loop {
+            match shm::open(name, flags, mode) {
+                Ok(file) => return Self::make(file, &geometry, name),
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(system(&format!("making {name} in /dev/shm"))(error)),
             }
-            Err(rustix::io::Errno::EXIST) => {
-                let opened = Self::wait_for(name, mode, Duration::from_secs(10))?;
-                opened.of_geometry(&geometry, name)
+            match Self::wait_for(name, mode, Duration::from_secs(10)) {
+                // Another job has forgotten it meanwhile.
+                Err(ShmError::System { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound => {}
+                opened => return opened?.of_geometry(&geometry, name),
             }
-            Err(error) => Err(system(&format!("making {name} in /dev/shm"))(error)),
         }
+    }
+
+    /// Makes a segment of a file that is new, and nobody else's.
+    fn make(file: OwnedFd, geometry: &Geometry, name: &str) -> Result<Self, ShmError> {
+        let seen = file.try_clone();
+        let made = known(file, name).and_then(|file| {
+            Self::fill(&file, geometry, name)?;
+            Self::map(file, name)
+        });
+        if made.is_err() {
+            // Nobody can use it, and nobody else knows that it can go: unless its maker took so long that
+            // another has removed the name, which may be a third one's segment now.
+            let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
+        }
+        made
     }
 
     /// The same, if its geometry is the one that is expected.
@@ -164,12 +174,12 @@ impl Mapped {
         if self.geometry == *expected {
             return Ok(self);
         }
-        let (field, found, wanted) = self.geometry.differs_from(expected);
-        Err(ShmError::Damaged {
+        let (field, found, expected) = self.geometry.differs_from(expected);
+        Err(ShmError::Otherwise {
             what: name.into(),
             field,
             found,
-            wanted: format!("{wanted} expected"),
+            expected,
         })
     }
 
@@ -251,7 +261,9 @@ impl Mapped {
 
     /// Says that a process has ended, for the one that has started it and waited for it. The others
     /// find out by themselves unless it ended before it joined. Nothing changes if the kernel says
-    /// that what has joined lives: it was started by what has ended.
+    /// that what has joined lives: it was started by what has ended. Where the kernel can not be asked, as of
+    /// a process in a container of its own, the caller is believed: the others take no more messages from
+    /// it, and give up what they share with it, so that it must really have ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -303,7 +315,7 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         let base = self.base.as_ptr().cast::<c_void>();
-        // SAFETY: the mapping made in `open`, to which no reference outlives `self`.
+        // SAFETY: the mapping made in `map`, to which no reference outlives `self`.
         let unmapped = unsafe { munmap(base, self.bytes) };
         debug_assert_eq!(unmapped, Ok(()));
     }
