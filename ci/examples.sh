@@ -25,7 +25,8 @@ echo "$said"
 
 echo "== workers, four processes, of which one fails"
 "$built/mq" run -n 4 -- "$built/examples/workers" | grep '20 tasks done, 0 of them twice: 13300'
-said=$("$built/mq" run -n 4 --keep-going -- "$built/examples/workers" 2 2>&1) && exit 1
+said=$("$built/mq" run -n 4 --keep-going -- "$built/examples/workers" 2 2>&1) && ended=0 || ended=$?
 echo "$said"
+[ $ended -ne 0 ]
 grep -q '20 tasks done, 1 of them twice: 13300' <<<"$said"
 grep -q 'rank 2 .* exited with status 1' <<<"$said"

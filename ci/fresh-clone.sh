@@ -31,6 +31,9 @@ trap leave EXIT
 export CARGO_NET_OFFLINE=true
 if [ $whole = yes ]; then
     git clone --quiet . "$scratch/mq"
+    # What is changed and tracked goes along; a file that nobody has added is missing, as it would be for others.
+    git diff --binary HEAD >"$scratch/changes"
+    [ ! -s "$scratch/changes" ] || git -C "$scratch/mq" apply --index "$scratch/changes"
     # The build is shared with this checkout; what is cloned is what is compiled.
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
     cd "$scratch/mq"

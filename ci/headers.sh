@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The committed mq.h is what cbindgen makes of crates/mq-ffi; it and mq_inline.h compile as C99 and C++17.
-# `ci/headers.sh --write` writes it anew. Needs cc and c++, and installs cbindgen if it is missing, in the version that
-# wrote the header: another may say the same otherwise.
+# `ci/headers.sh --write` writes it anew. Needs cc and c++, and installs cbindgen in the version that wrote the header, if
+# it is missing or another: that may say the same otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
@@ -11,7 +11,8 @@ case "$*" in
     exit 2
     ;;
 esac
-command -v cbindgen >/dev/null || cargo install cbindgen --version 0.29.4 --locked
+wanted=0.29.4
+[ "$(cbindgen --version 2>/dev/null)" = "cbindgen $wanted" ] || cargo install cbindgen --version $wanted --locked --force
 header=crates/mq-ffi/include/mq.h
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The shared engine and the shared-memory transport under the model checker: every interleaving of two or three threads at one race
-# each, with at most LOOM_MAX_PREEMPTIONS forced switches (5 unless set). Arguments go to the tests.
+# The shared engine and the shared-memory transport under the model checker: every interleaving of two or three threads
+# at one race each, with at most LOOM_MAX_PREEMPTIONS forced switches in the engine's models (5 unless set) and
+# LOOM_SHM_PREEMPTIONS in the transport's (3). Arguments choose models, by parts of their names, and go to the tests.
+# Each of the two may take SECONDS_AT_MOST (600).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LOOM_MAX_PREEMPTIONS="${LOOM_MAX_PREEMPTIONS:-5}"
@@ -8,8 +10,27 @@ export RUSTFLAGS="${RUSTFLAGS:-} --cfg loom"
 # Optimised, but not across crates: most of the time goes into building.
 export CARGO_PROFILE_RELEASE_LTO=off
 target=${CARGO_TARGET_DIR:-target}/loom
-CARGO_TARGET_DIR=$target timeout "${SECONDS_AT_MOST:-600}" \
-    cargo test --release -p mq-core --test loom_gate -- "$@"
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+explored=0
+
+# models SWITCHES ARGUMENTS...: how many were explored is added up. Where none was chosen by name, some must be.
+models() {
+    local most=$1 count
+    shift
+    LOOM_MAX_PREEMPTIONS=$most CARGO_TARGET_DIR=$target timeout "${SECONDS_AT_MOST:-600}" \
+        cargo test --release "$@" -- "${names[@]}" | tee "$said"
+    count=$(sed -n 's/^test result: ok\. \([0-9]*\) passed.*/\1/p' "$said" | awk '{ n += $1 } END { print n + 0 }')
+    explored=$((explored + count))
+    if [ "$count" -eq 0 ] && [ ${#names[@]} -eq 0 ]; then
+        echo "ci/loom.sh: no model of $* was explored" >&2
+        exit 1
+    fi
+}
+
+names=("$@")
+models "$LOOM_MAX_PREEMPTIONS" -p mq-core --test loom_gate
 # The transport's models have more steps of their own, and fewer switches show the same mistakes.
-LOOM_MAX_PREEMPTIONS="${LOOM_SHM_PREEMPTIONS:-3}" CARGO_TARGET_DIR=$target timeout "${SECONDS_AT_MOST:-600}" \
-    cargo test --release -p mq-shm --lib models -- "$@"
+models "${LOOM_SHM_PREEMPTIONS:-3}" -p mq-shm --lib models
+[ "$explored" -gt 0 ] || { echo "ci/loom.sh: there is no model like ${names[*]}" >&2 && exit 1; }
+echo "$explored models explored"

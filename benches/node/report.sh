@@ -26,7 +26,7 @@ Needs what benches/node/compare.sh needs (MPI libraries, those that are there; a
 instructions, valgrind. Builds `mq` in release mode; CARGO_TARGET_DIR is heeded. Exit codes: 0 printed, 1 something could
 not be measured, 2 bad usage. Tables printed one by one make the same document as all at once.
 
-    benches/node/report.sh >docs/results-node.md
+    benches/node/report.sh >docs/results-node.md        # on an Intel machine docs/results-node-intel.md
     benches/node/report.sh --rounds 9 libraries
 TEXT
 }
