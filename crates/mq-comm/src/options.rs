@@ -219,7 +219,7 @@ fn patience(value: &OsStr) -> Result<Patience, String> {
                 ..Patience::YIELDING
             })
         })
-        .ok_or_else(|| "it may be two numbers with a comma between them".into())
+        .ok_or_else(|| "it may be two numbers below 2^32 with a comma between them".into())
 }
 
 fn bytes(value: &OsStr) -> Result<usize, String> {

@@ -305,6 +305,48 @@ fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
     }
 }
 
+/// Of transfers through rings that are under way, in both directions, a death ends those with the dead.
+#[test]
+fn transfers_among_the_living_go_on_past_a_death() {
+    let _dog = watchdog("transfers among the living");
+    // More than a ring holds, so that none is through before it is waited for.
+    const LEN: usize = 4 << 20;
+    let options = Options {
+        single_copy: false,
+        ..Options::default()
+    };
+    let told = Barrier::new(2);
+    with_a_death(
+        &options,
+        |world| {
+            let taking = world.irecv(vec![0_u8; LEN], 0, 1).unwrap();
+            let giving = world.isend(vec![1_u8; LEN], 0, 2).unwrap();
+            // By now it has asked for the first, and announced the second.
+            world.send(&[1_u8], 0, 3).unwrap();
+            world.recv(&mut [0_u8], 0, 4).unwrap();
+            drop((taking, giving));
+        },
+        |world| {
+            let peer = 2 - world.rank();
+            let taking = world.irecv(vec![0_u8; LEN], peer, 1)?;
+            let giving = world.isend(vec![world.rank() as u8; LEN], peer, 1)?;
+            world.sendrecv(&[1_u8], peer, 3, &mut [0_u8], peer, 3)?;
+            if world.rank() == 0 {
+                let from_dying = world.irecv(vec![0_u8; LEN], 1, 2)?;
+                let to_dying = world.isend(vec![0_u8; LEN], 1, 1)?;
+                world.recv(&mut [0_u8], 1, 3)?;
+                world.send(&[1_u8], 1, 4)?;
+                assert!(is_gone(&to_dying.wait(), 1, "died"));
+                assert!(is_gone(&from_dying.wait(), 1, "died"));
+            }
+            told.wait();
+            let (taken, _) = taking.wait()?;
+            assert!(taken.iter().all(|&byte| u32::from(byte) == peer));
+            giving.wait().map(drop)
+        },
+    );
+}
+
 /// A message that is lost with its sender keeps its place before those that had come whole: whether it was
 /// matched before or after the death, the receives find the same.
 #[test]

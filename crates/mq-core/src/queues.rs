@@ -325,7 +325,7 @@ pub trait MatchQueues: Sized {
     /// How many entries have been queued, receives and messages together; it begins anew after 2^32. The
     /// difference of two says how many came in between.
     ///
-    /// 0 always where nobody counts. A [`SharedEngine`](crate::SharedEngine) goes by it when it judges how
+    /// 0 always where nobody counts. A `SharedEngine` goes by it when it judges how
     /// much threads wait for each other, and divides no context then of its own accord.
     fn come(&self) -> u32 {
         0

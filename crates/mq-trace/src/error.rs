@@ -48,6 +48,17 @@ pub enum TraceError {
         /// What is wrong with it, without a full stop.
         reason: String,
     },
+    /// There is no memory for the rest of the trace: some 40 bytes for each of its lines, and as many again while it is
+    /// read.
+    #[error(
+        "{name}:{line}: no memory for this line and those behind it: give the process more, or take a shorter trace"
+    )]
+    Memory {
+        /// The file or stream.
+        name: String,
+        /// The first line that there is no memory for, from 1.
+        line: u64,
+    },
 }
 
 impl TraceError {
@@ -55,9 +66,10 @@ impl TraceError {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Open { name, .. } | Self::Read { name, .. } | Self::Malformed { name, .. } => {
-                name
-            }
+            Self::Open { name, .. }
+            | Self::Read { name, .. }
+            | Self::Malformed { name, .. }
+            | Self::Memory { name, .. } => name,
         }
     }
 
@@ -66,7 +78,9 @@ impl TraceError {
     pub fn line(&self) -> Option<u64> {
         match self {
             Self::Open { .. } => None,
-            Self::Read { line, .. } | Self::Malformed { line, .. } => Some(*line),
+            Self::Read { line, .. } | Self::Malformed { line, .. } | Self::Memory { line, .. } => {
+                Some(*line)
+            }
         }
     }
 

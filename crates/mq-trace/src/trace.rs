@@ -1,6 +1,7 @@
 //! [`Trace`]: a whole trace in memory, ready to be replayed.
 
 use std::collections::BTreeMap;
+use std::collections::TryReserveError;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -89,11 +90,15 @@ impl Trace {
     /// Reads all of a trace.
     ///
     /// # Errors
-    /// If the source cannot be read or is malformed.
+    /// If the source cannot be read or is malformed, or there is no memory for all of it.
     pub fn read(mut reader: TraceReader<impl BufRead>) -> Result<Self, TraceError> {
         let mut trace = Self::named(reader.name(), reader.header().clone());
         for numbered in &mut reader {
             let numbered = numbered?;
+            trace.reserve().map_err(|_| TraceError::Memory {
+                name: trace.name.clone(),
+                line: numbered.number,
+            })?;
             trace.push(numbered.number, &numbered.line);
         }
         Ok(trace)
@@ -114,6 +119,14 @@ impl Trace {
             header,
             ..Self::default()
         }
+    }
+
+    /// Makes room for one more line.
+    fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.operations.try_reserve(1)?;
+        self.outcomes.try_reserve(1)?;
+        self.lines.try_reserve(1)?;
+        self.posts.try_reserve(1)
     }
 
     /// Appends a line. Line numbers beyond `u32::MAX` are shown as that.

@@ -113,6 +113,14 @@ impl Cores {
         self.0.iter().copied().collect()
     }
 
+    /// What the cores of two processes have in common.
+    pub(super) fn between(&self) -> Option<&'static str> {
+        match self.known()?[..] {
+            [one, other] if one != other => between(one, other),
+            _ => None,
+        }
+    }
+
     /// One line for people.
     pub(super) fn line(&self) -> String {
         let Some(known) = self.known() else {

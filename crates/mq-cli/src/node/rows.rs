@@ -139,6 +139,9 @@ struct Line<'a> {
     #[serde(flatten)]
     row: &'a Row,
     cores: &'a Cores,
+    /// What two cores have in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    between: Option<&'static str>,
     shared_buffers: bool,
     settings: &'a Settings,
 }
@@ -204,6 +207,7 @@ impl<'a> Rows<'a> {
             let line = Line {
                 row,
                 cores,
+                between: cores.between(),
                 shared_buffers: self.shared_buffers,
                 settings: &self.settings,
             };

@@ -22,6 +22,7 @@ pub(crate) struct Row {
     /// The structure's name.
     pub(crate) structure: &'static str,
     operations: usize,
+    communicators: usize,
     /// Operations whose outcome differs from the recorded one.
     pub(crate) mismatches: usize,
     /// Less the loop floor, and never below 0.
@@ -228,6 +229,7 @@ impl Row {
             trace: trace.name().into(),
             structure: kind.name(),
             operations: report.operations,
+            communicators: trace.communicators().len(),
             mismatches: report.mismatches,
             ns_per_op: 0.0,
             x_list: None,

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use mq_shm::{Endpoint, Mapped, Process};
+use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
 use crate::communicator::Communicator;
 use crate::error::Error;
@@ -219,7 +219,10 @@ impl World {
         {
             mq_shm::permit_single_copy(launcher.number);
         }
-        let geometry = options.geometry(start.size)?;
+        let geometry = options.geometry(start.size).map_err(|error| match error {
+            ShmError::Buffers { .. } => Error::Start(format!("MQ_SHARED_BUFFERS: {error}")),
+            error => error.into(),
+        })?;
         let join = |memory| Self::join(memory, start.rank, options);
         match &start.meeting {
             Meeting::Nowhere => join(Mapped::create(geometry)?),
