@@ -18,7 +18,7 @@ cargo clippy --workspace --all-targets -- -D warnings
 cargo clippy -p mq-shm -p mq-comm --features mq-shm/steps,mq-comm/steps --all-targets -- -D warnings
 for models in '-p mq-core --test loom_gate' '-p mq-shm --lib --profile test'; do
     # shellcheck disable=SC2086 # one word for each argument
-    RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" cargo clippy --target-dir "${CARGO_TARGET_DIR:-target}/loom" $models -- -D warnings \
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg mq_loom" cargo clippy --target-dir "${CARGO_TARGET_DIR:-target}/loom" $models -- -D warnings \
         -A clippy::modulo_one # sizes are 1 in the models
 done
 cargo fmt --manifest-path fuzz/Cargo.toml --check

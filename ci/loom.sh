@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LOOM_MAX_PREEMPTIONS="${LOOM_MAX_PREEMPTIONS:-5}"
-export RUSTFLAGS="${RUSTFLAGS:-} --cfg loom"
+export RUSTFLAGS="${RUSTFLAGS:-} --cfg mq_loom"
 # Optimised, but not across crates: most of the time goes into building.
 export CARGO_PROFILE_RELEASE_LTO=off
 target=${CARGO_TARGET_DIR:-target}/loom

@@ -25,10 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
             .try_clone_to_owned()
             .expect("one more descriptor"),
     );
-    let options = Options {
-        policy: *policy,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.policy = *policy);
     let mut members: Vec<_> = (0..2)
         .map(|me| {
             let copy = segment

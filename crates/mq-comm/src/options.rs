@@ -26,6 +26,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `2,40` |
 /// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | seconds |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// The structure of the matching engine.
     pub structure: Kind,
@@ -93,6 +94,13 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same, changed: `Options::default().with(|o| o.single_copy = false)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// The same, changed by the environment's variables; each value that is wrong gives a complaint
     /// and changes nothing.
     #[must_use]
@@ -177,16 +185,15 @@ impl Options {
 
     /// What the transport is told of it.
     pub(crate) fn of_transport(&self) -> mq_shm::Options {
-        mq_shm::Options {
-            policy: self.policy,
-            fastbox: self.fastbox,
-            single_copy: self.single_copy,
-            cooperative_copy: self.cooperative_copy,
-            shared_copy: self.shared_copy,
-            nontemporal_from: self.nontemporal_from,
-            patience: self.patience,
-            ..mq_shm::Options::default()
-        }
+        mq_shm::Options::default().with(|told| {
+            told.policy = self.policy;
+            told.fastbox = self.fastbox;
+            told.single_copy = self.single_copy;
+            told.cooperative_copy = self.cooperative_copy;
+            told.shared_copy = self.shared_copy;
+            told.nontemporal_from = self.nontemporal_from;
+            told.patience = self.patience;
+        })
     }
 }
 
@@ -213,11 +220,8 @@ fn patience(value: &OsStr) -> Result<Patience, String> {
     let number = |text: &str| text.parse().ok();
     numbers
         .and_then(|(spins, yields)| {
-            Some(Patience {
-                spins: number(spins)?,
-                yields: number(yields)?,
-                ..Patience::YIELDING
-            })
+            let (spins, yields) = (number(spins)?, number(yields)?);
+            Some(Patience::YIELDING.with(|p| (p.spins, p.yields) = (spins, yields)))
         })
         .ok_or_else(|| "it may be two numbers below 2^32 with a comma between them".into())
 }
@@ -290,11 +294,7 @@ mod tests {
             shared_buffers: 3 << 20,
             nontemporal_from: Some(2 << 20),
             fastbox: false,
-            patience: Some(Patience {
-                spins: 5,
-                yields: 7,
-                ..Patience::YIELDING
-            }),
+            patience: Some(Patience::YIELDING.with(|p| (p.spins, p.yields) = (5, 7))),
             start_within: Duration::from_secs(9),
         };
         assert_eq!(options, expected);

@@ -19,10 +19,7 @@ const BYTES: usize = 50_001;
 const UNRECEIVED: u64 = 5 << 20;
 
 fn by_rings(size: u32, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
-    let options = Options {
-        single_copy: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy = false);
     with(size, &options, program)
 }
 
@@ -450,40 +447,15 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
     let default = Options::default();
     for (options, ahead) in [
         (default, 1),
+        (default.with(|o| o.ahead_limit = 0), 0),
+        (default.with(|o| o.ahead_limit = BYTES - 1), 0),
+        (default.with(|o| o.single_copy_from = Some(0)), 0),
+        (default.with(|o| o.single_copy_from = Some(BYTES)), 0),
         (
-            Options {
-                ahead_limit: 0,
-                ..default
-            },
-            0,
-        ),
-        (
-            Options {
-                ahead_limit: BYTES - 1,
-                ..default
-            },
-            0,
-        ),
-        (
-            Options {
-                single_copy_from: Some(0),
-                ..default
-            },
-            0,
-        ),
-        (
-            Options {
-                single_copy_from: Some(BYTES),
-                ..default
-            },
-            0,
-        ),
-        (
-            Options {
-                single_copy_from: Some(0),
-                single_copy: false,
-                ..default
-            },
+            default.with(|o| {
+                o.single_copy_from = Some(0);
+                o.single_copy = false;
+            }),
             1,
         ),
     ] {

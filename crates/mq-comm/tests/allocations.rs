@@ -105,10 +105,7 @@ fn round_of_two(world: &World, vectors: &mut Vec<Vec<u64>>) -> Result<(), Error>
 #[test]
 fn the_steady_state_of_two_allocates_nothing() {
     let _dog = watchdog("allocations of two");
-    let options = Options {
-        patience: Some(Patience::YIELDING),
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.patience = Some(Patience::YIELDING));
     let counts = World::threads_with(2, &options, |world| {
         let mut vectors = vec![vec![0_u64; 40_000]; 2];
         for _ in 0..100 {

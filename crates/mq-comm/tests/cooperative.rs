@@ -10,15 +10,11 @@ use mq_shm::wait::Patience;
 /// All messages are read from the sender's memory, as far as the kernel lets them, by ranks that take their
 /// core for their own: others ask nobody to help.
 fn options() -> Options {
-    Options {
-        eager_limit: 0,
-        single_copy_from: Some(0),
-        patience: Some(Patience {
-            spins: Patience::YIELDING.spins + 1,
-            ..Patience::YIELDING
-        }),
-        ..Options::default()
-    }
+    Options::default().with(|o| {
+        o.eager_limit = 0;
+        o.single_copy_from = Some(0);
+        o.patience = Some(Patience::YIELDING.with(|o| o.spins = Patience::YIELDING.spins + 1));
+    })
 }
 
 fn filled(bytes: usize, seed: usize) -> Vec<u8> {
@@ -92,10 +88,7 @@ fn a_sender_that_waits_copies_a_part() {
 fn who_is_told_not_to_copies_nothing() {
     let _dog = watchdog("told not to");
     assert_eq!(helps_otherwise(), is_let());
-    let alone = Options {
-        cooperative_copy: false,
-        ..options()
-    };
+    let alone = options().with(|o| o.cooperative_copy = false);
     assert_eq!(helped(&alone, 4, |_| ()), [0, 0]);
 }
 

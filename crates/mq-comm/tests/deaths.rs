@@ -186,10 +186,7 @@ fn later_receives_from_any_source_fail_until_a_death_is_acknowledged() {
     for bypass in [true, false] {
         let _dog = watchdog("acknowledged");
         let ready = Barrier::new(3);
-        let options = Options {
-            bypass,
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| o.bypass = bypass);
         with_a_death(
             &options,
             |world| {
@@ -280,11 +277,10 @@ fn when_nobody_is_left_acknowledging_does_not_make_receives_wait() {
 fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
     let _dog = watchdog("large");
     for single_copy in [true, false] {
-        let options = Options {
-            single_copy,
-            single_copy_from: Some(0),
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| {
+            o.single_copy = single_copy;
+            o.single_copy_from = Some(0);
+        });
         with_a_death(
             &options,
             |world| {
@@ -311,10 +307,7 @@ fn transfers_among_the_living_go_on_past_a_death() {
     let _dog = watchdog("transfers among the living");
     // More than a ring holds, so that none is through before it is waited for.
     const LEN: usize = 4 << 20;
-    let options = Options {
-        single_copy: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy = false);
     let told = Barrier::new(2);
     with_a_death(
         &options,
@@ -353,10 +346,7 @@ fn transfers_among_the_living_go_on_past_a_death() {
 fn what_is_lost_keeps_its_place() {
     let _dog = watchdog("what is lost");
     for was_matched in [true, false] {
-        let options = Options {
-            single_copy_from: Some(0),
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| o.single_copy_from = Some(0));
         let sent = Barrier::new(3);
         let ready = Barrier::new(3);
         let matched = Barrier::new(3);

@@ -530,10 +530,7 @@ fn with_victim(settings: &[(&str, &str)], plan: &str, end: impl FnOnce(&mut Chil
 
 /// Whether the processes of this test may read each other's memory.
 fn single_copy_works() -> bool {
-    let options = Options {
-        single_copy_from: Some(0),
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy_from = Some(0));
     World::threads_with(2, &options, |world| {
         if world.rank() == 0 {
             world.send(&vec![1_u8; 1 << 20], 1, 0)?;

@@ -105,10 +105,7 @@ fn who_leaves_with_large_messages_that_nobody_asked_for_is_not_kept() {
 fn who_waits_for_anybody_where_nobody_is_left_is_told() {
     for bypass in [true, false] {
         let _dog = watchdog("nobody");
-        let options = Options {
-            bypass,
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| o.bypass = bypass);
         World::threads_with(2, &options, |world| {
             if world.rank() == 1 {
                 return world.send(&[1_u8], 0, 0);
@@ -163,10 +160,7 @@ fn who_has_heard_of_the_end_in_a_receive_waits_for_nobody_afterwards() {
 fn a_blocking_receive_from_anybody_ends_when_the_last_leaves() {
     for bypass in [true, false] {
         let _dog = watchdog("the last leaves");
-        let options = Options {
-            bypass,
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| o.bypass = bypass);
         World::threads_with(2, &options, |world| {
             if world.rank() == 0 {
                 let received = world.recv(&mut [0_u8], Source::Any, 0);

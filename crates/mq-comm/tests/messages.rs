@@ -14,49 +14,23 @@ fn ways() -> Vec<(&'static str, Options)> {
     let all = Options::default();
     vec![
         ("default", all),
-        (
-            "ring",
-            Options {
-                single_copy: false,
-                ..all
-            },
-        ),
-        (
-            "no bypass",
-            Options {
-                bypass: false,
-                ..all
-            },
-        ),
-        (
-            "no fastbox",
-            Options {
-                fastbox: false,
-                ..all
-            },
-        ),
-        (
-            "eager only",
-            Options {
-                eager_limit: usize::MAX,
-                ..all
-            },
-        ),
+        ("ring", all.with(|o| o.single_copy = false)),
+        ("no bypass", all.with(|o| o.bypass = false)),
+        ("no fastbox", all.with(|o| o.fastbox = false)),
+        ("eager only", all.with(|o| o.eager_limit = usize::MAX)),
         (
             "announced only",
-            Options {
-                eager_limit: 0,
-                single_copy_from: Some(0),
-                ..all
-            },
+            all.with(|o| {
+                o.eager_limit = 0;
+                o.single_copy_from = Some(0);
+            }),
         ),
         (
             "ring only",
-            Options {
-                eager_limit: 0,
-                single_copy: false,
-                ..all
-            },
+            all.with(|o| {
+                o.eager_limit = 0;
+                o.single_copy = false;
+            }),
         ),
     ]
 }

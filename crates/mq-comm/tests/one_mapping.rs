@@ -13,10 +13,7 @@ type Over = World<Endpoint<Arc<Heap>>>;
 /// Runs a program as threads over one segment.
 fn threads(size: u32, policy: Policy, program: impl Fn(&Over) -> Result<(), Error> + Sync) {
     let segment = Heap::new(Geometry::new(size).unwrap());
-    let options = mq_shm::Options {
-        policy,
-        ..mq_shm::Options::default()
-    };
+    let options = mq_shm::Options::default().with(|o| o.policy = policy);
     std::thread::scope(|scope| {
         for rank in 0..size {
             let (segment, program) = (&segment, &program);

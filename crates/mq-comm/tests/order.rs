@@ -303,15 +303,14 @@ fn the_order_of_each_sender_is_kept() {
         let all = (2_u32..=4).prop_flat_map(|size| (Just(size), steps(size), 0..16_u32, 0..3_u32));
         runner
             .run(&all, |(size, steps, switches, limit)| {
-                let options = Options {
-                    structure,
-                    bypass: switches & 1 != 0,
-                    fastbox: switches & 2 != 0,
-                    single_copy: switches & 4 != 0,
-                    eager_limit: [100, 16_000, 100_000][limit as usize],
-                    single_copy_from: Some([0, 20_000, 40_000][limit as usize]),
-                    ..Options::default()
-                };
+                let options = Options::default().with(|o| {
+                    o.structure = structure;
+                    o.bypass = switches & 1 != 0;
+                    o.fastbox = switches & 2 != 0;
+                    o.single_copy = switches & 4 != 0;
+                    o.eager_limit = [100, 16_000, 100_000][limit as usize];
+                    o.single_copy_from = Some([0, 20_000, 40_000][limit as usize]);
+                });
                 let worlds = World::seats(size, &options)
                     .unwrap()
                     .into_iter()

@@ -76,10 +76,7 @@ fn that_a_message_was_read_is_said_later() {
     for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
         answers_are_sent_later(
             way,
-            Options {
-                single_copy_from: Some(1),
-                ..Options::default()
-            },
+            Options::default().with(|o| o.single_copy_from = Some(1)),
         );
     }
 }
@@ -88,12 +85,6 @@ fn that_a_message_was_read_is_said_later() {
 fn the_way_of_a_message_is_asked_for_later() {
     let _dog = watchdog("the_way_of_a_message_is_asked_for_later");
     for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
-        answers_are_sent_later(
-            way,
-            Options {
-                single_copy: false,
-                ..Options::default()
-            },
-        );
+        answers_are_sent_later(way, Options::default().with(|o| o.single_copy = false));
     }
 }

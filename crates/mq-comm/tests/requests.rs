@@ -236,11 +236,10 @@ fn a_scope_that_fails_takes_its_receives_back() {
 fn a_scope_that_panics_leaves_no_loan_behind() {
     let _dog = watchdog("scope panics");
     for single_copy in [true, false] {
-        let options = Options {
-            single_copy,
-            single_copy_from: Some(0),
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| {
+            o.single_copy = single_copy;
+            o.single_copy_from = Some(0);
+        });
         World::threads_with(2, &options, |world| {
             let large = vec![world.rank() as u8; 300_000];
             let mut into = vec![0_u8; 300_000];

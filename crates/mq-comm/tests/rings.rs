@@ -12,10 +12,7 @@ const LENGTHS: [usize; 4] = [21_000, 65_536, 200_001, 1_500_000];
 
 /// Runs a program as three processes, by rings alone.
 fn by_rings(program: fn(&World)) {
-    let options = Options {
-        single_copy: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy = false);
     let seats = World::seats(SIZE, &options).unwrap();
     let ranks: Vec<_> = seats
         .into_iter()

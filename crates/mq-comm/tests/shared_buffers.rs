@@ -35,11 +35,10 @@ fn messages_of_all_lengths_come_whole() {
         (false, 0),
         (false, usize::MAX),
     ] {
-        let options = Options {
-            shared_copy,
-            single_copy_from: Some(single_copy_from),
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| {
+            o.shared_copy = shared_copy;
+            o.single_copy_from = Some(single_copy_from);
+        });
         let profiles = World::threads_with(2, &options, |world| {
             let other = 1 - world.rank();
             for (number, bytes) in LENGTHS.into_iter().enumerate() {
@@ -117,11 +116,8 @@ fn a_message_that_is_too_long_is_cut() {
 #[test]
 fn wildcards_and_probes_find_them() {
     let _dog = watchdog("wildcards");
-    let options = Options {
-        // Or the ring has its turn, too.
-        single_copy_from: Some(usize::MAX),
-        ..Options::default()
-    };
+    // Or the ring has its turn, too.
+    let options = Options::default().with(|o| o.single_copy_from = Some(usize::MAX));
     World::threads_with(4, &options, |world| {
         let me = world.rank();
         if me > 0 {
@@ -290,10 +286,7 @@ fn a_set_gives_them_back() {
 #[test]
 fn a_full_region_is_an_error_that_says_what_to_do() {
     let _dog = watchdog("full");
-    let options = Options {
-        shared_buffers: 1 << 20,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.shared_buffers = 1 << 20);
     World::threads_with(2, &options, |world| {
         let all = world.shared_buffer::<u8>(1 << 20)?;
         let error = world.shared_buffer::<u8>(1).unwrap_err();

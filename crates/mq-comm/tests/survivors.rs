@@ -108,10 +108,7 @@ fn those_that_live_agree_on_who_does() {
 #[test]
 fn they_agree_where_no_message_is_eager() {
     let _dog = watchdog("no eager messages");
-    let options = Options {
-        eager_limit: 0,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.eager_limit = 0);
     let run = World::threads_with(3, &options, |world| {
         if world.rank() == 1 {
             return dies();

@@ -20,10 +20,7 @@ fn content(number: usize, bytes: usize) -> Vec<u8> {
 
 /// Both directions at once, several messages under way, of all lengths by turns.
 fn exchange(single_copy_from: Option<usize>) -> Result<Vec<Profile>, Error> {
-    let options = Options {
-        single_copy_from,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy_from = single_copy_from);
     World::threads_with(2, &options, |world| {
         let (me, other) = (world.rank() as usize, 1 - world.rank());
         for number in 0..MESSAGES {

@@ -25,10 +25,7 @@ fn taken(receive: Receive) -> u64 {
 /// One with, one without: the engine decides then.
 fn worlds() -> [World; 2] {
     [true, false].map(|bypass| {
-        let options = Options {
-            bypass,
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| o.bypass = bypass);
         let seat = World::seats(1, &options).unwrap().pop().unwrap();
         seat.take().unwrap()
     })
@@ -310,10 +307,7 @@ fn what_comes_behind_a_window_is_not_taken_in_with_it() {
 fn behind_a_window(before: u32) {
     const WINDOW: u64 = 10;
     let _dog = watchdog("what comes behind a window is not taken in with it");
-    let options = Options {
-        single_copy: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy = false);
     let seats = World::seats(2, &options).unwrap();
     let [first, second] = <[_; 2]>::try_from(seats).unwrap();
     let other = std::thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! Models of a divided context: every interleaving of two or three threads at one race each, on the
 //! engine's own code. The names in brackets are those of `docs/memory-model.md`; `ci/loom.sh` runs
 //! these.
-#![cfg(loom)]
+#![cfg(mq_loom)]
 
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,6 @@
 //! What a shared engine forgets, and what it knows of itself.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! When a context is divided: where threads wait for each other often, and receives from any source
 //! are few.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use std::sync::Barrier;
 use std::thread;

@@ -1,6 +1,6 @@
 //! The high-water call of a shared engine comes when the message is queued.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,6 +1,6 @@
 //! The memory that a shared engine says it has.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Sharding, SharedEngine};

@@ -1,6 +1,6 @@
 //! Where the numbers of a shared engine's handles begin.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use mq_core::mpi::MpiPattern;
 use mq_core::shared::{Sharding, SharedEngine};

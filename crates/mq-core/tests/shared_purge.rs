@@ -1,6 +1,6 @@
 //! Callbacks of a shared engine's purge that panic.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

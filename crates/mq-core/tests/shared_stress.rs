@@ -1,6 +1,6 @@
 //! The shared engine under real threads: every message is received exactly once, and each sender's
 //! in order, whatever the threads do in between.
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use std::collections::HashMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};

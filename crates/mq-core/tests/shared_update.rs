@@ -1,6 +1,6 @@
 //! Contexts of a shared engine whose size and promises change while they are in use.
 
-#![cfg(all(feature = "shared", not(loom)))]
+#![cfg(all(feature = "shared", not(mq_loom)))]
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};

@@ -19,7 +19,7 @@ use crate::sync::{AtomicU32, Guarded};
 
 /// Bytes of message in a cell, which has 20 KiB: a message of 16 KiB fits, as programs send them.
 /// The last page is only touched by those that need it.
-pub const CELL_PAYLOAD: usize = if cfg!(loom) { 64 } else { 20 * 1024 - 64 };
+pub const CELL_PAYLOAD: usize = if cfg!(mq_loom) { 64 } else { 20 * 1024 - 64 };
 
 /// What a cell says of its content.
 #[repr(C)]

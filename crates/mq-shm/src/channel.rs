@@ -19,6 +19,7 @@ use core::str::FromStr;
 
 /// Which buffers an eager message uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Policy {
     /// Every pair has cells and a fastbox of its own: fastest at first contact, memory for each
     /// pair.
@@ -84,6 +85,7 @@ impl FromStr for Policy {
 
 /// The numbers that the policies go by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tuning {
     /// Cells sent to a peer before it gets a fastbox, under an adaptive policy: a message in parts
     /// counts as often as it has parts.
@@ -94,6 +96,15 @@ pub struct Tuning {
     pub grow: u32,
     /// A pool with so few free cells, or fewer, grows, be it shared or divided.
     pub low_water: u32,
+}
+
+impl Tuning {
+    /// The same, changed: `Tuning::default().with(|t| t.box_after = 1)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Tuning {
@@ -109,6 +120,7 @@ impl Default for Tuning {
 
 /// How much memory a process used when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Growth {
     /// Messages it had sent.
     pub messages: u64,
@@ -124,6 +136,7 @@ pub const CLASSES: usize = 65;
 
 /// What an endpoint has sent, and by which buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Messages that went through the queue.
     pub by_queue: u64,

@@ -80,26 +80,26 @@ impl Way {
 /// Begins to fetch a line for reading, where there is an instruction for it.
 #[inline(always)]
 pub(crate) fn fetch_line(line: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    #[cfg(all(target_arch = "x86_64", not(mq_loom)))]
     // SAFETY: it is a hint, whatever the address, and changes nothing but where lines are.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
-    #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+    #[cfg(not(all(target_arch = "x86_64", not(mq_loom))))]
     let _ = line;
 }
 
 /// Begins to take a line from the other caches for writing, where there is an instruction for it.
 #[inline(always)]
 pub(crate) fn take_line(line: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    #[cfg(all(target_arch = "x86_64", not(mq_loom)))]
     // SAFETY: it is a hint, whatever the address, and changes nothing but where lines are; processors that
     // do not have it take it for no operation.
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
     }
-    #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+    #[cfg(not(all(target_arch = "x86_64", not(mq_loom))))]
     let _ = line;
 }
 

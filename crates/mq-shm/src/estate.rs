@@ -27,7 +27,7 @@ use crate::steps::{Step, step};
 use crate::sync::{Ordering, fence};
 
 /// Processes that a word of a table of holders has a bit for.
-pub(crate) const HOLDERS: u32 = if cfg!(loom) { 1 } else { 64 };
+pub(crate) const HOLDERS: u32 = if cfg!(mq_loom) { 1 } else { 64 };
 
 /// The word of a table, and the bit in it, that a process has.
 const fn bit_of(other: Process) -> (u32, u64) {

@@ -37,22 +37,22 @@ use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 
 /// Slots of a box: as many as fill a page.
-pub(crate) const SLOTS: u32 = if cfg!(loom) { 3 } else { 30 };
+pub(crate) const SLOTS: u32 = if cfg!(mq_loom) { 3 } else { 30 };
 
 /// Bytes of a line, of which a slot has two.
 const LINE: usize = size_of::<Slot>() / 2;
 
 /// Bytes of message that share a line with the message's header.
-pub const LINE_PAYLOAD: usize = if cfg!(loom) { 8 } else { 40 };
+pub const LINE_PAYLOAD: usize = if cfg!(mq_loom) { 8 } else { 40 };
 
 /// Bytes of message in its first slot.
-const FIRST_PAYLOAD: usize = if cfg!(loom) { 8 } else { 104 };
+const FIRST_PAYLOAD: usize = if cfg!(mq_loom) { 8 } else { 104 };
 
 /// Bytes of message in each further slot.
 const FURTHER_PAYLOAD: usize = FIRST_PAYLOAD + size_of::<[u64; 2]>();
 
 /// The most slots of a message: of a kilobyte, a cell that a slot names is as quick.
-const MOST_SLOTS: u32 = if cfg!(loom) { 2 } else { 5 };
+const MOST_SLOTS: u32 = if cfg!(mq_loom) { 2 } else { 5 };
 
 /// The most bytes of a message in a box. One of more bytes is in a cell, which its slot names.
 pub const BOX_PAYLOAD: usize = FIRST_PAYLOAD + (MOST_SLOTS as usize - 1) * FURTHER_PAYLOAD;
@@ -179,7 +179,7 @@ impl FastBox {
     }
 }
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 impl FastBox {
     /// The words of a box that the other side goes by, and where they are: see `words`.
     pub(crate) fn words() -> impl Iterator<Item = (&'static str, usize)> {
@@ -197,7 +197,7 @@ impl FastBox {
     }
 }
 
-#[cfg(all(loom, test))]
+#[cfg(all(mq_loom, test))]
 impl FastBox {
     /// Writes to all slots, as one who gives the memory back may.
     pub(crate) fn wipe(&self) {

@@ -46,7 +46,7 @@ impl Geometry {
     pub const CELLS: u32 = 32;
     /// Bytes of the shared buffers of a process, at most, unless told otherwise: 1 GiB. They have
     /// no memory before they are used, and no address either.
-    pub const BUFFERS: u64 = if cfg!(loom) { PAGE as u64 } else { 1 << 30 };
+    pub const BUFFERS: u64 = if cfg!(mq_loom) { PAGE as u64 } else { 1 << 30 };
 
     /// A segment for so many processes.
     ///
@@ -235,7 +235,7 @@ impl Geometry {
     }
 }
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 const _: () = {
     // What the parts are made of decides where they lie.
     assert!(size_of::<Place>().is_multiple_of(128));

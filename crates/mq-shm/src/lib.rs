@@ -38,7 +38,7 @@ pub mod buffers;
 mod cell;
 mod chain;
 pub mod channel;
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 mod company;
 mod copy;
 pub mod endpoint;
@@ -49,7 +49,7 @@ mod index;
 pub mod large;
 pub mod layout;
 pub mod liveness;
-#[cfg(all(loom, test))]
+#[cfg(all(mq_loom, test))]
 mod models;
 mod part;
 mod place;
@@ -58,7 +58,7 @@ pub mod segment;
 mod steps;
 mod sync;
 pub mod wait;
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 mod words;
 
 pub use buffers::Block;
@@ -73,6 +73,6 @@ pub use layout::Geometry;
 pub use segment::{Heap, Host, Mapped};
 #[cfg(feature = "steps")]
 pub use steps::{STEPS, at_step};
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 #[doc(hidden)]
 pub use words::words_of;

@@ -25,7 +25,7 @@ use core::fmt;
 
 use self::kernel::Start;
 pub(crate) use self::kernel::namespace;
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 pub(crate) use self::kernel::pid;
 pub(crate) use self::watch::Watch;
 use crate::error::ShmError;
@@ -175,7 +175,7 @@ fn change(place: &Place, from: u32, to: State, order: Ordering) -> bool {
 }
 
 /// Whether a process has joined, and its entry is complete.
-#[cfg(all(loom, test))]
+#[cfg(all(mq_loom, test))]
 pub(crate) fn has_joined(place: &Place) -> bool {
     State::of(place) == State::Joined
 }

@@ -11,7 +11,7 @@ use crate::segment::{Memory, Part};
 
 /// Cells that there have to be for each that is lent: a few pairs may have one, and most cells go
 /// round.
-const MADE_FOR_LENT: usize = if cfg!(loom) { 2 } else { 4 };
+const MADE_FOR_LENT: usize = if cfg!(mq_loom) { 2 } else { 4 };
 
 /// With fewer cells none is kept back for processes that have none yet.
 const ENOUGH: usize = 8;
@@ -90,7 +90,7 @@ impl Pool {
         self.out_to[process.index()]
     }
 
-    #[cfg(all(loom, test))]
+    #[cfg(all(mq_loom, test))]
     pub(crate) fn free_cells(&self) -> Vec<usize> {
         self.free.iter().map(|cell| cell.index()).collect()
     }
@@ -231,7 +231,7 @@ impl Pool {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
     use crate::segment::Heap;

@@ -1,11 +1,11 @@
 //! Every atomic, fence and cell of unsynchronised memory, under one name for the processor and for
 //! the model checker.
 //!
-//! With `--cfg loom` the names are those of loom, whose scheduler tries all interleavings and all
+//! With `--cfg mq_loom` the names are those of loom, whose scheduler tries all interleavings and all
 //! values that a weak memory allows; otherwise those of `core`. All bytes zero is a valid
 //! [`Guarded`] and a valid atomic, which is how a fresh segment begins.
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 mod real {
     pub(crate) use core::hint::spin_loop;
     pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
@@ -34,7 +34,7 @@ mod real {
     }
 }
 
-#[cfg(loom)]
+#[cfg(mq_loom)]
 mod model {
     #[expect(clippy::unsafe_removed_from_name, reason = "it checks what it guards")]
     pub(crate) use loom::cell::UnsafeCell as Guarded;
@@ -48,7 +48,7 @@ mod model {
     }
 }
 
-#[cfg(loom)]
+#[cfg(mq_loom)]
 pub(crate) use model::*;
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 pub(crate) use real::*;

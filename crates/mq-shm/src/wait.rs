@@ -9,7 +9,7 @@
 
 use core::time::Duration;
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 
 use crate::place::Place;
@@ -18,6 +18,7 @@ use crate::sync::{AtomicU32, Ordering, compiler_fence, fence, spin_loop};
 
 /// How long to look again before letting others run, and how long that before sleeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Patience {
     /// Looks with the processor kept.
     pub spins: u32,
@@ -29,6 +30,13 @@ pub struct Patience {
 }
 
 impl Patience {
+    /// The same, changed: `Patience::YIELDING.with(|p| p.spins = 100)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// For processes that have a core each.
     pub const SPINNING: Self = Self {
         spins: 20_000,
@@ -167,7 +175,7 @@ pub(crate) enum Fences {
 impl Fences {
     /// Registers this process with the kernel, if that has the call.
     pub(crate) fn agree() -> Self {
-        #[cfg(not(loom))]
+        #[cfg(not(mq_loom))]
         if membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
             && membarrier(MembarrierCommand::GlobalExpedited).is_ok()
         {
@@ -188,7 +196,7 @@ impl Fences {
     /// Between the own word and the last look for messages.
     fn heavy(self) {
         fence(Ordering::SeqCst);
-        #[cfg(not(loom))]
+        #[cfg(not(mq_loom))]
         if self == Self::Sleeper {
             // It has worked once. Where a filter of system calls takes it away later, a message that comes
             // right now may lie for one sleep.
@@ -242,7 +250,7 @@ fn wake_now(word: &AtomicU32) {
     let (Ok(was) | Err(was)) = word.compare_exchange(asleep, being_woken, order, order);
     if is_to_be_woken(was) {
         step(Step::Waking);
-        #[cfg(not(loom))]
+        #[cfg(not(mq_loom))]
         let _ = futex::wake(word, futex::Flags::empty(), 1);
         // Whoever sends until it runs again has nothing to do. If it has run, and sleeps once more, the
         // word is another.
@@ -251,13 +259,13 @@ fn wake_now(word: &AtomicU32) {
 }
 
 /// Whether a process that sleeps has been woken.
-#[cfg(all(loom, test))]
+#[cfg(all(mq_loom, test))]
 pub(crate) fn is_woken(place: &Place) -> bool {
     place.asleep.load(Ordering::Relaxed) & HOW == WOKEN
 }
 
 /// Whether a process says that it is awake.
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 pub(crate) fn is_awake(place: &Place) -> bool {
     place.asleep.load(Ordering::Relaxed) & HOW == AWAKE
 }
@@ -285,7 +293,7 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
     } else {
         longest.min(Duration::from_millis(1))
     };
-    #[cfg(not(loom))]
+    #[cfg(not(mq_loom))]
     {
         let timeout = rustix::thread::Timespec {
             tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
@@ -297,12 +305,12 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
             let _ = futex::wait(&place.asleep, futex::Flags::empty(), word, Some(&timeout));
         }
     }
-    #[cfg(loom)]
+    #[cfg(mq_loom)]
     let _ = longest;
     stay_awake(place);
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use std::time::Instant;
 

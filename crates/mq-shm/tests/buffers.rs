@@ -69,10 +69,7 @@ fn is_copied<M: Memory>(reader: &mut Endpoint<M>, there: Remote, expected: &[u8]
 #[test]
 fn what_is_in_a_shared_buffer_is_read_there() {
     // Whatever the kernel lets them read of each other.
-    let options = Options {
-        single_copy: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.single_copy = false);
     let (mut alice, mut bob) = mapped(8 * MIB, options);
     let mut blocks: Vec<(Block, Vec<u8>)> = Vec::new();
     for (number, bytes) in [1, 4095, 4096, 4097, 100_000, 3 * MIB + 17]
@@ -203,10 +200,7 @@ fn the_most_that_a_process_may_have_it_can_have() {
 
 #[test]
 fn it_can_be_switched_off() {
-    let options = Options {
-        shared_copy: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.shared_copy = false);
     let (mut alice, _bob) = mapped(MIB, options);
     let mut block = alice.allocate(100).unwrap();
     assert_eq!(alice.expose(bytes_of(&mut block)).shared, None);

@@ -194,22 +194,18 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn over(segment: &Mapped, foreign: &'a Foreign, seed: u64) -> Self {
-        let tuning = Tuning {
-            box_after: 2,
-            ..Tuning::default()
-        };
-        let patience = Patience {
+        let tuning = Tuning::default().with(|o| o.box_after = 2);
+        let patience = Patience::YIELDING.with(|p| {
             // No fewer, or nobody would be asked to help.
-            spins: 3,
-            yields: 0,
-            sleep: Duration::from_micros(20),
-        };
-        let options = Options {
-            policy: Policy::ALL[seed as usize % 4],
-            tuning,
-            patience: Some(patience),
-            ..Options::default()
-        };
+            p.spins = 3;
+            p.yields = 0;
+            p.sleep = Duration::from_micros(20);
+        });
+        let options = Options::default().with(|o| {
+            o.policy = Policy::ALL[seed as usize % 4];
+            o.tuning = tuning;
+            o.patience = Some(patience);
+        });
         let members = [0, 1].map(|me| {
             let copy = segment.file().try_clone_to_owned().unwrap();
             let memory = Mapped::open(copy, "a copy").unwrap();

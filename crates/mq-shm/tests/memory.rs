@@ -15,10 +15,7 @@ fn members(processes: u32, policy: Policy) -> Vec<Endpoint> {
             Endpoint::join(
                 memory,
                 Process(me),
-                Options {
-                    policy,
-                    ..Options::default()
-                },
+                Options::default().with(|o| o.policy = policy),
             )
             .unwrap()
         })

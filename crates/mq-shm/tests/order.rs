@@ -126,15 +126,11 @@ fn all_to_all<M: Memory>(endpoint: &mut Endpoint<M>, each: u64, wide: usize) {
 }
 
 fn options(policy: Policy) -> Options {
-    let tuning = Tuning {
-        box_after: 3,
-        ..Tuning::default()
-    };
-    Options {
-        policy,
-        tuning,
-        ..Options::default()
-    }
+    let tuning = Tuning::default().with(|o| o.box_after = 3);
+    Options::default().with(|o| {
+        o.policy = policy;
+        o.tuning = tuning;
+    })
 }
 
 #[test]
@@ -173,14 +169,8 @@ fn mapped_memory_serves_as_well() {
 }
 
 fn eager_boxes() -> Options {
-    let tuning = Tuning {
-        box_after: 0,
-        ..Tuning::default()
-    };
-    Options {
-        tuning,
-        ..Options::default()
-    }
+    let tuning = Tuning::default().with(|o| o.box_after = 0);
+    Options::default().with(|o| o.tuning = tuning)
 }
 
 #[test]
@@ -417,10 +407,7 @@ fn an_answer_is_in_the_cell_of_the_message() {
 fn who_does_not_receive_holds_up_nobody_else() {
     for policy in [Policy::Shared, Policy::AdaptiveShared] {
         let segment = Heap::new(Geometry::new(4).unwrap());
-        let options = Options {
-            policy,
-            ..Options::default()
-        };
+        let options = Options::default().with(|o| o.policy = policy);
         let mut members: Vec<_> = (0..4)
             .map(|me| Endpoint::join(segment.clone(), Process(me), options).unwrap())
             .collect();
@@ -458,10 +445,7 @@ fn who_does_not_receive_holds_up_nobody_else() {
 #[test]
 fn a_window_of_as_many_messages_as_cells_is_sent_at_once() {
     let segment = Heap::new(Geometry::new(2).unwrap());
-    let options = Options {
-        fastbox: false,
-        ..Options::default()
-    };
+    let options = Options::default().with(|o| o.fastbox = false);
     let join = |me| Endpoint::join(segment.clone(), Process(me), options).unwrap();
     let (mut alice, _bob) = (join(0), join(1));
     for number in 0..alice.geometry().cells() {

@@ -98,10 +98,8 @@ fn a_message_that_came_another_way_at_first_goes_on_in_a_ring() {
 #[test]
 fn more_than_a_ring_holds_goes_through_it_whichever_way_it_is_written() {
     for nontemporal_from in [None, Some(0), Some(usize::MAX)] {
-        let (mut alice, mut bob) = pair(Options {
-            nontemporal_from,
-            ..Options::default()
-        });
+        let (mut alice, mut bob) =
+            pair(Options::default().with(|o| o.nontemporal_from = nontemporal_from));
         for number in 0..3 {
             let bytes = (20 << 20) + number;
             let message = message(number, bytes);

@@ -10,16 +10,16 @@ use crate::hash::MixMap;
 use crate::queues::MatchQueues;
 
 /// Contexts of a segment. Segments are made when they are first needed, and stay.
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 const SEGMENT: u32 = 64;
 /// Contexts below this number are found by indexing, the others through a locked map.
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 const DENSE: u32 = 64 * SEGMENT;
 
 /// Few cells, since the model makes all of them in every interleaving.
-#[cfg(loom)]
+#[cfg(mq_loom)]
 const SEGMENT: u32 = 1;
-#[cfg(loom)]
+#[cfg(mq_loom)]
 const DENSE: u32 = 2;
 
 type Cell<Q> = Once<Arc<Context<Q>>>;

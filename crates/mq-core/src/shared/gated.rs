@@ -199,7 +199,7 @@ fn take<Q: MatchQueues>(
     Some((pattern, receive?))
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
     use crate::config::Config;

@@ -59,14 +59,14 @@ impl<Q: MatchQueues> Lock<Q> {
 
 /// The first pause is some hundred operations of another thread; all together are as long as it takes
 /// to put a thread to sleep and wake it.
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 const FIRST: core::time::Duration = core::time::Duration::from_micros(2);
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 const LONGEST: core::time::Duration = core::time::Duration::from_micros(8);
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 const LOOKS: u32 = 6;
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     #[cfg(test)]
     PATIENT.set(PATIENT.get() + 1);
@@ -87,18 +87,18 @@ fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The same to the model checker, which has no time.
-#[cfg(loom)]
+#[cfg(mq_loom)]
 fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 std::thread_local! {
     /// How often this thread was patient.
     static PATIENT: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use std::sync::Barrier;
     use std::thread;

@@ -330,7 +330,7 @@ fn matched<E, R, M>((envelope, message): (E, M), receive: R) -> Post<E, R, M> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use std::sync::Arc;
 

@@ -49,12 +49,12 @@ impl Pressure {
         self.wildcards = self.wildcards.saturating_add(1);
     }
 
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(mq_loom)))]
     pub(super) const fn waits(&self) -> u32 {
         self.waits
     }
 
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(mq_loom)))]
     pub(super) const fn wildcards(&self) -> u32 {
         self.wildcards
     }

@@ -1,7 +1,7 @@
 //! Every lock and atomic of the shared engine, under one name for the processor and for the model
 //! checker.
 //!
-//! With `--cfg loom` the names, but for [`Hint`], are those of loom, whose scheduler tries all
+//! With `--cfg mq_loom` the names, but for [`Hint`], are those of loom, whose scheduler tries all
 //! interleavings;
 //! otherwise those of `parking_lot` and the standard library. The model tests run the engine's own
 //! code.
@@ -23,7 +23,7 @@ impl Hint {
     }
 }
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 mod real {
     pub(crate) use core::sync::atomic::{AtomicU8, Ordering};
     pub(crate) use std::sync::OnceLock as Once;
@@ -31,7 +31,7 @@ mod real {
     pub(crate) use parking_lot::{Mutex, MutexGuard, RwLock};
 }
 
-#[cfg(loom)]
+#[cfg(mq_loom)]
 mod model {
     use std::sync::{OnceLock, PoisonError, TryLockError};
 
@@ -109,7 +109,7 @@ mod model {
     }
 }
 
-#[cfg(loom)]
+#[cfg(mq_loom)]
 pub(crate) use self::model::*;
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 pub(crate) use self::real::*;

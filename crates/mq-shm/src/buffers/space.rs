@@ -65,7 +65,7 @@ impl Space {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

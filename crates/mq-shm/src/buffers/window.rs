@@ -14,7 +14,7 @@ use crate::copy::Way;
 use crate::error::ShmError;
 use crate::layout::PAGE;
 use crate::segment::File;
-#[cfg(loom)]
+#[cfg(mq_loom)]
 use crate::sync::Guarded;
 
 /// What a process may do with a region.
@@ -180,7 +180,7 @@ pub(crate) struct Chunk {
     /// touching all of them.
     layout: Layout,
     /// Stands for all of its bytes: the model fails where one thread reads them and another writes.
-    #[cfg(loom)]
+    #[cfg(mq_loom)]
     guard: Guarded<()>,
 }
 
@@ -202,28 +202,28 @@ impl Chunk {
             base: unsafe { raw.add(skipped) },
             raw,
             layout,
-            #[cfg(loom)]
+            #[cfg(mq_loom)]
             guard: Guarded::new(()),
         }
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(mq_loom))]
     fn read(&self, read: impl FnOnce()) {
         read();
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(mq_loom))]
     fn write(&self, write: impl FnOnce()) {
         write();
     }
 
-    #[cfg(loom)]
+    #[cfg(mq_loom)]
     fn read(&self, read: impl FnOnce()) {
         self.guard.with(|_| read());
     }
 
     /// For the owner, and for whoever gives it back.
-    #[cfg(loom)]
+    #[cfg(mq_loom)]
     pub(crate) fn write(&self, write: impl FnOnce()) {
         self.guard.with_mut(|_| write());
     }
@@ -236,7 +236,7 @@ impl Drop for Chunk {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
 

@@ -60,6 +60,7 @@ use peer::Peer;
 
 /// How an endpoint goes about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// Which buffers eager messages use.
     pub policy: Policy,
@@ -82,6 +83,15 @@ pub struct Options {
     pub nontemporal_from: Option<usize>,
     /// What to do while nothing arrives; by the number of processes and cores unless given.
     pub patience: Option<Patience>,
+}
+
+impl Options {
+    /// The same, changed: `Options::default().with(|o| o.fastbox = false)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Options {
@@ -333,13 +343,13 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// The cells at hand.
-    #[cfg(all(loom, test))]
+    #[cfg(all(mq_loom, test))]
     pub(crate) fn free_cells(&self) -> Vec<usize> {
         self.pool.free_cells()
     }
 
     /// Whether a cell of `other`'s is lent to this process.
-    #[cfg(all(loom, test))]
+    #[cfg(all(mq_loom, test))]
     pub(crate) fn has_borrowed(&self, other: Process) -> bool {
         self.peers[other.index()].borrowed.is_some()
     }
@@ -378,5 +388,5 @@ fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {
     unsafe { Found::at(memory.place(process)) }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests;

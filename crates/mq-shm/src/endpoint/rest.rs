@@ -10,7 +10,7 @@ use crate::liveness;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::wait::{self, Idle, Rest};
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 use crate::{company, wait::Patience};
 
 /// Longest sleep at a time while a ring is in use, or a message waits for room in a fastbox: who empties
@@ -79,7 +79,7 @@ impl<M: Memory> Endpoint<M> {
     }
 
     fn look_for_company(&mut self) {
-        #[cfg(not(loom))]
+        #[cfg(not(mq_loom))]
         {
             let places = self.peers.iter().enumerate();
             let others = places.filter(|&(number, _)| number != self.me.index());

@@ -24,7 +24,7 @@ use crate::wait::{self, Patience};
 
 /// Looks for room in a fastbox before a message goes through the queue: some microseconds, in which a receiver that
 /// serves a dozen senders has come round.
-const LOOKS_FOR_ROOM: u32 = if cfg!(loom) { 0 } else { 16 };
+const LOOKS_FOR_ROOM: u32 = if cfg!(mq_loom) { 0 } else { 16 };
 
 /// Messages that go through the queue at once after one that has waited for room in vain.
 const HASTY: u32 = 16;

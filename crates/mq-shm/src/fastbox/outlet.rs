@@ -17,7 +17,7 @@ use crate::part::Found;
 use crate::sync::Ordering;
 
 /// So many slots ahead a line is taken for writing.
-const AHEAD: u32 = if cfg!(loom) { 1 } else { 3 };
+const AHEAD: u32 = if cfg!(mq_loom) { 1 } else { 3 };
 
 /// The sender's side of a box, in its own memory.
 #[derive(Debug)]

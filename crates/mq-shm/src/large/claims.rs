@@ -19,7 +19,7 @@ use crate::sync::{AtomicU64, Ordering};
 pub(crate) const PART: u32 = 1024;
 /// The fewest pages that are taken at a time, unless none are left but these: with fewer, the system call
 /// takes a part that counts.
-const SHORTEST_PIECE: u32 = if cfg!(loom) { 1 } else { 8 };
+const SHORTEST_PIECE: u32 = if cfg!(mq_loom) { 1 } else { 8 };
 /// The most: nobody is waited for longer than they take, unless it is put off.
 const LONGEST_PIECE: u32 = 128;
 /// The bits of a number of pages.
@@ -85,7 +85,7 @@ fn piece(left: u32) -> u32 {
 
 impl Claims {
     /// Where its second word is.
-    #[cfg(not(loom))]
+    #[cfg(not(mq_loom))]
     pub(crate) const COPIED: usize = core::mem::offset_of!(Self, copied);
 
     /// An offer begins, of which the receiver takes the first piece; how many pages that has.
@@ -201,7 +201,7 @@ impl Claims {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
 

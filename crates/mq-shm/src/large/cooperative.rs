@@ -121,7 +121,7 @@ impl Shown {
     }
 
     /// What the kernel would read.
-    #[cfg(all(loom, test))]
+    #[cfg(all(mq_loom, test))]
     pub(crate) fn read_helping(&self) -> [u64; 1] {
         [self.helping.load(Ordering::Relaxed)]
     }
@@ -166,7 +166,7 @@ impl Helps {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
 

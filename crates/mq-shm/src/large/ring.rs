@@ -18,16 +18,16 @@ use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 
 /// Buffers of a ring.
-pub(crate) const BUFFERS: u32 = if cfg!(loom) { 2 } else { 256 };
+pub(crate) const BUFFERS: u32 = if cfg!(mq_loom) { 2 } else { 256 };
 /// Bytes of a buffer.
-pub(crate) const BUFFER_BYTES: usize = if cfg!(loom) { 8 } else { 4 * 1024 };
+pub(crate) const BUFFER_BYTES: usize = if cfg!(mq_loom) { 8 } else { 4 * 1024 };
 /// Buffers that are shown at a time, at most, and counted by a receiver that keeps up.
-const SHARE: u64 = if cfg!(loom) { 2 } else { 4 };
+const SHARE: u64 = if cfg!(mq_loom) { 2 } else { 4 };
 /// The fewest and the most that are shown at a time between cores that share no cache: more bytes
 /// are copied there in the time that a count takes to arrive.
-const FAR_SHARE: [u64; 2] = if cfg!(loom) { [1, 2] } else { [4, 8] };
+const FAR_SHARE: [u64; 2] = if cfg!(mq_loom) { [1, 2] } else { [4, 8] };
 /// The most that are counted at a time, by a receiver that is behind.
-const BEHIND: u64 = if cfg!(loom) { 2 } else { 16 };
+const BEHIND: u64 = if cfg!(mq_loom) { 2 } else { 16 };
 
 /// One of a process's rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +113,9 @@ pub enum Pulled {
 }
 
 /// All buffers. The model has one each, so as to tell who touches which.
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 type Buffers = Guarded<[[u8; BUFFER_BYTES]; BUFFERS as usize]>;
-#[cfg(loom)]
+#[cfg(mq_loom)]
 type Buffers = [Guarded<[u8; BUFFER_BYTES]>; BUFFERS as usize];
 
 /// Some buffers one behind the other, which are this process's until it counts them.
@@ -181,7 +181,7 @@ pub(crate) struct Ring {
     buffers: Buffers,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 impl Ring {
     /// Where the counts of a ring are: see `words`.
     pub(crate) const COUNTS: [usize; 2] = [
@@ -190,7 +190,7 @@ impl Ring {
     ];
 }
 
-#[cfg(loom)]
+#[cfg(mq_loom)]
 impl Default for Ring {
     fn default() -> Self {
         Self {
@@ -279,7 +279,7 @@ impl Ring {
 
     /// Where to read `bytes` of a share: calls with an address, how many bytes come before, and how
     /// many are there, until all have been.
-    #[cfg(not(loom))]
+    #[cfg(not(mq_loom))]
     #[inline]
     pub(crate) fn with(
         &self,
@@ -292,7 +292,7 @@ impl Ring {
     }
 
     /// The same, to write.
-    #[cfg(not(loom))]
+    #[cfg(not(mq_loom))]
     #[inline]
     pub(crate) fn with_mut(
         &self,
@@ -304,7 +304,7 @@ impl Ring {
             .with_mut(|all| write(all.cast::<u8>().wrapping_add(offset(share)), 0, bytes));
     }
 
-    #[cfg(loom)]
+    #[cfg(mq_loom)]
     pub(crate) fn with(
         &self,
         share: Share,
@@ -317,7 +317,7 @@ impl Ring {
         }
     }
 
-    #[cfg(loom)]
+    #[cfg(mq_loom)]
     pub(crate) fn with_mut(
         &self,
         share: Share,
@@ -337,13 +337,13 @@ fn offset(share: Share) -> usize {
 }
 
 /// The bytes of each buffer of a share: how many come before, and how many there are.
-#[cfg(loom)]
+#[cfg(mq_loom)]
 fn pieces(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
     let begins = (0..bytes).step_by(BUFFER_BYTES);
     begins.map(move |before| (before, (bytes - before).min(BUFFER_BYTES)))
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
 

@@ -127,7 +127,7 @@ impl Drop for File {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 

@@ -30,10 +30,10 @@ pub struct Heap {
     rings: Box<[Ring]>,
     buffers: Vec<OnceLock<Arc<Chunk>>>,
     /// Whose cells were given back, in order.
-    #[cfg(all(loom, test))]
+    #[cfg(all(mq_loom, test))]
     given_back: loom::sync::Mutex<Vec<Process>>,
     /// Whether memory is refused, and how often it was.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(mq_loom)))]
     refusals: std::sync::Mutex<(bool, u32)>,
 }
 
@@ -61,16 +61,16 @@ impl Heap {
             boxes: many(processes * processes),
             rings: rings(processes * RINGS),
             buffers: (0..processes).map(|_| OnceLock::new()).collect(),
-            #[cfg(all(loom, test))]
+            #[cfg(all(mq_loom, test))]
             given_back: loom::sync::Mutex::new(Vec::new()),
-            #[cfg(all(test, not(loom)))]
+            #[cfg(all(test, not(mq_loom)))]
             refusals: std::sync::Mutex::new((false, 0)),
         })
     }
 }
 
 /// Rings, made where they stay: they are too long for a thread's stack.
-#[cfg(not(loom))]
+#[cfg(not(mq_loom))]
 fn rings(count: u32) -> Box<[Ring]> {
     use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
     let layout = Layout::array::<Ring>(count as usize).expect("a segment has few processes");
@@ -84,7 +84,7 @@ fn rings(count: u32) -> Box<[Ring]> {
     }
 }
 
-#[cfg(loom)]
+#[cfg(mq_loom)]
 fn rings(count: u32) -> Box<[Ring]> {
     (0..count).map(|_| Ring::default()).collect()
 }
@@ -98,7 +98,7 @@ impl Heap {
     }
 }
 
-#[cfg(all(loom, test))]
+#[cfg(all(mq_loom, test))]
 impl Heap {
     /// Whose cells were given back, in order.
     pub(crate) fn given_back(&self) -> Vec<Process> {
@@ -106,7 +106,7 @@ impl Heap {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 impl Heap {
     /// From now on there is no memory, or there is.
     pub(crate) fn refuse(&self, refuses: bool) {
@@ -159,12 +159,12 @@ impl Memory for Arc<Heap> {
         Ok(Window::of_heap(self.chunk(owner)))
     }
 
-    #[cfg(not(all(test, not(loom))))]
+    #[cfg(not(all(test, not(mq_loom))))]
     fn commit(&self, _part: Part) -> Result<(), ShmError> {
         Ok(())
     }
 
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(mq_loom)))]
     fn commit(&self, part: Part) -> Result<(), ShmError> {
         let mut refusals = self.refusals.lock().unwrap();
         if !refusals.0 {
@@ -179,14 +179,14 @@ impl Memory for Arc<Heap> {
         })
     }
 
-    #[cfg(not(all(loom, test)))]
+    #[cfg(not(all(mq_loom, test)))]
     fn discard(&self, _part: Part) -> bool {
         true
     }
 
     /// What is given back is written to: the model fails if somebody still reads it. Two do so one
     /// after the other, as in the kernel.
-    #[cfg(all(loom, test))]
+    #[cfg(all(mq_loom, test))]
     fn discard(&self, part: Part) -> bool {
         let mut given_back = self.given_back.lock().unwrap();
         if let Part::FastBoxes(from) = part {

@@ -421,7 +421,7 @@ impl Memory for Mapped {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(mq_loom)))]
 mod tests {
     use super::*;
 

@@ -73,22 +73,14 @@ pub(crate) fn spawned(options: Options) -> Option<Endpoint> {
 
 /// Fastboxes after three messages, and sleep at the first occasion.
 pub(crate) fn options(policy: Policy, single_copy: bool) -> Options {
-    let tuning = Tuning {
-        box_after: 3,
-        ..Tuning::default()
-    };
-    let patience = Patience {
-        spins: 3,
-        yields: 1,
-        sleep: Duration::from_millis(20),
-    };
-    Options {
-        policy,
-        tuning,
-        single_copy,
-        patience: Some(patience),
-        ..Options::default()
-    }
+    let tuning = Tuning::default().with(|o| o.box_after = 3);
+    let patience = Patience::YIELDING.with(|p| (p.spins, p.yields) = (3, 1));
+    Options::default().with(|o| {
+        o.policy = policy;
+        o.tuning = tuning;
+        o.single_copy = single_copy;
+        o.patience = Some(patience);
+    })
 }
 
 /// Kinds of messages, in the second word of the header.
