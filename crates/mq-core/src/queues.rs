@@ -57,6 +57,14 @@ pub enum Entry<'a, P: Pattern, R, M> {
     Unexpected(P::Envelope, &'a M),
 }
 
+impl<P: Pattern, R, M> Clone for Entry<'_, P, R, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Pattern, R, M> Copy for Entry<'_, P, R, M> {}
+
 /// One entry of either queue, handed back to its owner.
 #[derive(Debug)]
 pub enum Removed<P: Pattern, R, M> {

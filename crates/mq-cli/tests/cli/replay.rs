@@ -8,13 +8,14 @@ use mq_core::structures::Kind;
 
 use crate::support::{command, file, fresh, mq, real, svg, text};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "trace",
     "structure",
     "operations",
     "mismatches",
     "ns_per_op",
     "x_list",
+    "communicators",
     "floor_ns_per_op",
     "posted_searches",
     "unexpected_searches",
