@@ -72,7 +72,7 @@
 #define MQ_CLASS_END 19
 
 // A pattern that may match several classes, or whose class is in doubt. Never a message's.
-#define MQ_CLASS_UNKNOWN 255
+#define MQ_CLASS_UNKNOWN UINT32_MAX
 
 // The version of the library that this header belongs to. While the major one is 0, two minor ones
 // are two interfaces, and the soname carries both.

@@ -60,7 +60,8 @@ static inline const mq_known *mq_front_known(const mq_front *front, uint32_t con
 /* Whether a pattern may have this class, of those that this header knows. */
 static inline int mq_front_reads_class(uint32_t traffic_class)
 {
-    return traffic_class < MQ_CLASS_END || traffic_class == MQ_CLASS_UNKNOWN;
+    /* One comparison for both: of MQ_CLASS_UNKNOWN, 0 is left. */
+    return traffic_class + 1 <= MQ_CLASS_END;
 }
 
 /* Whether the front can judge the pattern: an ordinary one, of a context that it knows. */

@@ -44,7 +44,7 @@ pub const MQ_CLASS_SCATTERV: u32 = 18;
 /// One more than the largest number of a message's class, in this version of the header.
 pub const MQ_CLASS_END: u32 = 19;
 /// A pattern that may match several classes, or whose class is in doubt. Never a message's.
-pub const MQ_CLASS_UNKNOWN: u32 = 255;
+pub const MQ_CLASS_UNKNOWN: u32 = u32::MAX;
 
 /// Whether a message may have this class.
 #[inline(always)]
@@ -55,7 +55,8 @@ pub(crate) const fn is_of_messages(number: u32) -> bool {
 /// Whether a pattern may have this class.
 #[inline(always)]
 pub(crate) const fn is_of_patterns(number: u32) -> bool {
-    number < MQ_CLASS_END || number == MQ_CLASS_UNKNOWN
+    // One comparison for both: of what is unknown, 0 is left.
+    number.wrapping_add(1) <= MQ_CLASS_END
 }
 
 /// The class of this number.
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn other_numbers_are_no_class() {
-        for number in (MQ_CLASS_END..MQ_CLASS_UNKNOWN).chain([MQ_CLASS_UNKNOWN + 1, u32::MAX]) {
+        for number in [MQ_CLASS_END, MQ_CLASS_END + 1, 255, 1 << 31, MQ_CLASS_UNKNOWN - 1] {
             assert_eq!(read(number), None, "{number}");
             assert!(
                 !is_of_patterns(number) && !is_of_messages(number),
