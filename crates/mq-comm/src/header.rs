@@ -3,7 +3,7 @@
 //! | word | of a message to be matched | of an answer |
 //! | --- | --- | --- |
 //! | first | source 32, tag 32: what [`MpiEnvelope`] compares | the request, or the communicator, it is for |
-//! | second | context 32, class 8, kind 8 | kind 8 |
+//! | second | context 32, class 24, kind 8 | kind 8 |
 
 use core::fmt;
 

@@ -78,7 +78,8 @@
 //! receives and probes from any source that find nothing, where a rank of their communicator has died: it
 //! may be what they wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
 //! receive that fails so is over, and took nothing. A process that has left properly disturbs
-//! receives from any source only when nobody else is left. A collective operation fails at the
+//! receives and probes from any source only when nobody else is left, and only those that wait: a `test` or an
+//! `iprobe` finds nothing then, for ever, and [`ended`](Communicator::ended) says why. A collective operation fails at the
 //! ranks that find one gone; those that live all come to its end, and to the next one. So it may have
 //! failed at some of them only; they find out by [`Communicator::agree`], and go on among themselves
 //! in a communicator that [`Communicator::shrink`] makes, whoever dies meanwhile.

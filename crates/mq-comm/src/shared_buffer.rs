@@ -28,7 +28,7 @@ use mq_shm::layout::PAGE;
 use crate::buffer::Buffer;
 use crate::communicator::Communicator;
 use crate::error::Error;
-use crate::plain::Plain;
+use crate::plain::{self, Plain};
 use crate::protocol::Core;
 use crate::transport::Transport;
 
@@ -112,8 +112,9 @@ impl<T: Transport + 'static> Communicator<T> {
     /// A system call for each MiB, and what the system needs for its pages. To be kept and used again.
     pub fn shared_buffer<E: Plain>(&self, len: usize) -> Result<SharedBuffer<E>, Error> {
         const { assert!(align_of::<E>() <= PAGE, "blocks begin at pages") }
+        plain::has_size::<E>();
         let Some(bytes) = len.checked_mul(size_of::<E>()).filter(|&bytes| bytes > 0) else {
-            if size_of::<E>() == 0 || len == 0 {
+            if len == 0 {
                 return Ok(SharedBuffer::without_bytes(len));
             }
             // More than there is.

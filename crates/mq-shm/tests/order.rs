@@ -196,6 +196,38 @@ fn a_message_through_the_queue_does_not_overtake_one_in_a_box() {
 }
 
 #[test]
+fn of_a_message_that_has_gone_whole_no_more_goes() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let options = Options::default().with(|o| o.fastbox = false);
+    let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
+    let mut bob = Endpoint::join(segment, Process(1), options).unwrap();
+    let text = vec![7; 2 * CELL_PAYLOAD];
+    assert!(matches!(
+        alice.try_send(Process(1), [1, 0], &text, 0),
+        Ok(Sent::Whole)
+    ));
+    assert!(matches!(
+        alice.try_send(Process(1), [1, 0], &text, text.len()),
+        Ok(Sent::Whole)
+    ));
+    // One without bytes is a message.
+    assert!(matches!(
+        alice.try_send(Process(1), [2, 0], &[], 0),
+        Ok(Sent::Whole)
+    ));
+    for (number, offset) in [(1, 0), (1, CELL_PAYLOAD), (2, 0)] {
+        let Some(Arrival::Message(message)) = bob.poll().unwrap() else {
+            panic!("{number} from {offset}")
+        };
+        assert_eq!(
+            (message.header()[0], message.offset()),
+            (number, offset as u64)
+        );
+    }
+    assert!(bob.poll().unwrap().is_none());
+}
+
+#[test]
 fn messages_of_every_length_go_round_a_box() {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let mut alice = Endpoint::join(segment.clone(), Process(0), eager_boxes()).unwrap();

@@ -246,6 +246,28 @@ fn the_last_ring_is_for_those_who_ask() {
 }
 
 #[test]
+fn the_last_ring_is_not_lent() {
+    let segment = Heap::new(Geometry::new(5).unwrap());
+    let join = |me| Endpoint::join(segment.clone(), Process(me), Options::default()).unwrap();
+    let mut alice = join(0);
+    let mut others: Vec<Member> = (1..5).map(join).collect();
+    let rings: Vec<Stretch> = (1..5)
+        .map(|to| of_alice(alice.take_ring(Process(to), 1).unwrap().unwrap(), 0))
+        .collect();
+    for (other, &stretch) in others.iter_mut().zip(&rings) {
+        push(&mut alice, stretch, b"x");
+        pull(other, ALICE, stretch, b"x");
+        assert!(alice.free_ring(stretch.ring()));
+    }
+    let lent: Vec<bool> = (1..5)
+        .map(|from| alice.lend_ring(Process(from), 1).is_some())
+        .collect();
+    assert_eq!(lent, [true, true, true, false]);
+    // Whoever lends none asks, and whoever is asked has one.
+    assert!(alice.take_ring(Process(4), 1).unwrap().is_some());
+}
+
+#[test]
 fn what_is_not_wanted_is_passed() {
     let (mut alice, mut bob) = pair(Options::default());
     for read in [0, 1, 4096, 5000, BYTES - 1, BYTES] {

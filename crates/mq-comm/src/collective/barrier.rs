@@ -18,7 +18,7 @@ impl<T: Transport> Communicator<T> {
     /// [have got](Communicator::dup), this does not hold.
     ///
     /// # Cost
-    /// For n ranks, each sends and receives as many empty messages as n has binary digits, one
+    /// For n ranks, each sends and receives as many empty messages as n - 1 has binary digits, one
     /// after the other.
     pub fn barrier(&self) -> Result<(), Error> {
         let (rank, size) = (self.rank(), self.size());

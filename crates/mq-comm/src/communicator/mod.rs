@@ -157,7 +157,8 @@ impl<T: Transport> Communicator<T> {
     /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
     /// and the program has not [said](Self::acknowledge_deaths) that it knows;
     /// [`Error::Withdrawn`] if the sender had no memory for the message's way (one that it takes back
-    /// before anybody has matched it is not seen at all, and waited for no less);
+    /// before anybody has matched it is waited for like one that was never sent, also where a probe has
+    /// shown it);
     /// [`Error::Transport`] as [`send`](Self::send).
     ///
     /// # Cost

@@ -32,8 +32,9 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; if none has come, [`Error::Gone`] if the sender has ended, or from
-    /// any source if a rank has died and that is not [acknowledged](Self::acknowledge_deaths), or
-    /// nobody is left; [`Error::Transport`] if that is damaged.
+    /// any source if a rank has died and that is not [acknowledged](Self::acknowledge_deaths);
+    /// [`Error::Transport`] if that is damaged. That all others have left is no error, since this process may
+    /// still send to itself: [`ended`](Self::ended) says it.
     pub fn iprobe(
         &self,
         from: impl Into<Source>,

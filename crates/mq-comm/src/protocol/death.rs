@@ -416,7 +416,7 @@ impl State {
             .contexts
             .open(slot.context)
             .is_some_and(|open| open.members.contains(&process));
-        let alone = self.nobody_left(ANYONE, slot.context, false);
-        member && (how == Gone::Died || alone.is_some())
+        // That all others have left is found by who waits.
+        member && how == Gone::Died
     }
 }

@@ -129,18 +129,28 @@ impl Start {
     /// What to say in a process that [is alone](Self::find), and would not be if its launcher was known:
     /// of many that are started so, the first says it.
     pub(super) fn complaint(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+        let name = self.unknown_launcher(&variable)?;
+        if variable(name)? != "0" {
+            return None;
+        }
+        Some(format!(
+            "alone, though {name} is set: the launcher that did so is not known here; `mq run -n N` starts the \
+             processes of a world"
+        ))
+    }
+
+    /// The variable by which another launcher than those that are known numbers its processes.
+    pub(super) fn unknown_launcher(
+        &self,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Option<&'static str> {
         let there = |name: &str| variable(name).is_some();
         let mut known = [&OPEN_MPI, &MPICH, &SLURM].into_iter();
         let is_known = there("MQ_RANK") || known.any(|launcher| launcher.has_set(&there));
         if self.size > 1 || is_known {
             return None;
         }
-        let first = |name: &&&str| variable(name).is_some_and(|rank| rank == "0");
-        let name = OTHER_RANKS.iter().find(first)?;
-        Some(format!(
-            "alone, though {name} is set: the launcher that did so is not known here; `mq run -n N` starts the \
-             processes of a world"
-        ))
+        OTHER_RANKS.into_iter().find(|name| there(name))
     }
 
     fn of_mq(text: &Variables<'_>) -> Result<Self, Error> {

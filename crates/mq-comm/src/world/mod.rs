@@ -195,6 +195,14 @@ impl World {
         Ok(Start::find(|name| std::env::var_os(name))?.size)
     }
 
+    /// The variable in which a launcher that is not known here has this process's rank, if there is one: with
+    /// others of its kind it is alone in a world each. For a program that starts processes of its own.
+    #[must_use]
+    pub fn unknown_launcher() -> Option<&'static str> {
+        let start = Start::find(|name| std::env::var_os(name)).ok()?;
+        start.unknown_launcher(|name| std::env::var_os(name))
+    }
+
     /// [`init`](Self::init) with options of the program's own; those in the environment are not
     /// looked at.
     ///
@@ -271,7 +279,9 @@ fn reopen(number: u32, what: &str) -> Result<OwnedFd, Error> {
         .open(format!("/proc/self/fd/{number}"))
         .map_err(|error| {
             Error::Start(format!(
-                "{what} is no segment that this process has inherited ({error}): start it with `mq run`"
+                "{what} is no segment that this process has inherited ({error}): start it with `mq run`; if it was, \
+                 something in between has closed the descriptor, as Python's subprocess does without \
+                 `close_fds=False`"
             ))
         })?;
     Ok(file.into())

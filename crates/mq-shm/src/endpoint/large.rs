@@ -166,7 +166,7 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// A ring of this process's for so many bytes of a message *from* another, if there is one that
-    /// has led there, and in which there is nothing now but messages from there. The sender is to
+    /// has led there, and in which there is nothing now but messages from there, while another is free. The sender is to
     /// be told at once: all of the bytes are to be pushed and [pulled](Self::pull). The ring is
     /// [taken back](Self::free_ring) when they are, or when the sender has ended.
     ///
@@ -177,6 +177,10 @@ impl<M: Memory> Endpoint<M> {
             return None;
         }
         let number = self.rings.leading_to(from)?;
+        // The sender may be about something else for long: others are to have a ring meanwhile.
+        if !self.rings.has_other_free(&self.memory, self.me, number) {
+            return None;
+        }
         let state = &mut self.rings.rings[number];
         let number = number as u32;
         let ring = self.memory.ring(self.me, number);
