@@ -1,6 +1,8 @@
 //! A core for each process, or for neighbours together where there are more processes than cores.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::io;
 use std::str::FromStr;
 
@@ -85,7 +87,7 @@ pub(crate) fn cores(processes: u32, wanted: Option<&CoreList>) -> io::Result<Vec
 pub(crate) fn usable(wanted: Option<&CoreList>) -> io::Result<CoreList> {
     let allowed = CoreList(allowed()?);
     let Some(CoreList(cores)) = wanted else {
-        return Ok(allowed);
+        return Ok(CoreList(a_core_each_first(allowed.0, siblings)));
     };
     match missing(cores, &allowed) {
         Some(core) => Err(io::Error::other(format!(
@@ -93,6 +95,31 @@ pub(crate) fn usable(wanted: Option<&CoreList>) -> io::Result<CoreList> {
         ))),
         None => Ok(CoreList(cores.clone())),
     }
+}
+
+/// The same with the first thread of each core before the second ones: where the threads of a core have numbers
+/// that follow each other, two processes would share one while others idle.
+fn a_core_each_first(cores: Vec<usize>, siblings: impl Fn(usize) -> Option<String>) -> Vec<usize> {
+    let mut threads = BTreeMap::<String, usize>::new();
+    let mut turns: Vec<(usize, usize)> = Vec::with_capacity(cores.len());
+    for core in cores {
+        let turn = siblings(core).map_or(0, |together| {
+            let before = threads.entry(together).or_default();
+            *before += 1;
+            *before
+        });
+        turns.push((turn, core));
+    }
+    turns.sort_unstable();
+    turns.into_iter().map(|(_, core)| core).collect()
+}
+
+/// What the system calls the threads of the core that this one is of; none if it does not say.
+fn siblings(core: usize) -> Option<String> {
+    fs::read_to_string(format!(
+        "/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+    ))
+    .ok()
 }
 
 /// The first of the cores that is not allowed.
@@ -151,6 +178,22 @@ mod tests {
         assert_eq!(places(5, 2), [0, 0, 0, 1, 1]);
         assert_eq!(places(7, 3), [0, 0, 0, 1, 1, 2, 2]);
         assert_eq!(places(3, 1), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_core_s_second_thread_comes_after_all_first_ones() {
+        let pairs = |core: usize| Some(format!("{}-{}", core & !1, core | 1));
+        assert_eq!(
+            a_core_each_first((0..6).collect(), pairs),
+            [0, 2, 4, 1, 3, 5]
+        );
+        // Numbers of second threads behind those of all first ones, as most machines have them.
+        let behind = |core: usize| Some(format!("{},{}", core % 3, core % 3 + 3));
+        assert_eq!(
+            a_core_each_first((0..6).collect(), behind),
+            [0, 1, 2, 3, 4, 5]
+        );
+        assert_eq!(a_core_each_first(vec![1, 4, 7], |_| None), [1, 4, 7]);
     }
 
     #[test]

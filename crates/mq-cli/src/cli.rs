@@ -21,7 +21,7 @@ pub(crate) use self::node::{
 };
 pub(crate) use self::record::RecordOptions;
 #[cfg(target_os = "linux")]
-pub(crate) use self::run::{Bind, Label, RunOptions, StartRankOptions};
+pub(crate) use self::run::{Bind, Input, Label, RunOptions, StartRankOptions};
 
 /// The whole command line.
 #[derive(Parser, Debug)]

@@ -132,7 +132,13 @@ mod tests {
 
     #[test]
     fn other_numbers_are_no_class() {
-        for number in [MQ_CLASS_END, MQ_CLASS_END + 1, 255, 1 << 31, MQ_CLASS_UNKNOWN - 1] {
+        for number in [
+            MQ_CLASS_END,
+            MQ_CLASS_END + 1,
+            255,
+            1 << 31,
+            MQ_CLASS_UNKNOWN - 1,
+        ] {
             assert_eq!(read(number), None, "{number}");
             assert!(
                 !is_of_patterns(number) && !is_of_messages(number),

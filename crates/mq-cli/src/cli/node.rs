@@ -141,19 +141,39 @@ pub(crate) struct BandwidthOptions {
         default_value = "window,pingpong,rewritten"
     )]
     pub(crate) by: Vec<By>,
-    /// Messages of a window, between two acknowledgements, 1 to 65,536
-    #[arg(long, default_value = "64", value_name = "N",
+    /// Messages of a window, between two acknowledgements, 1 to 65,536 [default: 64]
+    #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub(crate) window: u32,
+    window: Option<u32>,
     #[command(flatten)]
     pub(crate) node: NodeOptions,
+}
+
+impl BandwidthOptions {
+    /// Messages of a window.
+    pub(crate) fn window(&self) -> u32 {
+        self.window.unwrap_or(64)
+    }
+
+    /// # Errors
+    /// If something was asked for that nothing is measured by.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.window {
+            Some(_) if !self.by.contains(&By::Window) => {
+                Err("--window is for `--by window`, which is not asked for".into())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Options of `mq rate`.
 #[derive(Args, Debug)]
 #[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
 Each row has cores of its own for the receiver and its senders, and says which: they share cores only \
-where there are too few for them.
+where there are too few for them. All rows are of one run, with the processes that the most senders need: \
+those that a row does not need wait on cores that it may use, and where that makes more processes than \
+cores, all give theirs up early. For figures of few senders alone, measure each number by itself.
 
 Examples:
   mq rate

@@ -20,11 +20,12 @@ inherited descriptor of the shared segment) in its environment. Standard input g
 others read /dev/null. Output comes line by line; a line longer than 64 KiB is broken, a last line \
 without its end gets one. A single process without label is passed on byte by byte.
 
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on; SIGINT or \
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT are passed on; SIGINT or \
 SIGTERM for the third time in a row, 1 to 5 s after the one before, kills what is still running; one of \
 these two that comes again within a second is the same, for `timeout` sends it twice. Each process has \
 its own process group: what it starts there gets the signals too. All that it starts is killed when \
-all ranks have ended, in other groups and sessions as well. If mq itself is killed, so are the ranks, \
+all ranks have ended, in other groups and sessions as well. When a signal has ended the ranks, what they \
+wrote is handed on for as long as --grace says, to a reader that takes it. If mq itself is killed, so are the ranks, \
 their groups, and whatever else has MQ_RUN in its environment as they have it (but not programs that \
 change their user when they start).
 
@@ -70,6 +71,9 @@ pub(crate) struct RunOptions {
     /// more processes, neighbouring ranks share one
     #[arg(long, value_name = "LIST")]
     pub(crate) cores: Option<CoreList>,
+    /// What rank 0 reads as its standard input
+    #[arg(long, value_enum, default_value = "rank0", value_name = "WHO")]
+    pub(crate) stdin: Input,
     /// What to run, with its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
@@ -84,6 +88,16 @@ pub(crate) enum Label {
     Always,
     /// Never
     Never,
+}
+
+/// Who reads the standard input of `mq run`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Input {
+    /// Rank 0. A terminal is read by mq for it, whether it reads or not: keys that a pager or the shell is to
+    /// have want the other
+    Rank0,
+    /// Nobody: all read /dev/null
+    None,
 }
 
 /// Where processes run.

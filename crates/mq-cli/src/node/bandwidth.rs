@@ -22,6 +22,7 @@ const ACKNOWLEDGED: i32 = 2;
 const IN_FLIGHT: usize = 4 << 20;
 
 pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
+    options.check().map_err(Error::Usage)?;
     let plan = Plan {
         processes: 2,
         rows: options.by.len() * options.sizes.len(),
@@ -41,7 +42,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
                 rows.add(Row::Bandwidth {
                     by: by.name(),
                     size,
-                    window: (by == By::Window).then_some(options.window),
+                    window: (by == By::Window).then_some(options.window()),
                     gb_s: bytes / took.median,
                     best: bytes / took.best,
                 });
@@ -54,7 +55,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
 fn what(options: &BandwidthOptions) -> String {
     let memory = memory(options.shared_buffers);
     if options.by.contains(&By::Window) {
-        format!("Windows of {} messages, from {memory}.", options.window)
+        format!("Windows of {} messages, from {memory}.", options.window())
     } else {
         format!("One message at a time, from {memory}.")
     }
@@ -71,7 +72,7 @@ fn message(
     if by != By::Window {
         return one_way(world, &options.node, options.shared_buffers, by, size);
     }
-    let window = options.window as usize;
+    let window = options.window() as usize;
     let took = if world.rank() == 0 {
         send(world, options, size, tag)?
     } else {
@@ -92,7 +93,7 @@ fn send(
     let out = Outgoing::new(world, options.shared_buffers, size, 0)?;
     sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
-            for _ in 0..options.window {
+            for _ in 0..options.window() {
                 scope.isend(&out, 1, tag)?;
             }
             scope.wait_all()

@@ -147,15 +147,19 @@ fn between(one: usize, other: usize) -> Option<&'static str> {
         let read = |core| fs::read_to_string(format!("/sys/devices/system/cpu/cpu{core}/{file}"));
         Some(read(one).ok()? == read(other).ok()?)
     };
-    let shared_cache = (2..=4)
+    let caches: Vec<bool> = (2..=4)
         .filter_map(|index| same(&format!("cache/index{index}/shared_cpu_list")))
-        .any(|same| same);
+        .collect();
     Some(if same("topology/thread_siblings_list")? {
         "threads of one core"
-    } else if shared_cache {
+    } else if caches.contains(&true) {
         "cores that share a cache"
     } else if same("topology/physical_package_id")? {
-        "cores of one socket that share no cache"
+        match caches[..] {
+            // Some machines say nothing of them.
+            [] => "cores of one socket",
+            _ => "cores of one socket that share no cache",
+        }
     } else {
         "cores of two sockets"
     })

@@ -22,7 +22,7 @@ use rustix::fs::{FileType, fstat};
 
 use self::cores::Places;
 use self::rows::Rows;
-use crate::cli::{Bind, Format, Label, NodeOptions, RunOptions};
+use crate::cli::{Bind, Format, Input, Label, NodeOptions, RunOptions};
 use crate::error::Error;
 use crate::progress::ByLines;
 use crate::report;
@@ -87,6 +87,12 @@ fn measured(
         cores::check(processes, options)?;
     }
     if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
+        if let Some(name) = World::unknown_launcher() {
+            return Err(Error::Usage(format!(
+                "this process has a rank by {name}, of a launcher that is not known here: each of its processes \
+                 would measure for itself. Start it without, or by `mq run`, mpirun or srun"
+            )));
+        }
         prepare_plot(options)?;
         plan.memory.look_for()?;
         // Its ranks say what is wrong with the environment.
@@ -131,6 +137,8 @@ fn start(plan: &Plan, options: &NodeOptions) -> Result<ExitCode, Error> {
         timeout: None,
         bind: Bind::None,
         cores: None,
+        // What is typed is the shell's, or the pager's.
+        stdin: Input::None,
         program,
     };
     crate::run::run_with(&run, bar(plan, options.format))

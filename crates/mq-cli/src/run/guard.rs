@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::orphans;
+use super::signals::Signals;
 use super::start::THIS;
 
 /// What the launcher says when it needs no guard any more.
@@ -71,6 +72,8 @@ impl Drop for Guard {
 
 /// What the guard does.
 pub(crate) fn guard_ranks() -> ExitCode {
+    // What a batch system sends to every process of a job is for the launcher and the ranks.
+    let _held = Signals::kept_off();
     let words: Vec<String> = io::stdin().lock().lines().map_while(Result::ok).collect();
     if words.last().is_none_or(|word| word != DONE)
         && let Some((mark, groups)) = words.split_first()

@@ -67,7 +67,13 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {
         ranks,
         pipes,
         input,
-    } = start::all(options, guard, terminal::input(), &segment, &refusals)?;
+    } = start::all(
+        options,
+        guard,
+        terminal::input(options.stdin),
+        &segment,
+        &refusals,
+    )?;
     let terminal = input.map(Terminal::new).transpose()?;
     if terminal.is_none() {
         start::give_away_input()?;

@@ -4,17 +4,18 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
+use nix::sys::signal::SigSet;
 use rustix::process::Signal;
 use signal_hook::consts::{
-    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2,
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU,
 };
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use signal_hook::low_level::{emulate_default_handler, signal_name};
 
 /// The signals that are passed on to the ranks.
-const PASSED_ON: [i32; 8] = [
-    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP,
+const PASSED_ON: [i32; 9] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGCONT, SIGTSTP,
 ];
 
 /// Signals, held until they are asked for.
@@ -32,6 +33,19 @@ impl Signals {
         // A child's end is looked for even if someone ignored it: its status would be lost
         // otherwise.
         let signals = wanted.chain([SIGCHLD]);
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
+        // Nor would a child's end come where whoever started this process waits for such signals, and has
+        // left them blocked.
+        let mut ends = SigSet::empty();
+        ends.add(nix::sys::signal::SIGCHLD);
+        ends.thread_unblock()?;
+        Ok(Self { delivery })
+    }
+
+    /// Holds those that may be sent to all processes of a job, for one that is to outlive the others.
+    pub(super) fn kept_off() -> io::Result<Self> {
+        let (read, write) = UnixStream::pair()?;
+        let signals = PASSED_ON.into_iter().filter(|&signal| signal != SIGCONT);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
         Ok(Self { delivery })
     }

@@ -9,11 +9,24 @@ use rustix::process::getpgrp;
 use rustix::stdio::stdin;
 use rustix::termios::tcgetpgrp;
 
+use crate::cli::Input;
+
+/// Whether who reads the terminal now is not stopped for it.
+fn may_be_read() -> bool {
+    match tcgetpgrp(stdin()) {
+        Ok(group) => group == getpgrp(),
+        // It is a terminal and not this session's, as after `setsid` or `su -c`: nobody is stopped for it.
+        Err(error) => error == Errno::NOTTY,
+    }
+}
+
 /// What rank 0 gets as its standard input. A terminal is read by the launcher: whoever is not in
 /// the foreground group would be stopped for reading it, and that group is the launcher's, so that
 /// Ctrl-C and Ctrl-Z come to it.
-pub(super) fn input() -> Stdio {
-    if io::stdin().is_terminal() {
+pub(super) fn input(wanted: Input) -> Stdio {
+    if wanted == Input::None {
+        Stdio::null()
+    } else if io::stdin().is_terminal() {
         Stdio::piped()
     } else {
         Stdio::inherit()
@@ -38,7 +51,7 @@ impl Terminal {
     pub(super) fn awaited(&self) -> Option<PollFd<'_>> {
         if !self.typed.is_empty() {
             Some(PollFd::new(&self.to, PollFlags::OUT))
-        } else if tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp()) {
+        } else if may_be_read() {
             Some(PollFd::from_borrowed_fd(stdin(), PollFlags::IN))
         } else {
             None

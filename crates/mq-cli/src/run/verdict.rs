@@ -1,6 +1,6 @@
 //! What a run is judged by: its exit code, and the sentences about ranks that failed.
 
-use signal_hook::consts::SIGPIPE;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
 
 use super::ranks::End;
 use super::signals;
@@ -31,6 +31,12 @@ impl Verdict {
     /// A signal was passed on.
     pub(super) fn passed_on(&mut self, signal: i32) {
         self.passed_on.push(signal);
+    }
+
+    /// Whether a signal came by which processes are told to end.
+    pub(super) fn was_told_to_end(&self) -> bool {
+        let ends = |signal: &i32| matches!(*signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT);
+        self.passed_on.iter().any(ends)
     }
 
     /// A rank has failed. Returns what is to be said about it, if anything.

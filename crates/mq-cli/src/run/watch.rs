@@ -155,10 +155,15 @@ impl Watch<'_> {
 
     /// Passes on what ranks have written, and forgets streams that have ended.
     fn read(&mut self, ready: &[usize]) {
-        for &i in ready.iter().rev() {
+        // In their order: of what one rank wrote to both streams at a time, standard output comes first.
+        let mut ended = Vec::new();
+        for &i in ready {
             if self.sources[i].take(&mut self.output) == Took::Ended {
-                self.sources.swap_remove(i);
+                ended.push(i);
             }
+        }
+        for i in ended.into_iter().rev() {
+            self.sources.remove(i);
         }
     }
 
@@ -270,10 +275,10 @@ impl Watch<'_> {
     }
 
     /// Writes what is left when the ranks have ended, however long the reader takes, unless there
-    /// is a time limit or a signal says that it has been long enough. Returns that signal.
+    /// is a time limit, a signal has ended them, or one says that it has been long enough. Returns that.
     fn hand_over_the_rest(&mut self) -> Option<i32> {
         self.terminal = None;
-        let deadline = if self.verdict.out_of_time {
+        let deadline = if self.verdict.out_of_time || self.verdict.was_told_to_end() {
             Instant::now().checked_add(self.options.grace)
         } else {
             self.time_limit
@@ -286,7 +291,7 @@ impl Watch<'_> {
                 return None;
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                self.verdict.out_of_time = true;
+                self.verdict.out_of_time |= !self.verdict.was_told_to_end();
                 return None;
             }
             if self.wait(deadline).signals {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Launcher, command, shell, state, until, until_gone};
 
@@ -161,6 +161,54 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(launcher.finish().code(), 128 + 15);
 }
 
+/// As whoever waits for signals by `sigwait` or `signalfd` may leave them to what it starts.
+#[test]
+fn the_ends_of_ranks_are_seen_where_their_signal_was_blocked() {
+    let blocking = || {
+        let mut env = Command::new("env");
+        env.arg("--block-signal=CHLD").stdin(Stdio::null());
+        env
+    };
+    let can_block = blocking().arg("true").stderr(Stdio::null()).status();
+    if !can_block.is_ok_and(|status| status.success()) {
+        let why = "blocked signals were not tried: `env` knows no --block-signal";
+        let _ = writeln!(std::io::stderr(), "{why}");
+        assert!(std::env::var_os("MQ_ALL_CHECKS").is_none(), "{why}");
+        return;
+    }
+    let mut launcher = blocking();
+    launcher.args([
+        env!("CARGO_BIN_EXE_mq"),
+        "run",
+        "-n",
+        "2",
+        "--",
+        "echo",
+        "hi",
+    ]);
+    let launcher = Launcher::start(&mut launcher);
+    assert_eq!(launcher.lines(2), ["[0] hi", "[1] hi"]);
+    assert_eq!(launcher.finish().code(), 0);
+}
+
+#[test]
+fn a_reader_that_does_not_read_keeps_nobody_whom_a_signal_has_ended() {
+    let mut launcher = command(&["-n", "2", "--grace", "0.2", "--", "yes"]);
+    let mut launcher = launcher.stdout(Stdio::piped()).spawn().expect("mq starts");
+    // Much more than the pipe takes.
+    let mut first = [0; 100];
+    let mut unread = launcher.stdout.take().expect("piped");
+    unread.read_exact(&mut first).expect("lines");
+    std::thread::sleep(Duration::from_millis(100));
+    kill_process(Pid::from_child(&launcher), Signal::TERM).expect("it runs");
+    let mut status = None;
+    until("the launcher's end", || {
+        status = launcher.try_wait().expect("a child");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(128 + 15));
+}
+
 #[test]
 fn ranks_die_with_a_launcher_that_is_killed() {
     let launcher = shell(&["-n", "8", "--label", "never"], "echo $$; exec sleep 1000");
@@ -184,6 +232,31 @@ fn what_ranks_have_started_in_other_groups_dies_with_a_launcher_that_is_killed()
     let script = "timeout 1000 sh -c 'echo $$; while :; do sleep 1000; done' & echo $$; wait";
     let launcher = shell(&["-n", "3", "--label", "never"], script);
     let pids = launcher.pids(6);
+    launcher.signal(Signal::KILL);
+    until_gone(&pids);
+}
+
+/// As batch systems do, who warn every process of a job.
+#[test]
+fn a_signal_to_all_leaves_the_guard_at_its_post() {
+    let script =
+        "trap '' USR1; timeout 1000 sh -c 'echo $$; while :; do sleep 1000; done' & echo $$; wait";
+    let launcher = shell(&["-n", "2", "--label", "never"], script);
+    let pids = launcher.pids(4);
+    let children = format!("/proc/{0}/task/{0}/children", launcher.pid());
+    let children = std::fs::read_to_string(children).expect("the kernel's list");
+    let guard = children.split_whitespace().find(|child| {
+        let words = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        words
+            .split(|&byte| byte == 0)
+            .any(|word| word == b"guard-ranks")
+    });
+    let guard = guard.and_then(|number| number.parse().ok());
+    let guard = guard.and_then(Pid::from_raw).expect("there is a guard");
+    for signal in [Signal::USR1, Signal::USR2, Signal::TERM, Signal::TSTP] {
+        kill_process(guard, signal).expect("it is there");
+    }
+    std::thread::sleep(Duration::from_millis(50));
     launcher.signal(Signal::KILL);
     until_gone(&pids);
 }

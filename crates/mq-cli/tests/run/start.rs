@@ -1,10 +1,28 @@
 //! What ranks find when they start, and programs that cannot be started.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use crate::support::{Launcher, command, launcher, shell};
+
+#[test]
+fn nobody_reads_standard_input_that_is_for_nobody() {
+    for (who, heard) in [("rank0", "typed\n"), ("none", "")] {
+        let mut launcher = command(&["-n", "2", "--label", "never", "--stdin", who, "--", "cat"]);
+        let mut launcher = launcher
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("mq starts");
+        // Where nobody is to read it, the pipe may be closed already.
+        let _ = launcher.stdin.take().expect("piped").write_all(b"typed\n");
+        let output = launcher.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), heard, "{who}");
+    }
+}
 
 #[test]
 fn every_rank_finds_its_number_and_how_many_there_are() {
