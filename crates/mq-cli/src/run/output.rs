@@ -83,16 +83,25 @@ fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     (!is_a_maker).then_some(again)
 }
 
-/// Lines on their way to standard output and standard error, in one queue: both may be the same
-/// terminal, where a line of one must not end up in a line of the other. Writing never blocks, so
-/// that signals and time limits are seen to whatever the reader does.
+/// Lines on their way to one place.
+#[derive(Default)]
+struct Queue {
+    lines: VecDeque<(Stream, Vec<u8>)>,
+    /// Bytes of them.
+    waiting: usize,
+    /// Bytes of the first that are written.
+    written: usize,
+}
+
+/// Lines on their way to standard output and standard error: in one queue where both are the same, as a
+/// terminal where a line of one must not end up in a line of the other; otherwise in one each, so that what is
+/// wrong is said also where nobody reads what was printed before. Writing never blocks, so that signals and time
+/// limits are seen to whatever the reader does.
 #[derive(Default)]
 pub(super) struct Output {
-    queue: VecDeque<(Stream, Vec<u8>)>,
-    /// Bytes in the queue.
-    waiting: usize,
-    /// Bytes of the first entry that are written.
-    written: usize,
+    queues: [Queue; 2],
+    /// Whether standard error has a queue of its own.
+    apart: bool,
     closed: Vec<Stream>,
     failed: bool,
     terminals: Terminals,
@@ -105,6 +114,7 @@ impl Output {
         Self {
             progress,
             terminals: Terminals::found(),
+            apart: are_apart(),
             ..Self::default()
         }
     }
@@ -115,8 +125,17 @@ impl Output {
             if let (Stream::Out, Some(progress)) = (stream, &mut self.progress) {
                 progress.advance(&lines);
             }
-            self.waiting += lines.len();
-            self.queue.push_back((stream, lines));
+            let queue = &mut self.queues[self.number(stream)];
+            queue.waiting += lines.len();
+            queue.lines.push_back((stream, lines));
+        }
+    }
+
+    /// Which queue a stream's lines are in.
+    const fn number(&self, stream: Stream) -> usize {
+        match stream {
+            Stream::Err if self.apart => 1,
+            _ => 0,
         }
     }
 
@@ -127,9 +146,9 @@ impl Output {
         self.push(Stream::Err, line.into_bytes());
     }
 
-    /// Whether so much waits that the ranks have to.
-    pub(super) fn full(&self) -> bool {
-        self.waiting >= ENOUGH
+    /// Whether so much waits that who writes more to the stream has to.
+    pub(super) fn full(&self, stream: Stream) -> bool {
+        self.queues[self.number(stream)].waiting >= ENOUGH
     }
 
     /// Whether a stream takes no more.
@@ -143,20 +162,28 @@ impl Output {
     }
 
     /// What has to become ready for more to be written.
-    pub(super) fn awaited(&self) -> Option<BorrowedFd<'_>> {
-        let (stream, _) = self.queue.front()?;
-        Some(self.terminals.fd(*stream))
+    pub(super) fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let first = self.queues.iter().filter_map(|queue| queue.lines.front());
+        first.map(|(stream, _)| self.terminals.fd(*stream))
     }
 
     /// Writes what can be written now.
     pub(super) fn flush(&mut self) {
-        while let Some((stream, lines)) = self.queue.front() {
+        (0..self.queues.len()).for_each(|number| self.flush_queue(number));
+    }
+
+    fn flush_queue(&mut self, number: usize) {
+        loop {
+            let queue = &self.queues[number];
+            let Some((stream, lines)) = queue.lines.front() else {
+                return;
+            };
             let stream = *stream;
             let fd = self.terminals.fd(stream);
             if !ready(fd) {
                 return;
             }
-            let rest = &lines[self.written..];
+            let rest = &lines[queue.written..];
             let write = || rustix::io::write(fd, &rest[..rest.len().min(PORTION)]);
             let written = match (stream, &self.progress) {
                 // No line of the ranks begins behind the bar.
@@ -164,7 +191,7 @@ impl Output {
                 _ => write(),
             };
             match written {
-                Ok(count) => self.advance(count),
+                Ok(count) => self.queues[number].advance(count),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 Err(error) => self.close(stream, error),
@@ -172,29 +199,41 @@ impl Output {
         }
     }
 
-    fn advance(&mut self, count: usize) {
-        self.written += count;
-        self.waiting -= count;
-        if self
-            .queue
-            .front()
-            .is_some_and(|(_, lines)| lines.len() == self.written)
-        {
-            self.queue.pop_front();
-            self.written = 0;
-        }
-    }
-
     fn close(&mut self, stream: Stream, error: Errno) {
         self.closed.push(stream);
-        self.queue.retain(|(other, _)| *other != stream);
-        self.waiting = self.queue.iter().map(|(_, lines)| lines.len()).sum();
-        self.written = 0;
+        let queue = &mut self.queues[self.number(stream)];
+        queue.lines.retain(|(other, _)| *other != stream);
+        queue.waiting = queue.lines.iter().map(|(_, lines)| lines.len()).sum();
+        queue.written = 0;
         if error != Errno::PIPE {
             self.failed = true;
             let error = io::Error::from(error);
             self.say(&format!("{}: cannot write: {error}", stream.name()));
         }
+    }
+}
+
+impl Queue {
+    fn advance(&mut self, count: usize) {
+        self.written += count;
+        self.waiting -= count;
+        let (_, first) = self.lines.front().expect("some of it was written");
+        if first.len() == self.written {
+            self.lines.pop_front();
+            self.written = 0;
+        }
+    }
+}
+
+/// Whether the two streams lead to different places.
+fn are_apart() -> bool {
+    let place = |stream: Stream| {
+        let status = fstat(stream.fd()).ok()?;
+        Some((status.st_dev, status.st_ino, status.st_rdev))
+    };
+    match (place(Stream::Out), place(Stream::Err)) {
+        (Some(out), Some(err)) => out != err,
+        _ => false,
     }
 }
 

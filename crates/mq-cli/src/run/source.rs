@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::lines::Lines;
-use super::output::Output;
+use super::output::{Output, Stream};
 use super::start::Pipe;
 use crate::cli::{Label, RunOptions};
 
@@ -44,6 +44,11 @@ impl Source {
         Self { pipe, lines, left }
     }
 
+    /// Where its lines go.
+    pub(super) const fn stream(&self) -> Stream {
+        self.pipe.stream
+    }
+
     /// What has to become ready.
     pub(super) fn awaited(&self) -> &impl std::os::fd::AsFd {
         &self.pipe.fd
@@ -73,7 +78,7 @@ impl Source {
     /// Passes on what is left when the ranks have ended, as long as the output takes it; whether
     /// that was all.
     pub(super) fn empty(&mut self, output: &mut Output) -> bool {
-        while !output.full() {
+        while !output.full(self.pipe.stream) {
             match self.take(output) {
                 Took::Ended => return true,
                 Took::Bytes(count) if count < self.left => self.left -= count,

@@ -119,10 +119,13 @@ impl Watch<'_> {
         let terminal = fds.len();
         fds.extend(self.terminal.as_ref().and_then(Terminal::awaited));
         let sources = fds.len();
-        if !self.output.full() {
-            let pipes = self.sources.iter().map(Source::awaited);
-            fds.extend(pipes.map(|fd| PollFd::new(fd, PollFlags::IN)));
-        }
+        let sources_now = self.sources.iter().enumerate();
+        let wanted: Vec<usize> = sources_now
+            .filter(|(_, source)| !self.output.full(source.stream()))
+            .map(|(i, _)| i)
+            .collect();
+        let pipes = wanted.iter().map(|&i| self.sources[i].awaited());
+        fds.extend(pipes.map(|fd| PollFd::new(fd, PollFlags::IN)));
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| left.try_into().ok());
         if poll(&mut fds, left.as_ref()).is_err() {
@@ -130,13 +133,13 @@ impl Watch<'_> {
             return Ready::default();
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        let pipes = fds[sources..].iter().enumerate();
+        let pipes = wanted.iter().zip(&fds[sources..]);
         Ready {
             signals: is_ready(&fds[0]),
             terminal: fds[terminal..sources].iter().any(is_ready),
             sources: pipes
                 .filter(|(_, fd)| is_ready(fd))
-                .map(|(i, _)| i)
+                .map(|(&i, _)| i)
                 .collect(),
         }
     }
@@ -287,7 +290,7 @@ impl Watch<'_> {
             self.sources
                 .retain_mut(|source| !source.empty(&mut self.output));
             self.output.flush();
-            if self.sources.is_empty() && self.output.awaited().is_none() {
+            if self.sources.is_empty() && self.output.awaited().next().is_none() {
                 return None;
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {

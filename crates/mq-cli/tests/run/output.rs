@@ -1,12 +1,32 @@
 //! Labels, lines, and readers that are slow or gone.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 
 use crate::support::{Launcher, command, shell, until};
+
+#[test]
+fn what_is_wrong_is_said_where_nobody_reads_what_was_printed() {
+    let script = "if [ $MQ_RANK = 0 ]; then exec yes; fi; sleep 0.2; echo alas >&2; kill -SEGV $$";
+    let mut launcher = command(&["-n", "2", "--grace", "0.2", "--", "sh", "-c", script]);
+    let mut launcher = launcher
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("mq starts");
+    // Nobody reads standard output.
+    let _unread = launcher.stdout.take().expect("piped");
+    let said = BufReader::new(launcher.stderr.take().expect("piped"));
+    let mut lines = said.lines().map(|line| line.expect("UTF-8"));
+    assert_eq!(lines.next().as_deref(), Some("[1] alas"));
+    let last = lines.next().unwrap_or_default();
+    assert!(last.contains("rank 1 (pid "), "{last}");
+    launcher.kill().expect("it waits for the reader");
+    launcher.wait().expect("a child");
+}
 
 #[test]
 fn lines_are_labelled_when_there_is_more_than_one_process() {
