@@ -5,13 +5,16 @@ use crate::copy::Way;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::index::Process;
-use crate::large::ring::{BUFFER_BYTES, Pulled, Pushed, Ring, RingId, Share, Stretch};
+use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Share, Stretch};
 use crate::large::single_copy::{Copied, Known, Remote};
 use crate::layout::RINGS;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait;
+
+/// Bytes that go into a ring or out of it in one call, or a few more.
+const AT_ONCE: usize = BUFFERS as usize * BUFFER_BYTES;
 
 fn no_ring(process: Process) -> ShmError {
     ShmError::Corrupt {
@@ -193,7 +196,8 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Fills the buffers of a ring that are empty with `message` from byte `done` on, once those of
-    /// the messages before it are filled.
+    /// the messages before it are filled. No more at a time than a ring holds, however fast they are emptied: who
+    /// only looks whether something has come is not to send all of a long message first.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; not once its ring leads to another process, when
@@ -218,7 +222,7 @@ impl<M: Memory> Endpoint<M> {
         let pace = &mut self.peers[to.index()].writing;
         let mut number = stretch.number(done);
         let mut free = 0;
-        while done < message.len() {
+        while done < message.len() && done - before < AT_ONCE {
             if free == 0 {
                 free = shared.free(number);
             }
@@ -315,7 +319,7 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once
-    /// those of the messages before it are empty.
+    /// those of the messages before it are empty; no more at a time than a ring holds.
     ///
     /// What a process that has ended had put into a ring can be pulled until the next
     /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after that was reported.
@@ -341,7 +345,7 @@ impl<M: Memory> Endpoint<M> {
         let before = done;
         let mut number = stretch.number(done);
         let mut full = 0;
-        while done < into.len() {
+        while done < into.len() && done - before < AT_ONCE {
             if full == 0 {
                 full = shared.full(number);
             }
