@@ -56,6 +56,8 @@ pub(crate) struct Message {
     pub(crate) word: Word,
     pub(crate) total: u64,
     pub(crate) body: Body,
+    /// A probe has shown it: a receive finds it, whatever becomes of it.
+    pub(crate) shown: bool,
     /// The bytes that have come; all, with those that are still in a ring.
     pub(crate) bytes: Vec<u8>,
 }
@@ -95,6 +97,7 @@ impl Messages {
                 word,
                 total: 0,
                 body: Body::Here,
+                shown: false,
                 bytes: Vec::new(),
             });
             self.slots.len() as u32 - 1
@@ -108,6 +111,7 @@ impl Messages {
         slot.word = word;
         slot.total = total;
         slot.body = body;
+        slot.shown = false;
         index
     }
 

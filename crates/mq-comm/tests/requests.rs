@@ -271,6 +271,38 @@ fn a_scope_that_panics_leaves_no_loan_behind() {
     }
 }
 
+/// MPI 4.1 §3.8.1: a receive after a probe finds what that has shown.
+#[test]
+fn a_message_that_a_probe_has_shown_is_not_waited_for_when_it_is_withdrawn() {
+    let _dog = watchdog("shown and withdrawn");
+    World::threads(2, |world| {
+        let mut byte = [0_u8];
+        if world.rank() == 0 {
+            let large = vec![1_u8; 300_000];
+            let given_up = world.scope(|s| {
+                s.isend(&large, 1, 2)?;
+                world.recv(&mut byte, 1, 3)?;
+                Err::<(), _>(Error::Elsewhere { process: 0 })
+            });
+            assert!(given_up.is_err());
+            return world.send(&byte, 1, 4);
+        }
+        let mut into = vec![0_u8; 300_000];
+        assert_eq!(world.probe(0, 2)?.bytes(), 300_000);
+        world.send(&byte, 0, 3)?;
+        world.recv(&mut byte, 0, 4)?;
+        assert_eq!(world.iprobe(0, 2)?.map(|it| it.bytes()), Some(300_000));
+        let received = world.recv(&mut into, Source::Any, 2);
+        assert!(
+            matches!(received, Err(Error::Withdrawn { .. })),
+            "{received:?}"
+        );
+        assert!(world.iprobe(0, 2)?.is_none(), "it is over");
+        Ok(())
+    })
+    .unwrap();
+}
+
 #[test]
 fn wait_any_in_a_scope_names_the_request() {
     let _dog = watchdog("scope wait_any");

@@ -157,8 +157,7 @@ impl<T: Transport> Communicator<T> {
     /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
     /// and the program has not [said](Self::acknowledge_deaths) that it knows;
     /// [`Error::Withdrawn`] if the sender had no memory for the message's way (one that it takes back
-    /// before anybody has matched it is waited for like one that was never sent, also where a probe has
-    /// shown it);
+    /// before anybody has matched it, or seen it by a probe, is waited for like one that was never sent);
     /// [`Error::Transport`] as [`send`](Self::send).
     ///
     /// # Cost

@@ -377,13 +377,13 @@ impl State {
         self.clogged.first().copied().or_else(large)
     }
 
-    /// The rest of a message will not come. One that was withdrawn nobody finds any more. One that its
-    /// sender has taken to the grave keeps its place, so that a receive finds no later one there: it
-    /// fails. Who has a message already is told when it is received.
+    /// The rest of a message will not come. One that was withdrawn nobody finds any more, unless a probe has
+    /// shown it: who receives it then is told. One that its sender has taken to the grave keeps its place, so
+    /// that a receive finds no later one there: it fails. Who has a message already is told when it is received.
     fn lose(&mut self, message: u32, body: Body) {
         let kept = self.messages.at_mut(message);
         kept.body = body;
-        if matches!(body, Body::Lost(_)) {
+        if kept.shown || matches!(body, Body::Lost(_)) {
             kept.bytes = Vec::new();
             return;
         }

@@ -241,7 +241,9 @@ impl<T: Transport> Core<T> {
         let Some((_, &message)) = self.state.engine.probe(pattern)? else {
             return Ok(None);
         };
-        Ok(Some(self.state.messages.at(message).status()))
+        let message = self.state.messages.at_mut(message);
+        message.shown = true;
+        Ok(Some(message.status()))
     }
 
     /// Says so if a receive for which nothing has come is not to wait.
