@@ -195,8 +195,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// If the transport is damaged. What became of the request is in the [`Completion`].
     ///
     /// # Cost
-    /// The same for any number of requests; once a process has ended, each wait looks at all of them
-    /// before it rests.
+    /// The same for any number of requests; once a process has ended, each wait looks at as many
+    /// requests as the process has had at a time before it rests.
     pub fn wait_any(&self) -> Result<Option<Completion>, Error> {
         self.communicator.inner.core().wait_any(self.set, false)
     }

@@ -220,7 +220,7 @@ impl<T: Transport> RequestSet<T> {
     ///
     /// # Cost
     /// The same for any number of requests, but for a look at the communicators that they are of; once
-    /// a process has ended, each wait looks at all of them before it rests.
+    /// a process has ended, each wait looks at as many as the process has had at a time before it rests.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
         let completion = self.inner.core().wait_any(self.set, true)?;
         self.give_up(completion.as_slice());
