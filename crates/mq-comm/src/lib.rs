@@ -81,9 +81,9 @@
 //! receives and probes from any source only when nobody else is left, and only those that wait: a `test` or an
 //! `iprobe` finds nothing then, for ever, and [`ended`](Communicator::ended) says why. Once one is known to
 //! have ended, in whatever way, all receives go by the engine, as with `MQ_BYPASS=0`. A collective operation fails at
-//! the ranks that find one gone; those that live all come to its end, and to the next one. So it may have failed at some
-//! of them only; they find out by [`Communicator::agree`], and go on among themselves in a communicator that
-//! [`Communicator::shrink`] makes, whoever dies meanwhile.
+//! the ranks that find one gone; those that live all come to its end, and to the next one. So it may have failed
+//! at some of them only; they find out by [`Communicator::agree`], and go on among themselves in a communicator
+//! that [`Communicator::shrink`] makes, whoever dies meanwhile.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("mq-comm is for Linux: what moves its messages, mq-shm, is empty elsewhere");

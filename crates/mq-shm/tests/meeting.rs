@@ -5,6 +5,7 @@ mod common;
 
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -176,6 +177,28 @@ fn a_place_of_another_user_is_an_error() {
         format!("meeting the other processes at {place}: it belongs to user 0, this is user 65534");
     assert_eq!(error, said);
     host.unwrap().admit().unwrap();
+}
+
+/// Who has made a file that all may write could cut it off under those that have mapped it.
+#[test]
+fn a_name_of_another_user_is_an_error() {
+    if !geteuid().is_root() {
+        untried("a name of another user", "only root can be two users");
+        return;
+    }
+    let name = format!("/mq-test-strange-{}", std::process::id());
+    let path = std::path::Path::new("/dev/shm").join(&name[1..]);
+    std::fs::write(&path, [0_u8; 4096]).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let wanted = name.clone();
+    let stranger = std::thread::spawn(move || {
+        rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+        Mapped::named(&wanted, Geometry::new(2).unwrap()).map(drop)
+    });
+    let error = stranger.join().unwrap().unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    let said = format!("opening {name} in /dev/shm: it belongs to user 0, this is user 65534");
+    assert_eq!(error, said);
 }
 
 #[test]
