@@ -36,7 +36,7 @@ use crate::structures::Kind;
 /// `Q` names a structure, for calls that the compiler resolves, or is
 /// [`AnyQueues`](crate::structures::AnyQueues), for a choice at run time, per engine or per
 /// context. A structure of context scope gets one object a context, so that the cost in one does
-/// not grow with another's queues; one of process scope serves all its contexts together, as
+/// not grow with another's queues; one of process scope serves all contexts that name the same kind, as
 /// published.
 ///
 /// # Example
