@@ -39,7 +39,8 @@ use crate::structures::Kind;
 /// `Q` is the structure in every place of a context; those of process scope are made anew for each
 /// place, since one object for all contexts would be one lock. A divided context has one for each shard and
 /// one more, and what a structure keeps by the number of ranks (`array`, 16 bytes a rank) or by a profile
-/// (`clusters`) is in each that is used: take few [shards](Sharding::shards) with such a structure, or [none](super::Divide::Never).
+/// (`clusters`) is in each that is used: take few [shards](Sharding::shards) with such a structure, or
+/// [none](super::Divide::Never).
 ///
 /// # Order
 /// Each operation takes effect at one moment between call and return. An arriving message takes the
