@@ -169,9 +169,9 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// A ring of this process's for so many bytes of a message *from* another, if there is one that
-    /// has led there, and in which there is nothing now but messages from there, while another is free. The sender is to
-    /// be told at once: all of the bytes are to be pushed and [pulled](Self::pull). The ring is
-    /// [taken back](Self::free_ring) when they are, or when the sender has ended.
+    /// has led there, and in which there is nothing now but messages from there, while another is free.
+    /// The sender is to be told at once: all of the bytes are to be pushed and [pulled](Self::pull). The
+    /// ring is [taken back](Self::free_ring) when they are, or when the sender has ended.
     ///
     /// Of two processes only the one with the lower number lends, so that not both do.
     #[must_use = "bytes are promised to a ring that was lent, and those behind them wait for them"]
