@@ -191,11 +191,11 @@ hint() {
 }
 
 # environment NAME COMMAND...: runs a command, in a subshell, with the environment of a library. What the caller has set
-# for mq does not reach it; a COMMAND of --ours may begin with `env MQ_...`.
+# for mq or a library does not reach it; a COMMAND of --ours may begin with `env MQ_...`.
 environment() {
     local name=$1
     shift
-    unset "${!MQ_@}"
+    unset "${!MQ_@}" "${!OMPI_MCA_@}" "${!MPIR_CVAR_@}" "${!UCX_@}" "${!FI_@}"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     if [ "$name" = nemesis ]; then
         export LD_LIBRARY_PATH=$nemesis/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -59,11 +59,17 @@ def build(directory):
     return program
 
 
-def one_round(options, program):
+def cores_of(options):
+    """The two cores that the messages go between, as `--cores` takes them: the line goes between the same."""
+    found = rows(options, [options.mq, "pingpong", "--sizes", "0", "--samples", "1", "--block", "1", "--format", "json"])
+    return ",".join(map(str, found[0]["cores"]))
+
+
+def one_round(options, program, cores):
     """What a line takes before and after, and each message between."""
-    line = [program, "--only", "line", "--samples", str(options.samples), "--rounds", "3000", "--json"]
+    line = [program, "--only", "line", "--samples", str(options.samples), "--rounds", "3000", "--json", "--cores", cores]
     messages = [options.mq, "pingpong", "--sizes", ",".join(map(str, SIZES)), "--samples", str(options.samples),
-                "--block", str(options.block), "--format", "json"]
+                "--block", str(options.block), "--format", "json", "--cores", cores]
     before, between, after = rows(options, line), rows(options, messages), rows(options, line)
     of_lines = [{row["lines"]: row["ns"] for row in found} for found in (before, after)]
     return of_lines[0], {row["size"]: row["ns"] for row in between}, of_lines[1]
@@ -80,12 +86,12 @@ def median(figures):
 def main():
     options = parsed()
     with tempfile.TemporaryDirectory() as directory:
-        program = build(directory)
+        program, cores = build(directory), cores_of(options)
         measured = []
         for turn in range(options.rounds):
             if turn % 10 == 0:
                 print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
-            measured.append(one_round(options, program))
+            measured.append(one_round(options, program, cores))
     kept = [((before[1] + after[1]) / 2, (before[2] + after[2]) / 2, messages)
             for before, messages, after in measured if is_steady(options, before, after)]
     print(f"{len(kept)} of {options.rounds} rounds in which a line took as long before as after.\n")

@@ -2,7 +2,7 @@
 
 use mq_core::structures::Kind;
 
-use crate::timing::{Cost, digits};
+use crate::timing::Cost;
 
 /// A goal for the default structure, in the unit of its row.
 #[derive(Clone, Copy, PartialEq)]
@@ -78,12 +78,11 @@ impl Measured {
     }
 }
 
-/// Whether a goal is met by what is shown of the figures, and by how much it is missed.
+/// Whether a goal is met, by the figures as they were measured, and by how much it is missed.
 fn verdict(measured: Measured, goal: Measured) -> String {
-    let shown = |figure: f64| digits(figure).parse().unwrap_or(figure);
-    if shown(measured.median) <= shown(goal.median) {
+    if measured.median <= goal.median {
         "met".to_owned()
-    } else if shown(measured.best) <= shown(goal.best) {
+    } else if measured.best <= goal.best {
         "met by the best".to_owned()
     } else {
         format!("missed, {:.2} times", measured.median / goal.median)

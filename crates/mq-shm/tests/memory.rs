@@ -104,10 +104,32 @@ fn only_active_peers_cost_memory() {
     }
     let committed = members[0].memory().committed().unwrap();
     let each = (committed - idle) / 512;
+    println!("{} KiB a process", each / KIB);
     assert!(
-        each < 600 * KIB,
+        each < 200 * KIB,
         "{each} bytes a process with one peer to send to"
     );
+}
+
+/// Tens of MiB, of which each has cells before it sends anything, as in a world.
+#[test]
+fn five_hundred_that_send_short_messages_weigh_less_than_100_mib() {
+    let mut members = members(512, Policy::AdaptiveShared);
+    members
+        .iter_mut()
+        .for_each(|member| member.prepare().unwrap());
+    for from in 0..512 {
+        let to = (from + 1) % 512;
+        for number in 0..100_u64 {
+            let message = [7; 100];
+            let sent = members[from].try_send(Process(to as u32), [number, 0], &message, 0);
+            assert_eq!(sent.unwrap(), Sent::Whole);
+            receive(&mut members[to]);
+        }
+    }
+    let committed = members[0].memory().committed().unwrap();
+    println!("{} MiB", committed / MIB);
+    assert!(committed < 100 * MIB, "{committed}");
 }
 
 #[test]
