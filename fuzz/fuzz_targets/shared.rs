@@ -10,7 +10,8 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, KindVisitor};
 use mq_core::{Footprint, MatchQueues};
 use mq_trace::conformance::{
-    Divergence, Setup, Step, compare_divided, compare_divided_midway, compare_shared, decode,
+    Divergence, Setup, Step, compare_divided, compare_divided_midway, compare_promised,
+    compare_shared, decode,
 };
 
 /// Runs steps on a shared engine and on the oracle.
@@ -26,9 +27,10 @@ impl KindVisitor<MpiPattern, u32, u32> for Both<'_> {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        let compare = match self.steps.len() % 4 {
+        let compare = match self.steps.len() % 5 {
             0 => compare_shared::<Q>,
             1 => compare_divided::<Q>,
+            2 => compare_promised::<Q>,
             _ => compare_divided_midway::<Q>,
         };
         let (setup, _) = Setup::chosen(self.choice);

@@ -145,7 +145,12 @@ impl<R: BufRead> TraceReader<R> {
             Some(reason) => Err(reason),
             None => reader.text().and_then(Header::parse),
         };
-        reader.header = header.map_err(|reason| reader.malformed(reason))?;
+        match header {
+            Ok(header) => reader.header = header,
+            Err(reason) => {
+                return Err(reader.damaged().unwrap_or_else(|| reader.malformed(reason)));
+            }
+        }
         Ok(reader)
     }
 

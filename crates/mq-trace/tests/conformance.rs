@@ -9,7 +9,8 @@ use mq_core::structures::*;
 use mq_core::tagged::TaggedPattern;
 use mq_trace::conformance::{
     Divergence, Setup, compare, compare_divided, compare_divided_midway, compare_engine,
-    compare_shared, compare_tagged, decode, parse_steps, random_steps,
+    compare_promised, compare_shared, compare_tagged, compare_tagged_engines, decode, parse_steps,
+    random_steps,
 };
 use proptest::prelude::*;
 
@@ -74,6 +75,8 @@ macro_rules! conformance {
                         let setup = setup.hashed_from(seed);
                         compare_tagged::<Tagged>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
                     }
+                    compare_tagged_engines::<Tagged>(&Setup::small().hashed_from(seed), &decode(&bytes))
+                        .map_err(|d| fail(&d))?;
                 }
 
                 #[test]
@@ -144,6 +147,7 @@ macro_rules! conformance {
                     for setup in [small, limited] {
                         compare_divided::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
                         compare_divided_midway::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
+                        compare_promised::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
                     }
                 }
             }
@@ -173,6 +177,7 @@ macro_rules! conformance {
                             compare_shared::<Mpi>,
                             compare_divided::<Mpi>,
                             compare_divided_midway::<Mpi>,
+                            compare_promised::<Mpi>,
                         ] {
                             compare(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
                         }

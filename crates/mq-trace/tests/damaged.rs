@@ -20,9 +20,12 @@ fn a_damaged_file_is_not_taken_for_a_malformed_trace() {
     std::fs::write(&path, &whole).unwrap();
     assert!(Trace::open(&path).is_ok());
     let step = whole.len() / 60;
-    for at in (20..whole.len() - 8).step_by(step) {
+    // Every bit where the first line and the code of the first block are, and some of the rest.
+    let begin = (20..120).flat_map(|at| (0..8).map(move |bit| (at, bit)));
+    let rest = (120..whole.len() - 8).step_by(step).map(|at| (at, at % 8));
+    for (at, bit) in begin.chain(rest) {
         let mut damaged = whole.clone();
-        damaged[at] ^= 1 << (at % 8);
+        damaged[at] ^= 1 << bit;
         std::fs::write(&path, &damaged).unwrap();
         let error = Trace::open(&path).unwrap_err().to_string();
         assert!(

@@ -33,24 +33,24 @@ impl Family for Mpi {
     }
 }
 
-/// 64-bit tag and ignore mask. The MPI tag stands in the upper half, its sign lowest, as a runtime
-/// would lay it out that wants "any tag >= 0" to be a mask. What is between has the other bits of the
-/// tag again, changed, so that all of the word matters.
+/// 64-bit tag and ignore mask. The even bits of the MPI tag stand in the upper half and the odd ones in the
+/// lower, each once, so that who looks at one half alone takes tags for others; the sign is lowest, too, as a
+/// runtime would have it that wants "any tag >= 0" to be a mask.
 pub(super) struct Tagged;
 
 const SIGN: u64 = 1;
 
-/// Bits of the lower half that differ from those of the tag.
-const CHANGED: u64 = 0x5a3c_96e4;
+/// Bits that are not those of the tag, the sign's not among them.
+const CHANGED: u64 = 0x5a3c_96e4_c369_a53c;
 
-/// The bits of a tag, or of a mask, that stand in the lower half.
-fn lower(bits: u32) -> u64 {
-    u64::from(bits << 1)
+/// Where the bits of a tag, or of a mask, stand.
+fn spread(bits: u32) -> u64 {
+    const EVEN: u32 = 0x5555_5555;
+    u64::from(bits & EVEN) << 32 | u64::from(bits & !EVEN)
 }
 
 fn widen(tag: Tag) -> u64 {
-    let bits = tag.0.cast_unsigned();
-    u64::from(bits) << 32 | (lower(bits) ^ CHANGED) | u64::from(tag.0 < 0)
+    (spread(tag.0.cast_unsigned()) ^ CHANGED) | u64::from(tag.0 < 0)
 }
 
 impl Family for Tagged {
@@ -63,7 +63,7 @@ impl Family for Tagged {
             TagSelector::Any => (0, !SIGN),
             TagSelector::Masked { wanted, ignore } => {
                 let sign = u64::from(ignore >> 31);
-                let ignore = u64::from(ignore) << 32 | lower(ignore) | sign;
+                let ignore = spread(ignore) | sign;
                 (widen(wanted), ignore)
             }
         };

@@ -38,7 +38,7 @@ use mq_core::{ContextId, HighWater, MatchQueues, Rank, Tuning};
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
 use self::model::Model;
-use self::shared::{Following, Shared, whole_steps};
+use self::shared::{Following, Shared, exact_steps, whole_steps};
 pub use self::step::{Carried, Step, StepError, Wanted, parse_steps};
 use self::subject::{Bare, Engined, Outcome, Subject};
 
@@ -324,7 +324,20 @@ where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
 {
     let mut subject = Shared::<Q>::new(setup, Divide::AtOnce);
-    follow(&mut subject, setup, steps, None)
+    follow::<Mpi, Q>(&mut subject, setup, steps, None)
+}
+
+/// [`compare_divided`] with contexts that are divided by all that is matched, since nobody asks for any source
+/// or tag there: steps that do are taken for one source and one tag.
+///
+/// # Errors
+/// The first step at which they differ.
+pub fn compare_promised<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    let mut subject = Shared::<Q>::promised(setup);
+    follow::<Mpi, Q>(&mut subject, setup, &exact_steps(steps), None)
 }
 
 /// [`compare_divided`] with contexts that are divided after half of the steps, with what is queued in
@@ -337,29 +350,30 @@ where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
 {
     let half = Some(steps.len() / 2);
-    follow(&mut Shared::<Q>::to_be_divided(setup), setup, steps, half)
+    follow::<Mpi, Q>(&mut Shared::<Q>::to_be_divided(setup), setup, steps, half)
 }
 
 /// Takes the steps on a shared engine, whose contexts are divided before the step with this number, and
 /// on a model that follows it.
-fn follow<Q>(
+fn follow<F, Q>(
     subject: &mut Shared<Q>,
     setup: &Setup,
     steps: &[Step],
     divide: Option<usize>,
 ) -> Result<(), Divergence>
 where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+    F: Family,
+    Q: MatchQueues<Pattern = F::Pattern, Receive = u32, Message = u32>,
 {
     let steps = whole_steps(steps);
-    let mut model = Following::new(Model::<MpiPattern>::of_engine(setup));
+    let mut model = Following::new(Model::<F::Pattern>::of_engine(setup));
     let mut outcomes = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         if Some(at) == divide {
             subject.divide();
         }
-        let got = subject.perform::<Mpi>(step);
-        let expected = model.perform::<Mpi>(step, &got);
+        let got = subject.perform::<F>(step);
+        let expected = model.perform::<F>(step, &got);
         outcomes.push(Recorded::of(step, &expected));
         same(&expected, &got, &steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), &steps, &outcomes)?;
@@ -380,6 +394,36 @@ where
         &mut Bare::<Q>::new(setup),
         &mut Model::of_queues(setup),
         steps,
+    )
+}
+
+/// [`compare_tagged`] through an engine, a shared engine, and one whose contexts are divided.
+///
+/// # Errors
+/// The first step at which one differs.
+pub fn compare_tagged_engines<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = TaggedPattern, Receive = u32, Message = u32>,
+{
+    let mut engine = Engined::<Q>::new(setup);
+    run::<Tagged>(&mut engine, &mut Model::of_engine(setup), steps)?;
+    let mut shared = Shared::<Q>::new(setup, Divide::Never);
+    run::<Tagged>(
+        &mut shared,
+        &mut Model::of_engine(setup),
+        &whole_steps(steps),
+    )?;
+    follow::<Tagged, Q>(
+        &mut Shared::<Q>::new(setup, Divide::AtOnce),
+        setup,
+        steps,
+        None,
+    )?;
+    follow::<Tagged, Q>(
+        &mut Shared::<Q>::promised(setup),
+        setup,
+        &exact_steps(steps),
+        None,
     )
 }
 

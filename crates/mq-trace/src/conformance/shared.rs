@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use mq_core::mpi::TagSelector;
 use mq_core::shared::{Divide, Sharding, SharedEngine};
-use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source};
+use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source, Tag};
 
 use super::family::Family;
 use super::step::{Step, Wanted};
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, chosen, engine_options, found, show_entry, show_removed,
+    Numbers, Outcome, Subject, arrived, call, chosen, engine_options, found, show_entry,
+    show_removed,
 };
-use super::{CONTEXTS, Setup};
+use super::{CONTEXTS, RANKS, Setup};
 
 /// A shared engine, one context for each number.
 pub(super) struct Shared<Q: MatchQueues> {
@@ -21,6 +23,8 @@ pub(super) struct Shared<Q: MatchQueues> {
     /// Whether entries of a context are in several places, or will be, so that order between them
     /// shows only in what is matched.
     divided: bool,
+    /// Whether nobody may ask for any source or tag, so that shards are by all that is matched.
+    promised: bool,
     crossings: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -33,10 +37,23 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
             numbers: Numbers::default(),
             size: setup.size,
             divided: divide == Divide::AtOnce,
+            promised: false,
             crossings,
         };
         (0..CONTEXTS).for_each(|comm| shared.create_context(comm));
         shared
+    }
+
+    /// The same, divided at once, whose contexts are promised that nobody will ask for any source or tag.
+    pub(super) fn promised(setup: &Setup) -> Self {
+        let mut promised = Self::new(setup, Divide::AtOnce);
+        promised.promised = true;
+        for comm in 0..CONTEXTS {
+            let freed = promised.engine.free_context(comm, &mut |_| {});
+            freed.expect("it exists");
+            promised.create_context(comm);
+        }
+        promised
     }
 
     fn create_context(&self, comm: u32) {
@@ -45,7 +62,10 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
     }
 
     fn options(&self) -> ContextOptions {
-        let options = ContextOptions::new();
+        let mut options = ContextOptions::new();
+        if self.promised {
+            options = options.no_any_source().no_any_tag();
+        }
         match self.size {
             Some(size) => options.size(size),
             None => options,
@@ -109,6 +129,7 @@ where
     }
 
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let options = self.options();
         let Self {
             engine, numbers, ..
         } = self;
@@ -145,13 +166,16 @@ where
             Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
             Step::Resize(comm, size) => {
                 let context = engine.context(*comm).expect("it exists");
-                let told = context.update(ContextOptions::new().size(*size));
+                let told = context.update(options.size(*size));
                 told.expect("all ranks are below it");
                 Outcome::Nothing
             }
-            Step::Announce(..) => Outcome::Nothing,
+            Step::Announce(comm, tag, bytes) => {
+                engine.announce(&call(*comm, *tag, *bytes)).expect("valid");
+                Outcome::Nothing
+            }
             Step::Clear => {
-                engine.purge(&mut |_| true, &mut |_| {});
+                engine.clear();
                 Outcome::Nothing
             }
         }
@@ -247,6 +271,34 @@ impl<M> Following<M> {
         contents.values_mut().for_each(|entries| entries.sort());
         contents
     }
+}
+
+/// The steps without wildcards: what any source or tag was asked for is asked of one, which differs from step to
+/// step.
+pub(super) fn exact_steps(steps: &[Step]) -> Vec<Step> {
+    let exact = |at: usize, wanted: &Wanted| {
+        let at = at as u32;
+        Wanted {
+            comm: wanted.comm,
+            source: match wanted.source {
+                Source::Any => Source::from(at % RANKS),
+                named => named,
+            },
+            tag: match wanted.tag {
+                TagSelector::Exact(tag) => TagSelector::Exact(tag),
+                TagSelector::Any | TagSelector::Masked { .. } => {
+                    TagSelector::Exact(Tag((at / RANKS % 3).cast_signed()))
+                }
+            },
+        }
+    };
+    let one = |(at, step): (usize, &Step)| match step {
+        Step::Post(wanted) | Step::PostHalves(wanted) => Step::Post(exact(at, wanted)),
+        Step::Probe(wanted) => Step::Probe(exact(at, wanted)),
+        Step::Extract(wanted) | Step::Take(wanted) => Step::Extract(exact(at, wanted)),
+        other => *other,
+    };
+    steps.iter().enumerate().map(one).collect()
 }
 
 /// The steps that a shared engine has: whole ones, since nothing can be held between halves.

@@ -159,7 +159,7 @@ pub(super) fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, St
     }
 }
 
-fn call(comm: u32, tag: i32, bytes: u32) -> CollectiveCall {
+pub(super) fn call(comm: u32, tag: i32, bytes: u32) -> CollectiveCall {
     let class = TrafficClass::from_open_mpi_tag(Tag(tag));
     CollectiveCall::new(ContextId(comm), class, bytes as usize, RANKS)
 }
