@@ -3,7 +3,7 @@
 #![cfg(all(feature = "shared", not(mq_loom)))]
 
 use std::collections::HashMap;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError, channel};
 use std::time::Duration;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
@@ -195,22 +195,28 @@ fn an_undivided_context_loses_nothing_and_keeps_order() {
 fn contexts_come_and_go_under_operations() {
     watched(|| {
         let engine: Engine = SharedEngine::new();
-        let (mut sent, mut back) = (0, 0);
+        let (stop, stopped) = channel::<()>();
+        let (mut sent, mut back, mut lives) = (0, 0, 0);
         std::thread::scope(|scope| {
-            let sender = scope.spawn(|| {
-                let arrivals = (0..200_000).filter(|&number| {
+            let engine = &engine;
+            let sender = scope.spawn(move || {
+                let numbers = (0..).take_while(|_| stopped.try_recv() == Err(TryRecvError::Empty));
+                let arrivals = numbers.filter(|&number| {
                     let envelope = MpiEnvelope::new(CONTEXT, number % SENDERS, TAG);
                     engine.arrive(envelope, number).is_ok()
                 });
                 arrivals.count()
             });
-            while !sender.is_finished() {
+            // Until some have had messages, however the two threads take turns.
+            while lives < 5_000 || back < 1_000 {
                 let created = engine.create_context(CONTEXT, ContextOptions::new());
                 let context = created.expect("it was freed");
                 let mut count = |_| back += 1;
                 engine.free_context(CONTEXT, &mut count).expect("it exists");
                 assert!(context.posted_len().is_err());
+                lives += 1;
             }
+            drop(stop);
             sent = sender.join().expect("no panic");
         });
         assert_eq!(sent, back);

@@ -149,6 +149,30 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Whether what it says can be so, wherever it stands: what [`parse`](Self::parse) would refuse of it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match *self {
+            Self::Communicator { comm, size: 0, .. } => {
+                Err(format!("communicator {comm} has size 0; the least is 1"))
+            }
+            Self::Communicator {
+                comm,
+                size,
+                my_rank,
+            } if my_rank >= size => Err(format!(
+                "own rank {my_rank} is not below the size of communicator {comm}, {size}"
+            )),
+            Self::Arrive { source, .. } => check_rank(source),
+            Self::Post { source, .. } | Self::Probe { source, .. } => match source {
+                SourceField::Any => Ok(()),
+                SourceField::Rank(rank) => check_rank(rank),
+            },
+            Self::Communicator { .. } | Self::Cancel { .. } => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let matched = match *self {
@@ -221,19 +245,12 @@ impl<'a> Fields<'a> {
         let size = unsigned(self.next("SIZE")?, "size")?;
         let my_rank = unsigned(self.next("MYRANK")?, "own rank")?;
         self.end()?;
-        if size == 0 {
-            return Err(format!("communicator {comm} has size 0; the least is 1"));
-        }
-        if my_rank >= size {
-            return Err(format!(
-                "own rank {my_rank} is not below the size of communicator {comm}, {size}"
-            ));
-        }
-        Ok(Line::Communicator {
+        let line = Line::Communicator {
             comm,
             size,
             my_rank,
-        })
+        };
+        line.check().map(|()| line)
     }
 
     /// The fields of a posted receive or a probe.
@@ -347,13 +364,17 @@ fn is_digits(text: &str) -> bool {
 /// A sender's rank; MPI counts ranks in a C `int`.
 fn rank(word: &str) -> Result<u32, String> {
     let rank = unsigned(word, "source")?;
+    check_rank(rank).map(|()| rank)
+}
+
+fn check_rank(rank: u32) -> Result<(), String> {
     if rank > i32::MAX.cast_unsigned() {
         return Err(format!(
             "source {rank} is above {}, the largest rank",
             i32::MAX
         ));
     }
-    Ok(rank)
+    Ok(())
 }
 
 fn unsigned(word: &str, what: &str) -> Result<u32, String> {

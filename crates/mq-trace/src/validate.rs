@@ -89,6 +89,7 @@ impl Validator {
     /// # Cost
     /// Constant time: one hash look-up or at most two table entries; allocates as the tables grow.
     pub fn check(&mut self, line: &Line) -> Result<(), String> {
+        line.check()?;
         match *line {
             Line::Communicator {
                 comm,
@@ -211,6 +212,7 @@ fn check_communicator(what: &str, number: u32, has: u32, wanted: u32) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::{SourceField, TagField};
 
     /// Checks the lines, all good but the last, and gives the reason for which that one is refused.
     /// Refusing twice shows that a refused line changes nothing.
@@ -227,6 +229,39 @@ mod tests {
 
     fn check(validator: &mut Validator, text: &str) -> Result<(), String> {
         validator.check(&Line::parse(text).expect("the line alone is good"))
+    }
+
+    #[test]
+    fn what_a_reader_would_not_read_is_refused() {
+        let rank = 1 << 31;
+        for line in [
+            Line::Communicator {
+                comm: 0,
+                size: 0,
+                my_rank: 0,
+            },
+            Line::Communicator {
+                comm: 0,
+                size: 2,
+                my_rank: 2,
+            },
+            Line::Arrive {
+                comm: 0,
+                source: rank,
+                tag: 0,
+                matched: None,
+            },
+            Line::Post {
+                comm: 0,
+                source: SourceField::Rank(rank),
+                tag: TagField::Any,
+                matched: None,
+            },
+        ] {
+            let refused = Line::parse(&line.to_string());
+            assert!(refused.is_err(), "{line}");
+            assert_eq!(Validator::new().check(&line).err(), refused.err(), "{line}");
+        }
     }
 
     #[test]
