@@ -48,7 +48,7 @@ pub enum Step {
     Cancel(u32),
     /// Purge a context.
     PurgeContext(u32),
-    /// Purge one rank of a context.
+    /// Purge one rank of a context, and every third of its receives from any source.
     PurgeSource(u32, u32),
     /// Tell a context another size.
     Resize(u32, u32),

@@ -132,17 +132,25 @@ pub(super) fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
     }
 }
 
-/// Whether a purge step chooses an entry.
+/// Whether a purge step chooses an entry: all of a context, or what names a source and every third of the receives
+/// that name none.
 pub(super) fn chosen<P: Pattern>(
     entry: &Entry<'_, P, u32, u32>,
     comm: u32,
     source: Option<u32>,
 ) -> bool {
-    let (context, from) = match entry {
-        Entry::Posted(pattern, _) => (pattern.context(), pattern.source()),
-        Entry::Unexpected(envelope, _) => (envelope.context(), Source::Rank(envelope.source())),
+    let (context, from, number) = match entry {
+        Entry::Posted(pattern, number) => (pattern.context(), pattern.source(), **number),
+        Entry::Unexpected(envelope, number) => {
+            let from = Source::Rank(envelope.source());
+            (envelope.context(), from, **number)
+        }
     };
-    context.0 == comm && source.is_none_or(|rank| from == Source::from(rank))
+    let is_chosen = |rank: u32| match from {
+        Source::Any => number % 3 == rank % 3,
+        named => named == Source::from(rank),
+    };
+    context.0 == comm && source.is_none_or(is_chosen)
 }
 
 pub(super) fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
