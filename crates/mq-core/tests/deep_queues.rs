@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::structures::{Array, Indexed, Kind, KindVisitor};
 use mq_core::{
-    Arrive, Config, Entry, Footprint, Handle, MatchQueues, Pattern, Post, Removed, Source, Tag,
+    Arrive, ArriveOf, Config, Entry, Footprint, Handle, MatchQueues, Pattern, Post, PostOf,
+    Removed, Source, Tag,
 };
 
 const RANKS: u32 = 4096;
@@ -27,6 +28,44 @@ impl Random {
     #[expect(clippy::cast_possible_truncation, reason = "below the bound")]
     fn below(&mut self, bound: u32) -> u32 {
         (self.next() % u64::from(bound)) as u32
+    }
+}
+
+/// As a library does that makes a request only when it has to be queued.
+fn post_in_halves<Q>(queues: &mut Q, pattern: MpiPattern, receive: u32) -> PostOf<Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    match queues.extract(&pattern) {
+        Some((envelope, message)) => Post::Matched {
+            envelope,
+            message,
+            receive,
+        },
+        None => Post::Queued(queues.queue_receive(pattern, receive)),
+    }
+}
+
+/// As one that looks first which receive it would be.
+fn arrive_in_halves<Q>(queues: &mut Q, envelope: MpiEnvelope, message: u32) -> ArriveOf<Q>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    let shown = queues
+        .find_receive(&envelope)
+        .map(|(_, _, &receive)| receive);
+    let delivered = queues.deliver(&envelope);
+    assert_eq!(shown, delivered.map(|(_, receive)| receive));
+    match delivered {
+        Some((pattern, receive)) => Arrive::Matched {
+            pattern,
+            receive,
+            message,
+        },
+        None => {
+            queues.queue_message(envelope, message);
+            Arrive::Unexpected
+        }
     }
 }
 
@@ -58,10 +97,11 @@ where
     fn post(&mut self, pattern: MpiPattern) {
         self.next += 1;
         let receive = self.next;
-        match (
-            self.subject.post(pattern, receive),
-            self.array.post(pattern, receive),
-        ) {
+        let post = match receive % 3 {
+            0 => post_in_halves(&mut self.subject, pattern, receive),
+            _ => self.subject.post(pattern, receive),
+        };
+        match (post, self.array.post(pattern, receive)) {
             (Post::Queued(a), Post::Queued(b)) => drop(self.posted.insert(receive, (a, b))),
             (Post::Matched { message: a, .. }, Post::Matched { message: b, .. }) => {
                 assert_eq!(a, b, "{pattern:?}");
@@ -73,10 +113,12 @@ where
 
     fn arrive(&mut self, envelope: MpiEnvelope) {
         self.next += 1;
-        match (
-            self.subject.arrive(envelope, self.next),
-            self.array.arrive(envelope, self.next),
-        ) {
+        let message = self.next;
+        let arrival = match message % 3 {
+            0 => arrive_in_halves(&mut self.subject, envelope, message),
+            _ => self.subject.arrive(envelope, message),
+        };
+        match (arrival, self.array.arrive(envelope, message)) {
             (Arrive::Unexpected, Arrive::Unexpected) => self.unexpected += 1,
             (Arrive::Matched { receive: a, .. }, Arrive::Matched { receive: b, .. }) => {
                 assert_eq!(a, b, "{envelope:?}");
@@ -100,8 +142,17 @@ where
     }
 
     fn extract(&mut self, pattern: &MpiPattern) {
-        let (a, b) = (self.subject.extract(pattern), self.array.extract(pattern));
+        let seen = self.subject.probe(pattern).map(|(_, &message)| message);
+        let a = match self.next % 2 {
+            0 => self.subject.extract(pattern),
+            _ => {
+                let named = self.subject.find(pattern).map(|(name, ..)| name);
+                named.and_then(|name| self.subject.take(name))
+            }
+        };
+        let b = self.array.extract(pattern);
         assert_eq!(a.map(|found| found.1), b.map(|found| found.1));
+        assert_eq!(seen, b.map(|found| found.1), "a probe");
         self.unexpected -= u32::from(b.is_some());
     }
 
@@ -276,7 +327,8 @@ impl KindVisitor<MpiPattern, u32, u32> for Deep {
 
 #[test]
 fn all_structures_agree_with_arrays_of_ranks_beyond_the_first_part_of_their_storage() {
-    for &kind in Kind::ALL {
+    // An array would be compared with itself.
+    for &kind in Kind::ALL.iter().filter(|&&kind| kind != Kind::Array) {
         println!("{kind}");
         kind.accept(Deep);
     }
