@@ -82,18 +82,18 @@ fn tuning(manner: Manner, processes: u32) -> Tuning {
     }
     let groups = (0..COMMUNICATORS)
         .flat_map(|comm| (0..processes).map(move |rank| ((ContextId(comm), Rank(rank)), rank % 2)));
-    Tuning {
-        scan_limit: 2,
-        short_limit: 6,
-        hash_seed: None,
-        adjustment: 1.0,
-        bins: 2,
-        adaptive_search: 2,
-        partner_threshold: 3,
-        point_to_point_k: 1.0,
-        collective_k: 1.5,
-        clusters: Some(Arc::new(Clusters::new(groups))),
-    }
+    let mut tuning = Tuning::default();
+    tuning.scan_limit = 2;
+    tuning.short_limit = 6;
+    tuning.hash_seed = None;
+    tuning.adjustment = 1.0;
+    tuning.bins = 2;
+    tuning.adaptive_search = 2;
+    tuning.partner_threshold = 3;
+    tuning.point_to_point_k = 1.0;
+    tuning.collective_k = 1.5;
+    tuning.clusters = Some(Arc::new(Clusters::new(groups)));
+    tuning
 }
 
 impl Subject {
