@@ -1,5 +1,7 @@
 //! What a run is judged by: its exit code, and the sentences about ranks that failed.
 
+use std::time::{Duration, Instant};
+
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
 
 use super::ranks::End;
@@ -8,6 +10,9 @@ use super::signals;
 /// The exit code after a time limit, as `timeout` gives it.
 const OUT_OF_TIME: u8 = 124;
 
+/// Who ends so soon after a signal has heeded it.
+const A_MOMENT: Duration = Duration::from_secs(10);
+
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct Verdict {
@@ -15,6 +20,8 @@ pub(super) struct Verdict {
     failure: Option<u8>,
     /// Signals that were passed on to the ranks.
     passed_on: Vec<i32>,
+    /// When the last came by which processes are told to end.
+    told_to_end: Option<Instant>,
     /// The one of these that was the first to end a rank.
     interrupted: Option<i32>,
     /// Whether the program could not be started, which is told once for all ranks.
@@ -30,13 +37,17 @@ pub(super) struct Verdict {
 impl Verdict {
     /// A signal was passed on.
     pub(super) fn passed_on(&mut self, signal: i32) {
+        if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
+            self.told_to_end = Some(Instant::now());
+        }
         self.passed_on.push(signal);
     }
 
-    /// Whether a signal came by which processes are told to end.
+    /// Whether it was a signal that has ended the run, as far as is known: it has killed a rank, or came a moment
+    /// before the last one ended. A program may heed one and go on for long.
     pub(super) fn was_told_to_end(&self) -> bool {
-        let ends = |signal: &i32| matches!(*signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT);
-        self.passed_on.iter().any(ends)
+        let just_now = |at: Instant| at.elapsed() < A_MOMENT;
+        self.interrupted.is_some() || self.told_to_end.is_some_and(just_now)
     }
 
     /// A rank has failed. Returns what is to be said about it, if anything.

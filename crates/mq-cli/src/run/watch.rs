@@ -281,7 +281,8 @@ impl Watch<'_> {
     /// is a time limit, a signal has ended them, or one says that it has been long enough. Returns that.
     fn hand_over_the_rest(&mut self) -> Option<i32> {
         self.terminal = None;
-        let deadline = if self.verdict.out_of_time || self.verdict.was_told_to_end() {
+        let is_told = self.verdict.was_told_to_end();
+        let deadline = if self.verdict.out_of_time || is_told {
             Instant::now().checked_add(self.options.grace)
         } else {
             self.time_limit
@@ -294,7 +295,13 @@ impl Watch<'_> {
                 return None;
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                self.verdict.out_of_time |= !self.verdict.was_told_to_end();
+                if is_told {
+                    let lost = "what the ranks wrote last was not read within --grace, and is lost";
+                    self.output.say(lost);
+                    self.output.flush();
+                } else {
+                    self.verdict.out_of_time = true;
+                }
                 return None;
             }
             if self.wait(deadline).signals {
