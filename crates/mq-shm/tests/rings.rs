@@ -214,8 +214,8 @@ fn what_is_not_asked_for_goes_where_a_ring_has_room_for_all_of_it() {
     assert!(ahead(&mut alice, BOB, BYTES).is_some());
 }
 
-#[test]
-fn the_last_ring_is_for_those_who_ask() {
+/// One whose rings have led to one of the others each, and are empty.
+fn alice_and_four() -> (Member, Vec<Member>) {
     let segment = Heap::new(Geometry::new(5).unwrap());
     let join = |me| Endpoint::join(segment.clone(), Process(me), Options::default()).unwrap();
     let mut alice = join(0);
@@ -228,6 +228,12 @@ fn the_last_ring_is_for_those_who_ask() {
         pull(other, ALICE, stretch, b"x");
         assert!(alice.free_ring(stretch.ring()));
     }
+    (alice, others)
+}
+
+#[test]
+fn the_last_ring_is_for_those_who_ask() {
+    let (mut alice, mut others) = alice_and_four();
     for to in 1..4 {
         assert!(ahead(&mut alice, Process(to), 1).is_some());
     }
@@ -247,18 +253,7 @@ fn the_last_ring_is_for_those_who_ask() {
 
 #[test]
 fn the_last_ring_is_not_lent() {
-    let segment = Heap::new(Geometry::new(5).unwrap());
-    let join = |me| Endpoint::join(segment.clone(), Process(me), Options::default()).unwrap();
-    let mut alice = join(0);
-    let mut others: Vec<Member> = (1..5).map(join).collect();
-    let rings: Vec<Stretch> = (1..5)
-        .map(|to| of_alice(alice.take_ring(Process(to), 1).unwrap().unwrap(), 0))
-        .collect();
-    for (other, &stretch) in others.iter_mut().zip(&rings) {
-        push(&mut alice, stretch, b"x");
-        pull(other, ALICE, stretch, b"x");
-        assert!(alice.free_ring(stretch.ring()));
-    }
+    let (mut alice, _others) = alice_and_four();
     let lent: Vec<bool> = (1..5)
         .map(|from| alice.lend_ring(Process(from), 1).is_some())
         .collect();
