@@ -11,6 +11,8 @@ commit=$(git rev-parse --short HEAD 2>/dev/null) || commit=unknown
 # What is measured, that is: the document itself may just be written.
 changed=$(git status --porcelain --untracked-files=no -- Cargo.toml Cargo.lock crates benches traces ci 2>/dev/null) || changed=
 [ -z "$changed" ] || commit="$commit-dirty"
+# Names of processors in virtual machines say little.
+kind=$(awk -F': *' '/^cpu family|^model[^ n]*[ \t]*:|^stepping/ && !seen[$1]++ { printf "%s%s", sep, $2; sep = "-" }' /proc/cpuinfo 2>/dev/null)
 cat <<TEXT
 # $1
 
@@ -19,9 +21,9 @@ within a table, not across tables or machines; instruction counts do not depend 
 
 | | |
 | --- | --- |
-| processor | ${processor:-unknown}, $(getconf _NPROCESSORS_ONLN 2>/dev/null || echo unknown) cores |
+| processor | ${processor:-unknown}, family, model and stepping ${kind:-unknown}, $(getconf _NPROCESSORS_ONLN 2>/dev/null || echo unknown) cores |
 | system | $(uname -srm) |
-| compiler | $(rustc --version) |
+| compiler | $(rustc --version); C: $(cc --version 2>/dev/null | sed -n 1p || echo none) |
 | instructions counted by | $(valgrind --version 2>/dev/null || echo "no valgrind") |
 | commit | $commit |
 | date | $(date +%Y-%m-%d) |

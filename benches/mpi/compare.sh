@@ -227,14 +227,21 @@ run() {
 }
 
 measure() {
-    local round job structure
+    local round job turn structure
+    # Without a name it is stock. Each round begins with another one.
+    local contestants=('')
+    for structure in ${structures//,/ }; do contestants+=("$structure"); done
     bind=$(binding)
     for ((round = 1; round <= rounds; round++)); do
         while read -r job; do
             echo "round $round of $rounds: $job" >&2
-            run stock "$stock" "" "$job"
-            for structure in ${structures//,/ }; do
-                run ours "$ours" "$structure" "$job"
+            for turn in "${!contestants[@]}"; do
+                structure=${contestants[(turn + round - 1) % ${#contestants[@]}]}
+                if [ -z "$structure" ]; then
+                    run stock "$stock" "" "$job"
+                else
+                    run ours "$ours" "$structure" "$job"
+                fi
             done
         done < <(jobs_of_a_round)
     done
