@@ -32,8 +32,9 @@ pub(crate) fn print(paths: &[PathBuf], kinds: &[Kind], plan: Plan) -> Result<(),
     let mut after = Target::HEADINGS.to_vec();
     after.push("entries visited by `list` (posted, unexpected)");
     let table = Table::new(&columns(&["trace"], kinds, &after), 1, traces.len() + 1);
-    let mut short: Vec<Vec<Measured>> = Vec::new();
-    let mut loops: Vec<(bool, f64)> = Vec::new();
+    // Less the loop, and with it.
+    let (mut short, mut short_with_loop) = (Vec::new(), Vec::new());
+    let mut loops = Vec::new();
     for trace in &traces {
         table.begin(name(trace));
         let visited = visited(trace, kinds)?;
@@ -41,29 +42,25 @@ pub(crate) fn print(paths: &[PathBuf], kinds: &[Kind], plan: Plan) -> Result<(),
         let target = if hot(trace) { HOT } else { SHORT };
         let mut cells = vec![name(trace).to_owned()];
         cells.extend(measured.iter().copied().map(show));
-        cells.extend(target.cells(kinds, &with_loop(&measured, empty)));
+        let whole = with_loop(&measured, empty);
+        cells.extend(target.cells(kinds, &whole));
         cells.push(visited);
-        loops.push((hot(trace), empty));
+        loops.push(digits(empty));
         table.row(&cells);
         if !hot(trace) {
             short.push(measured);
+            short_with_loop.push(whole);
         }
     }
     if !short.is_empty() {
         let means = geometric_means(&short, kinds.len());
-        let of_short: Vec<f64> = (loops.iter().filter(|(hot, _)| !hot))
-            .map(|&(_, empty)| empty)
-            .collect();
-        let whole: Vec<Vec<Measured>> = (short.iter().zip(&of_short))
-            .map(|(row, &empty)| with_loop(row, empty))
-            .collect();
+        let whole = geometric_means(&short_with_loop, kinds.len());
         let mut cells = vec![format!("geometric mean of {}, short queues", short.len())];
         cells.extend(means.iter().copied().map(show));
-        cells.extend(SHORT.cells(kinds, &geometric_means(&whole, kinds.len())));
+        cells.extend(SHORT.cells(kinds, &whole));
         cells.push(String::new());
         table.row(&cells);
     }
-    let loops: Vec<String> = loops.iter().map(|&(_, empty)| digits(empty)).collect();
     say!(
         "\nThe empty loop takes {} ns an operation.",
         loops.join(", ")
