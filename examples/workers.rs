@@ -86,13 +86,11 @@ fn lead(world: &World) -> Result<(), Error> {
 
 fn serve(world: &World, fails: bool) -> Result<(), AnyError> {
     loop {
-        // How long the task is, is known when it is there.
-        let message = world.mprobe(0, TagSelector::Any)?;
-        if message.status().tag() == DONE {
-            message.recv::<u8>(&mut [])?;
+        // A task has any length.
+        let (numbers, status) = world.recv_vec::<f64>(0, TagSelector::Any)?;
+        if status.tag() == DONE {
             return Ok(());
         }
-        let numbers = message.recv_vec::<f64>()?;
         if fails {
             return Err("this worker was asked to fail".into());
         }

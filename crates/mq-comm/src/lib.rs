@@ -22,68 +22,81 @@
 //! ```
 //!
 //! # Where things are
-//! - [`World`]: this process among those started with it; [`Options`]: how it goes about it.
+//! - [`World`]: this process among those started with it; [`Options`]: its settings.
 //! - [`Communicator`]: sending, receiving, probing, collectives, new communicators.
 //! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on
 //!   vectors.
-//! - [`SharedBuffer`]: memory that receivers read large messages out of themselves, with one copy.
+//! - [`SharedBuffer`]: memory that receivers read large messages from directly, with one copy.
 //! - [`Profile`]: what was sent and received, and how.
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
+//!
+//! The repository's `examples/` has whole programs: a halo exchange, task farms with and without deaths,
+//! shared buffers.
 //!
 //! # Threads
 //! A world and all that is made from it stay in the thread that entered it (they are not `Send`), as
 //! under `MPI_THREAD_FUNNELED`. Other threads may compute.
 //!
 //! # Progress
-//! There is no thread behind it: what a message needs of a process is done while that is in a call, any
-//! of this crate that looks for messages, or [`Communicator::progress`]. Short messages are on their way
-//! when `send` or `isend` returns, unless the buffers to that receiver are full. A large one is
-//! announced; that its receiver copies it, out of the sender's memory or a shared buffer, needs the
-//! receiver alone, and that it goes through a ring, or is copied by both, needs the two in calls at the
-//! same time. (Of up to 64 KiB those that follow one that was waited for may go into a ring at once,
-//! where the receiver finds them.) Deaths are noticed in calls too. So who computes for long between
-//! `isend` and `wait` calls `progress` now and then.
+//! There is no progress thread: a process makes progress only inside calls of this crate that look for
+//! messages, or [`Communicator::progress`]. A short message is on its way when `send` or `isend` returns,
+//! unless the buffers to its receiver are full. A large one is announced (rendezvous). If its receiver
+//! copies it from the sender's memory or from a shared buffer, only the receiver has to make progress; if it
+//! goes through a ring, or both processes copy, both have to be in calls at the same time. (Up to 64 KiB, a
+//! message that follows one which was waited for may be put into a ring immediately, where the receiver
+//! finds it.) Deaths, too, are noticed in calls. So a process that computes for long between `isend` and
+//! `wait` calls `progress` now and then.
 //!
-//! # Memory of what nobody waits for
-//! A message that comes before its receive is kept by the process that it came to, short ones with
-//! their bytes, and there is no limit: who sends without end to a process that waits for another fills its
-//! memory. Programs that have many senders post receives, or let senders wait for an answer.
+//! # Memory of unexpected messages
+//! Unexpected messages are kept at the receiver, short ones with their data, without limit: a flooding sender
+//! can exhaust its memory. Programs with many senders post receives, or have senders wait for an answer.
 //!
 //! # Memory in flight
-//! A request either owns its memory or borrows it for a scope that can not end before the request
-//! does. No user of this crate needs `unsafe`, but for who writes a [`transport`] for it; why that
-//! is sound is written in `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
+//! A request either owns its memory or borrows it for a scope that cannot end before the request
+//! does. Programs need no `unsafe`, except to implement a [`transport`]; why that is sound is written in
+//! `buffer.rs`, `scope.rs` and `shared_buffer.rs`.
 //!
 //! # What of MPI is here
 //! Blocking and non-blocking sends and receives of contiguous elements, wildcards, probes and matched
 //! probes, `sendrecv`, cancelled receives, any, some and all of a set, `dup`, `split`, barrier and
 //! broadcast, and of ULFM the acknowledgement of deaths, `agree` and `shrink`. Not here: synchronous,
 //! buffered and persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other collective operations,
-//! one-sided communication, files, and more than one machine.
+//! groups, topologies, intercommunicators, abort, ULFM's `revoke`, one-sided communication, files, and more
+//! than one machine.
 //!
 //! # Entering and leaving
-//! A world is entered once in each place that a launcher gives. Under `mq run` a second
-//! [`World::init`] of the process, of a program that it starts, or of one that follows it finds the place
-//! taken. Under `mpirun` and `srun`, where processes meet at a name, programs may follow each other in all
-//! of them; a single one waits there for the others, in vain. A world is left when it and all that was made from
-//! it are dropped, or by [`World::finalize`], which says what went wrong. A process that ends otherwise, by
-//! `std::process::exit` too, has died for the others, with what it had announced. A panic inside of a
-//! blocking send or receive, or of the end of a scope, which only a transport of one's own can cause, ends
-//! the process.
+//! A world is entered once in each place that a launcher provides. Under `mq run`, a second
+//! [`World::init`] in the process, in a program that it starts, or in one that follows it finds the place
+//! taken. Under `mpirun` and `srun`, where processes meet at a name, programs may follow each other as long as
+//! all processes run each of them; one process alone waits for the others until the
+//! [time](Options::start_within) is over. A world is left when it and all that was made from it are dropped,
+//! or by [`World::finalize`], which returns what went wrong. A process that ends in any other way, including
+//! `std::process::exit`, has died as far as the others can tell, and so have its announced messages. A panic
+//! inside a blocking send or receive, or at the end of a scope, can only come from a transport of one's own,
+//! and aborts the process.
 //!
 //! # Deaths
-//! When a process ends, everything it had sent whole is received. A message of which a part was still to
-//! come keeps its place: the receive that finds it fails with [`Error::Gone`], and takes none behind it.
-//! Then receives that name the process, and sends to it, fail so; everything else goes on. So do
-//! receives and probes from any source that find nothing, where a rank of their communicator has died: it
-//! may be what they wait for. They fail until the program [says](Communicator::acknowledge_deaths) that it knows. A
-//! receive that fails so is over, and took nothing. A process that has left properly disturbs
-//! receives and probes from any source only when nobody else is left, and only those that wait: a `test` or an
-//! `iprobe` finds nothing then, for ever, and [`ended`](Communicator::ended) says why. Once one is known to
-//! have ended, in whatever way, all receives go by the engine, as with `MQ_BYPASS=0`. A collective operation fails at
-//! the ranks that find one gone; those that live all come to its end, and to the next one. So it may have failed
-//! at some of them only; they find out by [`Communicator::agree`], and go on among themselves in a communicator
-//! that [`Communicator::shrink`] makes, whoever dies meanwhile.
+//! When a process ends, everything that it had sent completely is received. A message of which a part is
+//! missing keeps its place: the receive that finds it fails with [`Error::Gone`], and takes no later one.
+//! After that, receives that name the process, and sends to it, fail in the same way; everything else
+//! continues.
+//!
+//! Once a rank of the communicator has died, receives and probes from any source that find nothing fail as
+//! well, because the dead may be whom they wait for, until the program
+//! [acknowledges](Communicator::acknowledge_deaths) the death. A receive that fails so is over, and took
+//! nothing.
+//!
+//! A process that has left properly matters to receives and probes from any source only if nobody else
+//! is left, and only to those that wait: `test` and `iprobe` then find nothing, forever, and
+//! [`ended`](Communicator::ended) tells why. Once any process is known to have ended, all receives go through
+//! the engine, as with `MQ_BYPASS=0`.
+//!
+//! A collective operation fails at the ranks that find a member gone; all survivors complete it, and can
+//! go on to the next. So it may fail at some ranks only: they find out by [`Communicator::agree`], and
+//! continue in a communicator of the survivors made by [`Communicator::shrink`], whoever dies meanwhile.
+//!
+//! A launcher may end all processes when one dies: `mq run` does without `--keep-going`, and exits with the
+//! status of the process that failed first in either case.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("mq-comm is for Linux: what moves its messages, mq-shm, is empty elsewhere");
@@ -111,6 +124,8 @@ mod world;
 pub use buffer::Content;
 pub use communicator::{Communicator, Matched, Refused};
 pub use error::Error;
+/// Messages of this crate have tags of 0 or more: a receive of exactly a negative one is refused with
+/// [`Error::Tag`].
 pub use mq_core::mpi::TagSelector;
 /// The structures that an engine may match with, for [`Options`].
 pub use mq_core::structures::Kind;
@@ -118,7 +133,7 @@ pub use mq_core::{Rank, Source, Tag};
 pub use mq_shm::liveness::Gone;
 pub use mq_shm::wait::Patience;
 pub use mq_shm::{Policy, ShmError};
-pub use options::{Options, parse_bytes};
+pub use options::{Ignored, Options, parse_bytes};
 pub use plain::Plain;
 pub use profile::Profile;
 pub use request::{Completion, Completions, Request, RequestId, RequestSet};

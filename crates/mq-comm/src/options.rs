@@ -1,5 +1,6 @@
 //! How a process goes about sending and receiving.
 
+use core::fmt;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
@@ -7,24 +8,24 @@ use mq_core::structures::Kind;
 use mq_shm::wait::Patience;
 use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 
-/// How a process goes about sending and receiving. Processes of one world may differ.
+/// How a process sends and receives. Processes of one world may differ.
 ///
-/// | field | variable | values |
-/// | --- | --- | --- |
-/// | [`structure`](Self::structure) | `MQ_STRUCTURE` | `indexed` and the others that `mq structures` lists |
-/// | [`policy`](Self::policy) | `MQ_POLICY` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
-/// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 0, 1 |
-/// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | bytes, with K, M or G |
-/// | [`ahead_limit`](Self::ahead_limit) | `MQ_AHEAD_LIMIT` | bytes, with K, M or G |
-/// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 0, 1 |
-/// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | bytes, with K, M or G, or `auto` |
-/// | [`cooperative_copy`](Self::cooperative_copy) | `MQ_COOPERATIVE_COPY` | 0, 1 |
-/// | [`shared_copy`](Self::shared_copy) | `MQ_SHARED_COPY` | 0, 1 |
-/// | [`shared_buffers`](Self::shared_buffers) | `MQ_SHARED_BUFFERS` | bytes, with K, M or G |
-/// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | bytes, with K, M or G |
-/// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 0, 1 |
-/// | [`patience`](Self::patience) | `MQ_PATIENCE` | looks before it yields and before it sleeps: `2,40` |
-/// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | seconds |
+/// | field | variable | default | values |
+/// | --- | --- | --- | --- |
+/// | [`structure`](Self::structure) | `MQ_STRUCTURE` | `indexed` | that and the others that `mq structures` lists |
+/// | [`policy`](Self::policy) | `MQ_POLICY` | `adaptive+shared` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
+/// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 1 | 0, 1 |
+/// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | 20416 | bytes, with K, M or G |
+/// | [`ahead_limit`](Self::ahead_limit) | `MQ_AHEAD_LIMIT` | 64K | bytes, with K, M or G |
+/// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 1 | 0, 1 |
+/// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | `auto` | bytes, with K, M or G, or `auto` |
+/// | [`cooperative_copy`](Self::cooperative_copy) | `MQ_COOPERATIVE_COPY` | 1 | 0, 1 |
+/// | [`shared_copy`](Self::shared_copy) | `MQ_SHARED_COPY` | 1 | 0, 1 |
+/// | [`shared_buffers`](Self::shared_buffers) | `MQ_SHARED_BUFFERS` | 1G | bytes, with K, M or G |
+/// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | found at run time | bytes, with K, M or G |
+/// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 1 | 0, 1 |
+/// | [`patience`](Self::patience) | `MQ_PATIENCE` | by processes and cores | looks before it yields and before it sleeps: `2,40` |
+/// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | 120 | seconds |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -32,7 +33,8 @@ pub struct Options {
     pub structure: Kind,
     /// Which buffers eager messages use.
     pub policy: Policy,
-    /// Whether a receive for which nothing has come first polls the transport with itself in hand.
+    /// Whether a receive with no unexpected match first polls the transport and takes its message directly,
+    /// bypassing the engine (Nemesis).
     pub bypass: bool,
     /// The longest message that is sent with its bytes at any time, in bytes.
     pub eager_limit: usize,
@@ -72,6 +74,29 @@ pub struct Options {
     pub start_within: Duration,
 }
 
+/// A variable of the environment whose value is not valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ignored {
+    /// Its name.
+    pub variable: String,
+    /// Its value.
+    pub value: String,
+    /// What is valid.
+    pub expected: String,
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            variable,
+            value,
+            expected,
+        } = self;
+        write!(f, "{variable}={value} is ignored; expected {expected}")
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -101,20 +126,30 @@ impl Options {
         self
     }
 
-    /// The same, changed by the environment's variables; each value that is wrong gives a complaint
-    /// and changes nothing.
+    /// The defaults, changed by the environment of this process: what [`World::init`](crate::World::init)
+    /// goes by. Also the values that are not valid, which change nothing.
+    #[must_use]
+    pub fn from_environment() -> (Self, Vec<Ignored>) {
+        Self::default().with_environment(|name| std::env::var_os(name))
+    }
+
+    /// The same, changed by variables from anywhere. Also the values that are not valid, which change
+    /// nothing.
     #[must_use]
     pub fn with_environment(
         mut self,
         variable: impl Fn(&str) -> Option<OsString>,
-    ) -> (Self, Vec<String>) {
-        let mut complaints = Vec::new();
+    ) -> (Self, Vec<Ignored>) {
+        let mut ignored = Vec::new();
         let mut each = |name: &str, take: &mut dyn FnMut(&OsStr) -> Result<(), String>| {
             if let Some(value) = variable(name).filter(|value| !value.is_empty())
-                && let Err(allowed) = take(&value)
+                && let Err(expected) = take(&value)
             {
-                let value = value.to_string_lossy();
-                complaints.push(format!("{name}={value} is ignored; {allowed}"));
+                ignored.push(Ignored {
+                    variable: name.to_owned(),
+                    value: value.to_string_lossy().into_owned(),
+                    expected,
+                });
             }
         };
         each("MQ_STRUCTURE", &mut |value| {
@@ -138,7 +173,7 @@ impl Options {
         each("MQ_SINGLE_COPY_FROM", &mut |value| {
             self.single_copy_from = match value.to_str() {
                 Some("auto") => None,
-                _ => Some(bytes(value).map_err(|allowed| format!("{allowed}, or auto"))?),
+                _ => Some(bytes(value).map_err(|expected| format!("{expected}, or auto"))?),
             };
             Ok(())
         });
@@ -167,11 +202,11 @@ impl Options {
         });
         each("MQ_START_SECONDS", &mut |value| {
             let seconds = parsed(value).filter(|&seconds| seconds > 0);
-            let seconds = seconds.ok_or("it may be a number of seconds, at least 1")?;
+            let seconds = seconds.ok_or("a number of seconds, at least 1")?;
             self.start_within = Duration::from_secs(seconds);
             Ok(())
         });
-        (self, complaints)
+        (self, ignored)
     }
 
     /// The sizes of a segment for so many processes.
@@ -202,14 +237,14 @@ fn parsed<V: core::str::FromStr>(value: &OsStr) -> Option<V> {
 }
 
 fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    format!("it may be {}", names.collect::<Vec<_>>().join(", "))
+    format!("one of {}", names.collect::<Vec<_>>().join(", "))
 }
 
 fn switch(value: &OsStr, to: &mut bool) -> Result<(), String> {
     *to = match value.to_str() {
         Some("1") => true,
         Some("0") => false,
-        _ => return Err("it may be 0 or 1".into()),
+        _ => return Err("0 or 1".into()),
     };
     Ok(())
 }
@@ -223,14 +258,14 @@ fn patience(value: &OsStr) -> Result<Patience, String> {
             let (spins, yields) = (number(spins)?, number(yields)?);
             Some(Patience::YIELDING.with(|p| (p.spins, p.yields) = (spins, yields)))
         })
-        .ok_or_else(|| "it may be two numbers below 2^32 with a comma between them".into())
+        .ok_or_else(|| "two numbers below 2^32 separated by a comma, such as 2,40".into())
 }
 
 fn bytes(value: &OsStr) -> Result<usize, String> {
     value
         .to_str()
         .and_then(parse_bytes)
-        .ok_or_else(|| "it may be a number, with K, M or G behind it".into())
+        .ok_or_else(|| "a number of bytes, such as 4096, 64K, 2M or 1G".into())
 }
 
 /// A number of bytes as the environment's variables have it: with K, M or G behind it for powers of
@@ -255,7 +290,7 @@ pub fn parse_bytes(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> (Options, Vec<String>) {
+    fn read(variables: &[(&str, &str)]) -> (Options, Vec<Ignored>) {
         Options::default().with_environment(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
@@ -264,7 +299,7 @@ mod tests {
 
     #[test]
     fn every_variable_is_read() {
-        let (options, complaints) = read(&[
+        let (options, ignored) = read(&[
             ("MQ_STRUCTURE", "rbtree"),
             ("MQ_POLICY", "shared"),
             ("MQ_BYPASS", "0"),
@@ -280,7 +315,7 @@ mod tests {
             ("MQ_PATIENCE", "5,7"),
             ("MQ_START_SECONDS", "9"),
         ]);
-        assert_eq!(complaints, [""; 0]);
+        assert_eq!(ignored, []);
         let expected = Options {
             structure: Kind::RbTree,
             policy: Policy::Shared,
@@ -304,8 +339,8 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_change_nothing_and_are_complained_of() {
-        let (options, complaints) = read(&[
+    fn wrong_values_change_nothing_and_are_reported() {
+        let (options, ignored) = read(&[
             ("MQ_STRUCTURE", "tree"),
             ("MQ_POLICY", "srq"),
             ("MQ_EAGER_LIMIT", "much"),
@@ -315,10 +350,28 @@ mod tests {
             ("MQ_SINGLE_COPY_FROM", "some"),
         ]);
         assert_eq!(options, Options::default());
-        assert_eq!(complaints.len(), 7);
-        assert!(complaints[0].starts_with("MQ_STRUCTURE=tree is ignored; it may be list, array"));
-        assert!(complaints[3].starts_with("MQ_SINGLE_COPY_FROM=some is ignored"));
-        assert!(complaints[3].ends_with(", or auto"));
-        assert_eq!(complaints[4], "MQ_BYPASS=yes is ignored; it may be 0 or 1");
+        let said: Vec<String> = ignored.iter().map(Ignored::to_string).collect();
+        assert_eq!(said.len(), 7);
+        assert!(said[0].starts_with("MQ_STRUCTURE=tree is ignored; expected one of list, array"));
+        assert!(said[3].starts_with("MQ_SINGLE_COPY_FROM=some is ignored"));
+        assert!(said[3].ends_with(", or auto"));
+        assert_eq!(said[4], "MQ_BYPASS=yes is ignored; expected 0 or 1");
+    }
+
+    #[test]
+    fn every_variable_is_documented() {
+        let names = core::cell::RefCell::new(Vec::new());
+        let _ = Options::default().with_environment(|name| {
+            names.borrow_mut().push(name.to_owned());
+            None
+        });
+        let names = names.into_inner();
+        assert_eq!(names.len(), 14);
+        let document = include_str!("../../../docs/variables.md");
+        let here = include_str!("options.rs");
+        for name in names {
+            assert!(document.contains(&format!("| `{name}` |")), "{name}");
+            assert!(here.contains(&format!("| `{name}` |")), "{name}");
+        }
     }
 }

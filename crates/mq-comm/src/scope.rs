@@ -102,6 +102,33 @@ impl<T: Transport> Communicator<T> {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>) -> Result<R, Error>,
     {
+        self.try_scope(operations)
+    }
+
+    /// [`scope`](Self::scope) for a closure whose errors are of the program's own type.
+    ///
+    /// ```
+    /// use mq_comm::World;
+    ///
+    /// let world = World::alone()?;
+    /// let mut x = [0_u64];
+    /// world.try_scope(|s| {
+    ///     s.irecv(&mut x, 0, 7)?;
+    ///     let y: u64 = "4".parse()?;
+    ///     world.send(&[y], 0, 7)?;
+    ///     Ok::<_, Box<dyn std::error::Error>>(())
+    /// })?;
+    /// assert_eq!(x, [4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The closure's; otherwise as [`Scope::wait_all`].
+    pub fn try_scope<'env, R, E, F>(&'env self, operations: F) -> Result<R, E>
+    where
+        E: From<Error>,
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>) -> Result<R, E>,
+    {
         let set = self.inner.core().state.requests.add_set();
         let ending = Ending {
             inner: self.inner.clone(),
@@ -222,6 +249,54 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let mut core = self.communicator.inner.core();
         core.wait_pending(self.set)?;
         core.state.requests.tell_all(self.set)
+    }
+
+    /// A request that is complete and has not been reported, if there is one after some progress.
+    /// `MPI_Testany`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn test_any(&self) -> Result<Option<Completion>, Error> {
+        self.communicator.inner.core().test_any(self.set, false)
+    }
+
+    /// Appends all requests that are complete and have not been reported, after some progress if there is
+    /// none; how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn test_some(&self, into: &mut Vec<Completion>) -> Result<usize, Error> {
+        self.communicator
+            .inner
+            .core()
+            .test_some(self.set, false, into)
+    }
+
+    /// Whether all requests are complete, after some progress if one is not: then
+    /// [`wait_all`](Self::wait_all) does not wait. `MPI_Testall`, MPI 4.1 §3.7.5.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut x = [0_u8; 2];
+    /// world.scope(|s| {
+    ///     s.irecv(&mut x, 0, 7)?;
+    ///     assert!(!s.test_all()?);
+    ///     s.isend(&[1_u8, 2], 0, 7)?;
+    ///     while !s.test_all()? {
+    ///         // Compute.
+    ///     }
+    ///     s.wait_all()
+    /// })?;
+    /// assert_eq!(x, [1, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the transport is damaged. A request that has failed is complete.
+    pub fn test_all(&self) -> Result<bool, Error> {
+        self.communicator.inner.core().test_pending(self.set)
     }
 }
 

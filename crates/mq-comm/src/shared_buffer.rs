@@ -206,6 +206,11 @@ impl HandedOver {
 }
 
 /// Memory that a request has for itself until it is complete: a vector, or a [`SharedBuffer`].
+#[diagnostic::on_unimplemented(
+    message = "a request cannot own a `{Self}`: it takes a `Vec` or a `SharedBuffer`",
+    note = "borrowed memory is sent and received inside of `world.scope(|s| ...)`, by `s.isend` and `s.irecv`",
+    note = "for an array or a slice that is short: `.to_vec()`"
+)]
 pub trait Owned: crate::Content + sealed::Owned {}
 
 impl<E: Plain> Owned for Vec<E> {}

@@ -244,17 +244,14 @@ impl<'a> Rows<'a> {
 
 fn settings(variable: impl Fn(&str) -> Option<OsString>) -> Settings {
     let set = RefCell::new(Settings::new());
-    let (_, complaints) = Options::default().with_environment(|name| {
+    let (_, ignored) = Options::default().with_environment(|name| {
         let value = variable(name).filter(|value| !value.is_empty())?;
         let text = value.to_string_lossy().into_owned();
         set.borrow_mut().insert(name.to_owned(), text);
         Some(value)
     });
     let mut set = set.into_inner();
-    set.retain(|name, value| {
-        let ignored = format!("{name}={value} is ignored; ");
-        !complaints.iter().any(|said| said.starts_with(&ignored))
-    });
+    set.retain(|name, _| ignored.iter().all(|ignored| ignored.variable != *name));
     set
 }
 

@@ -50,10 +50,12 @@ impl Segment {
 /// The segment of a run of that many processes. Every child that is started from now on
 /// inherits it; this process runs no other program than the ranks'.
 pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
-    let (options, complaints) = Options::default().with_environment(|name| std::env::var_os(name));
+    let (options, ignored) = Options::from_environment();
     // What is wrong with the others is said by rank 0, if it heeds them.
-    let complaint = complaints.iter().find(|said| said.starts_with(BUFFERS));
-    complaint.iter().for_each(|said| crate::say(said));
+    let ignored = ignored.iter().find(|ignored| ignored.variable == BUFFERS);
+    if let Some(ignored) = ignored {
+        crate::say(&ignored.to_string());
+    }
     let geometry = options.geometry(processes).map_err(|error| {
         let value = std::env::var_os(BUFFERS).unwrap_or_default();
         io::Error::other(format!("{BUFFERS}={}: {error}", value.to_string_lossy()))
@@ -65,6 +67,6 @@ pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
     Ok(Segment {
         memory,
         file,
-        buffers_ignored: complaint.is_some(),
+        buffers_ignored: ignored.is_some(),
     })
 }

@@ -368,7 +368,7 @@ fn a_wrong_switch_is_named_with_what_it_may_be() {
     assert!(output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
-        errors.contains("MQ_FASTBOX=off is ignored; it may be 0 or 1"),
+        errors.contains("MQ_FASTBOX=off is ignored; expected 0 or 1"),
         "{errors}"
     );
 }

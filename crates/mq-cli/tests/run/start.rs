@@ -337,8 +337,7 @@ fn a_wrong_variable_that_counts_for_the_launcher_is_named_once() {
     assert!(run.stderr.starts_with(too_much), "{}", run.stderr);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
 
-    let ignored =
-        "mq: MQ_SHARED_BUFFERS=zz is ignored; it may be a number, with K, M or G behind it\n";
+    let ignored = "mq: MQ_SHARED_BUFFERS=zz is ignored; expected a number of bytes, such as 4096, 64K, 2M or 1G\n";
     let mq = env!("CARGO_BIN_EXE_mq");
     let pingpong = ["pingpong", "--sizes", "0", "--samples", "1", "--block", "1"];
     let pingpong = [&[mq], &pingpong[..]].concat();

@@ -27,7 +27,7 @@ impl<T: Transport> Communicator<T> {
             // The others wait for this rank's word in any case. What it says else is that all ranks
             // are in from which it has heard, directly or not.
             let notice = heard_all.as_ref().err();
-            let notice = notice.map(|error| Notice::of(error, 0, self.process_of(rank)));
+            let notice = notice.map(|error| Notice::of(error, 0, self.member(rank)));
             let word = notice.as_ref().map_or(&[][..], Notice::bytes);
             let said = unless_gone(self.put(BARRIER, word, (rank + distance) % size))?;
             step(Step::BarrierSaid);

@@ -169,7 +169,7 @@ impl<T: Transport> Communicator<T> {
     fn other_length(&self, parent: u32) -> Missing {
         let context = of_collectives(self.inner.number);
         let core = self.inner.core();
-        let above = self.process_of(parent);
+        let above = self.member(parent);
         match core.state.nobody_left(above, context, false) {
             Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone {
                 process: process.0,
@@ -182,7 +182,7 @@ impl<T: Transport> Communicator<T> {
     /// Tells those below that a part of so many bytes, and what was to follow it, will not come.
     #[cold]
     fn pass_failure_on(&self, error: &Error, bytes: usize, children: impl Iterator<Item = u32>) {
-        let notice = Notice::of(error, bytes, self.process_of(self.rank()));
+        let notice = Notice::of(error, bytes, self.member(self.rank()));
         for child in children {
             // One that is gone as well needs none.
             let _ = self.put(BROADCAST, notice.bytes(), child);

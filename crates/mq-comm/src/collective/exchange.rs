@@ -63,7 +63,7 @@ impl<T: Transport> Communicator<T> {
         let answers = match said.and_then(|()| decide(&all)) {
             Ok(answers) => answers,
             Err(error) => {
-                let notice = Notice::of(&error, 0, self.process_of(0));
+                let notice = Notice::of(&error, 0, self.member(0));
                 for rank in 1..self.size() {
                     // One that is gone needs none, and one that can not be told holds up nobody
                     // else.

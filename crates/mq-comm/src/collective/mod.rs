@@ -67,14 +67,14 @@ impl Operation {
 
 impl<T: Transport> Communicator<T> {
     /// The process of a rank.
-    fn process_of(&self, rank: u32) -> Process {
+    fn member(&self, rank: u32) -> Process {
         self.inner.group[rank as usize]
     }
 
     /// Sends as part of an operation.
     fn put<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
         let bits = header::bits(self.rank(), operation.tag);
-        let process = self.process_of(to);
+        let process = self.member(to);
         let word = operation.word(self.inner.number);
         self.inner
             .core()
@@ -91,7 +91,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<(), Error> {
         let bits = header::bits(self.rank(), operation.tag);
         let word = operation.word(self.inner.number);
-        let process = self.process_of(to);
+        let process = self.member(to);
         scope.begin_send(process, bits, word, elements).map(|_| ())
     }
 
@@ -105,7 +105,7 @@ impl<T: Transport> Communicator<T> {
         let context = of_collectives(self.inner.number);
         let pattern = MpiPattern::new(context, Source::Rank(Rank(from)), operation.tag)
             .with_class(operation.class);
-        let process = self.process_of(from);
+        let process = self.member(from);
         let word = operation.word(self.inner.number);
         let mut core = self.inner.core();
         core.receive(&pattern, word, process, plain::bytes_mut(elements))

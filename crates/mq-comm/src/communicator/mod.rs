@@ -25,10 +25,27 @@ pub use probe::Matched;
 
 /// A group of processes that send each other messages. MPI 4.1 §7.
 ///
-/// A message is received by its source and tag: the earliest of those that match, where messages of
-/// one sender keep their order. Tags are 0 or more.
+/// A receive takes the earliest message that matches its source and tag; messages of one sender stay in
+/// order. Tags are 0 or more.
+///
+/// A clone is another handle of the same communicator, without communication: to have messages of its own,
+/// a library [duplicates](Self::dup) the communicator that it is given.
+///
+/// # When it is dropped
+/// With the last handle, and the last request and matched message, this rank leaves the communicator:
+/// messages that it has not received are discarded, and so are those which still come. Dropping is local, and
+/// tells nobody: a send to a rank that has dropped the communicator, or that is leaving the world, succeeds,
+/// and a receive from it waits for as long as its process lives. `MPI_Comm_free`, MPI 4.1 §7.4.3.
 pub struct Communicator<T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
+}
+
+impl<T: Transport> Clone for Communicator<T> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+        }
+    }
 }
 
 /// A process of the world, as its communicators and requests share it.
@@ -128,7 +145,31 @@ impl<T: Transport> Communicator<T> {
         found.map(|(rank, _)| rank)
     }
 
+    /// The number in the world of the process that has a rank here: the inverse of
+    /// [`rank_of`](Self::rank_of). `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// World::threads(3, |world| {
+    ///     // In reverse order.
+    ///     let reverse = world.split(Some(0), -(world.rank() as i32))?.expect("a color");
+    ///     assert_eq!(reverse.process_of(0), Some(2));
+    ///     assert_eq!(reverse.process_of(3), None);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn process_of(&self, rank: u32) -> Option<u32> {
+        let process = self.inner.group.get(rank as usize)?;
+        Some(process.0)
+    }
+
     /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.
+    ///
+    /// `Ok` does not mean that the message has been received. A message without elements needs their type:
+    /// `send::<u8>(&[], to, tag)`.
     ///
     /// With a message of more bytes than [`eager_limit`](crate::Options::eager_limit) it may not return
     /// before the message is received: two ranks that both send one and then receive wait for ever, and so
@@ -154,8 +195,8 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than
-    /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if a rank has died
-    /// and the program has not [said](Self::acknowledge_deaths) that it knows;
+    /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if nobody else is left, or a
+    /// rank has died and the program has not [acknowledged](Self::acknowledge_deaths) it;
     /// [`Error::Withdrawn`] if the sender had no memory for the message's way (one that it takes back
     /// before anybody has matched it, or seen it by a probe, is waited for like one that was never sent);
     /// [`Error::Transport`] as [`send`](Self::send).

@@ -12,8 +12,22 @@ use crate::request::{NONE, Name, Request, RequestSet};
 use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
-/// An operation that could not begin, with what it was to be begun with. It becomes its error by `?`;
-/// where errors have to be `Send`, `map_err(Error::from)` leaves the buffer behind.
+/// An operation that could not begin, with the buffer it was called with.
+///
+/// `?` converts it into an [`Error`] and drops the buffer. In a function with an error type of its own,
+/// which is made from an [`Error`], and where errors have to be `Send` or are looked into later, convert it
+/// first:
+///
+/// ```
+/// # use mq_comm::{Error, World};
+/// fn program(world: &World) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///     let request = world.isend(vec![1, 2], 0, 7).map_err(Error::from)?;
+///     # world.recv(&mut [0; 2], 0, 7)?;
+///     request.wait()?;
+///     Ok(())
+/// }
+/// # program(&World::alone().unwrap()).unwrap();
+/// ```
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
@@ -36,11 +50,23 @@ impl<B> fmt::Display for Refused<B> {
     }
 }
 
-impl<B> core::error::Error for Refused<B> {}
+impl<B> core::error::Error for Refused<B> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<B> Refused<B> {
+    /// The error; the buffer is dropped.
+    #[must_use]
+    pub fn into_error(self) -> Error {
+        self.error
+    }
+}
 
 impl<B> From<Refused<B>> for Error {
     fn from(refused: Refused<B>) -> Self {
-        refused.error
+        refused.into_error()
     }
 }
 
@@ -88,11 +114,14 @@ impl<T: Transport> Communicator<T> {
         self.begun(name, begun)
     }
 
-    /// Begins to receive into the elements of a vector, or of a
-    /// [`SharedBuffer`](crate::SharedBuffer), as many as it has. It comes back from the request.
-    /// `MPI_Irecv`, MPI 4.1 §3.7.2.
+    /// Begins to receive into a vector or a [`SharedBuffer`](crate::SharedBuffer), which the request gives
+    /// back. `MPI_Irecv`, MPI 4.1 §3.7.2.
     ///
-    /// Keep the handle: one that is dropped takes the receive back, unless a message has matched it.
+    /// There is room for as many elements as the vector has (its length, not its capacity). It comes back
+    /// with that length, however short the message was: `vector.truncate(status.count::<E>()?)`.
+    ///
+    /// **Keep the handle.** Dropping it cancels the receive; if a message has already matched, that message
+    /// is lost.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).

@@ -59,7 +59,7 @@ impl<T: Transport> Communicator<T> {
     /// Waits for a message that such a receive would take. `MPI_Probe`, MPI 4.1 §3.8.1.
     ///
     /// # Errors
-    /// As [`iprobe`](Self::iprobe).
+    /// As [`iprobe`](Self::iprobe); also [`Error::Gone`] if it waits for any source and nobody else is left.
     pub fn probe(
         &self,
         from: impl Into<Source>,
@@ -119,7 +119,7 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`iprobe`](Self::iprobe).
+    /// As [`probe`](Self::probe).
     pub fn mprobe(
         &self,
         from: impl Into<Source>,
@@ -135,6 +135,36 @@ impl<T: Transport> Communicator<T> {
             }
             core.progress_for_probe(process, &pattern)?;
         }
+    }
+
+    /// Waits for a message of any length, and receives it into a vector: [`mprobe`](Self::mprobe), then
+    /// [`Matched::recv_vec`].
+    ///
+    /// ```
+    /// use mq_comm::{Error, Source, World};
+    ///
+    /// let world = World::alone()?;
+    /// world.send(&[1_u16, 2, 3], 0, 5)?;
+    /// let (elements, status) = world.recv_vec::<u16>(Source::Any, 5)?;
+    /// assert_eq!((elements, status.source()), (vec![1, 2, 3], 0));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`probe`](Self::probe) and [`Matched::recv`]; [`Error::Element`] if the message is not a whole
+    /// number of elements and [`Error::Memory`] if there is no memory for it: the message is lost then.
+    /// To keep it, use `mprobe`.
+    ///
+    /// # Cost
+    /// One allocation; otherwise as `recv` of a message that has been probed for.
+    pub fn recv_vec<E: Plain>(
+        &self,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<(Vec<E>, Status), Error> {
+        let message = self.mprobe(from, tag)?;
+        let status = message.status();
+        Ok((message.recv_vec()?, status))
     }
 
     fn matched(&self, message: u32, status: Status) -> Matched<T> {

@@ -56,9 +56,12 @@ fn members(words: &[u32]) -> impl Iterator<Item = u32> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Says that the program knows which ranks have died, as far as this process has been told:
-    /// these. From then on receives from any source wait for those that are left, until another one
-    /// dies. `MPI_Comm_ack_failed` of ULFM.
+    /// Acknowledges all deaths that this process has noticed, and returns the ranks of all that have died,
+    /// those acknowledged earlier included. From then on receives from any source wait for the others, until
+    /// another rank dies. `MPI_Comm_ack_failed` of ULFM.
+    ///
+    /// [`Error::Gone`] names one death, and several may have been noticed together: whatever is to be done
+    /// about a death is done for each rank that this returns and that was not known before.
     ///
     /// ```
     /// use mq_comm::{Error, Source, World};
@@ -112,10 +115,14 @@ impl<T: Transport> Communicator<T> {
     /// A communicator of the ranks that live, in the order of their ranks. All of them have to call it;
     /// one that has ended, or ends meanwhile, need not. `MPI_Comm_shrink` of ULFM.
     ///
-    /// All that live get the same one, however many die while they call it. One that died after it
-    /// had called it may be a member; whoever waits for it there is told as anywhere. A rank that waits
-    /// for a message from one that lives, and that calls this instead, waits on: a death has to be found
-    /// at all ranks before they come here, as by a collective operation.
+    /// All survivors get the same communicator, however many die during the call. A rank that died after it
+    /// had made the call may be a member; receives from it fail as anywhere.
+    ///
+    /// **All survivors have to get here**, and nothing interrupts one that waits for a message of a live rank
+    /// (there is no `MPI_Comm_revoke`): if A sees a death and calls this while C, which does not talk to the
+    /// dead, waits for A's next message, both wait forever. So a program notices deaths at the same place on
+    /// all ranks: it ends each step, failed or not, by [`agree`](Self::agree) on whether all went well, and
+    /// a rank that saw a death still sends in that step what others wait for (anything will do).
     ///
     /// ```
     /// use mq_comm::{Error, World};

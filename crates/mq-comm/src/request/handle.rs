@@ -21,9 +21,11 @@ pub struct RequestId(pub(crate) Name);
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
 /// `B` is what it was begun with and what it gives back when it is complete: a vector, a
-/// [`SharedBuffer`](crate::SharedBuffer), or what a [`Scope`](crate::Scope) was lent. A dropped
-/// handle of a receive into memory of its own takes that back, if nothing has matched it; anything
-/// else goes on to its end by itself.
+/// [`SharedBuffer`](crate::SharedBuffer), or what a [`Scope`](crate::Scope) was lent.
+///
+/// **Dropping the handle** of a receive into a vector or a shared buffer cancels it, unless a message has
+/// matched. Everything else completes by itself: sends, requests of a scope (which reports their failures),
+/// and receives that have matched, whose message is lost. Nothing reports the failure of a dropped send.
 pub struct Request<B: Content, T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
     pub(crate) name: Name,

@@ -61,11 +61,46 @@ impl<T: Transport> Core<T> {
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         self.wait_ready(set)?;
+        Ok(self.tell_ready(set, owned, into))
+    }
+
+    /// One of a set that is ready, if there is one after some progress.
+    pub(crate) fn test_any(&mut self, set: u32, owned: bool) -> Result<Option<Completion>, Error> {
+        let completion = self.next_ready(set, owned);
+        if completion.is_some() {
+            return Ok(completion);
+        }
+        self.progress()?;
+        Ok(self.next_ready(set, owned))
+    }
+
+    pub(crate) fn test_some(
+        &mut self,
+        set: u32,
+        owned: bool,
+        into: &mut Vec<Completion>,
+    ) -> Result<usize, Error> {
+        if self.state.requests.ready_len(set) == 0 {
+            self.progress()?;
+        }
+        Ok(self.tell_ready(set, owned, into))
+    }
+
+    /// Whether no request of a set is pending, after some progress if one is.
+    pub(crate) fn test_pending(&mut self, set: u32) -> Result<bool, Error> {
+        if self.state.requests.pending_len(set) > 0 {
+            self.progress()?;
+        }
+        Ok(self.state.requests.pending_len(set) == 0)
+    }
+
+    /// Appends the requests of a set that are ready; how many.
+    fn tell_ready(&mut self, set: u32, owned: bool, into: &mut Vec<Completion>) -> usize {
         let before = into.len();
         while let Some(completion) = self.next_ready(set, owned) {
             into.push(completion);
         }
-        Ok(into.len() - before)
+        into.len() - before
     }
 
     /// Waits until no request of a set is pending.
@@ -232,13 +267,7 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn test_any(&mut self) -> Result<Option<Completion>, Error> {
-        let mut core = self.inner.core();
-        let mut completion = core.next_ready(self.set, true);
-        if completion.is_none() {
-            core.progress()?;
-            completion = core.next_ready(self.set, true);
-        }
-        drop(core);
+        let completion = self.inner.core().test_any(self.set, true)?;
         self.give_up(completion.as_slice());
         Ok(completion)
     }
@@ -260,17 +289,10 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn test_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
-        let mut core = self.inner.core();
-        if core.state.requests.ready_len(self.set) == 0 {
-            core.progress()?;
-        }
         let before = into.len();
-        while let Some(completion) = core.next_ready(self.set, true) {
-            into.push(completion);
-        }
-        drop(core);
+        let told = self.inner.core().test_some(self.set, true, into)?;
         self.give_up(&into[before..]);
-        Ok(into.len() - before)
+        Ok(told)
     }
 
     /// All of them, if all are complete after some progress. `MPI_Testall`, MPI 4.1 §3.7.5.
@@ -278,13 +300,7 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn test_all(&mut self) -> Result<Option<Completions>, Error> {
-        let mut core = self.inner.core();
-        let pending = |core: &Core<T>| core.state.requests.pending_len(self.set) > 0;
-        if pending(&core) {
-            core.progress()?;
-        }
-        let is_complete = !pending(&core);
-        drop(core);
+        let is_complete = self.inner.core().test_pending(self.set)?;
         is_complete.then(|| self.wait_all()).transpose()
     }
 

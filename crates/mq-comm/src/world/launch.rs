@@ -134,7 +134,7 @@ impl Start {
             return None;
         }
         Some(format!(
-            "alone, though {name} is set: the launcher that did so is not known here; `mq run -n N` starts the \
+            "running as a single process although {name} is set: unsupported launcher; `mq run -n N` starts the \
              processes of a world"
         ))
     }
@@ -334,7 +334,7 @@ mod tests {
         };
         let said = complaint(&[("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "4")]).unwrap();
         assert!(
-            said.starts_with("alone, though FLUX_TASK_RANK is set: "),
+            said.starts_with("running as a single process although FLUX_TASK_RANK is set: "),
             "{said}"
         );
         let in_a_batch_script = [("SLURM_PROCID", "0"), ("PMIX_RANK", "0")];

@@ -14,7 +14,7 @@ use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
 use crate::communicator::Communicator;
 use crate::error::Error;
-use crate::options::Options;
+use crate::options::{Ignored, Options};
 use crate::protocol::Core;
 use crate::say::say;
 use crate::transport::Transport;
@@ -141,26 +141,17 @@ impl World {
     /// [`Error::Transport`] if the shared memory is not that of such a world, there is no memory for it,
     /// or, under `mq run`, a process has entered it in this place before.
     pub fn init() -> Result<Self, Error> {
-        let (options, complaints) =
-            Options::default().with_environment(|name| std::env::var_os(name));
-        let start = Start::find(|name| std::env::var_os(name))?;
-        if start.rank == 0 {
-            let alone = start.complaint(|name| std::env::var_os(name));
-            let unwatched = (start.size > 1 && !mq_shm::liveness::notices_deaths()).then(|| {
-                "there is no /proc here, by which the others would notice that one of them has died: they wait \
-                 for its messages for ever"
-                    .into()
-            });
-            for complaint in complaints.into_iter().chain(alone).chain(unwatched) {
-                say(&format!("rank 0: {complaint}"));
-            }
-        }
-        Self::enter(&start, &options)
+        let (options, ignored) = Options::from_environment();
+        Self::start(&options, &ignored)
     }
 
     /// Enters the world as [`init`](Self::init) does, and runs a program in it. If that returns an error,
     /// this process [fails](Self::fail): one that drops its world after an error has left properly, and
-    /// others may wait for its messages, where no launcher ends them.
+    /// others may wait for its messages, where no launcher ends them. Otherwise the world is left when the
+    /// program returns, or with the last communicator or request that it returns.
+    ///
+    /// `mq run` ends all processes when one fails; a program that is to survive deaths is started with
+    /// `--keep-going`. Other launchers have such an option, or none.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -176,14 +167,46 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// The program's; otherwise as `init`.
+    /// The program's; otherwise as [`init`](Self::init) and [`finalize`](Self::finalize).
     pub fn run<R, E: From<Error>>(program: impl FnOnce(&Self) -> Result<R, E>) -> Result<R, E> {
-        let world = Self::init()?;
-        let result = program(&world);
+        Self::init()?.see_through(program)
+    }
+
+    /// [`run`](Self::run) with options of the program's own, instead of those in the environment.
+    ///
+    /// ```
+    /// use mq_comm::{Error, Options, World};
+    ///
+    /// // The environment's, but for one.
+    /// let (options, ignored) = Options::from_environment();
+    /// ignored.iter().for_each(|ignored| eprintln!("{ignored}"));
+    /// World::run_with(&options.with(|o| o.bypass = false), |world| world.barrier())?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As `run` and [`with_options`](Self::with_options).
+    pub fn run_with<R, E: From<Error>>(
+        options: &Options,
+        program: impl FnOnce(&Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        Self::with_options(options)?.see_through(program)
+    }
+
+    fn see_through<R, E: From<Error>>(
+        self,
+        program: impl FnOnce(&Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let result = program(&self);
         if result.is_err() {
-            world.fail();
+            self.fail();
+            return result;
         }
-        result
+        match self.finalize() {
+            // What the program has kept of it is left later.
+            Ok(()) | Err(Error::InUse) => result,
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this
@@ -209,7 +232,26 @@ impl World {
     /// # Errors
     /// As `init`, and [`Error::Transport`] if all shared buffers together would have more than 16 TiB.
     pub fn with_options(options: &Options) -> Result<Self, Error> {
-        Self::enter(&Start::find(|name| std::env::var_os(name))?, options)
+        Self::start(options, &[])
+    }
+
+    /// Enters the world that this process was started in; rank 0 says what its user should know.
+    fn start(options: &Options, ignored: &[Ignored]) -> Result<Self, Error> {
+        let start = Start::find(|name| std::env::var_os(name))?;
+        if start.rank == 0 {
+            let alone = start.complaint(|name| std::env::var_os(name));
+            let unwatched = start.size > 1 && !mq_shm::liveness::notices_deaths();
+            let unwatched = unwatched.then(|| {
+                "no usable /proc: the death of a process cannot be detected, and the others would wait for its \
+                 messages forever"
+                    .into()
+            });
+            let ignored = ignored.iter().map(Ignored::to_string);
+            for complaint in ignored.chain(alone).chain(unwatched) {
+                say(&format!("rank 0: {complaint}"));
+            }
+        }
+        Self::enter(&start, options)
     }
 
     /// A world of this process only.

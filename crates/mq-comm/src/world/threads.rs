@@ -101,9 +101,55 @@ impl World {
         options: &Options,
         program: impl Fn(&World) -> Result<R, Error> + Sync,
     ) -> Result<Vec<R>, Error> {
+        let ends = Self::run_threads(size, options, program)?;
+        let (mut results, mut errors) = (Vec::new(), Vec::new());
+        for end in ends {
+            match end {
+                Ok(result) => results.push(result),
+                Err(error) => errors.push(error),
+            }
+        }
+        match errors.into_iter().min_by_key(distance) {
+            Some(error) => Err(error),
+            None => Ok(results),
+        }
+    }
+
+    /// [`threads`](Self::threads) for a program with an error type of its own, and for tests of what becomes
+    /// of each rank: gives how each ended, by rank.
+    ///
+    /// ```
+    /// use mq_comm::{Error, Options, World};
+    ///
+    /// type AnyError = Box<dyn std::error::Error + Send + Sync>;
+    ///
+    /// let ends = World::run_threads(2, &Options::default(), |world| -> Result<u64, AnyError> {
+    ///     if world.rank() == 1 {
+    ///         return Err("this rank fails".into());
+    ///     }
+    ///     let mut number = [0_u64];
+    ///     world.recv(&mut number, 1, 7)?;
+    ///     Ok(number[0])
+    /// })?;
+    /// let gone = ends[0].as_ref().unwrap_err().downcast_ref::<Error>();
+    /// assert!(matches!(gone, Some(Error::Gone { process: 1, .. })));
+    /// assert_eq!(ends[1].as_ref().unwrap_err().to_string(), "this rank fails");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`seats`](Self::seats).
+    ///
+    /// # Panics
+    /// As `threads`.
+    pub fn run_threads<R: Send, E: From<Error> + Send>(
+        size: u32,
+        options: &Options,
+        program: impl Fn(&World) -> Result<R, E> + Sync,
+    ) -> Result<Vec<Result<R, E>>, Error> {
         let seats = Self::seats(size, options)?;
         let program = &program;
-        std::thread::scope(|scope| {
+        let ends = std::thread::scope(|scope| {
             let run = |seat: Seat| {
                 let world = seat.take()?;
                 let end = program(&world);
@@ -121,19 +167,10 @@ impl World {
                 .map(std::thread::ScopedJoinHandle::join)
                 .collect();
             let ends = ends.into_iter();
-            let ends = ends.map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)));
-            let (mut results, mut errors) = (Vec::new(), Vec::new());
-            for end in ends {
-                match end {
-                    Ok(result) => results.push(result),
-                    Err(error) => errors.push(error),
-                }
-            }
-            match errors.into_iter().min_by_key(distance) {
-                Some(error) => Err(error),
-                None => Ok(results),
-            }
-        })
+            ends.map(|end| end.unwrap_or_else(|panic| panic::resume_unwind(panic)))
+                .collect()
+        });
+        Ok(ends)
     }
 }
 
