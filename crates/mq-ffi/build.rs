@@ -1,5 +1,5 @@
-//! Gives the shared library its soname: the versions that work together, as Cargo counts them. That
-//! is the major version, and while it is 0 the minor one too.
+//! Sets the shared library's soname to the versions that are compatible by Cargo's rules: the major
+//! version, and while that is 0 the minor version too.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -540,7 +540,7 @@ fn segments_that_are_not_ours_are_refused() {
             "truncated",
             &head[..],
             None,
-            "is damaged: its length is 256, which can not be (at least ".to_owned(),
+            "is damaged: its length is 256, which is invalid (at least ".to_owned(),
         ),
         (
             "other",

@@ -296,8 +296,8 @@ fn a_full_region_is_an_error_that_says_what_to_do() {
         assert!(matches!(**cause, ShmError::NoBuffer { .. }));
         assert_eq!(
             error.to_string(),
-            "no room for a shared buffer of 1 bytes: 0 are free in a row, of 1048576 that each process of the segment has; \
-             drop others, or start the processes with more bytes for each (MQ_SHARED_BUFFERS)"
+            "no room for a shared buffer of 1 bytes: the largest free range is 0 of 1048576 bytes per process; \
+             drop other buffers, or start the processes with more bytes for each (MQ_SHARED_BUFFERS)"
         );
         drop(all);
         let half = world.shared_buffer::<u64>(1 << 16)?;

@@ -1,14 +1,14 @@
 /* mq_inline.h: the calls of mq.h, answered without a call while little is queued.
  *
- * mq_inline_post and its like are mq_post and its like, with the same arguments, outcomes and errors. While
- * everything that is queued in an engine fits in its front, and an answer is found among the earliest
- * MQ_FRONT_SCAN entries there, they work on the front in place; otherwise they call. Both kinds may be
- * mixed. What is unusual (a null pointer, a masked tag, and where something may be queued a rank that is out of
- * range or a context that has not been used for long) always calls, so that it is judged in one place. Searches
- * that queue nothing (extract, find, probe, deliver) for a named source and tag are answered without that: in place
- * they find nothing, where a call would say that a context or a rank does not exist, or what is wrong with an
- * envelope. A program that was compiled with this file works with a library of another MQ_FRONT_LAYOUT too: there
- * every inline call is a call. See docs/abi.md for what this gains. */
+ * mq_inline_post and the others are mq_post and so on, with the same arguments, outcomes and errors. While
+ * everything queued in an engine fits in its front, and an answer is found among the earliest MQ_FRONT_SCAN
+ * entries there, they work on the front in place; otherwise they call. Both kinds may be mixed. Unusual operations
+ * (a null pointer, a masked tag, and where something may be queued a rank that is out of range or a context that has
+ * not been used for long) always call, so that they are judged in one place. Searches that queue nothing (extract,
+ * find, probe, deliver) for a named source and tag are answered without those checks: in place they find nothing
+ * where a call would report that a context or a rank does not exist, or what is wrong with an envelope. A program
+ * compiled with this file also works with a library of another MQ_FRONT_LAYOUT: every inline call is then a real
+ * call. See docs/abi.md for what this gains. */
 
 #ifndef MQ_INLINE_H
 #define MQ_INLINE_H
@@ -22,49 +22,49 @@
 #define MQ_INLINE_LAYOUT 4
 #endif
 #if MQ_INLINE_LAYOUT != MQ_FRONT_LAYOUT
-#error "mq_inline.h and mq.h are not of one libmq: take both from where the other was installed"
+#error "mq_inline.h and mq.h belong to different versions of libmq: take both from the same installation"
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Of a function that is called so seldom that its code is better elsewhere. */
+/* For a function that is called so seldom that its code is better placed elsewhere. */
 #ifdef __GNUC__
 #define MQ_SELDOM __attribute__((cold, noinline, unused))
 #else
 #define MQ_SELDOM inline
 #endif
 
-/* Of a loop that would take registers from what is around it. */
+/* For a loop that would take registers from the surrounding code. */
 #ifdef __GNUC__
 #define MQ_APART __attribute__((noinline, unused))
 #else
 #define MQ_APART inline
 #endif
 
-/* What a word of the front's state says, in a library whose front has the layout that this file knows. In any other it
- * says no, and all inline calls are calls. */
+/* What a word of the front's state says, in a library whose front has the layout that this file knows. In any other
+ * library it says no, and all inline calls are real calls. */
 static inline int mq_front_is(uint32_t state)
 {
     return state == MQ_INLINE_LAYOUT;
 }
 
-/* What the front of the engine knows of a context; null if nothing. */
+/* What the engine's front knows about a context; null if nothing. */
 static inline const mq_known *mq_front_known(const mq_front *front, uint32_t context)
 {
     const mq_known *known = &front->known[(context + (context >> 4) * 2) % MQ_FRONT_CONTEXTS];
     return known->context == context ? known : NULL;
 }
 
-/* Whether a pattern may have this class, of those that this header knows. */
+/* Whether a pattern may have this class, as far as this header knows the classes. */
 static inline int mq_front_reads_class(uint32_t traffic_class)
 {
-    /* One comparison for both: of MQ_CLASS_UNKNOWN, 0 is left. */
+    /* One comparison for both: for MQ_CLASS_UNKNOWN, 0 is left. */
     return traffic_class + 1 <= MQ_CLASS_END;
 }
 
-/* Whether the front can judge the pattern: an ordinary one, of a context that it knows. */
+/* Whether the front can judge the pattern: an ordinary one, for a context that it knows. */
 static inline int mq_front_reads_pattern(const mq_front *front, const mq_pattern *pattern)
 {
     const mq_known *known;
@@ -89,8 +89,8 @@ static inline int mq_front_reads_envelope(const mq_front *front, const mq_envelo
     return envelope->tag != MQ_ANY_TAG && envelope->traffic_class < MQ_CLASS_END;
 }
 
-/* Whether a search in the front may go by a pattern. Of one that names source and tag its class is asked, and nothing
- * else: a context that does not exist, or a rank that is out of range, has no message. */
+/* Whether the front may be searched with a pattern. If the pattern names source and tag, only its class is checked: a
+ * context that does not exist, or a rank that is out of range, has no message. */
 static inline int mq_front_searches_by(const mq_front *front, const mq_pattern *pattern)
 {
     if (pattern == NULL || pattern->ignore != 0 || !mq_front_reads_class(pattern->traffic_class))
@@ -104,21 +104,21 @@ static inline uint64_t mq_front_bits(int32_t source, int32_t tag)
     return (uint64_t) (uint32_t) source << 32 | (uint32_t) tag;
 }
 
-/* What a receive wants. Any tag is any of 0 and above: it wants no sign. */
+/* What a receive wants. Any tag means any tag of 0 or above: no sign bit. */
 static inline uint64_t mq_front_wants(const mq_pattern *pattern)
 {
     return mq_front_bits(pattern->source, pattern->tag == MQ_ANY_TAG ? 0 : pattern->tag);
 }
 
-/* The bits that matter to it. */
+/* The bits that matter to a receive. */
 static inline uint64_t mq_front_care(const mq_pattern *pattern)
 {
     return (uint64_t) (pattern->source == MQ_ANY_SOURCE ? 0 : UINT32_MAX) << 32
          | (pattern->tag == MQ_ANY_TAG ? UINT32_C(1) << 31 : UINT32_MAX);
 }
 
-/* Word by word (volatile keeps compilers from doing otherwise): what was stored lately is not yet in the cache,
- * and a processor that loads two such words as one waits for that, longer than a search takes. */
+/* Word by word (volatile keeps compilers from doing otherwise): recent stores are not yet in the cache, and a
+ * processor that loads two such words as one waits for them, longer than a search takes. */
 static inline void mq_front_move(volatile mq_parked *to, const mq_parked *from)
 {
     to->bits = from->bits;
@@ -128,7 +128,7 @@ static inline void mq_front_move(volatile mq_parked *to, const mq_parked *from)
     to->cookie = from->cookie;
 }
 
-/* Takes an entry out that is neither the first nor the last; the shorter part of the others moves up to it. */
+/* Takes out an entry that is neither the first nor the last; the shorter part of the others closes the gap. */
 static MQ_APART void mq_front_close(mq_front_queue *queue, mq_parked *gap)
 {
     mq_parked *last = queue->end - 1;
@@ -157,7 +157,7 @@ static inline void mq_front_remove(mq_front_queue *queue, mq_parked *gap)
         mq_front_close(queue, gap);
 }
 
-/* Moves the entries back to the start, if they are not too many for that; 0 if they are. */
+/* Moves the entries back to the start, unless they are too many for that; 0 if they are. */
 static MQ_SELDOM int mq_front_slide(mq_front_queue *queue)
 {
     mq_parked *from = queue->first, *to = queue->start;
@@ -191,7 +191,7 @@ static inline int mq_front_is_it(const mq_parked *at, uint64_t bits, uint64_t ca
     return ((at->bits ^ bits) & care) == 0 && (uint32_t) at->place == context;
 }
 
-/* Up to where a search looks. */
+/* Where a search stops. */
 static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
 {
     return (const char *) queue->end - (const char *) queue->first
@@ -200,15 +200,15 @@ static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
              : queue->end;
 }
 
-/* How a search ends that found nothing up to `stop`: MQ_NONE, or MQ_FRONT_NOT_KNOWN if there are more. */
+/* The result of a search that found nothing up to `stop`: MQ_NONE, or MQ_FRONT_NOT_KNOWN if there are more. */
 #define MQ_FRONT_NOT_KNOWN (-1)
 static inline int mq_front_nothing(const mq_front_queue *queue, const mq_parked *stop)
 {
     return stop == queue->end ? MQ_NONE : MQ_FRONT_NOT_KNOWN;
 }
 
-/* MQ_MATCHED, and the first message that the pattern matches in `*found`, or as mq_front_nothing. Mostly nothing waits
- * when a receive is posted; if something does it is mostly the first. */
+/* MQ_MATCHED, with the first message that the pattern matches in `*found`, or as mq_front_nothing. Usually nothing
+ * waits when a receive is posted; if something does, it is usually the first. */
 static inline int mq_front_message(const mq_front_queue *queue, const mq_pattern *pattern, mq_parked **found)
 {
     mq_parked *at = queue->first, *stop;
@@ -235,7 +235,7 @@ static inline int mq_front_message(const mq_front_queue *queue, const mq_pattern
     return at != stop && mq_front_is_it(at, bits, care, context) ? MQ_MATCHED : mq_front_nothing(queue, stop);
 }
 
-/* The first receive that matches the message, likewise. */
+/* The same for the first receive that matches the message. */
 static inline int mq_front_receive(const mq_front_queue *queue, const mq_envelope *envelope, mq_parked **found)
 {
     mq_parked *at = queue->first, *stop;
@@ -261,8 +261,8 @@ static inline int mq_front_receive(const mq_front_queue *queue, const mq_envelop
     return at != stop && mq_front_is_it(at, bits, at->care, context) ? MQ_MATCHED : mq_front_nothing(queue, stop);
 }
 
-/* Whether a receive that was found names its source. Volatile, or compilers keep what each turn of the search has
- * read, in a register that it does not have. */
+/* Whether a receive that was found names its source. Volatile: otherwise compilers keep what each step of the search
+ * has read, in a register that the search cannot spare. */
 static inline int mq_front_names_source(const volatile mq_parked *receive)
 {
     return receive->care >> 32 != 0;
@@ -440,7 +440,7 @@ static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelo
         int status = mq_front_receive(queue, envelope, &at);
         if (status == MQ_NONE)
             return MQ_NONE;
-        /* Any class would do, and a rank that is out of range for a receive from any source. */
+        /* Otherwise any class would match, and an out-of-range rank would match a receive from any source. */
         if (status == MQ_MATCHED && envelope->traffic_class < MQ_CLASS_END
             && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
             return mq_front_complete(queue, at, receive);

@@ -1,13 +1,13 @@
-//! Names of entries that moved between the front and the queues since they were given.
+//! Names of entries that moved between the front and the queues after the names were given.
 
 use mq_core::{Handle, MessageHandle};
 
 use crate::front::MQ_FRONT_SLOT;
 
-/// What entries are called where they are, by the names that their owners have.
+/// Maps the names that owners hold to the current names of entries.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases {
-    /// In the queues, by the number that the front gave; these rise from entry to entry.
+    /// In the queues, by the number that the front gave; these numbers rise from entry to entry.
     receives: Vec<(u64, Handle)>,
     messages: Vec<(u64, MessageHandle)>,
     /// In the front, by the name that was given before the receive moved, once or several times, and came back.
@@ -15,7 +15,7 @@ pub(crate) struct Aliases {
 }
 
 impl Aliases {
-    /// Nothing has moved from the front into the queues, or what has is there no more.
+    /// Nothing has moved from the front into the queues, or what did is no longer there.
     pub(crate) fn clear(&mut self) {
         self.receives.clear();
         self.messages.clear();
@@ -33,18 +33,18 @@ impl Aliases {
         receives + messages + size_of_val(&*self.returned)
     }
 
-    /// A receive has moved from the front into the queues; above all that did before.
+    /// A receive has moved from the front into the queues; its number is above those of all that moved before.
     pub(crate) fn add_receive(&mut self, sequence: u64, name: Handle) {
         self.receives.push((sequence, name));
     }
 
-    /// The same of a message.
+    /// The same for a message.
     pub(crate) fn add_message(&mut self, sequence: u64, name: MessageHandle) {
         self.messages.push((sequence, name));
     }
 
-    /// These receives, all that are left in the queues, come back to the front, from their names there to those in
-    /// the front.
+    /// These receives, all that are left in the queues, come back to the front, from their names in the queues
+    /// to those in the front.
     pub(crate) fn bring_back(&mut self, receives: impl Iterator<Item = (Handle, Handle)>) {
         let returned = receives
             .map(|(name, now)| (self.given(name), now))
@@ -53,7 +53,7 @@ impl Aliases {
         self.forget();
     }
 
-    /// The name that the owner of a receive in the queues has.
+    /// The name that the owner of a receive in the queues holds.
     fn given(&self, name: Handle) -> Handle {
         let mut moved = self.receives.iter();
         let Some((sequence, _)) = moved.find(|(_, now)| is_same(*now, name)) else {
@@ -82,7 +82,7 @@ impl Aliases {
         (found.context() == handle.context()).then_some(found)
     }
 
-    /// The same of a message.
+    /// The same for a message.
     pub(crate) fn message(&self, message: MessageHandle) -> Option<MessageHandle> {
         if message.slot() != MQ_FRONT_SLOT {
             return Some(message);
@@ -92,7 +92,7 @@ impl Aliases {
     }
 }
 
-/// Whether both name one entry. In the queues its slot may have changed since it was named.
+/// Whether both name the same entry. In the queues its slot may have changed since it was named.
 fn is_same(one: Handle, other: Handle) -> bool {
     let is_in_front = |name: Handle| name.slot() == MQ_FRONT_SLOT;
     one.sequence() == other.sequence()

@@ -1,8 +1,8 @@
-//! Allocation through functions of the caller's.
+//! Allocation through the caller's functions.
 //!
-//! Rust's collections take a failed allocation as the end of the process. A library inside an
-//! application may not end it, so when the caller's function refuses, the memory comes from the
-//! system, the operation that asked for it is undone, and its call returns `MQ_ERR_MEMORY`.
+//! Rust's collections treat a failed allocation as the end of the process. A library inside an application must
+//! not end it, so when the caller's function refuses, the memory comes from the system, the operation that
+//! asked for it is undone, and its call returns `MQ_ERR_MEMORY`.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -14,18 +14,18 @@ use std::alloc::System;
 use crate::gate::{borrow, guard};
 use crate::status::{MQ_ERR_NULL, MQ_ERR_TOO_LATE, MQ_NONE};
 
-/// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two, and a
-/// multiple of a pointer's size, as `posix_memalign` wants it.
+/// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two and a
+/// multiple of a pointer's size, as `posix_memalign` requires.
 pub type mq_alloc_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, align: usize) -> *mut c_void>;
 
-/// Takes back what the other function returned for the same `bytes` and `align`.
+/// Releases what the other function returned for the same `bytes` and `align`.
 pub type mq_release_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
 >;
 
-/// Where libmq gets its memory. The functions must not call libmq, nor wait for a lock that somebody holds
-/// who does, and are called by any thread that does.
+/// Where libmq gets its memory. The functions must not call libmq, nor block on a lock held by a thread inside
+/// libmq; any thread calling libmq may call them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_allocator {
@@ -33,34 +33,34 @@ pub struct mq_allocator {
     pub allocate: mq_alloc_fn,
     /// Not null.
     pub release: mq_release_fn,
-    /// Handed to both.
+    /// Passed to both.
     pub user: *mut c_void,
 }
 
-/// The caller's functions, for ever; null before they are set.
+/// The caller's functions, forever; null before they are set.
 static CUSTOM: AtomicPtr<mq_allocator> = AtomicPtr::new(ptr::null_mut());
 /// Whether memory was handed out before.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 thread_local! {
-    /// The most bytes at once that the caller's function has refused this thread since the last
-    /// look, or 0: each call answers for what was refused to itself. Neither made nor dropped, it
-    /// needs no memory.
+    /// The most bytes at once that the caller's function has refused this thread since the last look, or 0:
+    /// each call answers for what it was refused. It is neither made nor dropped, so it needs no memory.
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
-/// Blocks that come from the system although there are functions of the caller's.
+/// Blocks that come from the system although the caller has set functions.
 static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes libmq take all its memory from `allocator`, which is copied. Once, before any other call
-/// but `mq_version`, `mq_strerror` and `mq_structure_name`.
+/// Makes libmq take all its memory from `allocator`, which is copied. Call it once, before any other call but
+/// `mq_version`, `mq_strerror` and `mq_structure_name`.
 ///
-/// When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`;
-/// one that queues nothing anyway, as `mq_purge`, does its work. (The memory that either takes then
-/// is the system's.) Without such functions memory is the system's, and a process that gets none ends.
+/// When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`; a call that
+/// queues nothing anyway, such as `mq_purge`, does its work. (The memory that either uses then is the
+/// system's.) Without such functions memory is the system's, and a process that gets none ends.
 ///
-/// They are called as long as anybody uses libmq in this process: a component that may be unloaded by itself,
-/// while others go on with the same libmq, must leave its own in no such place.
+/// The functions are called as long as anything in this process uses libmq. A component that may be unloaded on
+/// its own, while others go on using the same libmq, must not supply functions that are unloaded
+/// with it.
 ///
-/// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq holds memory already; `MQ_ERR_MEMORY` if there is none for
+/// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq already holds memory; `MQ_ERR_MEMORY` if there is none for
 /// the copy.
 ///
 /// # Safety
@@ -90,13 +90,13 @@ pub unsafe extern "C" fn mq_allocator_set(allocator: *const mq_allocator) -> c_i
     })
 }
 
-/// Whether the memory comes from functions of the caller's.
+/// Whether the memory comes from the caller's functions.
 #[inline(always)]
 pub(crate) fn is_custom() -> bool {
     !CUSTOM.load(Ordering::Relaxed).is_null()
 }
 
-/// Whether the caller's function has refused this thread something since this was asked last.
+/// Whether the caller's function has refused this thread something since the last time this was asked.
 #[inline(always)]
 pub(crate) fn has_refused() -> bool {
     is_custom() && look()
@@ -107,8 +107,8 @@ fn look() -> bool {
     REFUSED.take() > 0
 }
 
-/// Runs a function of the caller's in the middle of a call. It may use other engines: what is
-/// refused to those is not this call's to answer for, nor what was refused to this one theirs.
+/// Runs a caller's function in the middle of a call. It may use other engines: this call does not answer for
+/// what is refused to those, nor they for what was refused to this one.
 pub(crate) fn apart<T>(function: impl FnOnce() -> T) -> T {
     struct Restore(usize);
     impl Drop for Restore {
@@ -120,14 +120,14 @@ pub(crate) fn apart<T>(function: impl FnOnce() -> T) -> T {
     function()
 }
 
-/// What an engine owes: storage that the caller's function refused it, and that the system had to
-/// lend so that the queues stayed in order. It has room for more entries then, but these are
-/// refused until the caller's function gives as much, or there would be no limit.
+/// What an engine owes: storage that the caller's function refused and the system had to lend so that the
+/// queues stayed in order. The engine then has room for more entries, but these are refused until the caller's
+/// function gives as much, or there would be no limit.
 #[derive(Debug, Default)]
 pub(crate) struct Debt(u32);
 
 impl Debt {
-    /// Whether what was queued just now can not stay.
+    /// Whether the entry queued just now cannot stay.
     #[inline(always)]
     pub(crate) fn grows_or_stays(&mut self) -> bool {
         is_custom() && self.reckon()
@@ -145,9 +145,9 @@ impl Debt {
     }
 }
 
-/// Whether the caller's function gives so many bytes at the moment.
+/// Whether the caller's function would give this many bytes at the moment.
 fn would_give(bytes: usize) -> bool {
-    // SAFETY: set once, valid for ever.
+    // SAFETY: set once, valid forever.
     let Some(custom) = (unsafe { CUSTOM.load(Ordering::Acquire).as_ref() }) else {
         return true;
     };
@@ -166,8 +166,8 @@ struct Switch;
 #[global_allocator]
 static SWITCH: Switch = Switch;
 
-// SAFETY: memory is the system's or that of the caller's functions, whose types promise what an
-// allocator must; each block goes back to where it came from. Nothing here unwinds.
+// SAFETY: memory is the system's or comes from the caller's functions, whose types promise what an allocator
+// must; each block goes back to where it came from. Nothing here unwinds.
 unsafe impl GlobalAlloc for Switch {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -177,7 +177,7 @@ unsafe impl GlobalAlloc for Switch {
             // SAFETY: as required of the caller.
             return unsafe { System.alloc(layout) };
         }
-        // SAFETY: set once, valid for ever.
+        // SAFETY: set once, valid forever.
         let custom = unsafe { &*custom };
         alloc_custom(custom, layout)
     }
@@ -189,7 +189,7 @@ unsafe impl GlobalAlloc for Switch {
             // SAFETY: as required of the caller.
             return unsafe { System.dealloc(memory, layout) };
         }
-        // SAFETY: set once, valid for ever.
+        // SAFETY: set once, valid forever.
         let custom = unsafe { &*custom };
         release_custom(custom, memory, layout);
     }
@@ -212,7 +212,7 @@ fn release_custom(custom: &mq_allocator, memory: *mut u8, layout: Layout) {
     }
 }
 
-/// What the caller's functions are told of the alignment, which is asked for as `posix_memalign` wants it.
+/// The alignment that the caller's functions are given, as `posix_memalign` requires it.
 fn align(layout: Layout) -> usize {
     layout.align().max(align_of::<*mut c_void>())
 }
@@ -225,7 +225,7 @@ fn ask(custom: &mq_allocator, layout: Layout) -> Option<NonNull<u8>> {
     NonNull::new(memory.cast())
 }
 
-/// Gives memory back that came from [`ask`].
+/// Gives back memory that came from [`ask`].
 fn give(custom: &mq_allocator, memory: NonNull<u8>, layout: Layout) {
     if let Some(release) = custom.release {
         let memory = memory.as_ptr().cast();
@@ -234,24 +234,24 @@ fn give(custom: &mq_allocator, memory: NonNull<u8>, layout: Layout) {
     }
 }
 
-/// Blocks of the system's, known by address.
+/// Blocks that are the system's, known by address.
 mod overdraft {
     use super::{AtomicBool, GlobalAlloc, Layout, OVERDRAWN, Ordering, System, ptr};
     use core::cell::UnsafeCell;
 
-    /// Stands in front of each block.
+    /// Precedes each block.
     struct Head {
         next: *mut Head,
         block: *mut u8,
     }
 
-    /// The first head, and whether somebody is at the list. A mutex that may put a thread to sleep
-    /// could need memory for it.
+    /// The first head, and whether a thread is using the list. A mutex that may put a thread to sleep could
+    /// need memory for it.
     struct List {
         busy: AtomicBool,
         first: UnsafeCell<*mut Head>,
     }
-    // SAFETY: the heads are reached by one thread at a time, which `busy` sees to.
+    // SAFETY: only one thread at a time reaches the heads, which `busy` ensures.
     unsafe impl Sync for List {}
 
     static BLOCKS: List = List {
@@ -289,11 +289,11 @@ mod overdraft {
         let block = unsafe { memory.add(offset) };
         let head = memory.cast::<Head>();
         BLOCKS.with(|first| {
-            // SAFETY: this thread alone is at the list.
+            // SAFETY: only this thread uses the list.
             let next = unsafe { *first };
             // SAFETY: the allocation begins with room for a head, and is aligned for it.
             unsafe { head.write(Head { next, block }) };
-            // SAFETY: this thread alone is at the list.
+            // SAFETY: only this thread uses the list.
             unsafe { *first = head };
         });
         OVERDRAWN.fetch_add(1, Ordering::Release);
@@ -316,7 +316,7 @@ mod overdraft {
     /// Takes the head of a block out of the list that begins at `place`.
     fn unlink(mut place: *mut *mut Head, block: *mut u8) -> Option<*mut Head> {
         loop {
-            // SAFETY: the start of the list or the link of a head in it, and nobody else is at it.
+            // SAFETY: the start of the list or the link of a head in it, and no other thread uses the list.
             let head = unsafe { *place };
             if head.is_null() {
                 return None;
@@ -325,7 +325,7 @@ mod overdraft {
             if unsafe { (*head).block } == block {
                 // SAFETY: a head in the list is allocated.
                 let next = unsafe { (*head).next };
-                // SAFETY: as where it was read: nobody else is at the list.
+                // SAFETY: as where it was read: no other thread uses the list.
                 unsafe { *place = next };
                 return Some(head);
             }

@@ -1,49 +1,49 @@
-//! Numbers of the traffic classes: what operation a message belongs to. They are compiled into callers, so
-//! they stay: a class that gets a name gets the next number, and `MQ_CLASS_END` moves.
+//! Numbers of the traffic classes: the operation that a message belongs to. They are compiled into
+//! callers, so they never change: a newly named class gets the next number, and `MQ_CLASS_END` moves.
 
 use mq_core::TrafficClass;
 
 /// Point-to-point traffic.
 pub const MQ_CLASS_POINT_TO_POINT: u32 = 0;
-/// Collective traffic without a name here.
+/// Collective traffic that has no class of its own here.
 pub const MQ_CLASS_OTHER_COLLECTIVE: u32 = 1;
-/// Traffic of this collective.
+/// `MPI_Allgather`.
 pub const MQ_CLASS_ALLGATHER: u32 = 2;
-/// Traffic of this collective.
+/// `MPI_Allgatherv`.
 pub const MQ_CLASS_ALLGATHERV: u32 = 3;
-/// Traffic of this collective.
+/// `MPI_Allreduce`.
 pub const MQ_CLASS_ALLREDUCE: u32 = 4;
-/// Traffic of this collective.
+/// `MPI_Alltoall`.
 pub const MQ_CLASS_ALLTOALL: u32 = 5;
-/// Traffic of this collective.
+/// `MPI_Alltoallv`.
 pub const MQ_CLASS_ALLTOALLV: u32 = 6;
-/// Traffic of this collective.
+/// `MPI_Alltoallw`.
 pub const MQ_CLASS_ALLTOALLW: u32 = 7;
-/// Traffic of this collective.
+/// `MPI_Barrier`.
 pub const MQ_CLASS_BARRIER: u32 = 8;
-/// Traffic of this collective.
+/// `MPI_Bcast`.
 pub const MQ_CLASS_BROADCAST: u32 = 9;
-/// Traffic of this collective.
+/// `MPI_Exscan`.
 pub const MQ_CLASS_EXSCAN: u32 = 10;
-/// Traffic of this collective.
+/// `MPI_Gather`.
 pub const MQ_CLASS_GATHER: u32 = 11;
-/// Traffic of this collective.
+/// `MPI_Gatherv`.
 pub const MQ_CLASS_GATHERV: u32 = 12;
-/// Traffic of this collective.
+/// `MPI_Reduce`.
 pub const MQ_CLASS_REDUCE: u32 = 13;
-/// Traffic of this collective.
+/// `MPI_Reduce_scatter`.
 pub const MQ_CLASS_REDUCE_SCATTER: u32 = 14;
-/// Traffic of this collective.
+/// `MPI_Reduce_scatter_block`.
 pub const MQ_CLASS_REDUCE_SCATTER_BLOCK: u32 = 15;
-/// Traffic of this collective.
+/// `MPI_Scan`.
 pub const MQ_CLASS_SCAN: u32 = 16;
-/// Traffic of this collective.
+/// `MPI_Scatter`.
 pub const MQ_CLASS_SCATTER: u32 = 17;
-/// Traffic of this collective.
+/// `MPI_Scatterv`.
 pub const MQ_CLASS_SCATTERV: u32 = 18;
-/// One more than the largest number of a message's class, in this version of the header.
+/// One more than the largest class number of a message, in this version of the header.
 pub const MQ_CLASS_END: u32 = 19;
-/// A pattern that may match several classes, or whose class is in doubt. Never a message's.
+/// A pattern that may match several classes, or whose class is in doubt. No message has it.
 pub const MQ_CLASS_UNKNOWN: u32 = u32::MAX;
 
 /// Whether a message may have this class.
@@ -55,7 +55,7 @@ pub(crate) const fn is_of_messages(number: u32) -> bool {
 /// Whether a pattern may have this class.
 #[inline(always)]
 pub(crate) const fn is_of_patterns(number: u32) -> bool {
-    // One comparison for both: of what is unknown, 0 is left.
+    // One comparison for both: for the unknown class, 0 is left.
     number.wrapping_add(1) <= MQ_CLASS_END
 }
 

@@ -23,12 +23,12 @@ use crate::types::{
 };
 use crate::watch::Watch;
 
-/// The version of the library that this header belongs to. While the major one is 0, two minor ones
-/// are two interfaces, and the soname carries both.
+/// The version of the library that this header belongs to. While major is 0, every minor version is a separate
+/// ABI; the soname contains both.
 pub const MQ_VERSION_MAJOR: u32 = 0;
 /// The minor version.
 pub const MQ_VERSION_MINOR: u32 = 1;
-/// The patch: what differs in it alone works together.
+/// The patch: versions differing only in the patch are compatible.
 pub const MQ_VERSION_PATCH: u32 = 0;
 
 /// The version of the library, as `major << 16 | minor << 8 | patch`.
@@ -40,7 +40,7 @@ pub extern "C" fn mq_version() -> u32 {
         | part(env!("CARGO_PKG_VERSION_PATCH"))
 }
 
-/// The name of structure `index`, from 0; null behind the last one.
+/// The name of structure `index`, from 0; null after the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn mq_structure_name(index: u32) -> *const c_char {
     NAMES
@@ -66,15 +66,14 @@ const NAMES: &[&CStr] = &[
 
 /// Makes an engine and writes it to `*engine`. `options` may be null.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, a reserved word that is not 0, marks without
-/// `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, nonzero reserved word, marks
+/// without `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
 /// session is closed), `MQ_ERR_MEMORY`.
 ///
 /// # Safety
-/// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or
-/// a C string, `options->session` null or from `mq_session_open`; `options->high_water` is null or
-/// a function of its type, which may be called with `options->high_water_user` by every thread that
-/// uses the engine.
+/// `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C string,
+/// `options->session` null or from `mq_session_open`; `options->high_water` is null or a function of its type,
+/// which may be called with `options->high_water_user` by every thread that uses the engine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_engine_new(
     options: *const mq_engine_options,
@@ -86,7 +85,7 @@ pub unsafe extern "C" fn mq_engine_new(
         }
         // SAFETY: null or valid, as required of the caller.
         let options = unsafe { options.as_ref() };
-        // Whatever was refused before was dealt with.
+        // What was refused before has already been dealt with.
         allocator::has_refused();
         // SAFETY: as required of the caller.
         let plan = unsafe { Plan::read(options) }?;
@@ -155,7 +154,7 @@ impl Plan {
         })
     }
 
-    /// The engine whose callers are refused while they are in `in_callback`.
+    /// Makes the engine; its callers are refused while they are in `in_callback`.
     fn make(self, first_sequence: u64, in_callback: InCallback<'static>) -> Matching {
         let mut options = EngineOptions::new()
             .first_sequence(first_sequence)
@@ -184,11 +183,10 @@ pub(crate) unsafe fn read_structure(name: *const c_char) -> Result<Option<Kind>,
     kind.map(Some).ok_or(MQ_ERR_STRUCTURE)
 }
 
-/// Frees an engine; entries still queued are forgotten, their cookies remain the caller's. Null is
-/// allowed.
+/// Frees an engine. Entries still queued are dropped; their cookies remain the caller's. Null is allowed.
 ///
-/// Errors: `MQ_ERR_ENGINE` if it was freed already (and its memory is in use by no other engine
-/// since), `MQ_ERR_REENTRANT`.
+/// Errors: `MQ_ERR_ENGINE` if it was already freed (and no other engine has reused its memory since),
+/// `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`.
@@ -198,11 +196,11 @@ pub unsafe extern "C" fn mq_engine_free(engine: *mut mq_engine) -> c_int {
     unsafe { remove(engine) }
 }
 
-/// Makes a context usable. `options` may be null; what is not known yet can be said later, by
+/// Makes a context usable. `options` may be null; what is not known yet can be given later, with
 /// `mq_context_update`.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_CONTEXT_EXISTS`,
-/// `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown promise, a reserved word that is not 0), `MQ_ERR_MEMORY`.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_CONTEXT_EXISTS`, `MQ_ERR_STRUCTURE`,
+/// `MQ_ERR_ARGUMENT` (unknown promise, nonzero reserved word), `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -239,18 +237,16 @@ pub unsafe extern "C" fn mq_context_create(
     unsafe { enter(engine, body) }
 }
 
-/// Gives a context that is in use another size and other promises: those that `options` say, and
-/// none that they leave out; null, or zeroed, takes all back. For a context that was made before
-/// these were known (`MPI_Comm_set_info`, or a message that came before its communicator). The
-/// structure remains the one that the context was created with. If something of the context is queued in
-/// it, behind the front, it may keep to the plan that it made for the size that it was told before: a
-/// size is best said when the context is created.
-/// `options->rank` is not heeded.
+/// Replaces the size and the promises of a context in use by those in `options`; what `options` leave out is
+/// dropped, and null or zeroed options drop everything. For a context that was made before these were known
+/// (`MPI_Comm_set_info`, or a message that came before its communicator). The structure remains the one that
+/// the context was created with. If the context has entries queued in that structure, behind the front, the
+/// structure may keep the plan that it made for the earlier size: preferably give the size when the context is
+/// created. `options->rank` is ignored.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
-/// `MQ_ERR_ARGUMENT` (unknown promise, a structure, a reserved word that is not 0); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
-/// `MQ_ERR_ANY_TAG` if a queued receive or message is not as `options` say. Nothing has changed
-/// then.
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT`
+/// (unknown promise, a structure, nonzero reserved word); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
+/// `MQ_ERR_ANY_TAG` if a queued receive or message contradicts `options`. On error nothing has changed.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`; `options` is null or valid.
@@ -282,7 +278,7 @@ pub unsafe extern "C" fn mq_context_update(
     unsafe { enter(engine, body) }
 }
 
-/// The size and the promises that are asked for.
+/// The requested size and promises.
 fn terms(options: Option<&mq_context_options>) -> Result<ContextOptions, c_int> {
     let Some(options) = options else {
         return Ok(ContextOptions::new());
@@ -297,7 +293,7 @@ fn terms(options: Option<&mq_context_options>) -> Result<ContextOptions, c_int> 
     })
 }
 
-/// The name of the structure that is asked for, or null.
+/// The name of the requested structure, or null.
 fn structure(options: Option<&mq_context_options>) -> *const c_char {
     options.map_or(ptr::null(), |options| options.structure)
 }
@@ -319,8 +315,7 @@ fn promises(bits: u32) -> Result<ContextOptions, c_int> {
     Ok(options)
 }
 
-/// Removes a context and hands every entry left in it to `back` (which may be null), receives
-/// first.
+/// Removes a context and hands every entry left in it to `back` (which may be null), receives first.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 ///

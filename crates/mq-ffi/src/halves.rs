@@ -1,7 +1,7 @@
 //! The match operations in halves: searching without queueing, queueing without a search.
 //!
-//! Libraries make a request, or copy a message, only when it has to be queued. They search first,
-//! act, and then queue, all under one lock.
+//! Libraries make a request, or copy a message, only if it has to be queued. They search first, act, and then
+//! queue, all under one lock.
 
 use core::ffi::{c_int, c_void};
 
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn mq_extract(
     unsafe { ways::extract::call(engine, pattern, message, envelope) }
 }
 
-/// [`mq_extract`] through all that may stand in between.
+/// [`mq_extract`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_extract`].
@@ -55,10 +55,10 @@ pub(crate) unsafe extern "C" fn extract_around(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Shows the earliest unexpected message that `pattern` matches and names it, for `mq_take`.
+/// Shows the earliest unexpected message that `pattern` matches and names it for `mq_take`.
 ///
-/// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: there
-/// is none. Errors as for `mq_post`.
+/// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: no message
+/// matches. Errors as for `mq_post`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn mq_find(
     unsafe { ways::find::call(engine, pattern, found, message, envelope) }
 }
 
-/// [`mq_find`] through all that may stand in between.
+/// [`mq_find`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_find`].
@@ -100,10 +100,10 @@ pub(crate) unsafe extern "C" fn find_around(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Takes out the message that `mq_find` named, without a search.
+/// Removes the message that `mq_find` named, without a search.
 ///
-/// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it
-/// has left already. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
+/// `MQ_MATCHED`: it was queued; `*message` and `*envelope` are written (unless null). `MQ_NONE`: it has
+/// already left the queue. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -118,14 +118,14 @@ pub unsafe extern "C" fn mq_take(
     // SAFETY: as required of the caller.
     match unsafe { way(engine, |front| front.open) } {
         Way::Front => {
-            // SAFETY: as it has just been said.
+            // SAFETY: `way` has just said so.
             let front = unsafe { front_of(engine) };
             // SAFETY: as required of the caller.
             if let Some(status) = unsafe { steps::take(front, found, out) } {
                 return status;
             }
         }
-        // SAFETY: as it has just been said.
+        // SAFETY: `way` has just said so.
         Way::Default | Way::Any => return unsafe { take_straight(engine, found, out) },
         Way::Around => {}
     }
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn mq_take(
     unsafe { operate(engine, found.context, body) }
 }
 
-/// [`mq_take`] of the queues of an engine of which nothing has to be noted, and whose front is closed.
+/// [`mq_take`] from the queues of an engine for which nothing has to be recorded and whose front is closed.
 ///
 /// # Safety
 /// As for [`mq_take`]; [`way`] has just said [`Way::Default`] or [`Way::Any`].
@@ -164,9 +164,8 @@ unsafe fn take_straight(engine: *mut mq_engine, found: mq_message_handle, out: O
 /// Takes the earliest posted receive that a message matches, and queues nothing otherwise (first
 /// half of `mq_arrive`).
 ///
-/// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: there is none. Errors:
-/// `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-/// `MQ_ERR_ARGUMENT`.
+/// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: no receive matches. Errors: `MQ_ERR_NULL`,
+/// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -180,7 +179,7 @@ pub unsafe extern "C" fn mq_deliver(
     unsafe { ways::deliver::call(engine, envelope, receive) }
 }
 
-/// [`mq_deliver`] through all that may stand in between.
+/// [`mq_deliver`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_deliver`].
@@ -203,8 +202,8 @@ pub(crate) unsafe extern "C" fn deliver_around(
     unsafe { operate_with(engine, envelope, body) }
 }
 
-/// Queues a receive without a search: only when `mq_extract` or `mq_find` with the same pattern was
-/// the last operation on the engine, and found nothing. Its context may be created or updated in between.
+/// Queues a receive without a search. Allowed only if the last operation on the engine was `mq_extract` or
+/// `mq_find` with the same pattern and found nothing; the context may be created or updated in between.
 ///
 /// `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
 ///
@@ -221,7 +220,7 @@ pub unsafe extern "C" fn mq_queue_receive(
     unsafe { ways::queue_receive::call(engine, pattern, receive, handle) }
 }
 
-/// [`mq_queue_receive`] through all that may stand in between.
+/// [`mq_queue_receive`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_queue_receive`].
@@ -237,9 +236,9 @@ pub(crate) unsafe extern "C" fn queue_receive_around(
     unsafe { queue_receive(engine, pattern, receive, handle, false) }
 }
 
-/// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the
-/// caller completes it and delivers the same message again. (A trace has it as a probe that saw
-/// nothing, where it was queued, and statistics count it as one.)
+/// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the caller
+/// completes it and delivers the same message again. (A trace records it as a probe that saw nothing, at the
+/// point where it was queued, and statistics count it as one.)
 ///
 /// Outcomes, outputs and errors as for `mq_queue_receive`.
 ///
@@ -276,8 +275,8 @@ unsafe fn queue_receive(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Queues a message of `bytes` bytes without a search: only when `mq_deliver` of the same envelope
-/// was the last operation on the engine, and found nothing. Its context may be created or updated in between.
+/// Queues a message of `bytes` bytes without a search. Allowed only if the last operation on the engine was
+/// `mq_deliver` of the same envelope and found nothing; the context may be created or updated in between.
 ///
 /// `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
 ///
@@ -295,7 +294,7 @@ pub unsafe extern "C" fn mq_queue_message(
     unsafe { ways::queue_message::call(engine, envelope, bytes, message, queued) }
 }
 
-/// [`mq_queue_message`] through all that may stand in between.
+/// [`mq_queue_message`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_queue_message`].

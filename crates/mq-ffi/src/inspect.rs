@@ -1,4 +1,4 @@
-//! Looking at the queues, and removing by predicate.
+//! Inspecting the queues, and removing entries by predicate.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -13,14 +13,14 @@ use crate::session::mq_statistics;
 use crate::status::{MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE};
 use crate::types::{mq_entry, mq_pattern};
 
-/// Is shown an entry.
+/// Called with an entry.
 pub type mq_entry_fn = Option<unsafe extern "C" fn(user: *mut c_void, entry: *const mq_entry)>;
 
-/// Is shown an entry and chooses it by returning other than 0.
+/// Called with an entry; chooses it by returning nonzero.
 pub type mq_select_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, entry: *const mq_entry) -> c_int>;
 
-/// Is handed an entry that was removed.
+/// Called with an entry that was removed.
 pub type mq_removed_fn = mq_entry_fn;
 
 fn show(entry: &EntryOf<'_>) -> mq_entry {
@@ -49,11 +49,11 @@ pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_v
     }
 }
 
-/// Removes every entry of all contexts that `select` chooses and hands it to `back` (which may be
-/// null): posted receives in posting order, then messages in order of arrival, context by context;
-/// of all contexts together with a structure that has one pair of queues for all (`list`, `bins`,
-/// `adaptive`, `pnp`, `col`, `col+pnp`, `clusters`). `select` may be asked about several entries, or all, before
-/// `back` gets the first: what that does follows from the entry, not from what `select` noted last.
+/// Removes every entry, of all contexts, that `select` chooses and hands it to `back` (which may be null):
+/// posted receives in posting order, then messages in order of arrival. This goes context by context, or over
+/// all contexts together with a structure that has one pair of queues for all (`list`, `bins`, `adaptive`,
+/// `pnp`, `col`, `col+pnp`, `clusters`). `select` may be called for several entries, or all, before `back` gets
+/// the first: what `back` does must depend on the entry, not on what `select` noted last.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -81,8 +81,8 @@ pub unsafe extern "C" fn mq_purge(
     unsafe { enter(engine, body) }
 }
 
-/// Shows every entry: of each context its posted receives in posting order, and then its messages in
-/// order of arrival. Entries of several contexts may stand between each other.
+/// Shows every entry: for each context its posted receives in posting order, then its messages in order of
+/// arrival. Entries of several contexts may be interleaved.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn mq_visit(
     unsafe { enter(engine, body) }
 }
 
-/// Writes how many receives are posted and how many messages are unexpected, in all contexts.
+/// Writes the number of posted receives and of unexpected messages, over all contexts.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -133,9 +133,9 @@ pub unsafe extern "C" fn mq_lengths(
     unsafe { enter(engine, body) }
 }
 
-/// Writes how many receives are posted and how many messages are unexpected in one context. Visits entries only
-/// where they are in the front, or of a structure that has one pair of queues for all contexts (those that
-/// `mq_purge` names).
+/// Writes the number of posted receives and of unexpected messages of one context. Visits entries only if they
+/// are in the front, or in a structure that has one pair of queues for all contexts (those listed at
+/// `mq_purge`).
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 ///
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn mq_context_lengths(
         let behind = engine.context_lengths(context);
         let (mut receives, mut messages) = behind.map_err(|_| MQ_ERR_UNKNOWN_CONTEXT)?;
         if !front::is_settled(entered.front) {
-            // None are behind them.
+            // There are none behind them.
             entered.visit(&mut |entry| match entry {
                 Entry::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
                 Entry::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
@@ -170,8 +170,8 @@ pub unsafe extern "C" fn mq_context_lengths(
     unsafe { enter(engine, body) }
 }
 
-/// Writes, for each rank below `ranks`, how many receives of a context ask for it by name, and how
-/// many of the context's messages came from it. Visits all entries.
+/// Writes, for each rank below `ranks`, how many receives of a context name it as their source, and how many of
+/// the context's messages came from it. Visits all entries.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
 ///
@@ -225,8 +225,8 @@ unsafe fn numbers<'a>(numbers: *mut u64, count: u32) -> &'a mut [u64] {
     unsafe { core::slice::from_raw_parts_mut(numbers, count as usize) }
 }
 
-/// Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine
-/// itself is not among them.
+/// Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine itself is not
+/// counted.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -243,9 +243,9 @@ pub unsafe extern "C" fn mq_memory(engine: *mut mq_engine, bytes: *mut u64) -> c
     unsafe { enter(engine, body) }
 }
 
-/// Writes what was counted since the engine was made: the first `size` bytes of it, where `size` is
-/// `sizeof(mq_statistics)` as the caller knows it. Later versions count more, behind what earlier
-/// ones do; a caller that knows more than the library is given 0 there.
+/// Writes what has been counted since the engine was made: the first `size` bytes of it, where `size` is the
+/// caller's `sizeof(mq_statistics)`. Later versions append further counters; if the caller's `mq_statistics` is
+/// larger than the library's, the rest is filled with 0.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_NO_STATISTICS`.
 ///
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn mq_statistics_read(
         let (to, from) = (statistics.cast::<u8>(), (&raw const counted).cast::<u8>());
         // SAFETY: the caller vouches for `size` bytes, and as many as are known were just written.
         unsafe { ptr::copy_nonoverlapping(from, to, known) };
-        // SAFETY: within them, or at their end.
+        // SAFETY: within these bytes, or at their end.
         let rest = unsafe { to.add(known) };
         // SAFETY: as above.
         unsafe { rest.write_bytes(0, size - known) };

@@ -2,14 +2,14 @@
 //!
 //! Receives and messages are `void *` cookies of the caller. Every call checks its pointers,
 //! returns an outcome (0 or above) or an error (below 0, see [`mq_strerror`]), writes its outputs
-//! only on success, and never lets a panic cross.
+//! only on success, and never lets a panic reach the caller.
 //!
 //! # Threads
-//! An engine is used by one thread at a time: the caller locks, as MPI libraries do, or asks for a
-//! locked engine. Different engines are independent. The library starts no thread and installs no
-//! handler; after a `fork` the child's engines are its own and record nothing.
+//! One thread at a time uses an engine: the caller locks, as MPI libraries do, or asks for a locked
+//! engine. Different engines are independent. The library starts no thread and installs no handler;
+//! after a `fork` the child's copies of the engines are its own and record nothing.
 //!
-//! This crate is a C interface: its function bodies read and write through the caller's pointers.
+//! This crate is a C interface: its functions read and write through the caller's pointers.
 #![allow(unsafe_code)]
 #![allow(non_camel_case_types, reason = "the names are C's")]
 #![allow(
@@ -19,7 +19,7 @@
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(
-    "libmq needs pointers of 64 bits: the entries of its front are made of words of that size"
+    "libmq needs 64-bit pointers: the entries of its front consist of words of that size"
 );
 
 mod aliases;

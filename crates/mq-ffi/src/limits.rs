@@ -1,4 +1,4 @@
-//! What the options of an engine say of its unexpected messages: limits, and marks below them.
+//! What an engine's options say about its unexpected messages: limits, and marks below them.
 
 use core::ffi::{c_int, c_void};
 
@@ -9,7 +9,7 @@ use crate::matching::Message;
 use crate::status::MQ_ERR_ARGUMENT;
 use crate::types::mq_engine_options;
 
-/// Who is told that a high mark was reached.
+/// The function to call when a high mark is reached.
 pub(crate) struct Listener {
     call: unsafe extern "C" fn(*mut c_void, u64, u64),
     user: *mut c_void,
@@ -17,7 +17,7 @@ pub(crate) struct Listener {
 
 // SAFETY: whoever makes the engine vouches for calls by every thread that uses it.
 unsafe impl Send for Listener {}
-// SAFETY: as above; nothing is done with a shared one.
+// SAFETY: as above; a shared one is not used for anything.
 unsafe impl Sync for Listener {}
 
 impl Listener {

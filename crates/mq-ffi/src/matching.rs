@@ -1,4 +1,4 @@
-//! [`Matching`]: an engine's queues, and what is written down about them, behind all calls.
+//! [`Matching`]: an engine's queues, and what is recorded about them, behind all calls.
 
 use core::ffi::{c_int, c_void};
 
@@ -14,7 +14,7 @@ use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
 use crate::{allocator, watch};
 
-/// A message of the caller, and what it weighs against the byte budget.
+/// A message of the caller's, and the bytes that count against the byte budget.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) cookie: *mut c_void,
@@ -39,24 +39,25 @@ pub(crate) type Taken = (MpiEnvelope, *mut c_void);
 pub(crate) struct Matching {
     engine: Engine<Queues>,
     watch: Option<Box<Watch>>,
-    /// Receives queued; as wide as the front has them. Memory ends long before 2^32 entries.
+    /// Receives queued; same width as in the front. Memory runs out long before 2^32 entries.
     posted: u32,
     /// Messages queued.
     unexpected: u32,
     uses_front: bool,
-    /// So many entries are few: as many as the front takes back, and one that was just queued. 0 without a front.
+    /// The number of entries that counts as few: as many as the front takes back, plus one that was just
+    /// queued. 0 without a front.
     few: u8,
-    /// How many there were when one was queued last that was one of few, or more than that if entries have moved here
-    /// since.
+    /// How many entries there were when one of few was last queued, or more than that if entries have moved
+    /// here since.
     few_then: u8,
-    /// Whether it has neither watch nor budget.
+    /// Whether the engine has neither watch nor budget.
     plain: bool,
-    /// Of memory, to the caller's allocator.
+    /// Memory owed to the caller's allocator.
     debt: Debt,
     pub(crate) aliases: Aliases,
-    /// Of the receives and the messages in the front.
+    /// For the receives and the messages in the front.
     pub(crate) front_memory: [front::Memory; 2],
-    /// Of the front.
+    /// For the front.
     pub(crate) rest: front::Rest,
 }
 
@@ -107,34 +108,34 @@ impl Matching {
         Some((limits.last_rank, source | tag))
     }
 
-    /// Whether it has neither watch nor budget.
+    /// Whether the engine has neither watch nor budget.
     pub(crate) const fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// A receive was queued; whether it is one of few.
+    /// A receive was queued; returns whether it is one of few.
     #[inline(always)]
     pub(crate) const fn receive_added(&mut self) -> bool {
         self.posted += 1;
         self.posted <= self.few as u32
     }
 
-    /// A message was queued; whether it is the first.
+    /// A message was queued; returns whether it is the first.
     #[inline(always)]
     pub(crate) const fn message_added(&mut self) -> bool {
         self.unexpected += 1;
         self.unexpected == 1
     }
 
-    /// A step of [`plain`](crate::plain) has taken a receive out; whether that was the last one.
+    /// A step of [`plain`](crate::plain) has taken a receive out; returns whether that was the last one.
     #[inline(always)]
     pub(crate) const fn receive_left(&mut self) -> bool {
         self.posted -= 1;
         self.posted == 0
     }
 
-    /// An entry was queued: whether a filling begins with it, as far as few entries tell. They grow in number until
-    /// they are no longer few, unless others have left since the last one was queued.
+    /// An entry was queued: whether a filling begins with it, as far as few entries can tell. Their number
+    /// grows until they are no longer few, unless others have left since the last one was queued.
     pub(crate) fn begins(&mut self) -> bool {
         let queued = self.posted.saturating_add(self.unexpected);
         let Some(few) = u8::try_from(queued).ok().filter(|&few| few <= self.few) else {
@@ -143,8 +144,8 @@ impl Matching {
         few <= core::mem::replace(&mut self.few_then, few)
     }
 
-    /// After a step before which there were so many entries: whether a filling begins with it, and whether any has
-    /// left.
+    /// After a step before which there were this many entries: whether a filling begins with it, and whether
+    /// any has left.
     pub(crate) fn compare(&mut self, (posted, unexpected): (u32, u32)) -> (bool, bool) {
         let has_come = self.posted > posted || self.unexpected > unexpected;
         let has_left = self.posted < posted || self.unexpected < unexpected;
@@ -156,7 +157,7 @@ impl Matching {
         self.posted = 0;
     }
 
-    /// A step of [`plain`](crate::plain) has taken a message out; whether that was the last one.
+    /// A step of [`plain`](crate::plain) has taken a message out; returns whether that was the last one.
     #[inline(always)]
     pub(crate) const fn message_left(&mut self) -> bool {
         self.unexpected -= 1;
@@ -349,8 +350,7 @@ impl Matching {
         Ok(name)
     }
 
-    /// Queues a receive that is the engine's already: memory that is refused is no reason to lose
-    /// it.
+    /// Queues a receive that the engine already owns: a refusal of memory is no reason to lose it.
     pub(crate) fn move_in_receive(
         &mut self,
         pattern: MpiPattern,
@@ -364,7 +364,7 @@ impl Matching {
         queued.map_err(|refused| of(refused.error))
     }
 
-    /// Queues a message that is the engine's already.
+    /// Queues a message that the engine already owns.
     pub(crate) fn move_in_message(
         &mut self,
         envelope: MpiEnvelope,

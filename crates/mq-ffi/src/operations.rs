@@ -12,7 +12,7 @@ use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
 use crate::ways;
 
-/// What says which context an operation is on.
+/// Says which context an operation is on.
 pub(crate) trait InContext {
     fn context(&self) -> u32;
 }
@@ -31,7 +31,7 @@ impl InContext for mq_envelope {
     }
 }
 
-/// Runs an operation on `context`, with the front out of its way before and open again after.
+/// Runs an operation on `context`, with the front moved out of the way before and reopened after.
 ///
 /// # Safety
 /// As for [`enter`].
@@ -45,7 +45,7 @@ pub(crate) unsafe fn operate(
     unsafe { enter(engine, |entered| step(entered, context, body)) }
 }
 
-/// [`operate`] with what the caller points at, a pattern or an envelope, on its context.
+/// [`operate`] with the pattern or envelope that the caller points at, on its context.
 ///
 /// # Safety
 /// As for [`enter`]; `what` is null or valid.
@@ -96,9 +96,9 @@ pub(crate) unsafe fn show_message(
 /// Posts a receive, or takes the earliest unexpected message that it matches.
 ///
 /// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued,
-/// `*handle` is written. Any of the three may be null. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
-/// `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE`,
-/// `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`, `MQ_ERR_MEMORY`; the receive is not queued then.
+/// `*handle` is written. Any of the three may be null. On an error the receive is not queued:
+/// `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
+/// `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`, `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn mq_post(
     unsafe { ways::post::call(engine, pattern, receive, handle, message, envelope) }
 }
 
-/// [`mq_post`] through all that may stand in between.
+/// [`mq_post`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_post`].
@@ -147,14 +147,14 @@ pub(crate) unsafe extern "C" fn post_around(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Delivers a message of `bytes` bytes to the earliest posted receive that matches it, or queues
-/// it.
+/// A message of `bytes` bytes arrives: the earliest posted receive that matches it takes it, or
+/// else it is queued.
 ///
 /// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as
-/// unexpected. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`,
-/// `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`, `MQ_ERR_ENTRY_BUDGET`,
-/// `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`, `MQ_ERR_SOURCE_BYTE_BUDGET`,
-/// `MQ_ERR_MEMORY`; the message is not queued then and remains the caller's.
+/// unexpected. On an error the message is not queued and remains the caller's: `MQ_ERR_NULL`,
+/// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`,
+/// `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
+/// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn mq_arrive(
     unsafe { ways::arrive::call(engine, envelope, bytes, message, receive) }
 }
 
-/// [`mq_arrive`] through all that may stand in between.
+/// [`mq_arrive`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_arrive`].
@@ -197,8 +197,8 @@ pub(crate) unsafe extern "C" fn arrive_around(
 
 /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
 ///
-/// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: there is none.
-/// Errors as for `mq_post`.
+/// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: no message
+/// matches. Errors as for `mq_post`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn mq_probe(
     unsafe { ways::probe::call(engine, pattern, message, envelope) }
 }
 
-/// [`mq_probe`] through all that may stand in between.
+/// [`mq_probe`] through every layer that may be in between.
 ///
 /// # Safety
 /// As for [`mq_probe`].
@@ -236,10 +236,10 @@ pub(crate) unsafe extern "C" fn probe_around(
     unsafe { operate_with(engine, pattern, body) }
 }
 
-/// Takes a posted receive out by name.
+/// Removes a posted receive, named by its handle.
 ///
-/// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has left
-/// already: matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
+/// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has already left
+/// the queue: matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
 /// `MQ_ERR_REENTRANT`.
 ///
 /// # Safety
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn mq_cancel(
 ) -> c_int {
     // SAFETY: as required of the caller.
     if unsafe { way(engine, |front| front.open) } == Way::Front {
-        // SAFETY: as it has just been said.
+        // SAFETY: `way` has just said so.
         let front = unsafe { front_of(engine) };
         // SAFETY: as required of the caller.
         match unsafe { steps::cancel(front, handle, receive) } {
@@ -274,8 +274,8 @@ pub unsafe extern "C" fn mq_cancel(
     unsafe { operate(engine, handle.context, body) }
 }
 
-/// [`mq_cancel`] of what an open front does not have by this name: it has left, or has come back by
-/// another.
+/// [`mq_cancel`] of a receive that an open front does not have by this name: it has left the queue,
+/// or has come back under another name.
 ///
 /// # Safety
 /// As for [`mq_cancel`].
@@ -291,7 +291,7 @@ unsafe fn cancel_returned(
         };
         // SAFETY: as required of the caller.
         let cancelled = unsafe { steps::cancel(entered.front, mq_handle::of(now), receive) };
-        // One of the first of its queue: nothing has to move for it.
+        // It is one of the first of its queue: nothing has to move for it.
         Ok(cancelled.unwrap_or(MQ_NONE))
     };
     // SAFETY: as required of the caller.
@@ -299,10 +299,10 @@ unsafe fn cancel_returned(
 }
 
 /// Announces that this process takes part in a collective call of `traffic_class` with messages of
-/// `bytes` bytes over `size` ranks. Only some structures listen.
+/// `bytes` bytes over `size` ranks. Only some structures use this.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
-/// `MQ_ERR_ARGUMENT` (no collective class).
+/// `MQ_ERR_ARGUMENT` (not a collective class).
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn mq_announce(
     bytes: u64,
     size: u32,
 ) -> c_int {
-    // No entry has to do with it: those in the front stay there.
+    // No entry is concerned: those in the front stay there.
     let body = |entered: &mut Entered<'_>| {
         let class = class::read(traffic_class).filter(|class| class.is_collective());
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);

@@ -1,13 +1,13 @@
-//! The steps of engines that nobody watches or limits: straight from the caller's words to the
+//! The steps of engines that are neither watched nor limited: straight from the caller's words to the
 //! structure and back.
 //!
-//! Each step is compiled together with each structure's own code, so that a pattern is made where
-//! it is compared, and an answer is written where it is found. Passed through memory in between, a
-//! small struct is written in pieces and read whole, and the processor waits longer for that than a
-//! short search takes.
+//! Each step is compiled together with each structure's own code, so that a pattern is made where it is
+//! compared, and an answer is written where it is found. If a small struct passes through memory in
+//! between, it is written in pieces and read whole, and the processor waits for that longer than a short
+//! search takes.
 //!
 //! A step has two forms: `on` queues of one structure, and `of` an engine, after all checks, on whichever
-//! queues that has for it.
+//! queues the engine has for it.
 
 use core::ffi::{c_int, c_void};
 
@@ -60,12 +60,12 @@ fn for_message<'a>(
         .map_err(of)
 }
 
-/// What the caller says, to be checked before anything is done for it.
+/// What the caller says, to be checked before anything is done with it.
 pub(crate) trait Checked {
     /// What a step would check.
     ///
     /// # Errors
-    /// The status that the step would have.
+    /// The status that the step would return.
     fn check(&self, engine: &mut Engine<Queues>) -> Result<(), c_int>;
 }
 
@@ -83,7 +83,7 @@ impl Checked for mq_envelope {
     }
 }
 
-/// Makes a step of a name: on queues of one structure, and on those that the engine has for it.
+/// Defines a step: on queues of one structure, and on those that the engine has for it.
 macro_rules! step {
     ($name:ident($queues:ident, $what:ident: $read:ty $(, $field:ident: $type:ty)*) $body:block
      from $raw:ty, by $find:path) => {

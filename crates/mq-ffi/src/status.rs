@@ -1,20 +1,20 @@
-//! What a call returns: outcomes from 0, errors below.
+//! Return values of calls: outcomes from 0, errors below.
 
 use core::ffi::{CStr, c_char, c_int};
 
 use mq_core::Error;
 
-// The numbers are part of the ABI: they are never changed, only added to.
+// The numbers are part of the ABI: existing ones never change, new ones may be added.
 
 /// Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale.
 pub const MQ_NONE: c_int = 0;
 /// A match was found, or a receive was cancelled.
 pub const MQ_MATCHED: c_int = 1;
-/// A pointer that must not be null was.
+/// A pointer that must not be null is null.
 pub const MQ_ERR_NULL: c_int = -1;
 /// The context was never created, or was freed.
 pub const MQ_ERR_UNKNOWN_CONTEXT: c_int = -2;
-/// The context exists already.
+/// The context already exists.
 pub const MQ_ERR_CONTEXT_EXISTS: c_int = -3;
 /// The rank is outside the communicator, or a negative source is not `MQ_ANY_SOURCE`.
 pub const MQ_ERR_RANK: c_int = -4;
@@ -28,9 +28,9 @@ pub const MQ_ERR_ENTRY_BUDGET: c_int = -7;
 pub const MQ_ERR_BYTE_BUDGET: c_int = -8;
 /// There is no structure of that name.
 pub const MQ_ERR_STRUCTURE: c_int = -9;
-/// An argument has a value that it cannot have.
+/// An argument has an invalid value.
 pub const MQ_ERR_ARGUMENT: c_int = -10;
-/// The engine or session was freed or closed already.
+/// The engine or session was already freed or closed.
 pub const MQ_ERR_ENGINE: c_int = -11;
 /// The call came from within a callback of a call to the same engine.
 pub const MQ_ERR_REENTRANT: c_int = -12;
@@ -42,19 +42,19 @@ pub const MQ_ERR_NO_STATISTICS: c_int = -14;
 pub const MQ_ERR_SOURCE_ENTRY_BUDGET: c_int = -15;
 /// The budget of bytes from one source does not cover the message; it was not queued.
 pub const MQ_ERR_SOURCE_BYTE_BUDGET: c_int = -16;
-/// libmq holds memory already, which has to go back to where it came from.
+/// libmq already holds memory, which must go back to where it came from.
 pub const MQ_ERR_TOO_LATE: c_int = -17;
 /// A fault inside libmq; the engine must not be used any more.
 pub const MQ_ERR_INTERNAL: c_int = -99;
 
-/// The sentence for a status.
+/// The text for a status.
 fn text(status: c_int) -> Option<&'static CStr> {
     Some(match status {
         MQ_NONE => c"nothing matched",
         MQ_MATCHED => c"matched",
         MQ_ERR_NULL => c"a pointer that must not be null is null",
         MQ_ERR_UNKNOWN_CONTEXT => c"the context does not exist; create it before use",
-        MQ_ERR_CONTEXT_EXISTS => c"the context exists already; free it before creating it again",
+        MQ_ERR_CONTEXT_EXISTS => c"the context already exists; free it before creating it again",
         MQ_ERR_RANK => {
             c"the rank is outside the context's size, or a negative source is not MQ_ANY_SOURCE"
         }
@@ -66,16 +66,16 @@ fn text(status: c_int) -> Option<&'static CStr> {
         MQ_ERR_BYTE_BUDGET => {
             c"the budget of bytes in unexpected messages does not cover this one; keep it and retry"
         }
-        MQ_ERR_STRUCTURE => c"there is no structure of that name; see mq_structure_name",
+        MQ_ERR_STRUCTURE => c"there is no structure with that name; see mq_structure_name",
         MQ_ERR_ARGUMENT => {
-            c"an argument has a value that it cannot have: a flag or a promise that is none, a \
-              reserved word that is not 0, a traffic class that is none or not for this call, \
-              MQ_ANY_TAG in a message or with bits to ignore, high water that lacks its marks or \
-              its function or has them out of order, or a structure for mq_context_update"
+            c"an argument has an invalid value: an unknown flag or promise, a nonzero reserved word, \
+              a traffic class that is unknown or not valid in this call, MQ_ANY_TAG in a message or \
+              with bits to ignore, high_water without marks, marks without high_water or out of \
+              order, or a structure for mq_context_update"
         }
-        MQ_ERR_ENGINE => c"the engine or session was freed or closed already",
+        MQ_ERR_ENGINE => c"the engine or session was already freed or closed",
         MQ_ERR_REENTRANT => {
-            c"a callback may not call the engine that called it; note what to do and do it after"
+            c"a callback must not call the engine that called it; do it after the call returns"
         }
         MQ_ERR_MEMORY => c"the allocator returned null; nothing was queued",
         MQ_ERR_NO_STATISTICS => c"the engine was made without MQ_STATISTICS",
@@ -86,13 +86,13 @@ fn text(status: c_int) -> Option<&'static CStr> {
             c"the source's budget of bytes in unexpected messages does not cover this one; keep it \
               and retry"
         }
-        MQ_ERR_TOO_LATE => c"libmq holds memory already; set the allocator before any other call",
+        MQ_ERR_TOO_LATE => c"libmq already holds memory; set the allocator before any other call",
         MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",
         _ => return None,
     })
 }
 
-/// The status of an engine's refusal.
+/// The status for an engine's error.
 pub(crate) fn of(error: Error) -> c_int {
     match error {
         Error::UnknownContext(_) => MQ_ERR_UNKNOWN_CONTEXT,
@@ -108,10 +108,10 @@ pub(crate) fn of(error: Error) -> c_int {
     }
 }
 
-/// A sentence in English for any status; never null, valid for ever.
+/// A sentence in English for any status; never null, valid forever.
 #[unsafe(no_mangle)]
 pub extern "C" fn mq_strerror(status: c_int) -> *const c_char {
-    text(status).unwrap_or(c"no such status").as_ptr()
+    text(status).unwrap_or(c"unknown status").as_ptr()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub const MQ_ANY_SOURCE: i32 = -1;
 /// As `mq_pattern.tag`: every tag of 0 or above. Not -1, because libraries use negative tags.
 pub const MQ_ANY_TAG: i32 = i32::MIN;
 
-/// What a message carries.
+/// What a message carries: its envelope.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_envelope {
@@ -23,12 +23,11 @@ pub struct mq_envelope {
     pub context: u32,
     /// The sender's rank, from 0.
     pub source: i32,
-    /// The tag; negative ones are the library's own. Not `MQ_ANY_TAG`: no receive could ask for
-    /// it.
+    /// The tag; negative tags are the library's own. Not `MQ_ANY_TAG`: no receive could ask for it.
     pub tag: i32,
-    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. It follows from the
-    /// context, the source and the tag: messages alike in these are of one class. Not
-    /// `MQ_CLASS_UNKNOWN`: a message whose class is not known says 0.
+    /// The traffic class: 0 for point-to-point, else an `MQ_CLASS_*` number. It follows from the context,
+    /// the source and the tag: messages with the same three have the same class. Not `MQ_CLASS_UNKNOWN`: a
+    /// message whose class is not known has 0.
     pub traffic_class: u32,
 }
 
@@ -45,16 +44,16 @@ pub struct mq_pattern {
     /// Bits of the tag that may differ; 0 for an exact tag. Must be 0 with `MQ_ANY_TAG`.
     pub ignore: u32,
     /// The traffic class of every message that the pattern can match, as in `mq_envelope`, or
-    /// `MQ_CLASS_UNKNOWN`. The structures `col` and `col+pnp` look for a message, or a receive,
-    /// only where its class is kept: a pattern of another class than its message loses it, and
-    /// neither ever meets the other. When in doubt `MQ_CLASS_UNKNOWN`, which meets all classes and
-    /// costs a longer search. 0 everywhere, in envelopes too, is right. (With `ignore`, 0 stands
-    /// for `MQ_CLASS_UNKNOWN` where the pattern can match negative tags.)
+    /// `MQ_CLASS_UNKNOWN`. The structures `col` and `col+pnp` look for a message, or a receive, only where
+    /// its class is kept: if a pattern has another class than its message, the two never meet. When in doubt
+    /// use `MQ_CLASS_UNKNOWN`, which meets all classes at the cost of a longer search. 0 everywhere, in
+    /// envelopes too, is correct. (With `ignore`, 0 stands for `MQ_CLASS_UNKNOWN` if the pattern can match
+    /// negative tags.)
     pub traffic_class: u32,
 }
 
-/// The name of a queued receive. Using it after the receive has left is an ordinary "nothing", as long
-/// as it is the whole name: all three words are one.
+/// Names a queued receive. Using the handle after the receive has left the queue is harmless: the call finds
+/// nothing, provided that all three words of the handle are kept together.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_handle {
@@ -66,7 +65,7 @@ pub struct mq_handle {
     pub context: u32,
 }
 
-/// The name of an unexpected message, from `mq_find` or `mq_queue_message`; as lasting as `mq_handle`.
+/// Names an unexpected message, from `mq_find` or `mq_queue_message`; stays as safe to use as `mq_handle`.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_message_handle {
@@ -78,19 +77,19 @@ pub struct mq_message_handle {
     pub context: u32,
 }
 
-/// As a bit of `mq_engine_options.flags`: count, for `mq_statistics_read`.
+/// Bit of `mq_engine_options.flags`: count, for `mq_statistics_read`.
 pub const MQ_STATISTICS: u32 = 1;
-/// Every call takes a lock of the engine's own: for callers that have none.
+/// Every call takes the engine's own lock: for callers that have no lock.
 pub const MQ_LOCKED: u32 = 2;
-/// Keep no entries where `mq_inline.h` finds them: every inline call becomes a call.
+/// Keep no entries where `mq_inline.h` finds them: every inline call becomes a real call.
 pub const MQ_NO_FRONT: u32 = 4;
 
-/// Is told that a high mark was reached: by how many unexpected messages, of how many bytes (0 if
-/// nothing limits or marks bytes).
+/// Called when a high mark is reached, with the number of unexpected messages and their bytes (0 if nothing
+/// limits or marks bytes).
 pub type mq_high_water_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, entries: u64, bytes: u64)>;
 
-/// What an engine is told when it is made. Zeroed, it asks for the defaults. Strings are copied.
+/// Options for making an engine. Zeroed, they ask for the defaults. Strings are copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_engine_options {
@@ -98,69 +97,68 @@ pub struct mq_engine_options {
     pub structure: *const c_char,
     /// The most unexpected messages; 0 for no limit.
     pub max_unexpected: u64,
-    /// The most bytes in unexpected messages, as `mq_arrive` is told; 0 for no limit.
+    /// The most bytes in unexpected messages, as passed to `mq_arrive`; 0 for no limit.
     pub max_unexpected_bytes: u64,
-    /// `MQ_STATISTICS` and its like.
+    /// `MQ_STATISTICS` and the other flags.
     pub flags: u32,
-    /// The session that the engine is part of, or null.
+    /// The session that the engine belongs to, or null.
     pub session: *const mq_session,
     /// The most unexpected messages from each source of each context; 0 for no limit.
     pub max_unexpected_per_source: u64,
     /// The most bytes in unexpected messages from each source of each context; 0 for no limit.
     pub max_unexpected_bytes_per_source: u64,
-    /// Is called when the unexpected messages reach a high mark, and again only after they have
-    /// come down to the low marks; null for no call. It must not call the engine. Where the allocator of
-    /// `mq_allocator_set` has no memory for a message, it may have been called for that message.
+    /// Called when the unexpected messages reach a high mark, and again only after they have fallen to the
+    /// low marks; null for no call. It must not call the engine. If the allocator of `mq_allocator_set` has
+    /// no memory for a message, it may already have been called for that message.
     pub high_water: mq_high_water_fn,
-    /// What `high_water` is called with.
+    /// Passed to `high_water`.
     pub high_water_user: *mut c_void,
     /// The high mark in messages; 0 for none.
     pub high_unexpected: u64,
     /// The low mark in messages, below the high one.
     pub low_unexpected: u64,
-    /// The high mark in bytes, as `mq_arrive` is told; 0 for none.
+    /// The high mark in bytes, as passed to `mq_arrive`; 0 for none.
     pub high_unexpected_bytes: u64,
     /// The low mark in bytes, below the high one.
     pub low_unexpected_bytes: u64,
-    /// 0: for options of later versions.
+    /// Must be 0: for options of later versions.
     pub reserved: [u64; 4],
 }
 
-/// As a bit of `mq_context_options.promises`: no receive will be from any source
-/// (`mpi_assert_no_any_source`).
+/// Bit of `mq_context_options.promises`: no receive uses `MQ_ANY_SOURCE` (`mpi_assert_no_any_source`).
 pub const MQ_NO_ANY_SOURCE: u32 = 1;
-/// No receive will be of any or masked tag (`mpi_assert_no_any_tag`).
+/// No receive uses `MQ_ANY_TAG` or a masked tag (`mpi_assert_no_any_tag`).
 pub const MQ_NO_ANY_TAG: u32 = 2;
-/// Messages may overtake (`mpi_assert_allow_overtaking`). A permission: no structure uses it so far, and
-/// matching stays in order.
+/// Messages may overtake each other (`mpi_assert_allow_overtaking`). This is a permission: no structure uses
+/// it so far, and matching stays in order.
 pub const MQ_ALLOW_OVERTAKING: u32 = 4;
 
-/// What a context is told when it is made, or updated. Zeroed, it asks for the defaults. The string
-/// is read during the call.
+/// Options for creating or updating a context. Zeroed, they ask for the defaults. The string is read during
+/// the call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_context_options {
     /// Ranks that can send on the context; 0 if unknown.
     pub size: u32,
-    /// `MQ_NO_ANY_SOURCE` and its like.
+    /// `MQ_NO_ANY_SOURCE` and the other promises.
     pub promises: u32,
-    /// This process's rank in it, which only a trace needs. One that is not below `size`, such as
-    /// `UINT32_MAX`, leaves the context's size and rank out of the trace: so for an intercommunicator, where
-    /// `size` is the remote group's and the rank one of the local group.
+    /// This process's rank in it, which only a trace needs. A rank that is not below `size`, such as
+    /// `UINT32_MAX`, leaves the context's size and rank out of the trace. Use that for an intercommunicator,
+    /// where `size` is the remote group's and the rank is in the local group.
     pub rank: u32,
-    /// The name of a structure for this context alone, or null for the engine's.
+    /// The name of a structure for this context only, or null for the engine's.
     pub structure: *const c_char,
-    /// 0: for options of later versions.
+    /// Must be 0: for options of later versions.
     pub reserved: [u64; 2],
 }
 
-/// One queued entry, as shown to a visitor: it is there until that returns.
+/// One queued entry, as shown to a visitor; valid until the visitor returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_entry {
     /// 1 for a posted receive, 0 for an unexpected message.
     pub posted: c_int,
-    /// What a receive asks for; of a message, what it carries.
+    /// What a receive asks for, or what a message carries.
     pub pattern: mq_pattern,
     /// The caller's receive or message.
     pub cookie: *mut c_void,
@@ -191,7 +189,7 @@ impl mq_envelope {
 }
 
 impl mq_pattern {
-    /// Whether it is for any source or any tag.
+    /// Whether it asks for any source or any tag.
     pub(crate) const fn has_wildcard(&self) -> bool {
         self.source == MQ_ANY_SOURCE || self.tag == MQ_ANY_TAG
     }
@@ -214,7 +212,7 @@ impl mq_pattern {
         };
         let pattern = MpiPattern::new(self.context, source, tag);
         if matches!(tag, TagSelector::Masked { .. }) && self.traffic_class == 0 {
-            // The pattern knows itself whether it can match several classes.
+            // The pattern itself knows whether it can match several classes.
             return Ok(pattern);
         }
         Ok(pattern.with_class(read_class(self.traffic_class)?))
@@ -225,7 +223,7 @@ impl mq_pattern {
         let (tag, ignore) = match pattern.tag() {
             TagSelector::Exact(tag) => (tag.0, 0),
             TagSelector::Any => (MQ_ANY_TAG, 0),
-            // Bits that are ignored may be any: they keep it from being taken for the word that
+            // Ignored bits may have any value: they keep the wanted tag from being taken for the word that
             // means all tags.
             TagSelector::Masked { wanted, ignore } if wanted.0 == MQ_ANY_TAG => (
                 wanted.0 | (ignore & ignore.wrapping_neg()).cast_signed(),
@@ -263,12 +261,12 @@ impl mq_pattern {
     }
 }
 
-/// What may say its source and its whole tag.
+/// A pattern or envelope that may give its source and its whole tag.
 pub(crate) trait Exact {
-    /// As matching knows it.
+    /// The form that matching uses.
     type Read;
 
-    /// The sender, and all of it; `None` if there is a wildcard, or something is wrong with it.
+    /// The sender, and the value read in full; `None` if there is a wildcard, or something is wrong with it.
     fn exact(&self) -> Option<(u32, Self::Read)>;
 }
 

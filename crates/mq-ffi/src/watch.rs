@@ -1,7 +1,7 @@
-//! [`Watch`]: what is written down about an engine, where anything is.
+//! [`Watch`]: what is recorded about an engine, if anything is.
 //!
-//! Receives and messages get numbers, kept in tables of their own: the queues hold an index in
-//! place of the caller's cookie, so that engines that nobody watches carry nothing of this.
+//! Receives and messages get numbers, kept in separate tables: the queues hold an index in place of
+//! the caller's cookie, so unwatched engines carry nothing of this.
 
 mod removal;
 mod table;
@@ -28,7 +28,7 @@ pub(crate) struct Watch {
     messages: Table,
     /// The session's numbers of the engine's contexts.
     contexts: HashMap<u32, u32>,
-    /// A search for a message that may be a probe or the first half of a receive.
+    /// A search for a message; it may be a probe or the first half of a receive.
     pending: Option<Search>,
 }
 
@@ -50,7 +50,7 @@ impl Watch {
         }
     }
 
-    /// What was counted. The last search has not been yet; while nothing has come of it, it was a
+    /// What was counted. The last search has not been counted yet; unless a receive follows, it was a
     /// probe.
     pub(crate) fn read(&self) -> mq_statistics {
         let mut counted = self.tally.read();
@@ -123,7 +123,7 @@ impl Watch {
         }
     }
 
-    /// The search turned out to be no half of a receive: it was a probe.
+    /// The search turned out not to be the first half of a receive: it was a probe.
     fn settle_search(&mut self) {
         let Some(search) = self.pending.take() else {
             return;
@@ -145,7 +145,7 @@ impl Watch {
         self.receives.remove(receive)
     }
 
-    /// A receive, or a probe that waited, was cancelled or purged; the caller's cookie.
+    /// A receive, or a waiting probe, was cancelled or purged; returns the caller's cookie.
     fn withdrawn(&mut self, receive: *mut c_void) -> *mut c_void {
         let noted = self.receive_left(receive);
         if !noted.probes {
@@ -232,7 +232,7 @@ impl Watch {
             return Ok(None);
         };
         let noted = self.receive_left(receive);
-        // After a probe that waited the message goes on to the next receive, or is queued: its line is
+        // After a waiting probe the message goes on to the next receive, or is queued: its line is
         // still to come.
         if !noted.probes {
             self.record_message(envelope, Some(noted.number));
@@ -249,7 +249,7 @@ impl Watch {
         probes: bool,
         debt: &mut Debt,
     ) -> Result<Handle, c_int> {
-        // The search that came before was this receive's first half.
+        // The preceding search was this receive's first half.
         let first_half = |search: &Search| search.seen.is_none() && search.pattern == pattern;
         if self.pending.as_ref().is_some_and(first_half) {
             self.pending = None;
@@ -261,7 +261,7 @@ impl Watch {
             probes,
         });
         match engine.queue_receive(pattern, index) {
-            // Before anything is said of it.
+            // Before anything is recorded about it.
             Ok(handle) if debt.grows_or_stays() => {
                 engine.cancel(handle);
                 self.receives.remove(index);
@@ -269,8 +269,8 @@ impl Watch {
             }
             Ok(handle) => {
                 if probes {
-                    // It has looked, and seen nothing: the rest of its life moves nothing, and the
-                    // message that it waits for may be a receive's before anybody could see it.
+                    // It has looked and seen nothing. The rest of its life moves nothing, and the
+                    // message that it waits for may go to a receive before anybody could see it.
                     self.record_probe(&pattern, None);
                 } else {
                     let number = self.record_receive(&pattern, None);

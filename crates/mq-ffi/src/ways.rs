@@ -1,7 +1,7 @@
-//! The short ways of the match operations: in the front, and straight to the queues of an engine of
-//! which nothing has to be noted but how a step ended. Each is compiled for itself and takes its
-//! arguments in registers; what they have in common, a call and its checks, costs as much as a
-//! short search. They are C functions because those do not unwind: the calls end in jumps to them.
+//! The short ways of the match operations: in the front, and straight to the queues of an engine for which
+//! nothing has to be recorded but how a step ended. Each is compiled separately and takes its arguments in
+//! registers: their common part, a call and its checks, costs as much as a short search. They are C functions
+//! because those do not unwind: the calls end in jumps to them.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -18,13 +18,14 @@ use crate::status::{MQ_ERR_NULL, MQ_MATCHED, MQ_NONE};
 use crate::types::{Exact, mq_envelope, mq_handle, mq_message_handle, mq_pattern};
 use crate::{halves, operations};
 
-/// What is to be done after a step that has left few entries, or none.
+/// What to do after a step that has left few entries, or none.
 type Afterwards = Option<fn(&mut mq_front, &mut Matching)>;
 
-/// Does it, behind the panic boundary as the step: if it panics the engine is broken, as calls will say.
+/// Does that, inside the panic boundary as the step is: if it panics the engine is broken, and calls report
+/// so.
 ///
 /// # Safety
-/// [`way`] has just said [`Way::Default`] or [`Way::Any`]; nothing of the engine is in use any more.
+/// [`way`] has just returned [`Way::Default`] or [`Way::Any`]; nothing of the engine is in use any more.
 #[cold]
 #[inline(never)]
 unsafe fn afterwards(engine: *mut mq_engine, what: fn(&mut mq_front, &mut Matching)) {
@@ -74,20 +75,20 @@ fn delivered(_: &mut mq_front, matching: &mut Matching, status: c_int) -> Afterw
     (status == MQ_MATCHED && matching.receive_left()).then_some(emptied)
 }
 
-/// How a look ended.
+/// How a search that removes nothing ended.
 #[inline(always)]
 const fn looked(_: &mut mq_front, _: &mut Matching, _: c_int) -> Afterwards {
     None
 }
 
-/// [`try_again`]: it is not worth asking again.
+/// [`try_again`]: asking again is pointless.
 const NOT_AGAIN: c_int = MQ_NONE;
 
-/// [`try_again`]: it is.
+/// [`try_again`]: asking again is worthwhile.
 const AGAIN: c_int = MQ_MATCHED;
 
-/// The front did not answer: whether it is worth asking again; or an error of what is wrong with the
-/// operation, for which nothing has to move.
+/// The front did not answer. Returns whether it is worth asking again, or an error if something is wrong with
+/// the operation; nothing has to move for that.
 ///
 /// # Safety
 /// As for [`enter`].
@@ -106,7 +107,7 @@ where
     unsafe { enter(engine, body) }
 }
 
-/// The front is not to be asked again as it was: whether a search may look at all entries in it.
+/// Asking the front again as before is pointless: whether a search may look at all its entries.
 ///
 /// # Safety
 /// As for [`enter`].
@@ -131,7 +132,7 @@ macro_rules! ways {
         pub(crate) mod $name {
             use super::*;
 
-            /// Wherever it is to be done.
+            /// Wherever the operation is to be done.
             ///
             /// # Safety
             /// As for the call.
@@ -154,10 +155,10 @@ macro_rules! ways {
                 }
             }
 
-            /// In the front, or wherever it is done if not there.
+            /// In the front, or wherever the operation is done otherwise.
             ///
             /// # Safety
-            /// As for the call; [`way`] has just said [`Way::Front`].
+            /// As for the call; [`way`] has just returned [`Way::Front`].
             #[inline(never)]
             unsafe extern "C" fn in_front(
                 engine: *mut mq_engine,
@@ -178,7 +179,7 @@ macro_rules! ways {
                 unsafe { not_in_front(engine, $what, $($arg),*) }
             }
 
-            /// [`in_front`] has no answer.
+            /// [`in_front`] had no answer.
             ///
             /// # Safety
             /// As for the call; `$what` is not null.
@@ -216,11 +217,12 @@ macro_rules! ways {
                 }
             }
 
-            /// On queues of the default structure, for what says its source and its whole tag: with few checks
-            /// and one structure's code, which needs few registers. All else is for [`in_any`].
+            /// On queues of the default structure, for operations that give their source and their whole tag:
+            /// with few checks and one structure's code, which needs few registers. Everything else goes to
+            /// [`in_any`].
             ///
             /// # Safety
-            /// As for the call; [`way`] has just said [`Way::Default`].
+            /// As for the call; [`way`] has just returned [`Way::Default`].
             #[inline(never)]
             unsafe extern "C" fn in_default(
                 engine: *mut mq_engine,
@@ -235,7 +237,7 @@ macro_rules! ways {
                 {
                     // SAFETY: as required of the caller.
                     let status = unsafe { guard_step(engine, || Ok(plain::$step::on(queues, exact, $($with),*))) };
-                    // A step that panicked has broken the engine down: nothing of it is touched any more.
+                    // A step that panicked has broken the engine: nothing of it is touched any more.
                     if status >= MQ_NONE
                         && let Some(what) = $ended(front, matching, status)
                     {
@@ -248,10 +250,10 @@ macro_rules! ways {
                 unsafe { in_any(engine, $what, $($arg),*) }
             }
 
-            /// On queues of whatever structure, for whatever is asked.
+            /// On queues of any structure, for any operation.
             ///
             /// # Safety
-            /// As for the call; [`way`] has just said [`Way::Default`] or [`Way::Any`].
+            /// As for the call; [`way`] has just returned [`Way::Default`] or [`Way::Any`].
             #[inline(never)]
             unsafe extern "C" fn in_any(
                 engine: *mut mq_engine,

@@ -1,11 +1,11 @@
 //! Which buffers an eager message uses: the channels of the MVAPICH memory study (Sur, Koop, Panda,
 //! SC 2006) in shared memory.
 //!
-//! The study compares receive buffers a pair (send and receive), rings a pair that are made once
+//! The study compares receive buffers per pair (send and receive), rings per pair that are made once
 //! the pair has exchanged some messages (RDMA), and one pool for all (shared receive queue) that is
-//! refilled when it falls under a low-water mark. Here buffers belong to the sender, as in Nemesis,
-//! so that none is lost with a dead receiver; it is the sender's pool that is divided or shared,
-//! and that grows under the mark.
+//! refilled when it falls below a low-water mark. Here buffers belong to the sender, as in Nemesis, so
+//! none is lost with a dead receiver; the sender's pool is divided or shared, and it grows when it
+//! falls below the mark.
 //!
 //! | policy | cells | fastbox of a pair |
 //! | --- | --- | --- |
@@ -21,10 +21,9 @@ use core::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Every pair has cells and a fastbox of its own: fastest at first contact, memory for each
-    /// pair.
+    /// Every pair has its own cells and fastbox: fastest at first contact, memory for each pair.
     PerPeer,
-    /// Every pair has cells of its own, a busy pair also a fastbox.
+    /// Every pair has its own cells; a busy pair also has a fastbox.
     AdaptivePerPeer,
     /// One pool of cells, and a fastbox for each busy pair.
     #[default]
@@ -42,7 +41,7 @@ impl Policy {
         Self::Shared,
     ];
 
-    /// Its name, as [`FromStr`] reads it.
+    /// The policy's name, as [`FromStr`] reads it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +52,7 @@ impl Policy {
         }
     }
 
-    /// Whether the cells of a pair are counted against it.
+    /// Whether each pair has a quota of cells.
     pub(crate) const fn divides_cells(self) -> bool {
         matches!(self, Self::PerPeer | Self::AdaptivePerPeer)
     }
@@ -65,10 +64,10 @@ impl fmt::Display for Policy {
     }
 }
 
-/// There is no policy of that name.
+/// No policy has that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no policy {0:?}; there are per-peer, adaptive+per-peer, adaptive+shared and shared"
+    "there is no policy {0:?}; expected per-peer, adaptive+per-peer, adaptive+shared or shared"
 )]
 pub struct NoSuchPolicy(String);
 
@@ -83,23 +82,23 @@ impl FromStr for Policy {
     }
 }
 
-/// The numbers that the policies go by.
+/// Parameters of the policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// Cells sent to a peer before it gets a fastbox, under an adaptive policy: a message in parts
-    /// counts as often as it has parts.
+    /// Cells sent to a peer before it gets a fastbox, under an adaptive policy. A message in parts
+    /// counts once for each part.
     pub box_after: u32,
-    /// Cells of a pair, under a policy that divides them; 0 is taken for 1.
+    /// Cells of a pair, under a policy that divides them; 0 counts as 1.
     pub credits: u32,
-    /// Cells by which a pool grows; 0 is taken for 1.
+    /// Cells by which a pool grows; 0 counts as 1.
     pub grow: u32,
-    /// A pool with so few free cells, or fewer, grows, be it shared or divided.
+    /// A pool, shared or divided, grows when this many cells or fewer are free.
     pub low_water: u32,
 }
 
 impl Tuning {
-    /// The same, changed: `Tuning::default().with(|t| t.box_after = 1)`.
+    /// A changed copy: `Tuning::default().with(|t| t.box_after = 1)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -118,23 +117,23 @@ impl Default for Tuning {
     }
 }
 
-/// How much memory a process used when.
+/// A process's memory use at some point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Growth {
-    /// Messages it had sent.
+    /// Messages sent until then.
     pub messages: u64,
-    /// Cells it had.
+    /// Cells at that point.
     pub cells: u32,
-    /// Fastboxes it had made.
+    /// Fastboxes made until then.
     pub boxes: u32,
 }
 
-/// Size classes of [`Counters::by_size`]: class `c` is for messages of less than 2^c bytes that are
-/// in no class before.
+/// Number of size classes of [`Counters::by_size`]: class `c` is for messages of less than 2^c bytes
+/// that are in no lower class.
 pub const CLASSES: usize = 65;
 
-/// What an endpoint has sent, and by which buffers.
+/// What an endpoint has sent, and through which buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
@@ -146,15 +145,15 @@ pub struct Counters {
     pub by_size: [u64; CLASSES],
     /// Bytes in messages of each size class.
     pub bytes_by_size: [u64; CLASSES],
-    /// Cells of the pool at present.
+    /// Cells in the pool at present.
     pub cells: u32,
-    /// Pairs with a fastbox from here.
+    /// Pairs with a fastbox from this process.
     pub boxes: u32,
-    /// Times that the pool was under its low-water mark and had to grow, or wished to: once it was
-    /// refused more memory, it asks the system for it at some of its wishes only, and each counts. One
-    /// that has all its cells makes do with them.
+    /// Times that the pool was below its low-water mark and had to grow, or would have: after a
+    /// refusal of memory, it asks the system only on some of these occasions, and each occasion
+    /// counts. A pool that has all its cells does not try to grow.
     pub low_water: u64,
-    /// Times that a message was refused a cell: each try counts.
+    /// Times that a message found no cell: each attempt counts.
     pub full: u64,
     /// How the memory grew.
     pub growth: Vec<Growth>,

@@ -8,11 +8,11 @@ use crate::liveness::{self, State};
 use crate::place::Place;
 use crate::sync::Ordering;
 
-/// Whether there is a core for this process and each of the others that may run where it may, by
-/// what the kernel lets them run on. Launchers bind processes: one that may use a single core, of
-/// many processes, has it for itself as a rule. Nothing while one of the others has not joined, or
-/// if the kernel does not say. Of one in another namespace of numbers it can not be asked: there may
-/// be too few.
+/// Whether there is a core for this process and for each other process that may run on the same
+/// cores, according to the kernel's affinity masks. Launchers bind processes: of many processes, one
+/// that may use a single core usually has it for itself. `None` while one of the others has not
+/// joined, or if the kernel does not say. A process in another PID namespace cannot be queried:
+/// there may be too few cores.
 pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
     let own = sched_getaffinity(None).ok()?;
     let namespace = liveness::namespace();
@@ -25,7 +25,7 @@ pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option
                 if other.namespace.load(Ordering::Relaxed) != namespace {
                     return Some(false);
                 }
-                // One that has ended in the meantime.
+                // This one has ended in the meantime.
                 let Ok(cores) = sched_getaffinity(Some(pid)) else {
                     continue;
                 };
@@ -34,13 +34,13 @@ pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option
             State::Left | State::Died => {}
         }
     }
-    // A group of processes may be given less time than its cores have.
+    // A group of processes may be limited to less time than its cores have.
     let time = available_parallelism().map_or(1, usize::from);
     Some(enough(&own, &beside, time))
 }
 
-/// Whether there are as many cores as processes that may run on any of them, and the `time` of as
-/// many.
+/// Whether there are at least as many cores, and as much `time`, as processes that may run on any of
+/// these cores.
 fn enough(own: &CpuSet, others: &[CpuSet], time: usize) -> bool {
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
         .filter(|&core| own.is_set(core))
@@ -87,7 +87,7 @@ mod tests {
         let one = (0..CpuSet::MAX_CPU).find(|&core| before.is_set(core));
         let one = set(one);
         sched_setaffinity(None, &one).unwrap();
-        // It inherits that.
+        // The child inherits that.
         let mut other = Command::new("sleep").arg("60").spawn().unwrap();
         let place = Place::default();
         let ask = || a_core_each([&place].into_iter());

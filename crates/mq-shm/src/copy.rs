@@ -7,7 +7,7 @@
 
 use core::ptr;
 
-/// Copies `len` bytes; few of them without a call.
+/// Copies `len` bytes; a few without a call.
 ///
 /// # Safety
 /// `from` is valid for reads and `to` for writes of `len` bytes, and they do not overlap.
@@ -15,8 +15,8 @@ use core::ptr;
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     match len {
         0 => {}
-        // SAFETY: both words lie within `len` bytes, which the caller vouches for; so in the next
-        // two arms.
+        // SAFETY: both words lie within `len` bytes, which the caller vouches for; also in the next two
+        // arms.
         8..=16 => unsafe { copy_ends::<u64>(from, to, len) },
         // SAFETY: as above.
         4..=7 => unsafe { copy_ends::<u32>(from, to, len) },
@@ -29,28 +29,27 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// From so many bytes on, lines are copied one by one. The instruction for long copies, which libc
-/// takes at such lengths, is slow where another core has the lines in its caches: see
-/// `docs/design.md`.
+/// From this many bytes on, lines are copied one by one. The instruction for long copies, which libc uses
+/// at such lengths, is slow if another core has the lines in its caches: see `docs/design.md`.
 const LINE_BY_LINE: usize = 4096;
 
-/// How a long message is copied into shared memory, and out of it; [`pace`](crate::large::pace)
-/// finds out which is the quickest.
+/// How a long message is copied into shared memory, and out of it; [`pace`](crate::large::pace) finds out
+/// which way is the fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Way {
     /// Line by line, into the caches.
     #[default]
     Lines,
-    /// By the processor's instruction for long copies, which need not fetch the lines first.
+    /// With the processor's instruction for long copies, which need not fetch the lines first.
     Instruction,
-    /// Past the caches.
+    /// With non-temporal stores, past the caches.
     PastCaches,
 }
 
 impl Way {
     pub(crate) const ALL: [Self; 3] = [Self::Lines, Self::Instruction, Self::PastCaches];
 
-    /// Past the caches from so many bytes on.
+    /// Past the caches from this many bytes on.
     #[inline]
     pub(crate) const fn by_length(message: usize, from: usize) -> Self {
         if message >= from {
@@ -60,7 +59,7 @@ impl Way {
         }
     }
 
-    /// Copies `len` bytes in this way. What is stored afterwards is seen afterwards.
+    /// Copies `len` bytes in this way. Later stores become visible later.
     ///
     /// # Safety
     /// As for [`copy`].
@@ -77,11 +76,11 @@ impl Way {
     }
 }
 
-/// Begins to fetch a line for reading, where there is an instruction for it.
+/// Begins to fetch a line for reading, if there is an instruction for it.
 #[inline(always)]
 pub(crate) fn fetch_line(line: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(mq_loom)))]
-    // SAFETY: it is a hint, whatever the address, and changes nothing but where lines are.
+    // SAFETY: it is a hint, whatever the address, and only affects where lines are.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(line.cast());
@@ -90,12 +89,12 @@ pub(crate) fn fetch_line(line: *const u8) {
     let _ = line;
 }
 
-/// Begins to take a line from the other caches for writing, where there is an instruction for it.
+/// Begins to take a line from the other caches for writing, if there is an instruction for it.
 #[inline(always)]
 pub(crate) fn take_line(line: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(mq_loom)))]
-    // SAFETY: it is a hint, whatever the address, and changes nothing but where lines are; processors that
-    // do not have it take it for no operation.
+    // SAFETY: it is a hint, whatever the address, and only affects where lines are; processors without the
+    // instruction treat it as a no-op.
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
     }
@@ -103,11 +102,11 @@ pub(crate) fn take_line(line: *const u8) {
     let _ = line;
 }
 
-/// Copies a first and a last word, and for bytes the one in the middle.
+/// Copies a first and a last word and, if these are bytes, the middle one.
 #[inline]
 unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
     let last = len - size_of::<W>();
-    // SAFETY: as the caller's.
+    // SAFETY: the caller's.
     let (first_word, last_word, middle) = unsafe {
         (
             from.cast::<W>().read_unaligned(),
@@ -115,20 +114,19 @@ unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
             from.add(len / 2).read(),
         )
     };
-    // SAFETY: as the caller's.
+    // SAFETY: the caller's.
     unsafe {
         to.cast::<W>().write_unaligned(first_word);
         to.add(last).cast::<W>().write_unaligned(last_word);
     }
     if size_of::<W>() == 1 {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller's.
         unsafe { to.add(len / 2).write(middle) };
     }
 }
 
-/// Copies `len` bytes past the caches of the writer, as Nemesis does with long messages: the lines
-/// need not be fetched before they are written, and push nothing else out. What is stored
-/// afterwards is seen afterwards.
+/// Copies `len` bytes past the writer's caches, as Nemesis does with long messages: the lines need not be
+/// fetched before they are written, and evict nothing. Later stores become visible later.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -137,12 +135,12 @@ unsafe fn copy_past_caches(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's.
     unsafe { copy_lines::<true>(from, to, len) };
     // Such stores are not ordered by a release.
-    // SAFETY: it is in every processor of this architecture.
+    // SAFETY: every processor of this architecture has it.
     unsafe { core::arch::x86_64::_mm_sfence() };
 }
 
-/// Copies by the instruction for that, if the processor is quick at it. It writes whole lines, and
-/// knows that it does.
+/// Copies with the dedicated instruction, if the processor is fast at it. It writes whole lines, and knows
+/// that it does.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -152,9 +150,9 @@ unsafe fn copy_by_instruction(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: the caller's.
         return unsafe { copy(from, to, len) };
     }
-    // SAFETY: it reads and writes `len` bytes, for which the caller vouches, upwards, as the flag of
-    // the direction is clear between instructions of Rust. Its stores may be seen in any order, but
-    // before those that come after it.
+    // SAFETY: it reads and writes `len` bytes, for which the caller vouches, upwards, as the direction
+    // flag is clear between instructions of Rust. Its stores may become visible in any order, but before
+    // those that come after it.
     unsafe {
         core::arch::asm!(
             "rep movsb",
@@ -184,19 +182,19 @@ unsafe fn copy_by_instruction(from: *const u8, to: *mut u8, len: usize) {
 unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has the instructions, there is more than a line, and the rest is
-        // the caller's.
+        // SAFETY: the processor has the instructions, there is more than a line, and the rest is the
+        // caller's.
         return unsafe { copy_half_lines(from, to, len) };
     }
     // SAFETY: the caller's.
     unsafe { copy_lines::<false>(from, to, len) }
 }
 
-/// Copies line by line, each in two words of half a line, not four: a processor does one or two
-/// stores in a cycle, however long they are.
+/// Copies line by line, each as two half-line words, not four: a processor does one or two stores per
+/// cycle, however long they are.
 ///
 /// # Safety
-/// As for [`copy`]. The processor has AVX, and `len` is a line at least.
+/// As for [`copy`]. The processor has AVX, and `len` is at least a line.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 #[inline(never)]
@@ -207,8 +205,8 @@ unsafe fn copy_half_lines(from: *const u8, to: *mut u8, len: usize) {
 
     const LINE: usize = 64;
     debug_assert!(len >= LINE);
-    // The first and the last line are copied wherever they begin; what lies between them in `to` in
-    // whole lines. SAFETY: both lie within `len` bytes, which the caller vouches for.
+    // The first and the last line are copied at any alignment; what lies between them in whole lines of
+    // `to`. SAFETY: both lie within `len` bytes, which the caller vouches for.
     let ends = unsafe {
         let first = from.cast::<__m256i>();
         let last = from.add(len - LINE).cast::<__m256i>();
@@ -242,7 +240,7 @@ unsafe fn copy_half_lines(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies line by line: past the caches of the writer, or into them.
+/// Copies line by line: past the writer's caches, or into them.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -263,8 +261,8 @@ unsafe fn copy_lines<const PAST_CACHES: bool>(from: *const u8, to: *mut u8, len:
     }
     for line in 0..lines {
         let at = head + line * LINE;
-        // SAFETY: the whole line lies within `len` bytes, and begins at a multiple of 64 in `to`.
-        // These instructions are in every processor of this architecture.
+        // SAFETY: the whole line lies within `len` bytes, and begins at a multiple of 64 in `to`. Every
+        // processor of this architecture has these instructions.
         unsafe {
             let from = from.add(at).cast::<__m128i>();
             let to = to.add(at).cast::<__m128i>();

@@ -2,9 +2,9 @@
 
 use std::io;
 
-/// What can go wrong between processes of one machine.
+/// Errors between processes of one machine.
 ///
-/// Full queues and empty ones are not errors but answers.
+/// Full and empty queues are not errors but ordinary results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShmError {
@@ -22,7 +22,7 @@ pub enum ShmError {
     },
     /// Too many bytes of shared buffers.
     #[error(
-        "a process of this segment may have {most} bytes of shared buffers at most, not {bytes}"
+        "a process of this segment can have at most {most} bytes of shared buffers, not {bytes}"
     )]
     Buffers {
         /// Bytes asked for.
@@ -32,31 +32,33 @@ pub enum ShmError {
     },
     /// No room for a shared buffer.
     #[error(
-        "no room for a shared buffer of {bytes} bytes: {longest} are free in a row, of {all} that each process of the segment has; drop others, or start the processes with more bytes for each"
+        "no room for a shared buffer of {bytes} bytes: the largest free range is {longest} of {all} bytes per process; drop other buffers, or start the processes with more bytes for each"
     )]
     NoBuffer {
         /// Bytes asked for.
         bytes: usize,
-        /// The most that there are in a row.
+        /// The longest free range.
         longest: u64,
-        /// Those that each process has in all, free or not.
+        /// The total for each process, free or not.
         all: u64,
     },
     /// A process number outside the segment.
-    #[error("there is no process {process}: the segment has {processes}, from 0")]
+    #[error(
+        "process {process} is out of range: the segment has {processes} processes, numbered from 0"
+    )]
     NoSuchProcess {
         /// The number.
         process: u32,
         /// Processes of the segment.
         processes: u32,
     },
-    /// Somebody else is or was this process.
+    /// Another process is, or was, this process of the segment.
     #[error("process {process} of the segment {}", taken(*pid))]
     Taken {
         /// The number.
         process: u32,
-        /// Who has it; 0 if its launcher has said that it ended, before it joined, or if it is just joining
-        /// and takes long over that.
+        /// The pid of its holder; 0 if its launcher has reported that it ended before joining, or if it is
+        /// joining and that takes long.
         pid: u32,
     },
     /// The memory is not a segment.
@@ -80,32 +82,32 @@ pub enum ShmError {
         wanted: u32,
     },
     /// A segment whose header contradicts itself or its length.
-    #[error("{what} is damaged: its {field} is {found}, which can not be ({wanted})")]
+    #[error("{what} is damaged: its {field} is {found}, which is invalid ({wanted})")]
     Damaged {
         /// What was opened.
         what: String,
         /// The field of its header.
         field: &'static str,
-        /// What stands there.
+        /// The value found.
         found: u64,
-        /// What could stand there.
+        /// The values that would be valid.
         wanted: String,
     },
-    /// A segment for another job, or of a process that was started otherwise.
+    /// A segment for another job, or of a process that was started with other options.
     #[error(
         "{what} was made for another {field} ({found}) than this process was started for ({expected}): start all processes of a job with the same options"
     )]
     Otherwise {
         /// What was opened.
         what: String,
-        /// In what they differ.
+        /// What differs.
         field: &'static str,
-        /// That of the segment.
+        /// The segment's value.
         found: u64,
-        /// That of this process.
+        /// This process's value.
         expected: u64,
     },
-    /// Something in the shared memory that no process of this crate writes.
+    /// The shared memory holds something that no process of this crate writes.
     #[error("the segment is damaged: {what} of process {process}")]
     Corrupt {
         /// What was found.
@@ -136,23 +138,22 @@ pub enum ShmError {
     /// The process at the other end has died or left.
     #[error("process {process} {how}")]
     Gone {
-        /// Which.
+        /// Which process.
         process: u32,
         /// How it ended.
         how: crate::liveness::Gone,
     },
 }
 
-/// Why a number in a segment is not to be had.
+/// Why a process number of a segment cannot be had.
 fn taken(pid: u32) -> String {
     if pid == 0 {
-        "is over, since what was started in its place ended before it joined, or is just joining"
-            .into()
+        "ended before joining, or is joining right now".into()
     } else if pid == std::process::id() {
-        "is taken by this very process, or was: it joins once".into()
+        "is or was this very process, which can join only once".into()
     } else {
         format!(
-            "has been taken by pid {pid}: a place is joined once, so give each program a run of its own"
+            "has been taken by pid {pid}: a place can be joined only once, so give each program its own run"
         )
     }
 }

@@ -1,23 +1,22 @@
-//! What a process leaves when it ends, and who gives it back to the system.
+//! What a process leaves behind when it ends, and which process gives that back to the system.
 //!
-//! The cells, fastboxes and rings of a process that has ended may hold messages that others have
-//! yet to read. Before it puts a first cell into another's queue, it therefore notes in its table
-//! of *holders* that the other may have something of it from now on. The other strikes its note out
-//! when it knows of the end and has received everything. Whoever strikes a note out, leaves, or
-//! tells of a death then looks through the tables of all that have ended. If all holders of one
-//! have struck theirs out, or have ended too, nobody reads or writes its memory any more, and the
-//! first to put its name there, the heir, gives it back. If the heir dies over that, another takes
-//! its place. A holder that is killed says nothing, and it may be that none of those that live has to do
-//! with it: so those that have struck their own notes out ask, whenever they look for deaths, about
-//! those that have not.
+//! The cells, fastboxes and rings of a process that has ended may hold messages that others have yet to read.
+//! Before it puts a first cell into another's queue, it therefore notes in its table of *holders* that the
+//! other may have something of it from now on. The other strikes out its note when it knows of the end and has
+//! received everything. A process that strikes out a note, leaves, or reports a death then looks through the
+//! tables of all that have ended. If all holders of one of these have struck out their notes, or have ended
+//! too, nobody reads or writes its memory any more. The first process to put its name there, the heir, gives
+//! the memory back; if the heir dies meanwhile, another takes its place. A holder that is killed reports
+//! nothing, and perhaps none of the living has dealings with it. So those that have struck out their own notes
+//! ask, whenever they look for deaths, about those that have not.
 //!
 //! | whose | noted by | struck out by | given back by |
 //! | --- | --- | --- | --- |
 //! | a note that `other` may have something of `owner`'s | `owner`, before its first cell to `other` | `other`, after the last message; nobody, if it ends | |
 //! | cells, fastboxes from it, rings, shared buffers | | | one of those that find no holder left |
 //!
-//! A place in a segment is not used twice, so that nobody is in need of the memory; but a job of
-//! which many processes die weighs no more than those that are left.
+//! A place in a segment is not used twice, so nobody needs the memory; but a job of which many processes die
+//! takes no more memory than its survivors need.
 
 use crate::index::Process;
 use crate::liveness;
@@ -29,7 +28,7 @@ use crate::sync::{Ordering, fence};
 /// Processes that a word of a table of holders has a bit for.
 pub(crate) const HOLDERS: u32 = if cfg!(mq_loom) { 1 } else { 64 };
 
-/// The word of a table, and the bit in it, that a process has.
+/// The word of a table, and the bit in it, for a process.
 const fn bit_of(other: Process) -> (u32, u64) {
     (other.0 / HOLDERS, 1 << (other.0 % HOLDERS))
 }
@@ -50,18 +49,19 @@ pub(crate) fn is_noted<M: Memory>(memory: &M, owner: Process, other: Process) ->
 /// `other` has received everything from a process that has ended.
 pub(crate) fn strike_out<M: Memory>(memory: &M, owner: Process, other: Process) {
     let (word, bit) = bit_of(other);
-    // ESTATE (release): what was read comes before another gives the memory back.
+    // ESTATE (release): the reads come before another gives the memory back.
     memory
         .holders(owner, word)
         .fetch_and(!bit, Ordering::Release);
 }
 
-/// Nobody gives the memory of a process back as yet.
+/// No process is giving the memory back yet.
 const NO_HEIR: u32 = 0;
-/// It is given back.
+/// The memory has been given back.
 const DONE: u32 = u32::MAX;
 
-/// One that gives memory back, as it stands in an entry: a process, or the launcher, which is none.
+/// A process that gives memory back, as its name is written in an entry: a process, or the launcher, which is
+/// not one.
 fn name_of(heir: Option<Process>) -> u32 {
     heir.map_or(DONE - 1, |process| process.0 + 1)
 }
@@ -71,11 +71,11 @@ pub(crate) fn is_given_back(place: &Place) -> bool {
     place.heir.load(Ordering::Relaxed) == DONE
 }
 
-/// Gives back what nobody has any more of those that have ended. To be called after each strike,
-/// and after each end that was said or found, by a process, or by its launcher.
+/// Gives back what nobody holds any more of those that have ended. A process, or its launcher, calls this after
+/// each note struck out, and after each end that was reported or found.
 ///
 /// # Cost
-/// A load for each process, and up to eight system calls for each that something is given back of.
+/// A load for each process, and up to eight system calls for each from which something is given back.
 pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
     // LAST: the own strike or end, then the look at the others'.
     fence(Ordering::SeqCst);
@@ -103,7 +103,7 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
             if all {
                 place.heir.store(DONE, Ordering::Relaxed);
             } else {
-                // One that has no descriptor any more leaves it to the next, who may have put its name
+                // A process that has lost its descriptor leaves this to the next, which may have put its name
                 // there by now if this one has left meanwhile.
                 let name = name_of(me);
                 let order = Ordering::Relaxed;
@@ -113,14 +113,14 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
     }
 }
 
-/// Whether there is no heir, or none that lives.
+/// Whether there is no heir, or only a dead one.
 fn is_free<M: Memory>(memory: &M, heir: u32) -> bool {
     match heir {
         NO_HEIR => true,
         DONE => false,
-        // One that gives it back while it leaves may be joined by another, as a launcher always may,
-        // of which nobody can say whether it lives: nobody wants the memory any more, and giving
-        // back nothing does no harm.
+        // Another may join an heir that gives memory back while it leaves, or a launcher at any time, as nobody
+        // can say whether the launcher lives: nobody wants the memory any more, and giving it back twice does
+        // no harm.
         name if name > memory.geometry().processes() => true,
         name => liveness::has_ended(memory.place(Process(name - 1))),
     }
@@ -146,12 +146,12 @@ fn holders<M: Memory>(memory: &M, owner: Process) -> impl Iterator<Item = Proces
             Some(other)
         })
     });
-    // A bit for nobody is the work of a foreign hand.
+    // A bit for a process that does not exist was written by a stray hand.
     noted.filter(move |&other| other.0 < processes && !liveness::has_ended(memory.place(other)))
 }
 
-/// The processes for which the memory of any of these waits, which have ended: those that may have
-/// something of theirs, and heirs. And whether some of it waits for nobody any more.
+/// The ended processes for which the memory of any of these waits: those that may have something of theirs, and
+/// heirs. Also whether some of it waits for nobody any more.
 pub(crate) fn awaited<M: Memory>(
     memory: &M,
     ended: impl Iterator<Item = Process>,

@@ -1,24 +1,25 @@
-//! A way past the queue for a pair of processes that talk often.
+//! A mailbox that bypasses the queue, for a pair of processes that talk often.
 //!
-//! Nemesis has one box an ordered pair, with a flag that the sender sets and the receiver clears:
-//! the line goes to and fro for each message. Here the box is a ring of slots, each two cache
-//! lines; a message takes as many as it needs. A slot's first word is the number of the message
-//! that begins in it, so that the receiver knows by one compare that the message it waits for has
-//! come, and writes nothing into the slot; what it has taken it counts on a line of its own, which
-//! the sender reads only when it has filled the ring. One line moves for a message of up to
-//! [`LINE_PAYLOAD`] bytes.
+//! Nemesis has one box per ordered pair, with a flag that the sender sets and the receiver clears:
+//! the line goes back and forth for each message. Here the box is a ring of slots of two cache
+//! lines each; a message takes as many as it needs. A slot's first word is the number of the
+//! message that begins in it: one compare tells the receiver that the message it waits for has
+//! come, and the receiver writes nothing into the slot. It counts what it has taken on a separate
+//! line, which the sender reads only when it has filled the ring. One line moves for a message of
+//! up to [`LINE_PAYLOAD`] bytes.
 //!
-//! A message that is longer than a few slots, but not than a cell, is in a cell, which its one slot
-//! names: it is seen as soon as a short one, and the cell is its owner's again when the receiver's
-//! count has passed the slot. The queue would cost two exchanges more on lines that both write.
-//! Between two that answer each other the cell is lent instead: the answer is written into it, by
-//! the process that has its lines in its caches (`CellName`).
+//! A message longer than a few slots, but not longer than a cell, is in a cell, which its one slot
+//! names. It is seen as soon as a short one, and the cell returns to its owner when the receiver's
+//! count has passed the slot. The queue would cost two more exchanges on lines that both write.
+//! Between two processes that answer each other the cell is lent instead: the answer is written
+//! into it, by the process that has its lines in its caches (`CellName`).
 //!
-//! The slots after a message's first keep the number that they had: one that is over, for which
-//! nobody waits. So no bytes of a message are ever taken for a number.
+//! The slots after a message's first keep the number that they had, that of a past message, for
+//! which no process waits. So no bytes of a message are ever taken for a number.
 //!
-//! Numbers are those of the pair over all paths (`Stamp`), which also keeps the order between box
-//! and queue: a message in the box is not due before those that went through the queue ahead of it.
+//! Numbers count the pair's messages over all paths (`Stamp`), which also keeps the order between
+//! box and queue: a message in the box is not due before those that went through the queue ahead of
+//! it.
 #![allow(unsafe_code, reason = "copies to and from shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -39,25 +40,25 @@ use crate::sync::{AtomicU64, Guarded, Ordering};
 /// Slots of a box: as many as fill a page.
 pub(crate) const SLOTS: u32 = if cfg!(mq_loom) { 3 } else { 30 };
 
-/// Bytes of a line, of which a slot has two.
+/// Bytes of a line; a slot has two.
 const LINE: usize = size_of::<Slot>() / 2;
 
 /// Bytes of message that share a line with the message's header.
 pub const LINE_PAYLOAD: usize = if cfg!(mq_loom) { 8 } else { 40 };
 
-/// Bytes of message in its first slot.
+/// Bytes of message in a message's first slot.
 const FIRST_PAYLOAD: usize = if cfg!(mq_loom) { 8 } else { 104 };
 
 /// Bytes of message in each further slot.
 const FURTHER_PAYLOAD: usize = FIRST_PAYLOAD + size_of::<[u64; 2]>();
 
-/// The most slots of a message: of a kilobyte, a cell that a slot names is as quick.
+/// The most slots of a message: from a kilobyte on, a cell named by a slot is as fast.
 const MOST_SLOTS: u32 = if cfg!(mq_loom) { 2 } else { 5 };
 
-/// The most bytes of a message in a box. One of more bytes is in a cell, which its slot names.
+/// The most bytes of a message in a box. A longer one is in a cell, which its slot names.
 pub const BOX_PAYLOAD: usize = FIRST_PAYLOAD + (MOST_SLOTS as usize - 1) * FURTHER_PAYLOAD;
 
-/// Slots that a message of so many bytes takes; no more than a box has.
+/// Slots that a message of this many bytes takes; no more than a box has.
 #[inline(always)]
 const fn slots_of(len: usize) -> u32 {
     if len <= FIRST_PAYLOAD {
@@ -74,8 +75,8 @@ pub(crate) struct Stamp(u64);
 impl Stamp {
     const LEN_BITS: u32 = 16;
 
-    /// Message `sequence` of a pair, with so many bytes. The sequence starts over after 2^48
-    /// messages: months of the fastest sender.
+    /// Message `sequence` of a pair, with this many bytes. The sequence wraps after 2^48 messages:
+    /// months of the fastest sender.
     #[inline]
     pub(crate) const fn new(sequence: u64, len: usize) -> Self {
         Self(sequence << Self::LEN_BITS | len as u64)
@@ -87,7 +88,7 @@ impl Stamp {
         self.0 >> Self::LEN_BITS == sequence << Self::LEN_BITS >> Self::LEN_BITS
     }
 
-    /// Bytes of the message, which a foreign hand may have made any number.
+    /// Bytes of the message; a stray write may have made this any number.
     #[inline]
     pub(crate) const fn len(self) -> usize {
         (self.0 & ((1 << Self::LEN_BITS) - 1)) as usize
@@ -103,7 +104,7 @@ impl fmt::Debug for Stamp {
     }
 }
 
-/// What is in a slot besides its stamp: a message's header and first bytes, or further bytes.
+/// A slot's content after its stamp: a message's header and first bytes, or further bytes.
 #[repr(C, align(8))]
 struct SlotBody {
     bytes: [u8; FURTHER_PAYLOAD],
@@ -115,9 +116,9 @@ const HEADER: usize = size_of::<[u64; 2]>();
 /// The word of a body that names a cell.
 const NAME: usize = HEADER / size_of::<u64>();
 
-/// A pair of lines of a box. Processors fetch the other line of a pair as well: with a message in
+/// A pair of lines of a box. Processors also fetch the other line of a pair: with a message in
 /// each, the receiver takes the next line from the sender before anything is in it, and a message
-/// took 83 ns in place of 71.
+/// took 83 ns instead of 71.
 #[repr(C, align(128))]
 pub(crate) struct Slot {
     stamp: AtomicU64,
@@ -155,9 +156,9 @@ impl Slot {
 #[repr(C, align(4096))]
 #[derive(Default)]
 pub(crate) struct FastBox {
-    /// Slots that the receiver has taken.
+    /// Number of slots that the receiver has taken.
     taken: Line<AtomicU64>,
-    /// As much again, so that the slots fill the page.
+    /// Padding of the same size, so that the slots fill the page.
     _apart: Line<u8>,
     slots: Slots,
 }
@@ -181,7 +182,7 @@ impl FastBox {
 
 #[cfg(not(mq_loom))]
 impl FastBox {
-    /// The words of a box that the other side goes by, and where they are: see `words`.
+    /// The words of a box that the other side relies on, and where they are: see `words`.
     pub(crate) fn words() -> impl Iterator<Item = (&'static str, usize)> {
         use core::mem::offset_of;
         let slots = (0..SLOTS as usize).map(|slot| slot * size_of::<Slot>());
@@ -199,18 +200,17 @@ impl FastBox {
 
 #[cfg(all(mq_loom, test))]
 impl FastBox {
-    /// Writes to all slots, as one who gives the memory back may.
+    /// Writes to all slots, as a process that gives the memory back may.
     pub(crate) fn wipe(&self) {
         for slot in &self.slots.0 {
-            // SAFETY: any bytes are a slot's content; that nobody else touches it is what the model
-            // shows.
+            // SAFETY: any bytes are a slot's content; the model shows that nothing else touches it.
             #[allow(unsafe_code, reason = "writes to shared memory")]
             slot.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
         }
     }
 }
 
-/// Copies a whole body at once, or a part of one.
+/// Copies a whole body in one go, or a part of one.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -226,7 +226,7 @@ unsafe fn copy_part(from: *const u8, to: *mut u8, len: usize) {
 }
 
 impl FastBox {
-    /// The lines of a message of so many bytes that begins in a slot, but for the first.
+    /// The lines of a message of this many bytes that begins in a slot, except the first.
     #[inline(always)]
     fn further_lines(&self, begins: u32, len: usize, mut of_each: impl FnMut(*const u8)) {
         for number in 0..slots_of(len) {

@@ -1,15 +1,15 @@
-//! Names of things in a segment. None of them is an address, and each is checked where it is read.
+//! Names of things in a segment. None of them is an address, and each is checked when it is read.
 
 use core::fmt;
 
 use crate::layout::Geometry;
 
-/// A process of the segment: 0 to the number of processes less one.
+/// A process of the segment: 0 to the number of processes minus one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Process(pub u32);
 
 impl Process {
-    /// The place of this process in a list of all.
+    /// The position of this process in a list of all.
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
@@ -23,7 +23,7 @@ impl fmt::Display for Process {
     }
 }
 
-/// A cell of the segment; those of one process follow each other.
+/// A cell of the segment; those of one process are consecutive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CellId(u32);
 
@@ -59,11 +59,11 @@ impl CellId {
     }
 }
 
-/// What a slot of a fastbox says of the cell that a message is in.
+/// What a slot of a fastbox says about the cell that holds a message.
 ///
 /// | bits | what |
 /// | --- | --- |
-/// | 0 to 31 | its number among those of its owner |
+/// | 0 to 31 | its number among its owner's cells |
 /// | 32 | it is the sender's, and lent: the next answer may be written into it |
 /// | 33 | it is the one that the receiver of this message has lent; no number |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,13 +73,13 @@ impl CellName {
     const LENT: u64 = 1 << 32;
     const BACK: u64 = 1 << 33;
 
-    /// Of a cell of the sender's, which may be lent.
+    /// For a cell of the sender's, which may be lent.
     #[inline]
     pub(crate) const fn own(number: u32, lent: bool) -> Self {
         Self(number as u64 | if lent { Self::LENT } else { 0 })
     }
 
-    /// Of the cell that the receiver has lent.
+    /// For the cell that the receiver has lent.
     #[inline]
     pub(crate) const fn back() -> Self {
         Self(Self::BACK)
@@ -101,7 +101,7 @@ impl CellName {
     }
 }
 
-/// A [`CellId`] or none, as it stands in shared memory: 0 for none, so that fresh memory links to
+/// A [`CellId`] or none, as stored in shared memory: 0 for none, so that fresh memory links to
 /// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link(pub(crate) u32);
@@ -114,7 +114,7 @@ impl Link {
         Self(cell.0 + 1)
     }
 
-    /// The cell, if the segment has one of that number.
+    /// The cell, if the segment has one with that number.
     #[inline]
     pub(crate) const fn cell(self, geometry: &Geometry) -> Option<CellId> {
         // Zero wraps round to a number that no segment has.

@@ -1,18 +1,18 @@
-//! What lies where in a segment.
+//! Where everything is in a segment.
 //!
 //! ```text
 //! header     one page: magic, version, the sizes below
-//! places     one a process: who it is, whether it sleeps, its receive queue, its returned cells
-//! holders    a table a process: who may have something of it
+//! places     one per process: who it is, whether it sleeps, its receive queue, its returned cells
+//! holders    one table per process: which processes may hold something of it
 //! cells      each process's own, side by side
-//! fastboxes  one an ordered pair, at a place that its two numbers give
-//! rings      some a process, for large messages
-//! buffers    a region a process, for messages that are read where they are; each mapped for itself
+//! fastboxes  one per ordered pair, at a place computed from its two numbers
+//! rings      several per process, for large messages
+//! buffers    one region per process, for messages that are read in place; each mapped separately
 //! ```
 //!
-//! Everything has its place from the start, so that nothing has to be allocated, recorded or found
-//! again after a death; the memory behind a place is committed when it is first wanted and costs
-//! nothing before. Offsets are computed, never read from the segment.
+//! Everything has its place from the start, so nothing has to be allocated, recorded or found again after a
+//! death. The memory behind a place is committed when it is first needed and costs nothing before. Offsets are
+//! computed, never read from the segment.
 
 use crate::cell::Cell;
 use crate::error::ShmError;
@@ -24,13 +24,13 @@ use crate::place::Place;
 
 /// Bytes of a page, and the alignment of every part of a segment.
 pub const PAGE: usize = 4096;
-/// The largest page that Linux has, on any machine.
+/// The largest page size of Linux, on any machine.
 const LARGEST_PAGE: u64 = 64 << 10;
-/// The most processes of one segment.
+/// The most processes in one segment.
 pub const MAX_PROCESSES: u32 = 4096;
-/// Rings for large messages that a process has.
+/// Rings for large messages per process.
 pub const RINGS: u32 = 4;
-/// The most bytes of the shared buffers of all processes: an eighth of what a process can address.
+/// The most bytes of the shared buffers of all processes together: an eighth of what a process can address.
 const MOST_BUFFERS: u64 = 1 << 44;
 
 /// The sizes of a segment.
@@ -42,13 +42,13 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Cells of a process, at most, unless told otherwise: 640 KiB.
+    /// Maximum number of cells of a process, unless set otherwise: 640 KiB.
     pub const CELLS: u32 = 32;
-    /// Bytes of the shared buffers of a process, at most, unless told otherwise: 1 GiB. They have
-    /// no memory before they are used, and no address either.
+    /// Maximum bytes of a process's shared buffers, unless set otherwise: 1 GiB. They have neither memory nor
+    /// an address before they are used.
     pub const BUFFERS: u64 = if cfg!(mq_loom) { PAGE as u64 } else { 1 << 30 };
 
-    /// A segment for so many processes.
+    /// A segment for this many processes.
     ///
     /// # Errors
     /// [`ShmError::Processes`] for none or more than [`MAX_PROCESSES`].
@@ -56,7 +56,7 @@ impl Geometry {
         Self::with_cells(processes, Self::CELLS)
     }
 
-    /// A segment in which each process has at most so many cells of its own.
+    /// A segment in which each process has at most this many cells.
     ///
     /// # Errors
     /// [`ShmError::Processes`] for no process or more than [`MAX_PROCESSES`];
@@ -75,7 +75,7 @@ impl Geometry {
         })
     }
 
-    /// The same, with so many bytes for the shared buffers of each process, or none.
+    /// The same, with this many bytes for the shared buffers of each process, or none.
     ///
     /// # Errors
     /// [`ShmError::Buffers`] if all of them together are more than 16 TiB.
@@ -91,7 +91,7 @@ impl Geometry {
         })
     }
 
-    /// Processes.
+    /// Number of processes.
     #[inline]
     #[must_use]
     pub const fn processes(&self) -> u32 {
@@ -119,7 +119,7 @@ impl Geometry {
         self.buffers
     }
 
-    /// Checks that there is such a process.
+    /// Checks that the process number is in range.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -135,7 +135,7 @@ impl Geometry {
         }
     }
 
-    /// Bytes of the parts that every process maps, committed or not: all but the shared buffers.
+    /// Bytes of the parts that every process maps, committed or not: everything but the shared buffers.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.rings() + (self.processes * RINGS) as usize * size_of::<Ring>()
@@ -157,7 +157,7 @@ impl Geometry {
         self.places() + self.processes as usize * size_of::<Place>()
     }
 
-    /// Words of a process's table of holders.
+    /// Number of words in a process's table of holders.
     #[inline]
     pub(crate) const fn holder_words(&self) -> u32 {
         self.processes.div_ceil(HOLDERS)
@@ -180,8 +180,7 @@ impl Geometry {
         self.boxes() + pairs * size_of::<FastBox>()
     }
 
-    /// The first number that two geometries which are not the same have not in common: what it is,
-    /// and both.
+    /// The first number in which two unequal geometries differ: what it is, and both values.
     pub(crate) const fn differs_from(&self, other: &Self) -> (&'static str, u64, u64) {
         if self.processes != other.processes {
             let (ours, theirs) = (self.processes as u64, other.processes as u64);
@@ -227,8 +226,8 @@ impl Geometry {
         self.rings() + ring * size_of::<Ring>()
     }
 
-    /// Where the shared buffers of a process begin. They are mapped for themselves, at a page of the system's,
-    /// which may have 64 KiB.
+    /// Where the shared buffers of a process begin. They are mapped separately, so they begin at a page of the
+    /// system's, which may have 64 KiB.
     pub(crate) const fn buffers_of(&self, owner: Process) -> u64 {
         let first = (self.bytes() as u64).next_multiple_of(LARGEST_PAGE);
         first + owner.0 as u64 * self.buffers.next_multiple_of(LARGEST_PAGE)
@@ -237,7 +236,7 @@ impl Geometry {
 
 #[cfg(not(mq_loom))]
 const _: () = {
-    // What the parts are made of decides where they lie.
+    // The contents of the parts determine their alignment.
     assert!(size_of::<Place>().is_multiple_of(128));
     assert!(size_of::<Cell>().is_multiple_of(PAGE));
     assert!(size_of::<FastBox>() == PAGE);

@@ -1,38 +1,36 @@
-//! Messages between the processes of one machine, through memory they share.
+//! Messages between the processes of one machine, through shared memory.
 //!
-//! Every process has one lock-free receive queue, into which all others put *cells* that they own,
-//! as in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often
-//! gets a [`fastbox`], a ring of pairs of cache lines past the queue. Large messages go through a
-//! ring of buffers, or are read by the receiver straight out of the sender's memory where the
-//! kernel lets it, or out of [`buffers`] that all can see, while the sender writes a part of them into
-//! the receiver's memory. There is no lock in the shared memory: a process may be killed at any
+//! Every process has one lock-free receive queue, into which all others put *cells* that they own, as
+//! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
+//! a [`fastbox`], a ring of pairs of cache lines that bypasses the queue. Large messages go through a
+//! ring of buffers; or the receiver reads them straight out of the sender's memory if the kernel
+//! permits it, or out of [`buffers`] that all can see, while the sender writes a part of them into the
+//! receiver's memory. There is no lock in the shared memory: a process may be killed at any
 //! instruction, and the others neither wait for it nor read half a message.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`segment`] | the shared memory: made, opened, checked; a heap form for tests |
-//! | [`layout`] | what lies where in it, and [`Geometry`], which decides |
-//! | [`endpoint`] | [`Endpoint`]: one process's way to send and to receive |
+//! | [`layout`] | where everything is in it, and [`Geometry`], which determines that |
+//! | [`endpoint`] | [`Endpoint`]: how one process sends and receives |
 //! | [`channel`] | [`Policy`]: which buffers an eager message uses, and [`Counters`] |
 //! | [`large`] | messages too long for a cell |
-//! | [`buffers`] | memory of a process that the others can read messages out of |
-//! | [`liveness`] | who is alive |
+//! | [`buffers`] | memory of a process from which the others can read messages |
+//! | [`liveness`] | which processes are alive |
 //! | [`wait`] | what a process does while nothing arrives |
 //!
-//! It rests on what Linux has: memory files, futexes, descriptors of processes. Elsewhere the crate
+//! The crate relies on Linux features: memory files, futexes, process descriptors. On other systems it
 //! is empty.
 //!
 //! The protocol between processes, edge by edge, is in `docs/memory-model.md`.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::disallowed_types,
-    reason = "the lint sees through the names of sync.rs; ci/lint.sh looks that they are used"
+    reason = "the lint sees through the names of sync.rs; ci/lint.sh checks that they are used"
 )]
 
 #[cfg(not(target_pointer_width = "64"))]
-compile_error!(
-    "mq-shm needs pointers of 64 bits: a segment has more addresses than there are with fewer"
-);
+compile_error!("mq-shm needs 64-bit pointers: a segment does not fit in a smaller address space");
 
 pub mod buffers;
 mod cell;

@@ -1,20 +1,20 @@
-//! Who is alive.
+//! Which processes are alive.
 //!
-//! A process says in its [entry](crate::layout) that it has joined and that it leaves. One that
-//! dies says nothing, so the others ask the kernel, through a descriptor of the process (`pidfd`),
-//! which can not come to mean another process and which also tells of one that is dead and not yet
-//! waited for. Where there is no such descriptor, the kernel is asked for a process of that number,
-//! and `/proc/PID/stat` for its state and the time of its start.
+//! A process records in its [entry](crate::layout) that it has joined and that it leaves. A process that dies
+//! records nothing, so the others ask the kernel, through a process descriptor (`pidfd`), which can never
+//! come to mean another process and also reports a process that is dead but not yet waited for. Without such
+//! a descriptor, the kernel is asked for a process of that number, and `/proc/PID/stat` for its state and
+//! start time.
 //!
-//! Only an answer counts as a death. That a descriptor or `/proc` is refused, because this process
-//! has as many open files as it may or the machine hides other processes, says nothing; nor does a
-//! number in another namespace of numbers, as containers have, which is not that of the process
-//! here, nor a start in one of times, where boot was at another, nor a `/proc` of another namespace.
-//! What dies there is known to its launcher only. And a launcher's word counts only where the kernel can not
-//! be asked: what it has started may be a shell that has started the process.
+//! Only a positive answer counts as a death. If a descriptor or `/proc` is refused, because this process has
+//! reached its limit of open files or the machine hides other processes, that proves nothing. Nor does a
+//! number from another PID namespace, as containers have, which means a different process here; nor a start
+//! time from another time namespace, where boot was at another time; nor a `/proc` of another namespace.
+//! Deaths there are known only to the launcher. A launcher's word counts only if the kernel cannot be asked:
+//! what the launcher started may be a shell that has started the process.
 //!
-//! A death is noticed by those that wait: while nothing arrives, and before they sleep, but for those
-//! who have looked a moment before. They sleep no longer than until it is time for the next look.
+//! Processes that wait notice deaths: they check while nothing arrives, and before they sleep unless they
+//! have checked a moment before. They sleep no longer than until the next check is due.
 
 mod kernel;
 #[cfg(test)]
@@ -33,28 +33,28 @@ use crate::index::Process;
 use crate::place::Place;
 use crate::sync::Ordering;
 
-/// Whether a process that dies without a word will be missed by others of this one's kind: not where there is
-/// no `/proc`, as in some containers, by which the kernel's numbers of processes are told from those of other
-/// namespaces. There only who has left properly, or was said to have [ended](crate::Mapped::ended) by who
-/// has started it, is known to be no more.
+/// Whether the death of a process in this one's environment will be noticed. It will not if there is no
+/// `/proc`, as in some containers, by which the kernel tells process numbers apart from those of other
+/// namespaces. There a process is known to be gone only if it has left properly, or if its launcher has
+/// reported that it has [ended](crate::Mapped::ended).
 #[must_use]
 pub fn notices_deaths() -> bool {
     namespace() != 0
 }
 
-/// What a process's entry says of it.
+/// The state recorded in a process's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum State {
-    /// It has not been here.
+    /// It has not joined yet.
     Absent = 0,
     /// It is writing its entry.
     Joining = 1,
-    /// It is here, or has died here.
+    /// It has joined, and may have died since.
     Joined = 2,
     /// It has left, and takes nothing any more.
     Left = 3,
-    /// It has died, as one of the others has found.
+    /// It has died, as another process has found.
     Died = 4,
 }
 
@@ -63,8 +63,8 @@ impl State {
         Self::named(word(place))
     }
 
-    /// What a word of an entry means, which may hold anything: of one that it says nothing known of, the
-    /// kernel is asked whether it lives.
+    /// The meaning of an entry's word, which may hold anything: if the word is unknown, the kernel is asked
+    /// whether the process is alive.
     const fn named(word: u32) -> Self {
         match word {
             0 => Self::Absent,
@@ -76,7 +76,7 @@ impl State {
     }
 }
 
-/// The state of a process, as it is written in its entry.
+/// The state of a process, as written in its entry.
 fn word(place: &Place) -> u32 {
     // JOIN (acquire): the entry, and all that the process did before it left.
     place.state.load(Ordering::Acquire)
@@ -102,7 +102,7 @@ impl fmt::Display for Gone {
 
 /// Writes the entry of a process that joins.
 pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmError> {
-    // Before the place is taken: until its number is there, nobody can find out that it dies.
+    // Before the place is taken: until the pid is there, nobody can notice its death.
     let namespace = namespace();
     let start = match Start::of(pid) {
         Start::At(ticks) => ticks,
@@ -118,25 +118,25 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     }
     place.namespace.store(namespace, Ordering::Relaxed);
     place.started.store(start, Ordering::Relaxed);
-    // JOIN (release): from here on others see if it dies.
+    // JOIN (release): from here on others notice if it dies.
     place.pid.store(pid, Ordering::Release);
     Ok(())
 }
 
-/// Who has a place that `own` wants; 0 if that has ended before it joined.
+/// The pid of the holder of a place that `own` wants; 0 if the holder ended before it joined.
 fn holder(place: &Place, own: u32) -> u32 {
-    /// Who is joining is about to say who it is.
+    /// A process that is joining is about to write its pid.
     const LOOKS: usize = 1_000;
     if own == 0 {
-        // Of a segment on the heap, all are this process.
+        // In a segment on the heap, all are this process.
         return std::process::id();
     }
     let mut looks = (0..LOOKS).map(|_| place.pid.load(Ordering::Relaxed));
     looks.find(|&pid| pid != 0).unwrap_or(0)
 }
 
-/// Shows the others a complete entry. Refused if they have been told that the process has ended,
-/// by who took it for another.
+/// Shows the others a complete entry. Refused if they have been told, by a launcher that mistook this process
+/// for another, that it has ended.
 pub(crate) fn joined(place: &Place, process: Process) -> Result<(), ShmError> {
     // JOIN (release).
     let joining = State::Joining as u32;
@@ -149,7 +149,7 @@ pub(crate) fn joined(place: &Place, process: Process) -> Result<(), ShmError> {
     })
 }
 
-/// Says that a process takes nothing more, unless that has been said.
+/// Records that a process takes nothing more, unless that is already recorded.
 pub(crate) fn left(place: &Place, how: Gone) {
     let to = match how {
         Gone::Left => State::Left,
@@ -165,7 +165,7 @@ pub(crate) fn left(place: &Place, how: Gone) {
     }
 }
 
-/// Changes the state of a process, if its word is this one.
+/// Changes the state of a process if its word still has the given value.
 fn change(place: &Place, from: u32, to: State, order: Ordering) -> bool {
     let to = to as u32;
     let state = &place.state;
@@ -185,8 +185,8 @@ pub(crate) fn has_ended(place: &Place) -> bool {
     matches!(State::of(place), State::Left | State::Died)
 }
 
-/// Says that a process has died, as its launcher does, unless it has left, or is another than the
-/// one that the launcher has waited for, and lives.
+/// Records, on behalf of its launcher, that a process has died, unless it has left, or is alive and different
+/// from the one that the launcher has waited for.
 pub(crate) fn ended(place: &Place) {
     let mut watch = Watch::new(1);
     loop {
@@ -198,7 +198,7 @@ pub(crate) fn ended(place: &Place) {
                     return;
                 }
             }
-            // Only if it is as it was when there was nobody to ask about: it may just have joined.
+            // Only if the word is unchanged since there was nobody to ask about: it may just have joined.
             _ => {
                 change(place, now, State::Died, Ordering::Release);
             }

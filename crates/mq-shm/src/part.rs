@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-/// A part of a segment, where it was found once: computing and checking its place costs more than a
+/// A part of a segment that was found once: computing and checking its place costs more than a
 /// short message.
 pub(crate) struct Found<T>(NonNull<T>);
 
@@ -13,7 +13,7 @@ impl<T> Found<T> {
     /// Remembers where a part is.
     ///
     /// # Safety
-    /// The part outlives what is made here, and does not move.
+    /// The part outlives the returned value, and does not move.
     #[inline]
     pub(crate) unsafe fn at(part: &T) -> Self {
         Self(NonNull::from(part))

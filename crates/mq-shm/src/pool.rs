@@ -1,5 +1,4 @@
-//! A process's own cells: those at hand, those that others have brought back, and where the rest
-//! is.
+//! A process's own cells: those available, those that others have brought back, and where the rest is.
 
 use std::collections::VecDeque;
 
@@ -9,16 +8,15 @@ use crate::index::{CellId, Link, Process};
 use crate::layout::Geometry;
 use crate::segment::{Memory, Part};
 
-/// Cells that there have to be for each that is lent: a few pairs may have one, and most cells go
-/// round.
+/// Cells that must exist for each one lent: a few pairs may have one, and most cells circulate.
 const MADE_FOR_LENT: usize = if cfg!(mq_loom) { 2 } else { 4 };
 
-/// With fewer cells none is kept back for processes that have none yet.
+/// With fewer cells, none is kept back for processes that have none yet.
 const ENOUGH: usize = 8;
 
-/// So many wishes for more cells go by, once the system has refused them, before it is asked again:
-/// each time it takes two system calls, and who has few cells at hand wishes for some with every
-/// message.
+/// Once the system has refused more cells, this many wishes for more go by before it is asked again:
+/// each request takes two system calls, and a process with few cells available wishes for some with
+/// every message.
 const UNTIL_ASKED_AGAIN: u32 = 64;
 
 /// Where a cell is.
@@ -35,16 +33,16 @@ enum Whereabouts {
 #[derive(Debug)]
 pub(crate) struct Pool {
     me: Process,
-    /// The one that came back first is used next: of the others the receiver has read the lines
-    /// more lately, and would have to give them up one by one while they are written.
+    /// The one that came back first is used next: the receiver has read the lines of the others more
+    /// recently, and would have to give them up one by one while they are written.
     free: VecDeque<CellId>,
-    /// Each cell that there is memory for.
+    /// Each cell that has memory.
     cells: Vec<Whereabouts>,
-    /// Cells that are out, by receiver, but for those that are lent.
+    /// Cells that are out, by receiver, except those that are lent.
     out_to: Vec<u32>,
     /// Cells that are lent.
     lent: u32,
-    /// Wishes for more cells that still go by, since the system has refused them.
+    /// Wishes for more cells that still go by, since the system has refused some.
     wishes: u32,
 }
 
@@ -60,22 +58,23 @@ impl Pool {
         }
     }
 
-    /// Whether there are few cells at hand.
+    /// Whether few cells are available.
     #[inline]
     pub(crate) fn is_low(&self, tuning: &Tuning) -> bool {
         self.free.len() <= tuning.low_water as usize
     }
 
-    /// Whether the few cells at hand are kept for processes that have none, which `to` is not: there
-    /// are all that this process may have, and not just a few, and others who may want some. Of two
-    /// processes each has all: what one sends at a time, and how much, is known.
+    /// Whether the few available cells are kept for processes that have none, of which `to` is not
+    /// one: this process already has all the cells it may have, and not just a few, and others may
+    /// want some. With only two processes, each may use all: what is sent at a time, and how much, is
+    /// known.
     pub(crate) fn keeps_back(&self, to: Process, tuning: &Tuning, geometry: &Geometry) -> bool {
         let all = geometry.cells() as usize;
         let has_all = self.cells.len() == all && all >= ENOUGH;
         self.is_low(tuning) && has_all && geometry.processes() > 2 && self.out_to(to) > 0
     }
 
-    /// A cell of those at hand, for a message to a process.
+    /// An available cell, for a message to a process.
     #[inline]
     pub(crate) fn take<M: Memory>(&mut self, memory: &M, to: Process) -> Option<CellId> {
         let cell = self.free.pop_front()?;
@@ -85,7 +84,7 @@ impl Pool {
         Some(cell)
     }
 
-    /// Cells that are on their way to `process` or with it.
+    /// Cells that are in transit to `process` or with it.
     pub(crate) fn out_to(&self, process: Process) -> u32 {
         self.out_to[process.index()]
     }
@@ -95,7 +94,7 @@ impl Pool {
         self.free.iter().map(|cell| cell.index()).collect()
     }
 
-    /// Cells that are on their way to anyone, or with someone, but for those that are lent.
+    /// Cells that are in transit to any process, or with one, except those that are lent.
     pub(crate) fn out(&self) -> u32 {
         self.out_to.iter().sum()
     }
@@ -119,7 +118,7 @@ impl Pool {
     pub(crate) fn collect<M: Memory>(&mut self, memory: &M) -> Result<(), ShmError> {
         let geometry = *memory.geometry();
         let mut link = memory.place(self.me).returns.0.take();
-        // A chain can not be longer than there are cells.
+        // A chain cannot be longer than there are cells.
         for _ in 0..=self.cells.len() {
             let Some(cell) = link.cell(&geometry) else {
                 break;
@@ -145,9 +144,9 @@ impl Pool {
         }
     }
 
-    /// Takes back the cells that were on their way to a process, or with it, when it died; how many.
-    /// Also if the chain of those that were brought back is damaged: it is nobody's any more, so that
-    /// what is behind the damage does not come back by it a second time.
+    /// Takes back the cells that were in transit to a process, or with it, when it died; returns how
+    /// many. This works even if the chain of returned cells is damaged: the chain belongs to nobody
+    /// any more, so what is after the damage does not come back through it a second time.
     pub(crate) fn reclaim<M: Memory>(
         &mut self,
         memory: &M,
@@ -167,8 +166,8 @@ impl Pool {
         collected.map(|()| reclaimed)
     }
 
-    /// New cells, if there is memory for more. Where there was none a moment ago, and there are cells,
-    /// it is not asked for.
+    /// New cells, if there is memory for more. If there was none a moment ago, and there are cells,
+    /// the system is not asked.
     ///
     /// # Errors
     /// [`ShmError::NoMemory`] if there is no cell at all; a pool that has some makes do with them.
@@ -194,7 +193,7 @@ impl Pool {
         }
         match memory.commit(Part::Cells(self.me, made, more)) {
             Ok(()) => {}
-            // The cells there are will come back.
+            // The existing cells will come back.
             Err(_) if made > 0 => {
                 self.wishes = UNTIL_ASKED_AGAIN;
                 return Ok(());
@@ -211,7 +210,7 @@ impl Pool {
         Ok(())
     }
 
-    /// A cell is not out any more, or lent.
+    /// A cell is no longer out, or lent.
     pub(crate) fn came_back<M: Memory>(&mut self, memory: &M, cell: CellId) {
         let number = self.number(memory, cell);
         let Some(whereabouts) = self.cells.get_mut(number) else {

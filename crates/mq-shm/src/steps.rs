@@ -1,9 +1,9 @@
-//! The steps of sending and receiving between which a process can be killed, and a way to have that
-//! happen.
+//! The steps of sending and receiving between which a process can be killed, and a way to trigger
+//! that.
 //!
-//! With the feature `steps` a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills
-//! itself with SIGKILL when it comes to that step for the first or the Nth time. Without the
-//! feature a step is nothing.
+//! With the feature `steps`, a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills
+//! itself with SIGKILL when it reaches that step for the first or the Nth time. Without the
+//! feature, a step does nothing.
 
 macro_rules! steps {
     ($($(#[$meaning:meta])* $step:ident,)*) => {
@@ -20,7 +20,7 @@ macro_rules! steps {
 }
 
 steps! {
-    /// A process has its number, and nobody knows it yet.
+    /// A process has its number, and no other process knows it yet.
     Joining,
     /// A process has joined.
     Joined,
@@ -40,7 +40,7 @@ steps! {
     CellRead,
     /// A cell has been returned; the owner has not been woken.
     CellReturned,
-    /// The memory of a fastbox is there, and the receiver does not know of it.
+    /// The fastbox has its memory, and the receiver does not know of it.
     BoxMade,
     /// A slot is filled and not yet shown.
     SlotFilled,
@@ -68,13 +68,13 @@ steps! {
     Copying,
     /// It has been read; the sender does not know.
     Copied,
-    /// The sender of a message has been asked for help with it, and nothing is copied.
+    /// The sender of a message has been asked for help with it, and nothing has been copied.
     HelpAsked,
     /// A sender has taken a part of its message to copy.
     HelpTaken,
-    /// It has copied that, and not said so.
+    /// It has copied that, and not reported it.
     HelpGiven,
-    /// It has said so.
+    /// It has reported it.
     HelpCounted,
     /// A receiver has copied all but what the sender has taken.
     HelpAwaited,
@@ -90,13 +90,14 @@ steps! {
     SharedGivenBack,
     /// The process has said that it sleeps, and does not sleep yet.
     Sleeping,
-    /// It is said of another, which sleeps, that it is being woken, and it is not yet.
+    /// Another process, which sleeps, is marked as being woken, and has not been woken yet.
     Waking,
-    /// Everything from a process that has ended is received, and the note of that still stands.
+    /// Everything from an ended process has been received, and the note of it has not been struck
+    /// out.
     Buried,
     /// The note is struck out.
     StruckOut,
-    /// The memory of a process that has ended is this one's to give back.
+    /// This process has taken on giving back the memory of one that has ended.
     Inherited,
     /// It is given back, and nobody knows.
     GivenBack,
@@ -143,11 +144,11 @@ mod counted {
         at_step(&format!("{step:?}"));
     }
 
-    /// A process comes to a step of this name, which a crate that builds on this one has, and kills
+    /// A process reaches a step of this name, defined by a crate that builds on this one, and kills
     /// itself if `MQ_DIE` says so.
     ///
     /// # Panics
-    /// If `MQ_DIE` can not be read.
+    /// If `MQ_DIE` cannot be parsed.
     pub fn at_step(step: &str) {
         let Some(death) = DEATH.get_or_init(planned) else {
             return;

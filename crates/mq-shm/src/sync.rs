@@ -1,17 +1,17 @@
-//! Every atomic, fence and cell of unsynchronised memory, under one name for the processor and for
-//! the model checker.
+//! Every atomic, fence and cell of unsynchronised memory, under one name for the processor and the
+//! model checker.
 //!
 //! With `--cfg mq_loom` the names are those of loom, whose scheduler tries all interleavings and all
-//! values that a weak memory allows; otherwise those of `core`. All bytes zero is a valid
-//! [`Guarded`] and a valid atomic, which is how a fresh segment begins.
+//! values that weak memory allows; otherwise those of `core`. All bytes zero is a valid [`Guarded`]
+//! and a valid atomic, which is how a fresh segment begins.
 
 #[cfg(not(mq_loom))]
 mod real {
     pub(crate) use core::hint::spin_loop;
     pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
-    /// Memory that the protocol hands from one process to another: who may touch it when is for the
-    /// user to prove.
+    /// Memory that the protocol hands from one process to another: the user must prove who may touch
+    /// it when.
     #[repr(transparent)]
     pub(crate) struct Guarded<T>(core::cell::UnsafeCell<T>);
 
@@ -41,7 +41,7 @@ mod model {
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-    /// The model has no compiler to restrain; where one fence of two is left to the compiler, the
+    /// The model has no compiler to restrain; if one fence of a pair is only a compiler fence, the
     /// model uses the processor's.
     pub(crate) fn compiler_fence(order: Ordering) {
         fence(order);

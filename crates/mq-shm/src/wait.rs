@@ -1,11 +1,11 @@
-//! What a process does while nothing arrives: look again, let others run, sleep.
+//! What a process does while nothing arrives: look again, yield, sleep.
 //!
-//! A sender must know whether to wake the receiver, and looks at a word for it after each message.
-//! That the look comes after the message is in sight takes a fence between the two, some tens of
-//! cycles for each message. As receivers seldom sleep, theirs is the fence: before it sleeps, a
-//! receiver has the kernel put one into every process that takes part (`membarrier`), and looks
-//! once more. A sender is left with a load. Where the kernel has no such call, senders have the
-//! fence, and receivers sleep for short times only.
+//! A sender must know whether to wake the receiver, so it reads the receiver's word after each message.
+//! Ordering that read after the message becomes visible takes a fence between the two, some tens of cycles
+//! per message. As receivers seldom sleep, the fence is theirs: before it sleeps, a receiver has the
+//! kernel execute a fence in every participating process (`membarrier`), and looks once more. The sender
+//! needs only a load. If the kernel has no such call, senders execute the fence, and receivers sleep for
+//! short times only.
 
 use core::time::Duration;
 
@@ -16,21 +16,21 @@ use crate::place::Place;
 use crate::steps::{Step, step};
 use crate::sync::{AtomicU32, Ordering, compiler_fence, fence, spin_loop};
 
-/// How long to look again before letting others run, and how long that before sleeping.
+/// How long to spin before yielding, and how long to yield before sleeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Patience {
-    /// Looks with the processor kept.
+    /// Looks without giving up the processor.
     pub spins: u32,
-    /// Looks after each of which others may run.
+    /// Looks with a yield after each.
     pub yields: u32,
-    /// Longest sleep at a time. Deaths are looked for before a sleep, not while there are looks left;
-    /// where that was done less than 20 ms ago, the sleep ends when the 20 ms are over.
+    /// Longest single sleep. Deaths are checked for before a sleep, not during the looks; if that was done
+    /// less than 20 ms ago, the sleep ends when the 20 ms are over.
     pub sleep: Duration,
 }
 
 impl Patience {
-    /// The same, changed: `Patience::YIELDING.with(|p| p.spins = 100)`.
+    /// A changed copy: `Patience::YIELDING.with(|p| p.spins = 100)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -43,19 +43,19 @@ impl Patience {
         yields: 200,
         sleep: Duration::from_millis(20),
     };
-    /// For more processes than cores: whoever is waited for often waits for this very core, so that
-    /// it is given up almost at once, and a few times before it is slept, which takes the kernel
-    /// longer. Not often: the kernel takes a turn from who gives up its own, and who gave up
-    /// hundreds waits long for the core when a message has come.
+    /// For more processes than cores: the awaited process often waits for this very core, so the core is
+    /// yielded almost immediately, and a few times before a sleep, which takes the kernel longer. Not
+    /// often: the kernel charges a yielding process for a turn, and one that has yielded hundreds of times
+    /// waits long for the core when a message has come.
     pub const YIELDING: Self = Self {
         spins: 2,
         yields: 40,
         sleep: Duration::from_millis(20),
     };
 
-    /// After how many waits that gave the core up it is asked again who shares it. To ask takes some
-    /// tens of microseconds. A patient wait takes 400, and each costs as much if whoever is waited
-    /// for waits for this core; an impatient one takes one at least.
+    /// Number of waits that gave up the core after which the process checks again who shares the core. The
+    /// check takes some tens of microseconds. A patient wait takes 400, and each costs as much if the
+    /// awaited process waits for this core; an impatient wait takes one at least.
     pub(crate) const fn asks_after(&self) -> u32 {
         if self.spins >= Self::SPINNING.spins {
             16
@@ -64,7 +64,7 @@ impl Patience {
         }
     }
 
-    /// What suits so many processes, by the cores that this one may use.
+    /// Suits this many processes, given the cores that this one may use.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -76,11 +76,11 @@ impl Patience {
     }
 }
 
-/// Looks at what is most likely to come, for one at everything.
+/// Looks at the most likely source for each look at everything.
 const GLANCES: u32 = 16;
 
-/// So many times the processor was kept and given up in vain before one who is in the middle of a
-/// message sleeps.
+/// A process in the middle of a message sleeps after this many rounds of spinning and yielding that found
+/// nothing.
 const TURNS: u32 = 8;
 
 /// For how long nothing has arrived.
@@ -101,7 +101,7 @@ pub(crate) enum Rest {
 }
 
 impl Idle {
-    /// Whether nothing has been waited for since something arrived.
+    /// Whether there has been no waiting since something arrived.
     #[inline]
     #[must_use]
     pub fn is_fresh(&self) -> bool {
@@ -114,17 +114,17 @@ impl Idle {
         *self = Self::default();
     }
 
-    /// Whether others have had their first turn in this wait, or since it last was time to sleep.
+    /// Whether the first yield of this wait, or since the last time to sleep, has just happened.
     pub(crate) fn has_begun_to_yield(&self, patience: &Patience) -> bool {
         self.looks == patience.spins.saturating_add(1)
     }
 
-    /// Whether it was time to sleep so often that whoever is waited for does something else.
+    /// Whether it was time to sleep so often that the awaited process must be busy with something else.
     pub(crate) fn is_long(&self) -> bool {
         self.turns >= TURNS
     }
 
-    /// Looks for something a few times, while the processor is kept; whether it has been seen.
+    /// Looks for something a few times without giving up the processor; whether it was seen.
     #[inline(always)]
     pub(crate) fn watch(&mut self, patience: &Patience, mut seen: impl FnMut() -> bool) -> bool {
         for _ in 0..GLANCES {
@@ -163,17 +163,17 @@ impl Idle {
     }
 }
 
-/// Which of the two has the fence.
+/// Which side executes the fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fences {
-    /// The one that sleeps, by way of the kernel.
+    /// The process that sleeps, through the kernel.
     Sleeper,
-    /// Each.
+    /// Each process.
     Both,
 }
 
 impl Fences {
-    /// Registers this process with the kernel, if that has the call.
+    /// Registers this process with the kernel, if the kernel has the call.
     pub(crate) fn agree() -> Self {
         #[cfg(not(mq_loom))]
         if membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
@@ -184,7 +184,7 @@ impl Fences {
         Self::Both
     }
 
-    /// Between a message and the look at the receiver's word.
+    /// Between a message and the read of the receiver's word.
     #[inline]
     fn light(self) {
         match self {
@@ -198,31 +198,32 @@ impl Fences {
         fence(Ordering::SeqCst);
         #[cfg(not(mq_loom))]
         if self == Self::Sleeper {
-            // It has worked once. Where a filter of system calls takes it away later, a message that comes
-            // right now may lie for one sleep.
+            // The call has worked once. If a system call filter forbids it later, a message that comes at
+            // this moment may wait for the length of one sleep.
             let _ = membarrier(MembarrierCommand::GlobalExpedited);
         }
     }
 }
 
-/// The bits of a process's word that say how it is; the others count its sleeps, so that who is late to
-/// say that it has been woken says nothing of another sleep.
+/// The bits of a process's word that give its state. The others count its sleeps, so that a late report of
+/// a wake-up does not affect another sleep.
 const HOW: u32 = 0b11 << 30;
-/// It is awake. Nobody but itself says so: a waker that said it, and was killed before it woke it, would
-/// leave it asleep, and awake in the eyes of all others.
+/// It is awake. Only the process itself writes this: a waker that wrote it, and was killed before waking
+/// it, would leave the process asleep but awake in the eyes of all others.
 const AWAKE: u32 = 0 << 30;
 /// It sleeps, or is about to, and wants to be woken.
 const ASLEEP: u32 = 1 << 30;
-/// Somebody wakes it, or was killed over that: who comes meanwhile wakes it as well.
+/// Another process is waking it, or was killed while doing so: any other sender meanwhile wakes it as
+/// well.
 const BEING_WOKEN: u32 = 2 << 30;
-/// The kernel has been told, and it has not run since.
+/// The kernel has been told to wake it, and it has not run since.
 const WOKEN: u32 = 3 << 30;
 
 /// Wakes a process, if it sleeps, after something was put where it looks.
 ///
 /// # Cost
-/// One load of a line that changes when the process falls asleep or wakes; a system call for one that
-/// sleeps and is not woken yet.
+/// One load of a line that changes when the process falls asleep or wakes; a system call if it sleeps and
+/// has not been woken yet.
 #[inline]
 pub(crate) fn wake(place: &Place, fences: Fences) {
     // SLEEP: the message, then the word; the sleeper does it the other way round.
@@ -237,7 +238,7 @@ const fn is_to_be_woken(word: u32) -> bool {
     word.wrapping_sub(ASLEEP) < 2 << 30
 }
 
-/// The same sleep's word that says another thing.
+/// The word of the same sleep with another state.
 const fn but(word: u32, how: u32) -> u32 {
     word & !HOW | how
 }
@@ -252,25 +253,25 @@ fn wake_now(word: &AtomicU32) {
         step(Step::Waking);
         #[cfg(not(mq_loom))]
         let _ = futex::wake(word, futex::Flags::empty(), 1);
-        // Whoever sends until it runs again has nothing to do. If it has run, and sleeps once more, the
-        // word is another.
+        // Senders have nothing to do until it runs again. If it has run and sleeps once more, the word is
+        // another.
         let _ = word.compare_exchange(being_woken, but(asleep, WOKEN), order, order);
     }
 }
 
-/// Whether a process that sleeps has been woken.
+/// Whether a sleeping process has been woken.
 #[cfg(all(mq_loom, test))]
 pub(crate) fn is_woken(place: &Place) -> bool {
     place.asleep.load(Ordering::Relaxed) & HOW == WOKEN
 }
 
-/// Whether a process says that it is awake.
+/// Whether a process has recorded that it is awake.
 #[cfg(all(test, not(mq_loom)))]
 pub(crate) fn is_awake(place: &Place) -> bool {
     place.asleep.load(Ordering::Relaxed) & HOW == AWAKE
 }
 
-/// Says that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or
+/// Records that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or
 /// [`stay_awake`].
 pub(crate) fn lie_down(place: &Place, fences: Fences) {
     let sleep = place.asleep.load(Ordering::Relaxed).wrapping_add(1);
@@ -279,15 +280,15 @@ pub(crate) fn lie_down(place: &Place, fences: Fences) {
     fences.heavy();
 }
 
-/// There was something after all.
+/// The last look found something.
 pub(crate) fn stay_awake(place: &Place) {
     let sleep = place.asleep.load(Ordering::Relaxed);
     place.asleep.store(but(sleep, AWAKE), Ordering::Relaxed);
 }
 
-/// Sleeps until woken, for a time at most.
+/// Sleeps until woken, at most for the given time.
 pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
-    // A sender without the fence of a process that could not register may miss the word.
+    // A sender that executes no fence may miss the word of a process that could not register.
     let longest = if fences == Fences::Sleeper {
         longest
     } else {
@@ -381,7 +382,7 @@ mod tests {
         assert_eq!(rests.count(), left as usize);
     }
 
-    /// Who woke it first was killed before it did.
+    /// The first process to wake it was killed before it did.
     #[test]
     fn one_that_is_being_woken_is_woken_by_the_next_too() {
         const LONGEST: Duration = Duration::from_secs(60);
@@ -395,7 +396,7 @@ mod tests {
             while place.asleep.load(Ordering::Relaxed) & HOW != ASLEEP {
                 std::thread::yield_now();
             }
-            // Until it sleeps, most likely.
+            // Most likely it sleeps by then.
             std::thread::sleep(Duration::from_millis(20));
             let asleep = place.asleep.load(Ordering::Relaxed);
             let word = but(asleep, BEING_WOKEN);

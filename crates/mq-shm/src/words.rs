@@ -1,5 +1,5 @@
-//! Where the words of a segment are by which processes go: for tests in which somebody writes there
-//! who should not.
+//! Where a segment has the words that processes rely on: for tests in which a stray hand writes
+//! there.
 
 use core::mem::offset_of;
 
@@ -11,7 +11,7 @@ use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
 
-/// What stands in the entry of a process, and where.
+/// The words of a process's entry, and where they are.
 const IN_PLACES: [(&str, usize); 12] = [
     ("queues", offset_of!(Place, queue)),
     ("returned cells", offset_of!(Place, returns)),
@@ -29,7 +29,7 @@ const IN_PLACES: [(&str, usize); 12] = [
 
 const HEAD: usize = offset_of!(Cell, body) + offset_of!(CellBody, head);
 
-/// The same of a cell.
+/// The same for a cell.
 const IN_CELLS: [(&str, usize); 6] = [
     ("links of cells", offset_of!(Cell, link)),
     ("heads of cells", HEAD + offset_of!(CellHead, sequence)),
@@ -39,7 +39,7 @@ const IN_CELLS: [(&str, usize); 6] = [
     ("heads of cells", HEAD + offset_of!(CellHead, flags)),
 ];
 
-/// The words of a segment, each of at most eight bytes: of which kind it is, and where it begins.
+/// The words of a segment, each of at most eight bytes: its kind, and where it begins.
 #[must_use]
 pub fn words_of(geometry: &Geometry) -> Vec<(&'static str, u64)> {
     let processes = || (0..geometry.processes()).map(Process);

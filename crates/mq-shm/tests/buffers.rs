@@ -147,8 +147,8 @@ fn a_full_region_is_an_error_and_room_comes_back() {
     assert!(matches!(error, ShmError::NoBuffer { .. }));
     assert_eq!(
         error.to_string(),
-        "no room for a shared buffer of 524288 bytes: 262144 are free in a row, of 1048576 that each process of the \
-         segment has; drop others, or start the processes with more bytes for each"
+        "no room for a shared buffer of 524288 bytes: the largest free range is 262144 of 1048576 bytes per \
+         process; drop other buffers, or start the processes with more bytes for each"
     );
     assert_eq!(
         alice.memory().committed().unwrap() - fresh,
@@ -170,7 +170,10 @@ fn a_full_region_is_an_error_and_room_comes_back() {
 fn a_segment_may_have_none() {
     let (mut alice, mut bob) = mapped(0, Options::default());
     let error = alice.allocate(1).unwrap_err().to_string();
-    assert!(error.contains("0 are free in a row, of 0"), "{error}");
+    assert!(
+        error.contains("the largest free range is 0 of 0 bytes"),
+        "{error}"
+    );
     let there = Remote {
         address: 0,
         bytes: 1,
@@ -180,7 +183,7 @@ fn a_segment_may_have_none() {
     let error = Geometry::new(4096).unwrap().with_buffers(1 << 33);
     assert_eq!(
         error.unwrap_err().to_string(),
-        "a process of this segment may have 4294967296 bytes of shared buffers at most, not 8589934592"
+        "a process of this segment can have at most 4294967296 bytes of shared buffers, not 8589934592"
     );
 }
 

@@ -368,7 +368,10 @@ fn numbers_outside_the_segment_are_refused() {
         .try_send(Process(7), [0, 0], b"", 0)
         .unwrap_err()
         .to_string();
-    assert_eq!(error, "there is no process 7: the segment has 2, from 0");
+    assert_eq!(
+        error,
+        "process 7 is out of range: the segment has 2 processes, numbered from 0"
+    );
     assert!(alice.want(Some(Process(2))).is_err());
     alice.unwant(Some(Process(2)));
 }

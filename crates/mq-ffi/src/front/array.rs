@@ -1,11 +1,11 @@
-//! The arrays of a front: searching them, and entries that come and go.
+//! The arrays of a front: searching them, adding and removing entries.
 
 use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
 
 /// Words of an entry.
 const WORDS: usize = size_of::<mq_parked>() / size_of::<u64>();
 
-// It is moved word by word: nothing may be left over, as where a pointer has half a word.
+// Entries are moved word by word: nothing may be left over, as if a pointer had half a word.
 const _: () = assert!(size_of::<mq_parked>() == WORDS * size_of::<u64>());
 
 /// What an entry must have for a search to end at it.
@@ -13,7 +13,7 @@ const _: () = assert!(size_of::<mq_parked>() == WORDS * size_of::<u64>());
 pub(super) struct Wanted {
     pub(super) context: u32,
     pub(super) bits: u64,
-    /// The bits that matter; of a message, it is the receives that say.
+    /// The bits that matter; when searching receives, each receive gives its own.
     pub(super) care: u64,
 }
 
@@ -22,12 +22,12 @@ pub(super) struct Wanted {
 pub(crate) enum Reach {
     /// The first [`MQ_FRONT_SCAN`].
     Near,
-    /// Those behind these, where nothing was found.
+    /// Those after these, if nothing was found there.
     Far,
 }
 
 impl mq_front_queue {
-    /// Where the entries end that are near.
+    /// Where the near entries end.
     #[inline(always)]
     fn stop(&self) -> *mut mq_parked {
         const SCAN: usize = MQ_FRONT_SCAN * size_of::<mq_parked>();
@@ -38,7 +38,7 @@ impl mq_front_queue {
         }
     }
 
-    /// The first entry of which `is` is true, or that there is none, or `None` if that is not
+    /// The first entry for which `is` is true, or that there is none, or `None` if that is not
     /// known.
     #[inline(always)]
     fn search(
@@ -82,11 +82,11 @@ impl mq_front_queue {
         })
     }
 
-    /// The entry with a name, or that there is none, or `None` if too many others would have to move
-    /// up when it leaves.
+    /// The entry with this name, or that there is none, or `None` if too many others would have to
+    /// move up when it leaves.
     pub(super) fn named(&self, sequence: u64, context: u32) -> Option<Option<*mut mq_parked>> {
         const MOST_TO_MOVE: usize = 512;
-        // Entries stand in the order of their numbers.
+        // Entries are in the order of their numbers.
         let (mut from, mut to) = (0, self.len());
         while from < to {
             let middle = from.midpoint(to);
@@ -119,7 +119,7 @@ impl mq_front_queue {
         })
     }
 
-    /// Takes an entry out; the shorter part of the others moves up to it.
+    /// Takes out an entry; the shorter part of the others closes the gap.
     #[inline(always)]
     pub(super) fn remove(&mut self, gap: *mut mq_parked) {
         let last = self.end.wrapping_sub(1);
@@ -155,8 +155,8 @@ impl mq_front_queue {
         }
     }
 
-    /// Moves the entries back to the start, if they are not too many for that; whether there is
-    /// room now.
+    /// Moves the entries back to the start, unless they are too many for that; whether there is room
+    /// now.
     #[cold]
     fn slide(&mut self) -> bool {
         let (mut from, mut to) = (self.first, self.start);
@@ -179,20 +179,19 @@ impl mq_front_queue {
         if self.end == self.limit && !self.slide() {
             return None;
         }
-        // SAFETY: between `end` and `limit` is room for entries.
+        // SAFETY: there is room for entries between `end` and `limit`.
         unsafe { self.end.write(entry) };
         self.end = self.end.wrapping_add(1);
         Some(())
     }
 }
 
-/// Word by word: what was stored lately is not yet in the cache, and cannot be loaded in larger
-/// pieces.
+/// Word by word: recent stores are not yet in the cache, and cannot be loaded in larger pieces.
 #[inline(always)]
 fn move_entry(to: *mut mq_parked, from: *const mq_parked) {
     let (to, from): (*mut u64, *const u64) = (to.cast(), from.cast());
     for word in 0..WORDS {
-        // SAFETY: an entry is so many words, and `from` points to one.
+        // SAFETY: an entry is this many words, and `from` points to one.
         let kept = unsafe { from.wrapping_add(word).read() };
         // SAFETY: `to` points to the place of an entry. Volatile, or the compiler would join words.
         unsafe { to.wrapping_add(word).write_volatile(kept) };

@@ -1,38 +1,36 @@
-//! The front as it lies in memory, for `mq_inline.h` too.
+//! The front's layout in memory, which `mq_inline.h` uses too.
 
 use core::ffi::c_void;
 use core::ptr;
 
 use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG};
 
-/// The layout of the front and what its words mean. A caller that was compiled with another one
-/// finds the front closed, and all its inline calls become calls: each compares the words that tell
-/// its state, `open`, `no_receives` and `no_messages`, with its own number, and those stay where
-/// they are in every layout.
+/// The layout of the front and what its words mean. A caller that was compiled with another layout finds the
+/// front closed, and all its inline calls become real calls: each compares the words that hold the state,
+/// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
 ///
-/// To be raised with any change to the structs here, to what a field holds, or to what
-/// `mq_inline.h` leaves in them. (1 and 2 had no number: their state is where `older` is.)
+/// Raise this with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
+/// them. (1 and 2 had no number: their state is where `older` is.)
 pub const MQ_FRONT_LAYOUT: u32 = 4;
 
-/// How many receives, or messages, a call looks at in the front before it moves them into the
-/// queues. A call may look at all of them if, since the last that did, a sixteenth as many entries and
-/// twelve were queued in the front; and four receives with a wildcard may look at all messages besides.
+/// How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
+/// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
+/// queued in the front; in addition, four receives with a wildcard may look at all messages.
 pub const MQ_FRONT_SCAN: usize = 48;
 
-/// Of how many contexts the front of an engine knows what inline calls check.
+/// For how many contexts an engine's front knows what inline calls check.
 pub const MQ_FRONT_CONTEXTS: usize = 16;
 
 /// `mq_handle.slot` and `mq_message_handle.slot` of an entry that was queued in the front.
 pub const MQ_FRONT_SLOT: u32 = u32::MAX - 1;
 
-/// What a message has of what a search compares: its source in the upper half, its tag in the
-/// lower.
+/// What a search compares of a message: its source in the upper half, its tag in the lower.
 #[inline(always)]
 pub(super) const fn bits_of(source: i32, tag: i32) -> u64 {
     (source.cast_unsigned() as u64) << 32 | tag.cast_unsigned() as u64
 }
 
-/// The bits of the tag that a receive of any tag wants to be 0: any tag is any of 0 and above.
+/// The bits of the tag that must be 0 for a receive of any tag: any tag means 0 or above.
 const CARE_OF_ANY_TAG: u32 = 1 << 31;
 
 /// What a receive wants, and the bits that matter to it.
@@ -50,15 +48,15 @@ pub(super) const fn wanted_by(source: i32, tag: i32) -> (u64, u64) {
 
 /// An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
 ///
-/// All words are of one size, and are written and copied as such: a processor that loads what was
-/// stored in smaller pieces waits until all of them are in its cache, longer than a search takes.
+/// All words have one size, and are written and copied as such: a processor that loads what was stored in
+/// smaller pieces waits until all of them are in its cache, longer than a search takes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_parked {
-    /// The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for any.
+    /// The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for a wildcard.
     pub bits: u64,
-    /// Of a receive: the bits that a message must have alike. Of a message: what `mq_arrive` was
-    /// told of its bytes.
+    /// For a receive: the bits that a message must have in common with it. For a message: its bytes, as passed
+    /// to `mq_arrive`.
     pub care: u64,
     /// The context in the lower half, the traffic class in the upper.
     pub place: u64,
@@ -81,12 +79,12 @@ impl mq_parked {
         ((self.bits >> 32) as u32).cast_signed()
     }
 
-    /// Of a message.
+    /// For a message.
     pub(super) const fn tag(&self) -> i32 {
         (self.bits as u32).cast_signed()
     }
 
-    /// Of a receive.
+    /// For a receive.
     pub(super) const fn tag_or_any(&self) -> i32 {
         if self.care as u32 == CARE_OF_ANY_TAG {
             MQ_ANY_TAG
@@ -113,9 +111,9 @@ pub struct mq_front_queue {
     pub start: *mut mq_parked,
     /// The earliest entry; `start` if there is none.
     pub first: *mut mq_parked,
-    /// Behind the latest entry.
+    /// One past the latest entry.
     pub end: *mut mq_parked,
-    /// Behind the room for entries.
+    /// One past the room for entries.
     pub limit: *mut mq_parked,
 }
 
@@ -132,8 +130,7 @@ impl mq_front_queue {
         (self.end.addr() - self.first.addr()) / size_of::<mq_parked>()
     }
 
-    /// Whether there is no room for one more, wherever the entries stand: what [`add`](Self::add)
-    /// refuses.
+    /// Whether there is no room for one more, wherever the entries are: when [`add`](Self::add) refuses.
     pub(super) fn is_full(&self) -> bool {
         self.end == self.limit
             && self.first.addr() - self.start.addr() < self.limit.addr() - self.first.addr()
@@ -149,11 +146,11 @@ impl mq_front_queue {
     }
 }
 
-/// What the front of an engine knows of a context. Not for callers: `mq_inline.h` uses it.
+/// What an engine's front knows about a context. Not for callers: `mq_inline.h` uses it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_known {
-    /// The context; in a place that knows none, one that belongs elsewhere.
+    /// The context; in an unused place, a context that belongs elsewhere.
     pub context: u32,
     /// The last rank of the context.
     pub last_rank: u32,
@@ -165,11 +162,11 @@ pub struct mq_known {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_front {
-    /// Where layouts without a number had their state: says for ever that every inline call has to
+    /// Where layouts without a number had their state: says forever that every inline call must make a real
     /// call.
     pub older: [u32; 3],
-    /// `MQ_FRONT_LAYOUT` if nothing is queued but here, and calls for known contexts may be
-    /// answered here; else 0.
+    /// `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
+    /// 0.
     pub open: u32,
     /// `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
     pub no_receives: u32,
@@ -181,7 +178,7 @@ pub struct mq_front {
     pub receives: mq_front_queue,
     /// The messages.
     pub messages: mq_front_queue,
-    /// What is known of contexts; context `c` at `(c + (c >> 4) * 2) % MQ_FRONT_CONTEXTS`.
+    /// What is known about contexts; context `c` at `(c + (c >> 4) * 2) % MQ_FRONT_CONTEXTS`.
     pub known: [mq_known; MQ_FRONT_CONTEXTS],
 }
 
@@ -227,17 +224,17 @@ impl mq_front {
     /// The contexts that are known.
     pub(super) fn known_contexts(&self) -> impl Iterator<Item = u32> {
         let contexts = self.known.iter().map(|known| known.context).enumerate();
-        // In a place that knows none is one that belongs elsewhere.
+        // An unused place holds a context that belongs elsewhere.
         let known = contexts.filter(|&(place, context)| place_of(context) == place);
         known.map(|(_, context)| context)
     }
 
-    /// Knows a context, in place of one that shares its place.
+    /// Records what is known about a context, in place of one that shares its place.
     pub(super) const fn learn(&mut self, known: mq_known) {
         self.known[place_of(known.context)] = known;
     }
 
-    /// Knows nothing of a context any more.
+    /// Removes what is known about a context.
     pub(super) const fn forget(&mut self, context: u32) {
         if self.known(context).is_some() {
             let place = place_of(context);
@@ -251,9 +248,10 @@ impl mq_front {
     }
 }
 
-/// Of contexts that are used together few share a place: sixteen that are counted share none, nor do eight
-/// communicators that have two numbers beside each other each, in sixteens (MPICH: messages and collectives), nor the
-/// world and the first communicators after it with those of collectives within a node and between nodes too.
+/// Few contexts that are used together share a place: sixteen consecutive ones share none, nor do eight
+/// communicators that each have two adjacent numbers, in sixteens (MPICH: messages and collectives), nor the
+/// world and the first communicators after it together with those of collectives within a node and between
+/// nodes.
 #[inline(always)]
 const fn place_of(context: u32) -> usize {
     context.wrapping_add((context >> 4) * 2) as usize % MQ_FRONT_CONTEXTS
@@ -267,7 +265,7 @@ const NOT_KNOWN: mq_known = mq_known {
 
 const fn not_known(place: usize) -> mq_known {
     mq_known {
-        // Of the contexts below `MQ_FRONT_CONTEXTS` each has the place of its number.
+        // The contexts below `MQ_FRONT_CONTEXTS` each have the place of their number.
         context: place as u32 ^ 1,
         ..NOT_KNOWN
     }
@@ -278,7 +276,7 @@ mod tests {
     use super::*;
     use core::mem::offset_of;
 
-    /// Who changes one of these has to raise the number.
+    /// Any change to one of these must raise the number.
     #[test]
     fn the_layout_is_that_of_its_number() {
         let parked = [

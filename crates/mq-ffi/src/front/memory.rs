@@ -1,37 +1,37 @@
-//! The memory of the arrays of a front.
+//! The memory of a front's arrays.
 
 use core::cell::UnsafeCell;
 
 use super::layout::{mq_front_queue, mq_parked};
 use crate::allocator;
 
-/// How many entries a new array has room for, and at most one that was found too short: 320 KiB,
-/// which are moved in the time in which an index of as many is made.
+/// The room of a new array, in entries, and at most of one that proved too short: 320 KiB, which are
+/// moved in the time it takes to index as many.
 pub(super) const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 
-/// How many searches with a wildcard may look at every entry of an array besides those that have
-/// been [paid for](FAR_FOR_EACH). To move the entries takes as long as ten, and those that are moved
-/// are indexed by the fifth that looks at them there.
+/// How many searches with a wildcard may look at every entry of an array in addition to those that
+/// have been [paid for](FAR_FOR_EACH). Moving the entries takes as long as ten such searches, and
+/// moved entries are indexed by the fifth search that looks at them in the queues.
 const FAR_LOOKS: u8 = 4;
 
-/// Any search may look at every entry of an array if for each so many of them, and so many times
-/// besides, an entry was queued in the front since the last that did, in whichever array. It takes as
-/// long as these gain by the front, which is some 10 ns each: to compare an entry takes 0.7, and to
-/// move one up where the found one leaves as much.
+/// Any search may look at every entry of an array of n entries if, since the last search that did, at
+/// least n / `FAR_FOR_EACH` + `FAR_BESIDES` entries were queued in the front, in whichever array. The
+/// search takes as long as these entries gain from the front, which is some 10 ns each: comparing an
+/// entry takes 0.7, and moving one up when the found one leaves takes as much.
 const FAR_FOR_EACH: usize = 16;
 const FAR_BESIDES: usize = 12;
 
 /// The memory of one kind of entries in a front, and how much of it is used: more each time that a
-/// long queue is taken in about the order in which it came.
+/// long queue is taken in roughly its arrival order.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
     room: usize,
-    /// How many of the [`FAR_LOOKS`] are left until the entries move.
+    /// How many of the [`FAR_LOOKS`] are left before the entries move.
     far_looks: u8,
-    /// The sequence number of the front, as far as a word of this size tells, when a search last
-    /// looked at every entry that was [paid for](FAR_FOR_EACH); at first, when the front was new.
+    /// The front's sequence number, truncated to this word's size, when a search last looked at every
+    /// entry and was [paid for](FAR_FOR_EACH); initially, when the front was new.
     looked_at: u32,
 }
 
@@ -61,15 +61,15 @@ impl Memory {
         }
     }
 
-    /// Empties the array whose memory this is.
+    /// Empties the array that uses this memory.
     pub(super) fn renew(&mut self, array: &mut mq_front_queue) {
         self.far_looks = FAR_LOOKS;
         *array = self.empty();
     }
 
-    /// Whether a search may look at every entry of an array, so many, in a front whose next entry has
-    /// this number: seldom, or a few times if it has a wildcard. Without one it is better answered in
-    /// the queues, by key.
+    /// Whether a search may look at every entry of an array of this length, in a front whose next
+    /// entry has this number: seldom, or a few times if it has a wildcard. Without one it is better
+    /// answered in the queues, by key.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -104,7 +104,7 @@ impl Memory {
         }
         let entries = *array;
         for (place, entry) in more.iter().zip(entries.entries()) {
-            // SAFETY: nobody else has the new array.
+            // SAFETY: nothing else uses the new array.
             unsafe { *place.get() = entry };
         }
         self.places = more;

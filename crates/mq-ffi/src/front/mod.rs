@@ -1,18 +1,18 @@
-//! The front of an engine: the first entries, where `mq_inline.h` finds them without a call.
+//! The front of an engine: the first entries, kept where `mq_inline.h` finds them without a call.
 //!
-//! While everything that is queued fits here, the inline calls of `mq_inline.h` answer on the spot,
-//! in the time that a caller's own list would take, and the match operations of the interface do
-//! the same ([`steps`]). When it does not, and before operations that take entries by other means,
-//! the entries move into the queues ([`settle`]). The front opens again when the queues are empty
-//! ([`reopen`]), or some time after that where many had to move ([`Rest`]). The few receives that
-//! are left when all else has gone come back to it ([`standing`]), so that one that stays posted
+//! While everything queued fits here, the inline calls of `mq_inline.h` answer on the spot, in the
+//! time that a caller's own list would take, and the match operations of the interface do the same
+//! ([`steps`]). When it does not fit, and before operations that take entries by other means, the
+//! entries move into the queues ([`settle`]). The front opens again when the queues are empty
+//! ([`reopen`]), or some time after that if many had to move ([`Rest`]). The few receives that are
+//! left when everything else has gone come back to it ([`standing`]), so a receive that stays posted
 //! for long does not keep it closed.
 //!
-//! Receives and messages of all contexts stand in one array each, in order and without gaps, every
-//! entry with its context. Entries join at the end and leave anywhere, so an array is used from the
-//! left to the right; what is left at its right end moves back to the left, and one that runs empty
-//! begins there again. What calls have to check of a context, its size and its promises, is kept
-//! for [`MQ_FRONT_CONTEXTS`] of them; others are answered behind the front.
+//! Receives and messages of all contexts are in one array each, in order and without gaps, every
+//! entry with its context. Entries join at the end and leave anywhere, so an array is used from left
+//! to right; what is left at its right end moves back to the left, and an array that runs empty
+//! starts there again. What calls have to check about a context, its size and its promises, is kept
+//! for [`MQ_FRONT_CONTEXTS`] of them; calls for others are answered behind the front.
 
 mod array;
 mod layout;
@@ -52,8 +52,8 @@ pub(crate) fn furnish(front: &mut mq_front, matching: &mut Matching) {
     }
 }
 
-/// What an open front could not answer it may yet, once it knows the context, or has room for one
-/// more if the operation `queues`: whether anything of that was done.
+/// An open front may yet be able to answer once it knows the context, or once it has room for one
+/// more entry if the operation `queues`: whether anything of that was done.
 pub(crate) fn prepare(
     front: &mut mq_front,
     matching: &mut Matching,
@@ -78,9 +78,9 @@ pub(crate) enum Searched {
     Messages,
 }
 
-/// Whether a search that found nothing among the first entries of an open front may look at all:
-/// what is far is seldom looked for where queues are taken in order, as where a program has something
-/// else to say, on another context, while many messages wait.
+/// Whether a search that found nothing among the first entries of an open front may look at all: far
+/// entries are seldom wanted if queues are taken in order, for example if a program exchanges
+/// something else, on another context, while many messages wait.
 pub(crate) fn may_look_at_all(
     front: &mq_front,
     matching: &mut Matching,
@@ -99,7 +99,7 @@ pub(crate) fn may_look_at_all(
 }
 
 /// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has
-/// none, but while it is [hidden](hide).
+/// none, except while it is [hidden](hide).
 #[inline(always)]
 pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
     if !is_settled(front) && !front.is_empty() {
@@ -119,11 +119,11 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
     matching.rest.begin(front);
     front.open = 0;
     // Only an open front can have named entries, and it opens with empty queues: of the names given
-    // before only those of receives that came back are not stale.
+    // before, only those of receives that came back are not stale.
     let mut aliases = core::mem::take(&mut matching.aliases);
     aliases.clear();
     for parked in front.receives.entries() {
-        // What the header let in is what the calls would have: it made the same checks.
+        // What the header admitted is what the calls would have admitted: it made the same checks.
         let moved = pattern_of(&parked)
             .and_then(|pattern| matching.move_in_receive(pattern, parked.cookie));
         if let Ok(name) = moved {
@@ -138,7 +138,7 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
         }
     }
     matching.aliases = aliases;
-    // What was refused until here came from the system; the operation in progress asks for its own.
+    // What was refused up to here came from the system; the operation in progress asks for its own.
     allocator::has_refused();
     let [receives, messages] = &mut matching.front_memory;
     receives.renew(&mut front.receives);
@@ -170,8 +170,8 @@ const fn envelope_in(parked: &mq_parked) -> mq_envelope {
     }
 }
 
-/// After an operation on `context`, before which the queues were so long: tells the front what is
-/// behind it, and opens it if that is nothing.
+/// After an operation on `context`, before which the queues were this long: updates what the front
+/// knows of the queues behind it, and opens it if they are empty.
 pub(crate) fn reopen(
     front: &mut mq_front,
     matching: &mut Matching,
@@ -202,7 +202,7 @@ pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
 }
 
 /// A step of [`plain`](crate::plain) has queued one of few receives, or the first message. If others
-/// have left since one was queued last, the receives that are there besides stay for longer.
+/// have left since one was last queued, the remaining receives are there for longer.
 #[cold]
 #[inline(never)]
 pub(crate) fn filled(front: &mut mq_front, matching: &mut Matching) {
@@ -212,8 +212,8 @@ pub(crate) fn filled(front: &mut mq_front, matching: &mut Matching) {
     }
 }
 
-/// Tells the front what is behind it, and opens it if that is nothing, or no more than receives of
-/// which so many stay for longer than others: it takes few back.
+/// Updates what the front knows of the queues behind it, and opens it if they are empty or hold only
+/// receives of which this many stay for longer than others: it takes a few back.
 fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
     let (posted, unexpected) = matching.lengths();
     if (posted, unexpected) == (0, 0) {
@@ -226,7 +226,7 @@ fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
     }
     tell(front, matching);
     if front.open != 0 {
-        // Nothing that is queued was named before it moved, but what has come back.
+        // Nothing queued was named before it moved, except what has come back.
         matching.aliases.forget();
     }
 }
@@ -264,12 +264,12 @@ fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
     }
 }
 
-/// A context goes: what the front knows of it is void.
+/// A context is removed: what the front knows about it is void.
 pub(crate) fn forget(front: &mut mq_front, context: u32) {
     front.forget(context);
 }
 
-/// Whether what is queued here could be queued in the context on other terms.
+/// Whether what is queued here could be queued in the context under other terms.
 ///
 /// # Errors
 /// `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or `MQ_ERR_ANY_TAG`.
@@ -306,7 +306,7 @@ pub(crate) fn check(
     }
 }
 
-/// Whether nothing is queued but here, and nothing here is of a context.
+/// Whether everything queued is here, and nothing here belongs to the context.
 pub(crate) fn is_all_there_is_and_lacks(front: &mq_front, context: u32) -> bool {
     let mut entries = front.receives.entries().chain(front.messages.entries());
     front.open != 0 && entries.all(|entry| entry.context() != context)
@@ -330,10 +330,10 @@ pub(crate) fn visit(front: &mq_front, visitor: &mut dyn FnMut(EntryOf<'_>)) {
     }
 }
 
-/// Before functions of the caller's are called: inline calls of theirs become calls, which are
+/// Called before the caller's functions run: inline calls from them become real calls, which are
 /// refused. What is queued here stays here.
 pub(crate) const fn hide(front: &mut mq_front, matching: &Matching) {
-    // In an engine with a lock they are 0 for ever, and inline calls of other threads look at them.
+    // In an engine with a lock they are 0 forever, and inline calls of other threads read them.
     if matching.may_use_front() {
         front.open = 0;
         front.no_receives = 0;

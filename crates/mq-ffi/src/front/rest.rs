@@ -1,41 +1,40 @@
-//! When a front stays closed although nothing, or little, is queued.
+//! Decides when a front stays closed although nothing, or little, is queued.
 
 use super::layout::{MQ_FRONT_SCAN, mq_front};
 
-/// For so many fillings of the queues a front stays closed, at first and at most.
+/// A front stays closed for this many fillings of the queues, at first and at most.
 const LEAST: u8 = 8;
 const MOST: u8 = 64;
 
-/// A front that has served so many entries for each that it had to move has been worth opening.
+/// A front that has served this many entries for each that it had to move has been worth opening.
 const WORTH: u64 = 16;
 
-/// A front that few receives came back to, by how many entries its worth is measured at least: to move them in and back
-/// takes as long as it gains by so many times [`WORTH`].
+/// For a front that few receives came back to, the least number of entries by which its worth is measured:
+/// moving them in and back costs as much as the front gains in this many times [`WORTH`] entries.
 const LEAST_MOVED: usize = 8;
 
 /// For how long the front stays closed.
 ///
-/// Entries that leave in about the order in which they came are found at once, however many there
-/// are. Others are looked for, and a search that goes further than [`MQ_FRONT_SCAN`], too soon after
-/// another that did, moves all of them into the queues: they were queued twice. Programs repeat what
-/// they do, so those of the next fillings are queued where they will be found, and then the front is
-/// tried again.
+/// Entries that leave in roughly the order in which they came are found immediately, however many there are.
+/// Others are searched for, and a search that goes further than [`MQ_FRONT_SCAN`], too soon after another that
+/// did, moves all of them into the queues: they were queued twice. Programs repeat what they do, so those of
+/// the next fillings are queued where they will be found, and then the front is tried again.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     /// Fillings that have not begun yet.
     left: u8,
     /// How long the last rest was.
     last: u8,
-    /// The sequence number of the front when its last rest began, or receives came back to it.
+    /// The sequence number of the front when its last rest began, or when receives came back to it.
     since: u64,
     /// Whether receives have come back to it, and it has not moved its entries again.
     has_come_back: bool,
-    /// For so many fillings nothing is to come back.
+    /// For this many fillings nothing is to come back.
     put_off: u8,
 }
 
 impl Rest {
-    /// Of a front whose first entry will have this number.
+    /// For a front whose first entry will have this number.
     pub(super) const fn from(sequence: u64) -> Self {
         Self {
             left: 0,
@@ -46,9 +45,9 @@ impl Rest {
         }
     }
 
-    /// The entries of a front are about to move into the queues. It rests if they are more than
-    /// searches look at; twice as long if it did so before and hardly anything came by it since. It
-    /// rests, too, if receives had come back to it for hardly anything.
+    /// The front's entries are about to move into the queues. It rests if they are more than searches look at,
+    /// and twice as long if it did so before and hardly anything has used it since. It also rests if receives
+    /// had come back to it for hardly anything.
     pub(super) fn begin(&mut self, front: &mq_front) {
         let most = front.receives.len().max(front.messages.len());
         let has_come_back = core::mem::take(&mut self.has_come_back);
@@ -75,7 +74,7 @@ impl Rest {
         self.since = sequence;
     }
 
-    /// What is left in the queues can not come back: not to be tried again for some fillings.
+    /// What is left in the queues cannot come back: this is not tried again for some fillings.
     pub(super) const fn put_off(&mut self) {
         self.put_off = MOST;
     }

@@ -1,8 +1,8 @@
-//! Receives that stay when all others have left, back in the front.
+//! Receives that stay when all others have left the queues, moved back into the front.
 //!
-//! A server's receive from any source, or one for a message that ends the program, may stand for as
-//! long as the program runs. Once it has moved into the queues the front could not open again, and
-//! every pair after it would go by a search behind it.
+//! A server's receive from any source, or one for a message that ends the program, may stay posted
+//! for as long as the program runs. Once it has moved into the queues the front could not open again,
+//! and every later pair would need a search behind it.
 
 use core::ffi::c_void;
 
@@ -14,13 +14,13 @@ use super::memory::LEAST_ROOM;
 use crate::matching::{Matching, Queues};
 use crate::types::{mq_handle, mq_pattern};
 
-/// So many receives that stay come back at most, and one with them that was just queued: each message
-/// is compared with them from then on.
+/// At most this many staying receives come back, plus one that was just queued: each message is
+/// compared with them from then on.
 pub(crate) const MOST_BACK: u8 = 4;
 
 const _: () = assert!((MOST_BACK as usize) < LEAST_ROOM, "there is room for them");
 
-/// Brings all that is left in the queues, few receives, back to the front, which is empty.
+/// Brings everything left in the queues, few receives, back to the front, which is empty.
 ///
 /// # Cost
 /// Two searches for each receive, and a look at the entries of the contexts that the front knows.
@@ -56,7 +56,7 @@ pub(super) fn bring_back(front: &mut mq_front, matching: &mut Matching) {
 }
 
 /// Takes all receives out, in order, each with its name. `None` if one has a masked tag, which the
-/// front could not hold, or is of a context that the front does not know: there may be very many of
+/// front cannot hold, or belongs to a context that the front does not know: there may be very many of
 /// those, and no word that says where the receives are.
 fn take_all(
     front: &mq_front,

@@ -1,7 +1,7 @@
 //! The match operations, answered in the front: what the inline calls of `mq_inline.h` do, for
-//! callers that call. Either may find what the other left.
+//! callers that make real calls. Either may find what the other left.
 //!
-//! Each returns `None` if the queues behind the front have to be asked; nothing has changed then.
+//! Each returns `None` if the queues behind the front must be asked; nothing has changed then.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -19,7 +19,7 @@ use crate::types::{
 };
 
 impl mq_front {
-    /// What to look for, if the front can judge the pattern: an ordinary one, of a context that it
+    /// What to look for, if the front can judge the pattern: an ordinary one, for a context that it
     /// knows.
     #[inline(always)]
     fn reads_pattern(&self, pattern: &mq_pattern) -> Option<Wanted> {
@@ -268,7 +268,7 @@ pub(crate) unsafe fn take(
     out: Outputs,
 ) -> Option<c_int> {
     if found.slot != MQ_FRONT_SLOT {
-        // The queues had no messages when the front opened: it has left.
+        // The queues had no messages when the front opened: this one has left.
         return Some(MQ_NONE);
     }
     match front.messages.named(found.sequence, found.context)? {
@@ -278,7 +278,7 @@ pub(crate) unsafe fn take(
     }
 }
 
-/// `mq_cancel`, in an open front: of what it has by that name.
+/// `mq_cancel`, in an open front, if it has a receive by that name.
 ///
 /// # Safety
 /// `receive` is null or valid for a write.

@@ -1,4 +1,4 @@
-//! Where engines are: in blocks that are never given back, so that a freed engine is told from a live one.
+//! Where engines live: in blocks that are never freed, so that a freed engine can be told from a live one.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -16,40 +16,42 @@ use crate::front::{self, mq_front};
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_NONE};
 
-/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer
-/// can be told from a live one; the next engine uses it again.
+/// Blocks of freed engines. A block is never given back to the allocator, so that a stale pointer can be
+/// told from a live one; the next engine reuses it.
 static FREED: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
-/// The block of a freed engine, and the numbers that are left for the names of the next.
+/// The block of a freed engine, and the numbers left for the names of the next.
 struct Block {
     at: NonNull<mq_engine>,
     numbers: Range<u64>,
 }
 
-/// Numbers for the names of the engines in one block, one after the other: a handle of one that was
-/// freed is stale in all later ones, and in all other blocks.
+/// Numbers for the names of all engines in one block, one engine after the other: a handle of a freed
+/// engine is stale in all later ones, and in all other blocks.
 const NUMBERS_OF_A_BLOCK: u64 = 1 << 40;
 
-/// Of the numbers of a block so many have to be left for the next engine, or it gets new ones.
+/// This many of a block's numbers must be left for the next engine, or it gets new ones.
 const NUMBERS_LEFT: u64 = 1 << 38;
 
 /// The first number that no block has, from 1 on: a zeroed handle names nothing.
 static NUMBERS: AtomicU64 = AtomicU64::new(NUMBERS_OF_A_BLOCK);
 
-/// Numbers that no engine has had; none after 2^23 blocks, which are as many engines at a time.
+/// Numbers that no engine has had; `None` after 2^23 blocks, which is also the limit of simultaneous
+/// engines.
 fn new_numbers() -> Option<Range<u64>> {
     let first = NUMBERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end_of_numbers);
     let first = first.ok()?;
     Some(first..end_of_numbers(first)?)
 }
 
-/// The end of the numbers of a block that begin so; none where an engine can not begin
+/// The end of a block's numbers that begin here; `None` if an engine cannot begin there
 /// ([`first_sequence`](mq_core::EngineOptions::first_sequence)).
 fn end_of_numbers(first: u64) -> Option<u64> {
     (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
 }
 
-/// An engine whose numbers ended at `end` has come to `next`: nobody gets those that it has given beyond.
+/// An engine whose numbers ended at `end` has reached `next`: no other engine gets the numbers it used
+/// beyond its end.
 fn pass_over(end: u64, next: u64) {
     if next > end {
         let free = next.checked_next_multiple_of(NUMBERS_OF_A_BLOCK);
@@ -57,15 +59,15 @@ fn pass_over(end: u64, next: u64) {
     }
 }
 
-/// What names of the front have in their numbers, and those of the queues have not: half of one is
-/// never half of another.
+/// Set in the numbers of the front's names, and not in those of the queues: half of one is never half of
+/// the other.
 const IN_FRONT: u64 = 1 << 63;
 
-// SAFETY: the block of a freed engine belongs to whoever takes it out of the list.
+// SAFETY: the block of a freed engine belongs to the thread that takes it out of the list.
 unsafe impl Send for Block {}
 
-/// A block that holds the engine that `make` makes, whose names, and those in its front, are
-/// numbered from the number that this is given; `None` if there are no numbers left.
+/// A block that holds the engine that `make` makes. The names of the engine and of its front are numbered
+/// from the number passed to `make`; `None` if there are no numbers left.
 pub(crate) fn install(
     make: impl FnOnce(InCallback<'static>, u64) -> Box<Matching>,
     locked: bool,
@@ -92,7 +94,7 @@ pub(crate) fn install(
         };
         NonNull::from(Box::leak(Box::new(mq_engine { shell })))
     });
-    // SAFETY: blocks live for ever.
+    // SAFETY: blocks live forever.
     let shell: &'static Shell = unsafe { &block.as_ref().shell };
     let mut matching = make(InCallback(&shell.in_callback), numbers.start);
     let mut front = mq_front::numbered_from(IN_FRONT | numbers.start);
@@ -101,10 +103,10 @@ pub(crate) fn install(
     shell.locked.store(locked, Ordering::Relaxed);
     let behind = Behind::of(&matching, locked) as u8;
     shell.behind.store(behind, Ordering::Relaxed);
-    // A thread that still calls with the pointer to the locked engine before is told that this is
-    // freed, or finds the new one: it has the mutex meanwhile.
+    // A thread that still calls with the pointer to the previous, locked engine either learns that it was
+    // freed or finds the new one: the mutex is held meanwhile.
     shell.mutex.lock();
-    // SAFETY: nobody else has this block, but for such a thread.
+    // SAFETY: nothing else has this block, except such a thread.
     unsafe { *shell.front.get() = front };
     // SAFETY: as above.
     unsafe { *shell.matching.get() = Some(matching) };
@@ -122,9 +124,9 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         return MQ_NONE;
     };
     let emptied = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: blocks live for ever.
+        // SAFETY: blocks live forever.
         let shell = unsafe { &block.as_ref().shell };
-        // One that a panic has broken may be freed.
+        // An engine that a panic has broken may be freed.
         let access = shell.any_access()?;
         // SAFETY: this thread has the access.
         let matching = unsafe { &mut *shell.matching.get() };
@@ -171,7 +173,7 @@ mod tests {
         let own = new_numbers().unwrap();
         pass_over(own.end, own.end);
         let next = new_numbers().unwrap();
-        // Another test may have got some in between.
+        // Another test may have taken some in between.
         assert!(next.start >= own.end);
         let far = next.end + 3 * NUMBERS_OF_A_BLOCK + 1;
         pass_over(next.end, far);

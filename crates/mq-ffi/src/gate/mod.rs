@@ -1,5 +1,5 @@
-//! What stands between C and an engine, in every build: null and liveness checks, the refusal of
-//! calls from within a callback, the lock of a locked engine, and the panic boundary.
+//! The layer between C and an engine, in every build: null and liveness checks, the refusal of calls from
+//! within a callback, the lock of a locked engine, and the panic boundary.
 
 mod blocks;
 
@@ -35,25 +35,25 @@ struct Shell {
     locked: AtomicBool,
     /// A [`Behind`]: what is behind the front.
     behind: AtomicU8,
-    /// Who is in a callback of the caller's; 0 if nobody.
+    /// The thread that is in a callback of the caller's; 0 if none.
     in_callback: AtomicUsize,
     /// `None` once freed.
     matching: UnsafeCell<Option<Box<Matching>>>,
-    /// The end of the numbers of its names.
+    /// The end of the numbers for its names.
     numbers_end: AtomicU64,
 }
 
-/// What an operation meets that is not done in the front.
+/// What an operation meets if it is not done in the front.
 #[repr(u8)]
 enum Behind {
     /// Queues of the default structure.
     Default,
     /// Queues of another structure.
     Any,
-    /// More has to be done for a call than to match: the mutex, statistics, a session, limits, an allocator that
-    /// may refuse.
+    /// A call has to do more than match: the mutex, statistics, a session, limits, an allocator that may
+    /// refuse.
     More,
-    /// What a panic has left: no call may use it.
+    /// A panic has broken the engine: no call may use it.
     Broken,
 }
 
@@ -69,8 +69,8 @@ impl Behind {
     }
 }
 
-// SAFETY: the cells are reached by one thread at a time: the one that holds the mutex of a locked
-// engine, the only one that uses an engine without a lock.
+// SAFETY: one thread at a time reaches the cells: the one that holds the mutex of a locked engine, or the only
+// one that uses an engine without a lock.
 unsafe impl Sync for Shell {}
 
 impl core::fmt::Debug for mq_engine {
@@ -104,7 +104,7 @@ impl Shell {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// The right to use what is not broken.
+    /// The right to use an engine that is not broken.
     #[inline]
     fn access(&self) -> Result<Access<'_>, c_int> {
         let access = self.any_access()?;
@@ -114,17 +114,17 @@ impl Shell {
         Ok(access)
     }
 
-    /// A panic may have left anything in the engine: from now on calls use nothing of it, inline calls included.
+    /// A panic may have left anything in the engine: from now on nothing uses it, inline calls included.
     #[cold]
     fn break_down(&self) {
         self.behind.store(Behind::Broken as u8, Ordering::Relaxed);
-        // Of an engine with a lock it is closed for ever, and looked at without that.
+        // The front of an engine with a lock is closed forever, and read without the lock.
         if self.is_locked() {
             return;
         }
-        // SAFETY: the panic was this thread's, the only one that uses the engine.
+        // SAFETY: the panic was in this thread, the only one that uses the engine.
         let front = unsafe { &mut *self.front.get() };
-        // The names that were given stay stale in the next engine of the block.
+        // The names already given stay stale in the next engine of the block.
         *front = mq_front::numbered_from(front.sequence);
     }
 
@@ -151,8 +151,8 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Entered<'_> {
-    /// Runs code that calls functions of the caller's: calls of theirs to this engine are refused.
-    /// All entries are in the queues meanwhile.
+    /// Runs code that calls the caller's functions: their calls to this engine are refused. All entries are in
+    /// the queues meanwhile.
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
         front::settle(self.front, self.matching);
         front::hide(self.front, self.matching);
@@ -163,10 +163,10 @@ impl Entered<'_> {
 }
 
 impl Entered<'_> {
-    /// Shows every entry, in the front or behind it, to code that calls functions of the caller's, as
-    /// [`with_callbacks`](Self::with_callbacks): nothing moves.
+    /// Shows every entry, in the front or behind it, to code that calls the caller's functions, with the
+    /// protection of [`with_callbacks`](Self::with_callbacks): nothing moves.
     pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
-        // Of which at least one is empty.
+        // At least one of the two is empty.
         let is_in_front = !front::is_settled(self.front);
         front::hide(self.front, self.matching);
         self.in_callback.during(|| match is_in_front {
@@ -178,10 +178,10 @@ impl Entered<'_> {
 }
 
 impl Entered<'_> {
-    /// Shows every entry, in the front or behind it, to code that calls nothing of the caller's: the front stays
-    /// as it is.
+    /// Shows every entry, in the front or behind it, to code that calls none of the caller's functions: the
+    /// front stays as it is.
     pub(crate) fn look(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
-        // Of which at least one is empty.
+        // At least one of the two is empty.
         match front::is_settled(self.front) {
             true => self.matching.visit(visitor),
             false => front::visit(self.front, visitor),
@@ -189,12 +189,12 @@ impl Entered<'_> {
     }
 }
 
-/// The word of an engine that says who is in a callback.
+/// The engine's word that says which thread is in a callback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InCallback<'a>(&'a AtomicUsize);
 
 impl InCallback<'_> {
-    /// Runs code that calls functions of the caller's: calls of theirs to the engine are refused.
+    /// Runs code that calls the caller's functions: their calls to the engine are refused.
     pub(crate) fn during<T>(self, body: impl FnOnce() -> T) -> T {
         struct Leave<'a>(&'a AtomicUsize);
         impl Drop for Leave<'_> {
@@ -213,22 +213,22 @@ impl InCallback<'_> {
 pub(crate) enum Way {
     /// In the front: [`front_of`] is allowed.
     Front,
-    /// On the queues, which have the default structure unless their context asked for another, and nothing has to be
-    /// noted but how it ended: [`straight`] is allowed.
+    /// On the queues, which have the default structure unless their context asked for another; nothing has to
+    /// be recorded but how the operation ended: [`straight`] is allowed.
     Default,
-    /// Likewise, on queues of another structure.
+    /// The same, on queues of another structure.
     Any,
-    /// Through everything that may stand in between: [`enter`].
+    /// Through every layer that may be in between: [`enter`].
     Around,
 }
 
-/// Where an operation is done that may be done in the front if `state`, one of its words, says so.
+/// Where to do an operation that may be done in the front if `state`, one of its words, says so.
 ///
 /// # Safety
 /// As for [`enter`].
 #[inline(always)]
 pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -> u32) -> Way {
-    // SAFETY: null, or a block, which lives for ever.
+    // SAFETY: null, or a block, which lives forever.
     let Some(mq_engine { shell }) = (unsafe { engine.as_ref() }) else {
         return Way::Around;
     };
@@ -237,8 +237,7 @@ pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -
     if shell.in_callback.load(Ordering::Relaxed) != 0 || more && shell.is_locked() {
         return Way::Around;
     }
-    // SAFETY: an engine without a lock is used by one thread at a time, which is in no other call
-    // to it.
+    // SAFETY: one thread at a time uses an engine without a lock, and it is in no other call to it.
     let front = unsafe { &*shell.front.get() };
     if state(front) == MQ_FRONT_LAYOUT {
         Way::Front
@@ -254,10 +253,10 @@ pub(crate) unsafe fn way(engine: *mut mq_engine, state: impl FnOnce(&mq_front) -
 /// The front of an engine.
 ///
 /// # Safety
-/// [`way`] has just said [`Way::Front`]; nothing else of the engine is in use.
+/// [`way`] has just returned [`Way::Front`]; nothing else of the engine is in use.
 #[inline(always)]
 pub(crate) unsafe fn front_of<'a>(engine: *mut mq_engine) -> &'a mut mq_front {
-    // SAFETY: a block, which lives for ever.
+    // SAFETY: a block, which lives forever.
     let shell = unsafe { &(*engine).shell };
     // SAFETY: as required of the caller.
     unsafe { &mut *shell.front.get() }
@@ -266,12 +265,12 @@ pub(crate) unsafe fn front_of<'a>(engine: *mut mq_engine) -> &'a mut mq_front {
 /// The front and the queues of an engine that is neither locked, watched nor limited.
 ///
 /// # Safety
-/// [`way`] has just said [`Way::Default`] or [`Way::Any`]; nothing else of the engine is in use.
+/// [`way`] has just returned [`Way::Default`] or [`Way::Any`]; nothing else of the engine is in use.
 #[inline(always)]
 pub(crate) unsafe fn straight<'a>(
     engine: *mut mq_engine,
 ) -> Result<(&'a mut mq_front, &'a mut Matching), c_int> {
-    // SAFETY: a block, which lives for ever.
+    // SAFETY: a block, which lives forever.
     let shell = unsafe { &(*engine).shell };
     // SAFETY: as required of the caller.
     let front = unsafe { &mut *shell.front.get() };
@@ -290,7 +289,7 @@ pub(crate) unsafe fn enter(
     body: impl FnOnce(&mut Entered<'_>) -> Result<c_int, c_int>,
 ) -> c_int {
     guard(|| {
-        // SAFETY: null, or a block, which lives for ever.
+        // SAFETY: null, or a block, which lives forever.
         let shell = &unsafe { engine.as_ref() }.ok_or(MQ_ERR_NULL)?.shell;
         let access = shell.access()?;
         // SAFETY: this thread has the access; a call from a callback got none.
@@ -311,7 +310,7 @@ pub(crate) unsafe fn enter(
     })
 }
 
-/// Breaks an engine down if a panic passes by.
+/// Marks an engine as broken if a panic unwinds through it.
 struct Breaks<'a>(&'a Shell);
 
 impl Drop for Breaks<'_> {
@@ -321,7 +320,7 @@ impl Drop for Breaks<'_> {
     }
 }
 
-/// Runs a step on [`straight`] parts of an engine; a panic becomes a status, and breaks it down.
+/// Runs a step on [`straight`] parts of an engine; a panic becomes a status, and breaks the engine.
 ///
 /// # Safety
 /// `engine` came from [`install`]; nothing else of it is in use.
@@ -331,7 +330,7 @@ pub(crate) unsafe fn guard_step(
     step: impl FnOnce() -> Result<c_int, c_int>,
 ) -> c_int {
     guard(|| {
-        // SAFETY: a block, which lives for ever.
+        // SAFETY: a block, which lives forever.
         let breaks = Breaks(unsafe { &(*engine).shell });
         let status = step();
         core::mem::forget(breaks);
@@ -347,8 +346,8 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
         Ok(Ok(status) | Err(status)) => status,
         Err(_) => MQ_ERR_INTERNAL,
     };
-    // What the caller's allocator refused was dealt with where something was queued; elsewhere it
-    // is of no consequence, and must not be taken for the next call's.
+    // What the caller's allocator refused was dealt with if something was queued; otherwise it does not matter,
+    // and must not be attributed to the next call.
     allocator::has_refused();
     status
 }

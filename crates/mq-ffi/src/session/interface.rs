@@ -14,7 +14,7 @@ use crate::engine::read_structure;
 use crate::gate::{borrow, guard};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
 
-/// One process's trace, statistics and settings, over all its engines. Opaque; made by
+/// One process's trace, statistics and settings, for all its engines. Opaque; made by
 /// `mq_session_open`.
 #[derive(Debug)]
 pub struct mq_session {
@@ -37,12 +37,12 @@ fn install(session: Arc<Session>) -> *mut mq_session {
         let open = Mutex::new(Some(session));
         return Box::into_raw(Box::new(mq_session { open }));
     };
-    // SAFETY: blocks live for ever.
+    // SAFETY: blocks live forever.
     *unsafe { block.as_ref() }.open.lock() = Some(session);
     block.as_ptr()
 }
 
-/// What a session is told when it is opened. Zeroed, it asks for nothing. Strings are copied.
+/// Options for opening a session. Zeroed, they ask for nothing. Strings are copied.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_session_options {
@@ -50,30 +50,30 @@ pub struct mq_session_options {
     pub library: *const c_char,
     /// This process's rank in the job.
     pub rank: u32,
-    /// The job's processes; 0 if unknown.
+    /// The number of processes in the job; 0 if unknown.
     pub size: u32,
     /// A folder in which to record a trace, or null.
     pub trace: *const c_char,
     /// The name of the structure for engines that name none, or null for the default.
     pub structure: *const c_char,
-    /// Other than 0: print a table of statistics when the session is closed.
+    /// Nonzero: print a table of statistics when the session is closed.
     pub statistics: u32,
-    /// Other than 0: let the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES`
-    /// and `MQ_BUDGET_BYTES` decide, above what is said here.
+    /// Nonzero: the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
+    /// `MQ_BUDGET_BYTES` override these options.
     pub environment: u32,
-    /// Other than 0: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
+    /// Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
     pub no_sizes: u32,
-    /// 0: for options of later versions.
+    /// Must be 0: for options of later versions.
     pub reserved: [u64; 4],
 }
 
 /// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
 ///
-/// A variable with a wrong value gives one line on stderr, from rank 0, and counts as not set. So
-/// does a folder for traces that cannot be written, from each rank that can not: it may be another
-/// folder on each node. The line names the variable, or the option if it was that.
-/// The structure `clusters` gives one from rank 0 where variables are read: without a profile, which
-/// cannot be named here, it is one list.
+/// A variable with a wrong value gives one line on stderr, from rank 0, and counts as not set. The
+/// same holds for a trace folder that cannot be written, with a line from each rank that cannot
+/// write it: it may be a different folder on each node. The line names the variable, or the option
+/// if the folder came from there. The structure `clusters` gives a line from rank 0 if variables are
+/// read: without a profile, which cannot be named here, it is one list.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0).
 ///
@@ -121,11 +121,11 @@ pub unsafe extern "C" fn mq_session_open(
     })
 }
 
-/// Completes the trace and prints the table, on stderr. Engines of the session can be used on; what
-/// they do is no longer recorded. Null is allowed. In a child of `fork` it does and prints nothing
-/// of that: the trace and the table are the parent's.
+/// Completes the trace and prints the table on stderr. Engines of the session remain usable; what
+/// they do is no longer recorded. Null is allowed. In a child of `fork` it neither completes nor
+/// prints: the trace and the table are the parent's.
 ///
-/// Errors: `MQ_ERR_ENGINE` if it is closed already.
+/// Errors: `MQ_ERR_ENGINE` if it is already closed.
 ///
 /// # Safety
 /// `session` is null or was made by `mq_session_open`.
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn mq_session_close(session: *mut mq_session) -> c_int {
         let Some(block) = NonNull::new(session) else {
             return Ok(MQ_NONE);
         };
-        // SAFETY: as required of the caller; blocks live for ever.
+        // SAFETY: as required of the caller; blocks live forever.
         let session = unsafe { block.as_ref() };
         let open = session.open.lock().take().ok_or(MQ_ERR_ENGINE)?;
         open.close();
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn mq_session_close(session: *mut mq_session) -> c_int {
     })
 }
 
-/// The session behind a pointer of the caller's, if it is open.
+/// The session behind a caller's pointer, if it is open.
 ///
 /// # Safety
 /// `session` is null or was made by `mq_session_open`.

@@ -1,4 +1,4 @@
-//! Sessions: one process's settings, trace and statistics, over all its engines.
+//! Sessions: one process's settings, trace and statistics, for all its engines.
 
 mod interface;
 mod report;
@@ -31,7 +31,8 @@ pub(crate) struct Session {
     next_context: AtomicU32,
     over_budget: AtomicBool,
     began: Instant,
-    /// Who opened it, and alone speaks for it: after a fork the child has it too.
+    /// The process that opened it, the only one that speaks for it: after a fork the child has it
+    /// too.
     process: u32,
 }
 
@@ -51,8 +52,7 @@ impl Session {
                 Ok(trace) => Some(trace),
                 Err(error) => {
                     let (name, folder) = (settings.trace_name(), folder.display());
-                    let wrong =
-                        format!("{name}={folder} is ignored; it may be a folder to write to");
+                    let wrong = format!("{name}={folder} is ignored; expected a writable folder");
                     report::say(rank, &format!("{wrong} ({error})"));
                     None
                 }
@@ -75,8 +75,8 @@ impl Session {
         }
     }
 
-    /// A context was created in one of the engines; its number in the session. `group` is the
-    /// communicator's size and this process's rank in it.
+    /// A context was created in one of the engines; returns its number in the session. `group` is
+    /// the communicator's size and this process's rank in it.
     pub(crate) fn context_created(&self, group: Option<(u32, u32)>) -> u32 {
         let number = self.next_context.fetch_add(1, Ordering::Relaxed);
         self.record(|recorder| recorder.context_created(number, group));
@@ -90,7 +90,7 @@ impl Session {
         });
     }
 
-    /// Writes to the trace, if there is one. Once that has failed there is none.
+    /// Writes to the trace, if there is one. After a failed write there is none.
     pub(crate) fn record<T: Default>(
         &self,
         write: impl FnOnce(&mut Recorder<LineFile>) -> io::Result<T>,
@@ -116,7 +116,7 @@ impl Session {
         self.trace.lock().is_some()
     }
 
-    /// Something happened that a trace cannot hold: what is there stays, and is valid.
+    /// Something happened that a trace cannot represent: what has been written stays, and is valid.
     pub(crate) fn end_trace(&self, reason: &str) {
         let ended = self.trace.lock().take();
         if let Some(trace) = ended {
@@ -134,7 +134,7 @@ impl Session {
         }
     }
 
-    /// A message was queued: says once that there are more than the budget.
+    /// A message was queued: reports, once, that the budget is exceeded.
     pub(crate) fn check_budget(&self) {
         let Settings { entries, bytes, .. } = self.settings;
         if entries.is_none() && bytes.is_none() || self.over_budget.load(Ordering::Relaxed) {
@@ -153,12 +153,12 @@ impl Session {
             return;
         };
         if !self.over_budget.swap(true, Ordering::Relaxed) {
-            self.say(&format!("{over}; they are kept, and this is said once"));
+            self.say(&format!("{over}; they are kept; this is reported once"));
         }
     }
 
     fn close(&self) {
-        // Before anything is locked: by whom it was locked is not in the child.
+        // Before anything is locked: a lock's holder may not exist in the child.
         if self.is_forked() {
             return;
         }

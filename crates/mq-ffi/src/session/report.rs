@@ -1,4 +1,4 @@
-//! What a session prints, on stderr: an application's own output stays as it is.
+//! What a session prints on stderr: an application's own output stays as it is.
 
 use std::io::Write;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::tally::{Tally, mq_queue_statistics};
 use super::trace_file::Recorded;
 
-/// One line, whole, whoever else prints.
+/// One line, written whole even if others print too.
 pub(super) fn say(rank: u32, text: &str) {
     write(&format!("mq: rank {rank}: {text}\n"));
 }
 
-/// Text in one piece. There is nobody to tell if stderr is gone.
+/// Writes text in one piece. If stderr is gone there is nowhere to report that.
 pub(super) fn write(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! What the user of an application asks for, in environment variables.
+//! What the user of an application asks for in environment variables.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub(crate) struct Settings {
     pub(crate) structure: Option<Kind>,
     /// `MQ_TRACE`.
     pub(crate) trace: Option<PathBuf>,
-    /// Whether that is the library's own wish, which no variable replaced.
+    /// Whether that folder is the library's own option, which no variable has replaced.
     pub(crate) trace_is_an_option: bool,
     /// `MQ_STATS`.
     pub(crate) statistics: bool,
@@ -23,12 +23,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Whether anything has to be written down about the engines.
+    /// Whether anything has to be recorded about the engines.
     pub(crate) const fn watches(&self) -> bool {
         self.trace.is_some() || self.statistics || self.entries.is_some() || self.bytes.is_some()
     }
 
-    /// Who named the folder of the trace, for whoever has to set it right.
+    /// What named the trace folder, for the user who has to correct it.
     pub(super) const fn trace_name(&self) -> &'static str {
         if self.trace_is_an_option {
             "mq_session_options.trace"
@@ -37,9 +37,9 @@ impl Settings {
         }
     }
 
-    /// Reads the variables; each value that is wrong gives a complaint and changes nothing. A
-    /// library whose queues do not know how long messages are has no use for a budget of bytes. A
-    /// structure that is not here what it is elsewhere is taken, and gives one too.
+    /// Reads the variables; each wrong value gives a complaint and changes nothing. A library whose
+    /// queues do not know message lengths cannot use a budget of bytes. A structure that behaves
+    /// differently here than elsewhere is accepted, and also gives a complaint.
     pub(crate) fn read(
         &mut self,
         knows_bytes: bool,
@@ -68,7 +68,7 @@ impl Settings {
             self.statistics = match value.to_str() {
                 Some("1") => true,
                 Some("0") => false,
-                _ => return Err("it may be 0 or 1".into()),
+                _ => return Err("expected 0 or 1".into()),
             };
             Ok(())
         });
@@ -90,16 +90,16 @@ impl Settings {
     }
 }
 
-/// Whoever asks for it wants to see it matter.
-const NO_PROFILE: &str = "the structure clusters is one list here: its groups come from a profile, \
-     which cannot be named";
+/// A user who asks for it expects it to make a difference.
+const NO_PROFILE: &str = "the structure clusters is a single list here: its groups come from a profile, \
+     and none can be given";
 
 const NO_BYTES: &str =
-    "the queues of this library do not know how long messages are, MQ_BUDGET_ENTRIES counts them";
+    "the queues of this library do not know message lengths; MQ_BUDGET_ENTRIES counts messages";
 
 fn structures() -> String {
     let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-    format!("it may be {}", names.join(", "))
+    format!("expected one of {}", names.join(", "))
 }
 
 /// A number above 0, with K, M or G for powers of 1,024.
@@ -113,7 +113,7 @@ fn amount(value: &OsStr) -> Result<u64, String> {
     };
     let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
     let positive = number.filter(|&number| number > 0);
-    positive.ok_or_else(|| "it may be a number above 0, with K, M or G behind it".into())
+    positive.ok_or_else(|| "expected a number above 0, optionally followed by K, M or G".into())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! [`Tally`]: what is counted about operations.
+//! [`Tally`]: counts of operations.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -16,7 +16,7 @@ pub(crate) struct Tally {
     pub(super) cancels: AtomicU64,
     pub(super) posted: OfQueue,
     pub(super) unexpected: OfQueue,
-    /// The structures of the engines, a bit for each place in [`Kind::ALL`].
+    /// The structures of the engines, one bit for each position in [`Kind::ALL`].
     structures: AtomicU32,
 }
 
@@ -64,7 +64,7 @@ impl Tally {
         of.bytes.fetch_sub(bytes, Relaxed);
     }
 
-    /// The engine that counted in `gone` is no more, nor what was queued there.
+    /// The engine that counted in `gone` no longer exists, nor does what was queued there.
     pub(crate) fn forget_queued(&self, gone: &Self) {
         for queue in [Queue::Posted, Queue::Unexpected] {
             let (of, gone) = (self.of(queue), gone.of(queue));
@@ -73,14 +73,14 @@ impl Tally {
         }
     }
 
-    /// An engine has this structure.
+    /// An engine uses this structure.
     pub(crate) fn uses(&self, kind: Kind) {
         if let Some(place) = Kind::ALL.iter().position(|&known| known == kind) {
             self.structures.fetch_or(1 << place, Relaxed);
         }
     }
 
-    /// The structures of the engines there have been.
+    /// The structures of all engines so far.
     pub(super) fn structures(&self) -> Vec<Kind> {
         let used = self.structures.load(Relaxed);
         let all = Kind::ALL.iter().enumerate();
@@ -117,7 +117,7 @@ impl Tally {
     }
 }
 
-/// Counts of an engine, since it was made. Later versions have more of them, at the end.
+/// Counts of an engine since it was made. Later versions append more.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_statistics {
@@ -153,7 +153,7 @@ pub struct mq_queue_statistics {
     pub length: u64,
     /// The most entries ever queued.
     pub longest: u64,
-    /// Bytes of the messages queued now, as told to `mq_arrive`.
+    /// Bytes of the messages queued now, as passed to `mq_arrive`.
     pub bytes: u64,
     /// The most bytes ever queued.
     pub most_bytes: u64,

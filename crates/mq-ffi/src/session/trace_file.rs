@@ -1,5 +1,5 @@
-//! A trace that is written while the application runs, and stays readable if it is killed, but at most for its last
-//! line.
+//! A trace that is written while the application runs, and stays readable if the application is killed, except
+//! at most for its last line.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use mq_trace::{Header, Recorder};
 
 /// The longest that recorded operations wait to be written while others follow.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
-/// One operation in so many is timed.
+/// One in this many operations is timed.
 const SAMPLE: u64 = 64;
 
-/// A process that is killed in a longer write leaves what fills the page that the kernel is at.
+/// A process that is killed during a longer write leaves what fills the page that the kernel is at.
 const PAGE: u64 = 4096;
 
-/// How much of whole lines to write at once at a place of a file: those that end in the same page, which it gets
-/// all or not at all. One that goes on in the next page is written by itself.
+/// How many of the whole lines to write at once at this offset of a file: those that end in the same page,
+/// which gets all of them or none. A line that continues in the next page is written by itself.
 fn piece_of(lines: &[u8], at: u64) -> usize {
     let room = usize::try_from(PAGE - at % PAGE).unwrap_or(usize::MAX);
     let in_page = &lines[..room.min(lines.len())];
@@ -27,11 +27,11 @@ fn piece_of(lines: &[u8], at: u64) -> usize {
     end.map_or(lines.len(), |end| end + 1)
 }
 
-/// A file that gets whole lines only, and only from the process that opened it.
+/// A file that receives whole lines only, and only from the process that opened it.
 #[derive(Debug)]
 pub(crate) struct LineFile {
     file: File,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not been written yet.
     rest: Vec<u8>,
     process: u32,
     written: u64,
@@ -40,8 +40,7 @@ pub(crate) struct LineFile {
 
 impl Write for LineFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // After a fork the child has the same file: what it writes would fall between the parent's
-        // lines.
+        // After a fork the child has the same file: what it writes would land between the parent's lines.
         if std::process::id() != self.process {
             return Ok(bytes.len());
         }
@@ -81,13 +80,12 @@ pub(super) struct TraceFile {
 pub(super) struct Recorded {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    /// In the file, its header among them.
+    /// In the file, including its header.
     pub(super) lines: u64,
     pub(super) time: Duration,
 }
 
-/// A file of this name, or, if there is one of an earlier session of the process, with a number
-/// behind it.
+/// A file of this name or, if an earlier session of the process has left one, with a number appended.
 fn new_file(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     let mut path = folder.join(format!("{name}.mqt"));
     let mut number = 1;
@@ -103,7 +101,7 @@ fn new_file(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
 }
 
 impl TraceFile {
-    /// Begins a trace of this process in a folder, which is made if it does not exist.
+    /// Begins a trace of this process in a folder, which is created if it does not exist.
     pub(super) fn create(folder: &Path, name: &str, header: &Header) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let process = std::process::id();
@@ -116,7 +114,7 @@ impl TraceFile {
             lines: 0,
         };
         let mut recorder = Recorder::new(file, header)?;
-        // Whatever becomes of the process, the file is a trace.
+        // Whatever happens to the process, the file is a trace.
         recorder.flush()?;
         Ok(Self {
             recorder,
@@ -146,7 +144,7 @@ impl TraceFile {
         Ok(written)
     }
 
-    /// Writes what is left.
+    /// Writes the remainder.
     pub(super) fn finish(self) -> io::Result<Recorded> {
         let start = Instant::now();
         let file = self.recorder.finish()?;
@@ -191,7 +189,7 @@ mod tests {
     fn lines_are_counted_as_the_file_has_them() {
         let (mut trace, folder) = begun("lines");
         for number in 0..3 {
-            // Of these the file says nothing.
+            // The file contains nothing about these.
             let group = None;
             let created = trace.record(|recorder| recorder.context_created(number, group));
             created.unwrap();

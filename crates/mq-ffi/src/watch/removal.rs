@@ -1,4 +1,4 @@
-//! What is written down of entries that leave without a match: purged, freed with their context, or
+//! What is recorded about entries that leave without a match: purged, freed with their context, or
 //! taken by name.
 
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ impl Watch {
         self.session.as_deref().is_some_and(Session::traces)
     }
 
-    /// One pass over all that is queued, however much is removed.
+    /// One pass over everything queued, however much is removed.
     fn staying(&self, engine: &Engine<Queues>) -> Staying {
         let mut staying = Staying::new();
         engine.visit(&mut |entry| {
@@ -96,7 +96,7 @@ impl Watch {
         staying
     }
 
-    /// The number of the earliest message of this envelope that is queued, for a trace.
+    /// The number of the earliest queued message with this envelope, for a trace.
     pub(super) fn earliest_like(
         &self,
         engine: &mut Engine<Queues>,
@@ -109,12 +109,13 @@ impl Watch {
         Some(self.messages.get(message.cookie).number)
     }
 
-    /// A message left without a receive. A trace has no line for that but a receive of exactly its
-    /// envelope, which says the same if no earlier message of that envelope `stays` behind.
+    /// A message left without a receive. The only line that a trace has for this is a receive of
+    /// exactly its envelope, which says the same if no earlier message of that envelope `stays`
+    /// queued.
     pub(super) fn record_removal(&self, envelope: &MpiEnvelope, number: u32, stays: Option<u32>) {
         if stays.is_some_and(|earlier| earlier < number) {
             if let Some(session) = &self.session {
-                session.end_trace("a message was withdrawn from behind another like it");
+                session.end_trace("a message was withdrawn before an earlier one like it");
             }
             return;
         }

@@ -6,13 +6,13 @@ use core::ffi::c_void;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Noted {
     pub(super) cookie: *mut c_void,
-    /// In the trace, if it is no probe.
+    /// Its number in the trace, unless it is a probe.
     pub(super) number: u32,
-    /// Whether it is a probe that waits.
+    /// Whether it is a waiting probe.
     pub(super) probes: bool,
 }
 
-/// A table that has had more entries than these begins anew when it is empty.
+/// A table that has had more entries than this starts anew when it is empty.
 const KEPT: usize = 1024;
 
 /// Queued entries by index.
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// Of what a burst needed little is kept when the last entry leaves.
+    /// Little of what a burst needed is kept when the last entry leaves.
     pub(super) fn remove(&mut self, index: *mut c_void) -> Noted {
         let noted = self.entries[index.addr()].take();
         self.free.push(index.addr());

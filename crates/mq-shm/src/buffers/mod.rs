@@ -1,11 +1,11 @@
-//! Buffers that the other processes can read messages out of: one plain copy, by the receiver,
-//! but for what the sender copies of long ones ([`cooperative`](crate::large::cooperative)).
+//! Buffers from which the other processes can read messages: one plain copy by the receiver, except for what
+//! the sender copies of long ones ([`cooperative`](crate::large::cooperative)).
 //!
-//! Every process has a region of its own behind the rest of the segment, without memory at first.
-//! It alone hands out pages of it, by a list that nobody else can see (`space.rs`), so that its
-//! death leaves nothing half done. Pages get memory when they are handed out, where that can be
-//! refused, and give it back with the [`Block`] they belong to. The others map the region, for
-//! reading only, when they have a first message to fetch from it (`window.rs`).
+//! Every process has its own region after the rest of the segment, without memory at first. Only the owner
+//! hands out pages of it, from a private list (`space.rs`), so its death leaves nothing half done. Pages get
+//! memory when they are handed out, a point at which that can be refused, and give it back with the [`Block`]
+//! they belong to. The others map the region read-only, when they have a first message to fetch from it
+//! (`window.rs`).
 //!
 //! | | by whom | when |
 //! | --- | --- | --- |
@@ -13,10 +13,9 @@
 //! | they are written | the owner | before it sends the message that says where they are |
 //! | they are read | the receiver | after that message, before its answer |
 //! | they are written again, or given back | the owner | after the answer |
-//! | all of them are given back | an heir, see `estate` | when the owner has ended, and nobody has anything of it |
+//! | all of them are given back | an heir, see `estate` | when the owner has ended, and no process holds anything of it |
 //!
-//! So the bytes of a buffer are ordered by the messages about them, and no state in the segment is
-//! needed.
+//! So the messages about a buffer order its bytes, and no state in the segment is needed.
 
 mod space;
 pub(crate) mod window;
@@ -29,7 +28,7 @@ use crate::steps::{Step, step};
 use space::Space;
 use window::Window;
 
-/// The own region of a process. It stays mapped as long as one of its blocks is there.
+/// A process's own region. It stays mapped as long as one of its blocks exists.
 #[derive(Debug)]
 pub(crate) struct Region {
     window: Window,
@@ -41,7 +40,7 @@ pub(crate) struct Region {
 #[derive(Debug)]
 struct List {
     space: Space,
-    /// Nothing is given back any more: somebody may still read it who can not be asked.
+    /// Nothing is given back any more: a process that cannot be asked may still read it.
     keeps: bool,
 }
 
@@ -58,7 +57,7 @@ impl Region {
         })
     }
 
-    /// Pages for so many bytes, with memory behind them.
+    /// Pages for this many bytes, with memory behind them.
     pub(crate) fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Block, ShmError> {
         let mut list = self.list();
         let Some(pages) = list.space.take(bytes as u64) else {
@@ -70,7 +69,7 @@ impl Region {
         };
         step(Step::SharedTaken);
         if let Err(error) = self.window.commit(pages.at, pages.bytes) {
-            // Some of it may be there.
+            // Some of it may have memory already.
             if self.window.discard(pages.at, pages.bytes) {
                 list.space.give_back(pages);
             }
@@ -87,7 +86,7 @@ impl Region {
         })
     }
 
-    /// Where bytes lie in the region, if they do.
+    /// The offset of these bytes in the region, if they lie in it.
     pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
         self.window.offset_of(bytes)
     }
@@ -103,12 +102,12 @@ impl Region {
     }
 }
 
-/// Memory of the own process that the others can read messages out of. Dropping it gives it back.
+/// Memory of this process from which the others can read messages. Dropping it gives it back.
 ///
-/// It begins as zeros, at a multiple of [`PAGE`](crate::layout::PAGE).
+/// It is initially zero, and begins at a multiple of [`PAGE`](crate::layout::PAGE).
 ///
-/// The memory is there until the block is dropped, or the [`Endpoint`](crate::Endpoint) that it is
-/// of, whichever is first: after that, others may take what the process had.
+/// The memory exists until the block or its [`Endpoint`](crate::Endpoint) is dropped, whichever is first: after
+/// that, others may take what the process had.
 #[derive(Debug)]
 pub struct Block {
     region: Arc<Region>,
@@ -118,14 +117,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// Where it begins.
+    /// The address of the first byte.
     #[inline]
     #[must_use]
     pub fn address(&self) -> NonNull<u8> {
         self.address
     }
 
-    /// How many bytes were asked for.
+    /// The number of bytes requested.
     #[inline]
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "who asks for none knows it")]
@@ -137,7 +136,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         if self.region.pid != std::process::id() {
-            // A child that has a copy of the process has none of its memory to give back.
+            // A child that has a copy of the process owns none of its memory.
             return;
         }
         let mut list = self.region.list();

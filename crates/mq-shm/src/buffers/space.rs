@@ -1,20 +1,19 @@
-//! Which pages of a region are free: the first range that is long enough is taken, from its
-//! beginning.
+//! Which pages of a region are free. Allocation is first fit, from the beginning of the range.
 
 use std::collections::BTreeMap;
 
 use crate::layout::PAGE;
 
-/// Pages that belong together.
+/// A run of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pages {
-    /// Bytes of the region before them.
+    /// Offset in the region, in bytes.
     pub(crate) at: u64,
-    /// Their own.
+    /// Length in bytes.
     pub(crate) bytes: u64,
 }
 
-/// The free ranges of a region: their lengths by where they begin. None ends where another begins.
+/// The free ranges of a region: lengths by start. No range ends where another begins.
 #[derive(Debug)]
 pub(crate) struct Space {
     free: BTreeMap<u64, u64>,
@@ -29,7 +28,7 @@ impl Space {
         }
     }
 
-    /// Pages for so many bytes, one at least.
+    /// Pages for this many bytes, at least one.
     ///
     /// # Cost
     /// A look at each free range before the one that is long enough.
@@ -44,7 +43,7 @@ impl Space {
         Some(Pages { at, bytes })
     }
 
-    /// Pages that were taken are free again.
+    /// Makes taken pages free again.
     pub(crate) fn give_back(&mut self, pages: Pages) {
         let Pages { mut at, mut bytes } = pages;
         if let Some(behind) = self.free.remove(&(at + bytes)) {
@@ -59,7 +58,7 @@ impl Space {
         self.free.insert(at, bytes);
     }
 
-    /// The longest range that is free.
+    /// The longest free range.
     pub(crate) fn longest(&self) -> u64 {
         self.free.values().copied().max().unwrap_or(0)
     }
@@ -86,7 +85,7 @@ mod tests {
         ]
     }
 
-    /// What the list has to do: a page is free, or not.
+    /// What the list must do: a page is free, or not.
     fn first_run(free: &[bool], pages: usize) -> Option<usize> {
         (0..=free.len().checked_sub(pages)?).find(|&at| free[at..at + pages].iter().all(|&is| is))
     }
@@ -127,7 +126,7 @@ mod tests {
                     Call::GiveBack(_) => {}
                 }
                 prop_assert_eq!(space.longest(), longest_run(&free) as u64 * PAGE);
-                // No two ranges next to each other.
+                // No two ranges are adjacent.
                 let runs = free.split(|&is| !is).filter(|run| !run.is_empty()).count();
                 prop_assert_eq!(space.free.len(), runs);
             }

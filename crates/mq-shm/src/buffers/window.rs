@@ -1,4 +1,4 @@
-//! A region as a process has it before it: mapped from the segment's file, or on the heap.
+//! A region as a process sees it: mapped from the segment's file, or on the heap.
 #![allow(unsafe_code, reason = "maps memory and copies out of it")]
 
 use core::ptr::NonNull;
@@ -20,13 +20,13 @@ use crate::sync::Guarded;
 /// What a process may do with a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It is its own: give pages memory, write to them, give them back.
+    /// The region is its own: give pages memory, write to them, give them back.
     Own,
     /// Read messages out of it.
     Read,
 }
 
-/// A region, for as long as this is there.
+/// A region, for as long as this value exists.
 pub(crate) struct Window {
     base: NonNull<u8>,
     bytes: usize,
@@ -34,13 +34,13 @@ pub(crate) struct Window {
 }
 
 enum Backing {
-    /// Mapped; of the own region also the file, and where the region begins there.
+    /// Mapped; for the own region also the file, and where the region begins in it.
     Mapped(Option<(File, u64)>),
     Heap(Arc<Chunk>),
 }
 
-// SAFETY: the mapping, or the chunk, belongs to no thread; whoever touches the bytes has it from
-// the protocol.
+// SAFETY: the mapping, or the chunk, belongs to no thread; the protocol decides who touches the
+// bytes.
 unsafe impl Send for Window {}
 // SAFETY: as above.
 unsafe impl Sync for Window {}
@@ -54,7 +54,7 @@ impl core::fmt::Debug for Window {
 }
 
 impl Window {
-    /// So many bytes of a file, more than none, from one of its pages on.
+    /// This many bytes of a file, more than none, from one of its pages on.
     pub(crate) fn of_file(
         file: &File,
         at: u64,
@@ -65,7 +65,8 @@ impl Window {
             what: "mapping shared buffers".into(),
             source,
         };
-        // A file that has the number now may be shorter, and to read behind its end is SIGBUS.
+        // The file that has the descriptor's number now may be shorter, and reading beyond its end
+        // is SIGBUS.
         file.check().map_err(failed)?;
         let (allowed, file_of_owner) = match access {
             Access::Own => {
@@ -100,7 +101,7 @@ impl Window {
         self.bytes as u64
     }
 
-    /// Asks for the memory of some pages, of the own region.
+    /// Requests memory for some pages of the own region.
     pub(crate) fn commit(&self, at: u64, bytes: u64) -> Result<(), ShmError> {
         match &self.backing {
             Backing::Mapped(Some((file, begin))) => {
@@ -110,13 +111,13 @@ impl Window {
         }
     }
 
-    /// Gives the memory of some pages back, of the own region, which nobody reads; whether they are
-    /// zeros now.
+    /// Gives back the memory of some pages of the own region, which no process reads; whether they
+    /// are zeros now.
     pub(crate) fn discard(&self, at: u64, bytes: u64) -> bool {
         match (&self.backing, self.range(at, bytes)) {
             (Backing::Mapped(Some((file, begin))), _) => file.punch(begin + at, bytes),
             (Backing::Heap(chunk), Some(from)) => {
-                // SAFETY: these bytes are the region's, nobody reads them, and nobody else writes
+                // SAFETY: these bytes are the region's, nothing reads them, and nothing else writes
                 // to them.
                 chunk.write(|| unsafe { from.write_bytes(0, bytes as usize) });
                 true
@@ -132,7 +133,7 @@ impl Window {
         (end <= self.bytes()).then(|| unsafe { self.base.add(at as usize) })
     }
 
-    /// Where bytes lie in the region, if all of them do.
+    /// The offset of these bytes in the region, if all of them lie in it.
     pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
         let base = self.base.as_ptr().addr();
         let at = bytes.as_ptr().addr().checked_sub(base)?;
@@ -140,17 +141,17 @@ impl Window {
         (end <= self.bytes && !bytes.is_empty()).then_some(at as u64)
     }
 
-    /// Copies bytes of the region, from `at` on, to where the caller has room for as many. Whether
-    /// they lie in the region; nothing is copied if not.
+    /// Copies bytes of the region, from `at` on, into the caller's buffer until it is full. Whether
+    /// they lie in the region; if not, nothing is copied.
     pub(crate) fn read(&self, at: u64, into: &mut [u8], way: Way) -> bool {
         let Some(from) = self.range(at, into.len() as u64) else {
             return false;
         };
-        // SAFETY: the range was checked, and the mapping or chunk is there as long as `self`. Any
-        // bytes are a message's: if the owner should write to them at the same time, which none of
-        // this crate does, they are wrong and nothing else. `into` is borrowed from a caller who
-        // has it for itself: the addresses are not the window's, which is not lent to anybody for
-        // writing.
+        // SAFETY: the range was checked, and the mapping or chunk exists as long as `self`. Any
+        // bytes are valid message content: if the owner writes to them at the same time, which no
+        // process of this crate does, they are wrong and nothing else. `into` is borrowed
+        // exclusively from the caller: its addresses are not the window's, which is never lent out
+        // for writing.
         let mut read = || unsafe { way.copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
         match &self.backing {
             Backing::Mapped(_) => read(),
@@ -164,7 +165,7 @@ impl Drop for Window {
     fn drop(&mut self) {
         if let Backing::Mapped(_) = self.backing {
             let base = self.base.as_ptr().cast::<c_void>();
-            // SAFETY: the mapping made in `of_file`; whoever has an address in it keeps `self`.
+            // SAFETY: the mapping made in `of_file`; every holder of an address in it keeps `self`.
             let unmapped = unsafe { munmap(base, self.bytes) };
             debug_assert_eq!(unmapped, Ok(()));
         }
@@ -176,10 +177,10 @@ pub(crate) struct Chunk {
     /// The first whole page.
     base: NonNull<u8>,
     raw: NonNull<u8>,
-    /// A page longer than the region: a layout that asks for whole pages would be zeroed by
-    /// touching all of them.
+    /// One page longer than the region: a layout with page alignment would be zeroed by touching
+    /// all of its pages.
     layout: Layout,
-    /// Stands for all of its bytes: the model fails where one thread reads them and another writes.
+    /// Stands for all of its bytes: the model fails if one thread reads them while another writes.
     #[cfg(mq_loom)]
     guard: Guarded<()>,
 }
@@ -190,7 +191,7 @@ unsafe impl Send for Chunk {}
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
-    /// So many bytes, more than none.
+    /// This many bytes, more than none.
     pub(crate) fn new(bytes: usize) -> Self {
         let layout = Layout::array::<u8>(bytes + PAGE).expect("a region fits into memory");
         // SAFETY: it is not empty.
@@ -198,7 +199,8 @@ impl Chunk {
         let raw = NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout));
         let skipped = raw.as_ptr().addr().wrapping_neg() % PAGE;
         Self {
-            // SAFETY: fewer than a page are skipped of one more than there are bytes.
+            // SAFETY: the allocation is a page longer than the region, and less than a page is
+            // skipped.
             base: unsafe { raw.add(skipped) },
             raw,
             layout,
@@ -222,7 +224,7 @@ impl Chunk {
         self.guard.with(|_| read());
     }
 
-    /// For the owner, and for whoever gives it back.
+    /// For the owner, and for a process that gives the region back.
     #[cfg(mq_loom)]
     pub(crate) fn write(&self, write: impl FnOnce()) {
         self.guard.with_mut(|_| write());
@@ -231,7 +233,7 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: made in `new` with this layout; whoever has an address in it keeps `self`.
+        // SAFETY: made in `new` with this layout; every holder of an address in it keeps `self`.
         unsafe { dealloc(self.raw.as_ptr(), self.layout) };
     }
 }
@@ -262,7 +264,7 @@ mod tests {
     fn bytes_are_found_in_the_region_and_nowhere_else() {
         let window = window(PAGE);
         let at = window.range(0, PAGE as u64).unwrap();
-        // SAFETY: these are the bytes of the chunk, and nobody writes to them.
+        // SAFETY: these are the bytes of the chunk, and nothing writes to them.
         let all = unsafe { core::slice::from_raw_parts(at.as_ptr(), PAGE) };
         assert_eq!(window.offset_of(all), Some(0));
         assert_eq!(window.offset_of(&all[40..]), Some(40));

@@ -11,7 +11,7 @@ use crate::large::single_copy::Copied;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 
-/// The own region and those of others, as far as they are of use.
+/// The own region and those of others, as far as they are useful.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     own: Option<Arc<Region>>,
@@ -29,7 +29,7 @@ enum View {
 }
 
 impl Buffers {
-    /// A process has ended, and nothing will be read of it any more.
+    /// A process has ended, and nothing more will be read from it.
     pub(super) fn forget(&mut self, process: Process) {
         if let Some(view) = self.others.get_mut(process.index()) {
             *view = View::Unseen;
@@ -46,17 +46,16 @@ impl Buffers {
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// Memory that the others can read messages out of, with one plain copy, whatever the kernel
-    /// lets them read else. Messages in it are [exposed](Self::expose) and [read](Self::read) like
-    /// others.
+    /// Memory from which the others can read messages with one plain copy, whatever the kernel otherwise
+    /// permits. Messages in it are [exposed](Self::expose) and [read](Self::read) like others.
     ///
     /// # Cost
-    /// A system call, and one for each MiB that is not the process's yet, and zeroing the pages; some more for
-    /// the first one.
+    /// A system call, plus one for each MiB that the process does not have yet, and zeroing the pages; some
+    /// more for the first one.
     ///
     /// # Errors
-    /// [`ShmError::NoBuffer`] if so many bytes are not free in a row; [`ShmError::NoMemory`] if
-    /// there is no memory for them; [`ShmError::System`] if the region can not be mapped.
+    /// [`ShmError::NoBuffer`] if there is no free range of this length; [`ShmError::NoMemory`] if there is no
+    /// memory for it; [`ShmError::System`] if the region cannot be mapped.
     pub fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
         let region = match &self.buffers.own {
             Some(region) => region,
@@ -75,22 +74,22 @@ impl<M: Memory> Endpoint<M> {
         region.allocate(bytes)
     }
 
-    /// Where bytes lie among the shared buffers of this process, if others may be told.
+    /// The offset of these bytes in the shared buffers of this process, if others may be told.
     pub(super) fn shared_offset_of(&self, bytes: &[u8]) -> Option<u64> {
         let own = self.buffers.own.as_ref()?;
         own.offset_of(bytes).filter(|_| self.options.shared_copy)
     }
 
-    /// Nothing of what was [allocated](Self::allocate) is given back any more, nor used again: for
-    /// a process that can not hear from the others whether they still read it.
+    /// Nothing that was [allocated](Self::allocate) is given back or reused any more: for a process that
+    /// cannot learn from the others whether they still read it.
     pub fn keep_buffers(&self) {
         if let Some(region) = &self.buffers.own {
             region.keep();
         }
     }
 
-    /// The part of [`read`](Self::read) for bytes that lie in the region of `from`: no fewer than there
-    /// is room for.
+    /// The part of [`read`](Self::read) for bytes in the region of `from`; at least as many as there is room
+    /// for.
     pub(super) fn read_shared(
         &mut self,
         from: Process,

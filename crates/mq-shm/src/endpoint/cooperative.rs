@@ -19,24 +19,24 @@ use crate::wait::Patience;
 
 /// The longest part of a message that is divided at a time, in bytes.
 const LONGEST_PART: usize = PART as usize * PAGE;
-/// Looks at what the sender has copied, while this core is kept: it copies half a MiB at a time at most.
+/// Looks at what the sender has copied, without yielding: it copies half a MiB at a time at most.
 const SPINS: u32 = 20_000;
-/// Looks after each of which others may run.
+/// Looks with a yield after each.
 const YIELDS: u32 = 64;
-/// The first sleep between two looks after that, and the longest: who waits so long waits for one that is
-/// kept from its core.
+/// The first sleep between two looks after that, and the longest: a process that waits this long waits for one
+/// that has been descheduled.
 const FIRST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Looks for an offer that is about to begin.
 const UNTIL_OPEN: u32 = 1000;
 
-/// The bytes of some pages of so many bytes.
+/// The bytes of some pages of a message of this many bytes.
 fn bytes_of(pages: Range<u32>, bytes: usize) -> Range<usize> {
     let begin_of = |page: u32| bytes.min(page as usize * PAGE);
     begin_of(pages.start)..begin_of(pages.end)
 }
 
-/// A message without its first bytes, so many.
+/// A message without this many first bytes.
 fn part_of_remote(remote: Remote, at: usize) -> Remote {
     let at = at as u64;
     Remote {
@@ -46,7 +46,7 @@ fn part_of_remote(remote: Remote, at: usize) -> Remote {
     }
 }
 
-/// The part of a message that is offered, if it is one.
+/// The part of a message that is offered, if the offer is for a part of it.
 fn part_of(message: &[u8], offer: Offer) -> Option<&[u8]> {
     let begin = offer.source.checked_sub(message.as_ptr() as u64)?;
     let begin = usize::try_from(begin).ok()?;
@@ -55,7 +55,7 @@ fn part_of(message: &[u8], offer: Offer) -> Option<&[u8]> {
     (1..=LONGEST_PART).contains(&bytes).then_some(part)
 }
 
-/// Ends the process rather than give memory back into which another one still writes.
+/// Ends the process rather than give back memory into which another process still writes.
 struct NoPanic;
 
 impl Drop for NoPanic {
@@ -65,17 +65,17 @@ impl Drop for NoPanic {
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// As [`read`](Self::read), but has the sender copy a part, if that is long enough for it and the
-    /// sender comes while the rest is read. It is asked by a message with this header, whose eight bytes it
-    /// passes to [`help`](Self::help). So no message to it may be sent in part.
+    /// Like [`read`](Self::read), but the sender copies a part, if the message is long enough for it and the
+    /// sender comes while the rest is read. A message with this header asks the sender, which passes the
+    /// header's eight bytes to [`help`](Self::help). So no message to it may be sent in part.
     ///
     /// # Cost
     /// One message to the sender for each 4 MiB, and a system call for each piece: five eighths at first, then
-    /// half of what is left each time, 512 KiB at most; without help that are two of 64 KiB and three of
-    /// 256 KiB. While a sender that has taken a piece is kept from its core, this waits for it.
+    /// half of what is left each time, 512 KiB at most; without help, two of 64 KiB and three of 256 KiB. If a
+    /// sender that has taken a piece is descheduled, this waits for it.
     ///
     /// # Errors
-    /// As those of `read`.
+    /// As for `read`.
     ///
     /// # Safety
     /// As for `read`.
@@ -106,7 +106,7 @@ impl<M: Memory> Endpoint<M> {
         if done == into.len() && done > 0 {
             return Ok(Copied::All);
         }
-        // SAFETY: as required of the caller: it is a part of the same.
+        // SAFETY: as required of the caller: it is a part of the same message.
         let read = unsafe { self.read(from, part_of_remote(remote, done), &mut into[done..]) }?;
         Ok(match read {
             Copied::All => Copied::All,
@@ -114,10 +114,10 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// The sender of such a message, if it is asked to help. It has been known by its word: what its own
+    /// The sender of such a message, if it is asked to help. It has been identified by its word: what its own
     /// memory says later is then its own.
     fn helper(&mut self, from: Process, remote: Remote) -> Option<Known> {
-        // Who shares its core with others would wait for one of them.
+        // A process that shares its core with others would wait for one of them.
         let has_a_core = self.patience.spins > Patience::YIELDING.spins;
         let is_possible = self.copies_together() && from != self.me && has_a_core;
         let peer = &mut self.peers[from.index()];
@@ -131,7 +131,7 @@ impl<M: Memory> Endpoint<M> {
         (is_known || sender.look::<0>(seen).is_ok()).then_some(sender)
     }
 
-    /// Whether it is to have anything to do with such messages.
+    /// Whether this process takes part in such messages.
     fn copies_together(&self) -> bool {
         self.options.single_copy && self.options.cooperative_copy
     }
@@ -146,7 +146,7 @@ impl<M: Memory> Endpoint<M> {
         header: [u64; 2],
     ) -> Result<Copied, ShmError> {
         let (bytes, pages) = (into.len(), into.len().div_ceil(PAGE) as u32);
-        // One pointer for all: the pieces of it that this process has taken are its own, and no others.
+        // One pointer for all: only the pieces that this process has taken are its own.
         let base = into.as_mut_ptr();
         self.offers = self.offers.wrapping_add(1);
         let number = self.offers;
@@ -159,20 +159,20 @@ impl<M: Memory> Endpoint<M> {
         });
         let told = self.try_send(from, header, &u64::from(number).to_le_bytes(), 0);
         if !matches!(told, Ok(Sent::Whole)) {
-            // It is not asked, and so does nothing: the offer does not begin. Of so few bytes nothing is sent
-            // in part; what failed is said to who sends next.
+            // The sender is not asked, and so does nothing: the offer does not begin. With so few bytes
+            // nothing is sent in part; what failed is reported to the next send.
             self.shown.withdraw();
             return self.read_piece(from, sender, remote, 0, into);
         }
         step(Step::HelpAsked);
         let place = self.place;
         let claims = &place.claims.0;
-        // From here on until `await_help` has returned the sender may write into what it takes.
+        // From here until `await_help` has returned the sender may write into what it takes.
         let stays = NoPanic;
         let mut next = 0..claims.open(number, pages);
         let stopped = loop {
             let at = bytes_of(next.clone(), bytes);
-            // SAFETY: they are bytes of `into`, which the sender does not take, and each is read once.
+            // SAFETY: they are bytes of `into` that the sender does not take, and each is read once.
             let piece = unsafe { slice::from_raw_parts_mut(base.wrapping_add(at.start), at.len()) };
             match self.read_piece(from, sender, remote, at.start, piece) {
                 Ok(Copied::All) => {}
@@ -205,7 +205,7 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// Copies a piece of a message that begins so many bytes behind its beginning.
+    /// Copies a piece of a message that begins this many bytes after its beginning.
     fn read_piece(
         &mut self,
         from: Process,
@@ -224,8 +224,8 @@ impl<M: Memory> Endpoint<M> {
         Ok(read)
     }
 
-    /// Waits until the sender is done with the pages that it has taken, or has ended; afterwards it writes
-    /// nowhere.
+    /// Waits until the sender is done with the pages that it has taken, or has ended; after this the sender
+    /// writes nowhere.
     pub(super) fn await_help(
         &mut self,
         from: Process,
@@ -261,9 +261,9 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Whether a sender helps no longer: it says so in its own memory, which is where the truth is if another
-    /// hand has written into the segment, or that memory is no more. What its entry says of its end is
-    /// asked for only where the kernel does not let its memory be read, as of one that is ending.
+    /// Whether a sender no longer helps: it says so in its own memory, which is authoritative if a stray write
+    /// has hit the segment, or that memory no longer exists. Its entry is asked about its end only if the
+    /// kernel does not permit reading its memory, as for a process that is ending.
     pub(super) fn is_over(&mut self, from: Process, sender: Known, number: u32) -> bool {
         let peer = &mut self.peers[from.index()];
         match sender.look(&mut peer.seen) {
@@ -278,12 +278,12 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Copies a part of a message of this process's, or all that is left of it, into the memory of the
-    /// receiver, which has asked for it by a message of these eight bytes and copies the rest; how many bytes
-    /// that were. None, if the receiver did not wait, or does not say so in its own memory.
+    /// receiver, which has asked for it with a message of these eight bytes and copies the rest; returns how
+    /// many bytes were copied. None, if the receiver did not wait, or does not say so in its own memory.
     ///
     /// # Cost
-    /// A system call to see what is wanted, and one for each half of what is left of it, up to 512 KiB: of
-    /// 4 MiB about half is copied in one call of this.
+    /// A system call to see what is wanted, and one for each half of what is left of it, up to 512 KiB: of 4
+    /// MiB, one call of this copies about half.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -295,8 +295,8 @@ impl<M: Memory> Endpoint<M> {
         if !self.copies_together() || self.peers[to.index()].can_not_be_helped {
             return Ok(0);
         }
-        // Whoever that is by what the segment says: it counts if it knows the word, and has this very message
-        // on offer to this process, which is said in the same memory.
+        // The receiver may be any process, as far as the segment says: it counts if it knows the word, and has
+        // offered this very message to this process, which the same memory says.
         let receiver = self.known(to);
         let peer = &mut self.peers[to.index()];
         let words = match receiver.look::<SHOWN>(&mut peer.seen) {

@@ -12,37 +12,38 @@ use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 
-/// Who rests looks for deaths once in so long. A look takes system calls, and who is woken for each of
-/// many messages, or sleeps for short times only, would make them again and again.
+/// A resting process looks for deaths once in this time. A look takes system calls, and a process that is
+/// woken for each of many messages, or sleeps for short times only, would make them again and again.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl<M: Memory> Endpoint<M> {
-    /// How long it is too early to look for deaths again, for who rests.
+    /// How long a resting process must wait before it looks for deaths again.
     pub(super) fn until_look(&self) -> Duration {
         let since = self.looked.map(|looked| looked.elapsed());
         since.map_or(Duration::ZERO, |since| LOOK_EVERY.saturating_sub(since))
     }
 
-    /// Looks for processes that have ended, among those that this one has to do with; how many were
-    /// found. Each is reported by [`poll`](Self::poll) once everything that it sent has been
-    /// received. It looks at each call; who [rests](Self::rest) does so now and then, unasked.
+    /// Looks for processes that have ended, among those that this one has dealings with; returns how many
+    /// were found. [`poll`](Self::poll) reports each once everything that it sent has been received. Every
+    /// call looks; a process that [rests](Self::rest) does so now and then, unasked.
     ///
-    /// What it reads of others it takes as it stands, whatever that is: damage elsewhere in the segment
-    /// is found by those that send and receive.
+    /// What it reads from others it takes as it is: damage elsewhere in the segment is found by those that
+    /// send and receive.
     ///
     /// # Cost
     /// One system call for all processes of which a descriptor is kept, and some more for each the first
-    /// time. Where more than a quarter of the files that this process may open would be such descriptors,
-    /// some more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
+    /// time. If more than a quarter of the files that this process may open would be such descriptors, some
+    /// more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();
-        // Those that keep back what one that has ended had: perhaps nobody else has to do with them.
+        // Processes that hold up the memory of one that has ended: perhaps no other process has dealings with
+        // them.
         let peers = (0..).map(Process).zip(&self.peers);
         let buried = peers.filter(|(_, peer)| peer.struck_out);
         let (awaited, is_due) = estate::awaited(&self.memory, buried.map(|(process, _)| process));
         let mut found = 0;
-        // Also where one had no descriptor to give it back by.
+        // Also if a process had no descriptor with which to give it back.
         let mut settles = is_due;
         let all = self.peers.len();
         let first = self.watch.first_in_turn();
@@ -52,7 +53,7 @@ impl<M: Memory> Endpoint<M> {
             if process == self.me || peer.gone.is_some() {
                 continue;
             }
-            // One that was about to send something is noted, and nothing else is known of it.
+            // A process that was about to send something is noted, and nothing else is known about it.
             let concerns = peer.met
                 || self.wanted_from_any > 0
                 || estate::is_noted(&self.memory, process, self.me);
@@ -76,14 +77,14 @@ impl<M: Memory> Endpoint<M> {
             }
         }
         if settles {
-            // They may have been the last that had something of others.
+            // They may have been the last to hold something of others.
             estate::settle(&self.memory, Some(self.me));
         }
         self.looked = Some(Instant::now());
         found
     }
 
-    /// Gives up what it had of processes that have ended.
+    /// Gives up everything shared with processes that have ended.
     pub(super) fn strike_out(&mut self) {
         if self.buried.is_empty() {
             return;
@@ -105,8 +106,8 @@ impl<M: Memory> Endpoint<M> {
         self.peers.get(process.index())?.gone
     }
 
-    /// Takes back what was on its way to a process that has ended, and gives up the memory shared
-    /// with it. All is done, also if something turns out to be damaged, which is said then.
+    /// Takes back what was in transit to a process that has ended, and gives up the memory shared with it.
+    /// All of this is done even if something turns out to be damaged, which is reported then.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
         let peer = &mut self.peers[process.index()];
         (peer.lent, peer.borrowed) = (None, None);

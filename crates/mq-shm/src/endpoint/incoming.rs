@@ -1,4 +1,4 @@
-//! A message that has come: read where it lies, and given back.
+//! A message that has arrived: read in place, and given back.
 #![allow(unsafe_code, reason = "reads messages from shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -23,9 +23,8 @@ pub struct Incoming<'a, M: Memory = Mapped> {
     pub(super) held: Held,
 }
 
-/// A message that is next from its sender: in its fastbox, or in a cell that is named there, with
-/// so many bytes, or in the cell that is next in the shadow of the queue, as [`Endpoint::head`]
-/// says.
+/// A message that is next from its sender: in its fastbox; in a cell named there, with this many
+/// bytes; or in the next cell of the queue's shadow, as described by [`Endpoint::head`].
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Held {
     Slot(u32),
@@ -34,7 +33,7 @@ pub(super) enum Held {
 }
 
 impl Held {
-    /// Of a message in a fastbox that is so long.
+    /// For a message in a fastbox, of this length.
     #[inline(always)]
     pub(super) const fn in_box(len: u32) -> Self {
         if len as usize <= BOX_PAYLOAD {
@@ -112,14 +111,14 @@ impl<M: Memory> Endpoint<M> {
 }
 
 impl<M: Memory> Incoming<'_, M> {
-    /// Who sent it.
+    /// The sender.
     #[inline(always)]
     #[must_use]
     pub fn source(&self) -> Process {
         self.from
     }
 
-    /// What the sender gave with it.
+    /// The header that the sender passed.
     #[inline(always)]
     #[must_use]
     pub fn header(&self) -> [u64; 2] {
@@ -149,7 +148,7 @@ impl<M: Memory> Incoming<'_, M> {
         }
     }
 
-    /// Bytes here.
+    /// Bytes in this part.
     #[inline(always)]
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
@@ -160,14 +159,14 @@ impl<M: Memory> Incoming<'_, M> {
         }
     }
 
-    /// Whether all of the message is here.
+    /// Whether the whole message is in this part.
     #[inline]
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.len() as u64 == self.total()
     }
 
-    /// Copies the bytes here into a buffer, as many as it has room for; how many.
+    /// Copies as many bytes of this part into a buffer as it has room for; returns how many.
     #[inline(always)]
     pub fn copy_to(&mut self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.len());
@@ -195,7 +194,7 @@ impl<M: Memory> Incoming<'_, M> {
         count
     }
 
-    /// Copies the first bytes of the message, which has as many and is in this cell.
+    /// Copies the first bytes of the message, which has at least as many and is in this cell.
     #[inline(never)]
     fn copy_from(&mut self, cell: CellId, into: &mut [u8]) {
         let count = into.len().min(CELL_PAYLOAD);
@@ -214,7 +213,7 @@ impl<M: Memory> Incoming<'_, M> {
         });
     }
 
-    /// Appends the bytes here to a vector.
+    /// Appends the bytes of this part to a vector.
     pub fn append_to(&mut self, to: &mut Vec<u8>) {
         let before = to.len();
         to.resize(before + self.len(), 0);

@@ -13,7 +13,7 @@ use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait;
 
-/// Bytes that go into a ring or out of it in one call, or a few more.
+/// Bytes that go into or out of a ring in one call, or a few more.
 const AT_ONCE: usize = BUFFERS as usize * BUFFER_BYTES;
 
 fn no_ring(process: Process) -> ShmError {
@@ -23,15 +23,15 @@ fn no_ring(process: Process) -> ShmError {
     }
 }
 
-/// A word of this process that is not found by chance. Who it is goes into it: what random numbers are
-/// drawn from may be a parent's, from whom others have it too.
+/// A word of this process that cannot be matched by chance. The process's identity goes into it: the source of
+/// the random numbers may be a parent's, and shared with others.
 pub(super) fn token(me: Process, pid: u32) -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(("mq", me.0, pid)) | 1
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// Where bytes of this process are, for another to [read](Self::read).
+    /// Where bytes of this process are, for another process to [read](Self::read).
     #[must_use]
     pub fn expose(&self, bytes: &[u8]) -> Remote {
         Remote {
@@ -41,24 +41,23 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Reads bytes of another process that it has [exposed](Self::expose), as many as `into` has
-    /// room for. Refused is an answer: the pair is then to use a ring, from the first byte that is
-    /// missing. Bytes in a [shared buffer](Self::allocate) are copied out of that, and others read
-    /// by way of the kernel.
+    /// Reads bytes that another process has [exposed](Self::expose), as many as `into` has room for. A refusal
+    /// is a normal result: the pair must then use a ring, from the first missing byte. Bytes in a [shared
+    /// buffer](Self::allocate) are copied out of it, and others are read through the kernel.
     ///
     /// # Cost
-    /// One system call; from a shared buffer none but for the first message.
+    /// One system call; from a shared buffer none except for the first message.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] if `into` has room for more than was exposed,
-    /// or for a shared buffer outside of those of `from`; [`ShmError::Gone`] if it is in one, and
-    /// `from` has ended and its memory is given up.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] if `into` has room for more than was exposed, or for
+    /// a shared buffer outside those of `from`; [`ShmError::Gone`] if it is inside, and `from` has ended and
+    /// its memory is given up.
     ///
     /// # Safety
-    /// Where `from` is of this process too, in a thread of its own, nobody writes into those bytes
-    /// before this returns: they are what was exposed, and `from` keeps them as they are until it
-    /// hears that they have been read. What another process says need not be true: it can do no more
-    /// by that than by writing into the segment.
+    /// If `from` belongs to this process too, in another thread, nothing writes into those bytes before this
+    /// returns: they are what was exposed, and `from` keeps them unchanged until it learns that they have been
+    /// read. What another process says need not be true: a lie can do no more than a write into the segment
+    /// could.
     pub unsafe fn read(
         &mut self,
         from: Process,
@@ -81,7 +80,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(copied)
     }
 
-    /// Whether as many bytes as are wanted have been exposed.
+    /// Whether at least as many bytes as are wanted have been exposed.
     pub(super) fn check_remote(
         &self,
         from: Process,
@@ -90,7 +89,7 @@ impl<M: Memory> Endpoint<M> {
     ) -> Result<(), ShmError> {
         self.geometry().check(from)?;
         if wanted as u64 > remote.bytes {
-            // Whatever lies behind is no part of the message.
+            // Anything after them is not part of the message.
             return Err(ShmError::Corrupt {
                 what: match remote.shared {
                     Some(_) => "the place of a shared buffer",
@@ -102,7 +101,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(())
     }
 
-    /// The memory of a process, as its entry says.
+    /// The memory of a process, as its entry describes it.
     pub(super) fn known(&self, process: Process) -> Known {
         let place = self.memory.place(process);
         Known {
@@ -112,14 +111,14 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// A ring for so many bytes of a message to `to`, and the number with which its buffers begin:
-    /// behind the other messages on their way there, or in a ring that is free, if one is. All of
-    /// the bytes are to be [pushed](Self::push) and pulled, as those of later messages wait for
-    /// them. The ring is taken back when the receiver has emptied it, or has ended.
+    /// A ring for this many bytes of a message to `to`, and the number of its first buffer: after the other
+    /// messages on their way there, or in a free ring, if there is one. All of the bytes must be
+    /// [pushed](Self::push) and pulled, as those of later messages wait for them. The ring is taken back when
+    /// the receiver has emptied it, or has ended.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if `to` has ended; [`ShmError::NoMemory`] for a
-    /// ring that was not used before.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if `to` has ended; [`ShmError::NoMemory`] for a ring
+    /// that has not been used before.
     pub fn take_ring(
         &mut self,
         to: Process,
@@ -143,9 +142,8 @@ impl<M: Memory> Endpoint<M> {
         Ok(Some((RingId(number), first)))
     }
 
-    /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the
-    /// ring: only of a ring that has led there, which has room for all of the bytes now, while
-    /// another is free.
+    /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the ring:
+    /// only from a ring that has led there and has room for all of the bytes now, while another is free.
     #[must_use = "bytes are promised to a ring that was taken, and those behind them wait for them"]
     pub fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
         if self.gone(to).is_some() {
@@ -168,10 +166,10 @@ impl<M: Memory> Endpoint<M> {
         Some((RingId(number), first))
     }
 
-    /// A ring of this process's for so many bytes of a message *from* another, if there is one that
-    /// has led there, and in which there is nothing now but messages from there, while another is free.
-    /// The sender is to be told at once: all of the bytes are to be pushed and [pulled](Self::pull). The
-    /// ring is [taken back](Self::free_ring) when they are, or when the sender has ended.
+    /// A ring of this process's for this many bytes of a message *from* another: one that has led there and
+    /// holds only messages from there, while another ring is free. The sender must be told immediately: all of
+    /// the bytes must be pushed and [pulled](Self::pull). The ring is [taken back](Self::free_ring) when they
+    /// are, or when the sender has ended.
     ///
     /// Of two processes only the one with the lower number lends, so that not both do.
     #[must_use = "bytes are promised to a ring that was lent, and those behind them wait for them"]
@@ -180,7 +178,7 @@ impl<M: Memory> Endpoint<M> {
             return None;
         }
         let number = self.rings.leading_to(from)?;
-        // The sender may be about something else for long: others are to have a ring meanwhile.
+        // The sender may be busy with something else for long: others must have a ring meanwhile.
         if !self.rings.has_other_free(&self.memory, self.me, number) {
             return None;
         }
@@ -195,17 +193,17 @@ impl<M: Memory> Endpoint<M> {
         Some((RingId(number), first))
     }
 
-    /// Fills the buffers of a ring that are empty with `message` from byte `done` on, once those of
-    /// the messages before it are filled. No more at a time than a ring holds, however fast they are emptied: who
-    /// only looks whether something has come is not to send all of a long message first.
+    /// Fills empty buffers of a ring with `message` from byte `done` on, once those of the messages before it
+    /// are filled. It fills at most one ring's worth per call, however fast they are emptied: a process that
+    /// only checks whether something has come must not send all of a long message first.
     ///
     /// # Errors
-    /// [`ShmError::Gone`] if the receiver has ended; not once its ring leads to another process, when
-    /// nothing more of the message is taken and the answer is the same `Upto(done)` for ever.
-    /// [`ShmError::NoSuchProcess`] and [`ShmError::Corrupt`] for a ring of another's that there is not.
+    /// [`ShmError::Gone`] if the receiver has ended; not once its ring leads to another process, when nothing
+    /// more of the message is taken and the answer is the same `Upto(done)` forever.
+    /// [`ShmError::NoSuchProcess`] and [`ShmError::Corrupt`] for another process's ring that does not exist.
     ///
     /// # Panics
-    /// If `done` is more than the message has.
+    /// If `done` exceeds the message's length.
     pub fn push(
         &mut self,
         stretch: Stretch,
@@ -235,8 +233,8 @@ impl<M: Memory> Endpoint<M> {
             let len = left.min(share.bytes());
             let write = |way: Way| {
                 shared.with_mut(share, len, |to, at, len| {
-                    // SAFETY: the buffers are empty, so that only the sender touches them until
-                    // they are counted; `len` is no more than the part and they have behind `at`.
+                    // SAFETY: the buffers are empty, so that only the sender touches them until they are
+                    // counted; `len` is no more than the part and they have from `at` on.
                     unsafe { way.copy(part[at..].as_ptr(), to, len) };
                 });
             };
@@ -261,14 +259,14 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// Who empties the buffers that this process fills; nobody for a ring that it has not.
+    /// The process that empties the buffers that this process fills; `None` for a ring that it does not have.
     fn other_end(&self, stretch: Stretch) -> Result<Option<Process>, ShmError> {
         let (owner, ring) = (stretch.owner, stretch.ring);
         if owner == self.me {
             let Some(state) = self.rings.rings.get(ring.0 as usize) else {
                 return Err(no_ring(owner));
             };
-            // Of a ring that was taken back from who has ended it is known to whom it led.
+            // For a ring that was taken back from a process that has ended, it is known where it led.
             return match state.with.or(state.before) {
                 Some(to) => match self.gone(to) {
                     Some(how) => Err(ShmError::Gone { process: to.0, how }),
@@ -291,7 +289,7 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Takes a ring of this process's back if all that was promised is through; whether it is free.
+    /// Takes back a ring of this process's if all that was promised has gone through; whether it is free.
     pub fn free_ring(&mut self, ring: RingId) -> bool {
         let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
             return true;
@@ -302,7 +300,7 @@ impl<M: Memory> Endpoint<M> {
         state.with.is_none()
     }
 
-    /// Whether there is a ring between this process and `from`, that can still be emptied.
+    /// Whether there is a ring between this process and `from` that can still be emptied.
     fn check_to_empty(&self, from: Process, stretch: Stretch) -> Result<(), ShmError> {
         let (owner, ring) = (stretch.owner, stretch.ring);
         self.geometry().check(from)?;
@@ -318,18 +316,18 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once
-    /// those of the messages before it are empty; no more at a time than a ring holds.
+    /// Empties the buffers of a ring that `from` has filled into `into`, from byte `done` on, once those of the
+    /// messages before it are empty; at most one ring's worth per call.
     ///
-    /// What a process that has ended had put into a ring can be pulled until the next
-    /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after that was reported.
+    /// What an ended process had put into a ring can be pulled until the next
+    /// [`check_peers`](Self::check_peers) or [`rest`](Self::rest) after its end was reported.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that there is not, or that is
-    /// neither's; [`ShmError::Gone`] if the sender has ended and its memory is given up.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Corrupt`] for a ring that does not exist, or belongs to
+    /// neither; [`ShmError::Gone`] if the sender has ended and its memory is given up.
     ///
     /// # Panics
-    /// If `done` is more than there is room for.
+    /// If `done` exceeds the room.
     pub fn pull(
         &mut self,
         from: Process,
@@ -356,8 +354,8 @@ impl<M: Memory> Endpoint<M> {
             let len = part.len().min(share.bytes());
             pace.read(len, |way| {
                 shared.with(share, len, |from, at, len| {
-                    // SAFETY: the buffers are full and not yet counted as emptied: the sender does
-                    // not touch them; `len` is no more than the part and they have behind `at`.
+                    // SAFETY: the buffers are full and not yet counted as emptied: the sender does not touch
+                    // them; `len` is no more than the part and they have from `at` on.
                     unsafe { way.copy(from, part[at..].as_mut_ptr(), len) };
                 });
             });
@@ -377,12 +375,11 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// Counts the buffers of a ring that `from` has filled as emptied, as [`pull`](Self::pull)
-    /// does, but reads nothing: of a message of so many bytes, of which the first `done` were pulled
-    /// or passed.
+    /// Counts the buffers of a ring that `from` has filled as emptied, as [`pull`](Self::pull) does, but reads
+    /// nothing: for a message of this many bytes, of which the first `done` were pulled or passed.
     ///
     /// # Errors
-    /// As those of `pull`.
+    /// As for `pull`.
     pub fn pass(
         &mut self,
         from: Process,

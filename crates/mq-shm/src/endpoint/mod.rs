@@ -1,4 +1,4 @@
-//! One process's way to send to the others and to receive from them.
+//! How one process sends to the others and receives from them.
 //!
 //! ```
 //! use mq_shm::{Arrival, Endpoint, Geometry, Heap, Options, Process};
@@ -17,8 +17,8 @@
 //! ```
 //!
 //! # Order
-//! What one process sends to another arrives in the order in which it was sent, whichever way it
-//! took. Between senders there is no order.
+//! Messages from one process to another arrive in the order in which they were sent, whichever paths they
+//! took. Between different senders there is no order.
 
 #![allow(unsafe_code, reason = "remembers addresses of the segment")]
 
@@ -58,35 +58,35 @@ use crate::sync::Ordering;
 use crate::wait::{self, Fences, Patience};
 use peer::Peer;
 
-/// How an endpoint goes about it.
+/// Options of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// Which buffers eager messages use.
     pub policy: Policy,
-    /// The numbers that the policy goes by.
+    /// The parameters of the policy.
     pub tuning: Tuning,
-    /// Fastboxes, if the policy has them.
+    /// Use fastboxes, if the policy has them.
     pub fastbox: bool,
-    /// Reading large messages from the sender's memory, if the kernel lets it.
+    /// Read large messages from the sender's memory, if the kernel permits it.
     pub single_copy: bool,
-    /// Copying a part of a message that its receiver reads from this process's memory, into the
-    /// receiver's, and asking the same of others: see [`cooperative`](crate::large::cooperative). Nothing is,
-    /// without [`single_copy`](Self::single_copy), nor asked for by whose `patience` has no more than two
-    /// looks.
+    /// When a receiver reads a message from this process's memory, copy a part of it into the receiver's, and
+    /// ask the same of others: see [`cooperative`](crate::large::cooperative). Has no effect without
+    /// [`single_copy`](Self::single_copy); a process whose `patience` has no more than two looks does not
+    /// ask.
     pub cooperative_copy: bool,
-    /// Telling the receiver of a message in a shared buffer where it lies, so that it copies it
-    /// straight from there.
+    /// Tell the receiver where a message in a shared buffer lies, so that it copies the message straight from
+    /// there.
     pub shared_copy: bool,
-    /// The shortest message that is copied into a ring or a cell past the caches, in bytes; by what
-    /// is quicker at the moment unless given.
+    /// The shortest message, in bytes, that is copied into a ring or a cell with non-temporal stores; if not
+    /// set, whichever is faster at the moment.
     pub nontemporal_from: Option<usize>,
-    /// What to do while nothing arrives; by the number of processes and cores unless given.
+    /// What to do while nothing arrives; if not set, by the number of processes and cores.
     pub patience: Option<Patience>,
 }
 
 impl Options {
-    /// The same, changed: `Options::default().with(|o| o.fastbox = false)`.
+    /// A changed copy: `Options::default().with(|o| o.fastbox = false)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -109,11 +109,11 @@ impl Default for Options {
     }
 }
 
-/// A process's place in a segment, from which it sends and receives.
+/// A process's membership in a segment, through which it sends and receives.
 ///
-/// It is for one thread at a time. When it is dropped, the process has left: what it has sent still
-/// arrives. A child that has a copy of it (`fork`) is not the process and must not use it; to drop it
-/// there does nothing.
+/// It is for one thread at a time. Dropping it means that the process leaves: what it has sent still arrives.
+/// A child that has a copy of it (`fork`) is not the process and must not use it; dropping the copy does
+/// nothing.
 #[derive(Debug)]
 pub struct Endpoint<M: Memory = Mapped> {
     me: Process,
@@ -122,69 +122,69 @@ pub struct Endpoint<M: Memory = Mapped> {
     options: Options,
     fences: Fences,
     patience: Patience,
-    /// So many waits more that need a core given up, and it is asked whether there is one for each
-    /// process; nothing where nobody asks.
+    /// After this many more waits that give up the core, check whether there is a core for each process;
+    /// `None` if that is never checked.
     ask_in: Option<u32>,
-    /// A message that its fastbox could have taken found no room there, nor a cell, since the last sleep.
+    /// A message that its fastbox could have taken found neither room there nor a cell, since the last sleep.
     awaits_room: bool,
-    /// The own entry.
+    /// The process's own entry.
     place: Found<Place>,
     peers: Vec<Peer>,
     pool: Pool,
     counters: Counters,
     /// Cells taken off the queue, the oldest last: the shadow of the queue's head.
     shadow: Vec<CellId>,
-    /// What the next of them says of its message, once it was looked at.
+    /// The header of the next of them, once it has been read.
     head: CellHead,
-    /// Peers with a fastbox to here.
+    /// Peers with a fastbox to this process.
     open: Vec<Process>,
-    /// Those of them from which a message is wanted.
+    /// Those from which a message is wanted.
     wanted: Vec<Process>,
-    /// Times that a message from anyone is wanted.
+    /// How many times a message from anyone is wanted.
     wanted_from_any: u32,
-    /// Which of the wanted boxes is looked into first by turns: the one behind that from which a
-    /// message was last taken so.
+    /// Which wanted box is looked into first, in rotation: the one after the box from which a message was
+    /// last taken that way.
     first_wanted: usize,
-    /// Peers in the fastbox to which slots name cells, as far as it is known that they are not taken:
-    /// of many, those few that cells come back from by their counts.
+    /// Peers to whom slots name cells that are not known to be taken: of many peers, only these few return
+    /// cells through their counts.
     naming: Vec<Process>,
     /// Where among `open` to look next without being asked.
     turn: usize,
     /// Calls of [`poll_waiting`](Self::poll_waiting).
     waiting_looks: u32,
-    /// Whether what is not in wanted boxes has had its turn, and they have the next.
+    /// Whether what is not in wanted boxes has had its turn, and the wanted boxes are next.
     others_had_turn: bool,
-    /// Whether the queue is the first to be looked into at their next turn, not another box.
+    /// Whether the queue, not another box, is looked into first at their next turn.
     queue_is_next: bool,
     watch: Watch,
-    /// When it was last looked for processes that have ended.
+    /// When it last looked for processes that have ended.
     looked: Option<Instant>,
     /// Peers that have ended, until what they sent has been received.
     ending: Vec<Ending>,
     /// How often the queue was taken.
     takes: u32,
-    /// Those of which this was reported, and whose memory this process may still look into.
+    /// Peers whose end has been reported, and whose memory this process may still look into.
     buried: Vec<Process>,
     rings: rings::Rings,
     buffers: buffers::Buffers,
-    /// Whether it dies when it is dropped.
+    /// Whether dropping it counts as a death.
     has_failed: bool,
-    /// What others read of this process's memory.
+    /// What others read from this process's memory.
     shown: Box<Shown>,
-    /// The number of the last message that its sender was asked to help with.
+    /// The number of the last message whose sender was asked to help.
     offers: u32,
-    /// Last, as all the rest may be in it.
+    /// Last, as everything else may refer to it.
     memory: M,
 }
 
-/// A process that is known to have ended, and is not reported yet.
+/// A process that is known to have ended, and has not been reported yet.
 #[derive(Debug, Clone, Copy)]
 struct Ending {
     process: Process,
     how: Gone,
     /// How often the queue had been taken when that was found.
     takes: u32,
-    /// What it had is given up: nothing is left to do but to report it.
+    /// Everything shared with it is given up: only the report is left.
     buried: bool,
 }
 
@@ -192,8 +192,8 @@ impl<M: Memory> Endpoint<M> {
     /// Joins a segment as one of its processes.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if
-    /// somebody has or had it.
+    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if another process
+    /// has or had the number.
     pub fn join(memory: M, me: Process, mut options: Options) -> Result<Self, ShmError> {
         let geometry = *memory.geometry();
         geometry.check(me)?;
@@ -222,7 +222,7 @@ impl<M: Memory> Endpoint<M> {
             options,
             fences: Fences::agree(),
             patience,
-            // One that may use fewer cores than there are processes may have its own all the same.
+            // A process that may use fewer cores than there are processes may still have one for itself.
             ask_in: (options.patience.is_none() && is_process).then(|| match patience {
                 Patience::YIELDING => 0,
                 _ => patience.asks_after(),
@@ -259,7 +259,7 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// Which process this is.
+    /// The number of this process.
     #[inline]
     #[must_use]
     pub fn me(&self) -> Process {
@@ -287,14 +287,14 @@ impl<M: Memory> Endpoint<M> {
         &self.memory
     }
 
-    /// What has been sent from here, and how.
+    /// What this process has sent, and how.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// A message from `process` is wanted, or from anyone: its fastbox is looked into at every
-    /// [`poll`](Self::poll), others only in turn. To be taken back by [`unwant`](Self::unwant).
+    /// [`poll`](Self::poll), others only in turn. Undone by [`unwant`](Self::unwant).
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -314,7 +314,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(())
     }
 
-    /// Takes one [`want`](Self::want) back; one more than there were is ignored.
+    /// Undoes one [`want`](Self::want); any surplus call is ignored.
     #[inline]
     pub fn unwant(&mut self, process: Option<Process>) {
         let Some(process) = process else {
@@ -332,8 +332,8 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Cells of this process that are on their way, or with a receiver that has not been lent them
-    /// for its answer.
+    /// Cells of this process that are in transit, or with a receiver to which they have not been lent for its
+    /// answer.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.
@@ -342,7 +342,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(self.pool.out())
     }
 
-    /// The cells at hand.
+    /// The number of cells available.
     #[cfg(all(mq_loom, test))]
     pub(crate) fn free_cells(&self) -> Vec<usize> {
         self.pool.free_cells()
@@ -356,8 +356,8 @@ impl<M: Memory> Endpoint<M> {
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// What runs as this process has failed: when the endpoint is dropped it dies, as in a panic, and
-    /// does not leave.
+    /// The program that runs as this process has failed: dropping the endpoint counts as a death, as in a
+    /// panic, and not as leaving.
     pub const fn fail(&mut self) {
         self.has_failed = true;
     }

@@ -1,4 +1,4 @@
-//! What an endpoint knows of another process.
+//! What an endpoint knows about another process.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::place::Place;
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) place: Found<Place>,
-    /// Number of the next message to it, over all ways. The first is 1, as fresh memory is 0.
+    /// Number of the next message to it, over all paths. The first is 1, as fresh memory is 0.
     pub(super) sequence: u64,
     /// Number of the next message from it.
     pub(super) due: u64,
@@ -22,46 +22,46 @@ pub(super) struct Peer {
     pub(super) due_when_sent: u64,
     /// The fastbox to it, if there is one.
     pub(super) outlet: Option<Outlet>,
-    /// It stands in the list of those to which slots name cells; once.
+    /// It is in the list of those to whom slots name cells; only once.
     pub(super) is_naming: bool,
     /// The fastbox from it, if there is one.
     pub(super) inlet: Option<Inlet>,
     /// The own cell that is lent to it.
     pub(super) lent: Option<CellId>,
-    /// Its cell that it has lent, for the next message to it that takes one.
+    /// The cell that it has lent, for the next message to it that takes one.
     pub(super) borrowed: Option<CellId>,
     /// It has sent a message in a cell that a slot names.
     pub(super) answers: bool,
-    /// So many more messages that find the fastbox full do not wait for room in it: the last that did waited in vain.
+    /// This many more messages that find the fastbox full do not wait for room in it: the last wait found none.
     pub(super) hasty: u32,
-    /// Cells to it before it got a fastbox.
+    /// Cells sent to it before it got a fastbox.
     pub(super) before_box: u32,
-    /// Times that a message from it is wanted.
+    /// How many times a message from it is wanted.
     pub(super) wanted: u32,
     /// There is no memory for a fastbox to it.
     pub(super) no_box: bool,
-    /// There has been, or is to be, a message between the two.
+    /// There has been, or will be, a message between the two.
     pub(super) met: bool,
-    /// It is noted that it may have something of this process's.
+    /// A note records that it may hold something of this process's.
     pub(super) noted: bool,
     /// It has ended, and what it had may be given back.
     pub(super) struck_out: bool,
-    /// Its memory can not be read: the kernel has refused it once.
+    /// Its memory cannot be read: the kernel has refused once.
     pub(super) is_unreadable: bool,
-    /// When that was known last to be its, by the word of whom it was then.
+    /// Its memory as last identified by its word, and when.
     pub(super) seen: Option<(Known, Instant)>,
-    /// It can not be helped: the kernel has refused once to read its words, or to write into its memory.
+    /// It cannot be helped: the kernel has refused once to read its words, or to write into its memory.
     pub(super) can_not_be_helped: bool,
-    /// Whether it copies a part of its messages when it is asked.
+    /// Whether it copies a part of its messages when asked.
     pub(super) helps: Helps,
-    /// Which way of writing into rings and cells for it is the quickest.
+    /// Which way of writing into rings and cells for it is the fastest.
     pub(super) writing: WritePace,
-    /// The same, of reading what it has written.
+    /// The same, for reading what it has written.
     pub(super) reading: ReadPace,
     pub(super) gone: Option<Gone>,
 }
 
-/// The number of no message: from who has ended, and has been reported, none is due.
+/// A number that no message has: none is due from a process whose end has been reported.
 pub(super) const NO_MESSAGE: u64 = 1 << 63;
 
 impl Peer {

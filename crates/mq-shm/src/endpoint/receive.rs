@@ -1,4 +1,4 @@
-//! Receiving: what came through fastboxes and queue, in the order in which each sender sent it.
+//! Receiving: what came through fastboxes and the queue, in the order in which each sender sent it.
 #![allow(unsafe_code, reason = "reads messages from shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -23,20 +23,19 @@ use crate::sync::Ordering;
 pub enum Arrival<'a, M: Memory = Mapped> {
     /// A message, or a part of one that is longer than a cell.
     Message(Incoming<'a, M>),
-    /// A process has ended, and everything that it had sent has been received: of a message in
-    /// parts perhaps only the first.
+    /// A process has ended, and everything that it had sent has been received; possibly only the first parts
+    /// of a message.
     Gone(Process, Gone),
 }
 
-/// One who waits looks where nothing is wanted every so many times.
+/// A waiting process looks at sources from which nothing is wanted once in this many times.
 const OTHERS_EVERY: u32 = 8;
 
-/// Messages of one sender's after which the queue and another box have their turn: those who ask again
-/// and again, and are answered, could keep their boxes full for ever.
+/// After this many messages from one sender, the queue and another box have their turn: clients that ask again
+/// and again, and are answered, could otherwise keep their boxes full forever.
 const STREAK: u64 = 64;
 
-/// Whether what is elsewhere has its turn before a message with this number, which is due in a wanted
-/// box.
+/// Whether other sources have their turn before a message with this number, which is due in a wanted box.
 #[inline(always)]
 pub(super) const fn is_turn_of_others(due: u64) -> bool {
     due % STREAK == STREAK - 1
@@ -45,30 +44,30 @@ pub(super) const fn is_turn_of_others(due: u64) -> bool {
 impl<M: Memory> Endpoint<M> {
     /// The next message, or the next process that has ended, if there is one.
     ///
-    /// Looks into the fastboxes of the processes that are [wanted](Self::want), into the queue, and
-    /// into one other fastbox.
+    /// Looks into the fastboxes of the [wanted](Self::want) processes, into the queue, and into one other
+    /// fastbox.
     ///
     /// # Cost
-    /// One load for each process wanted that has a fastbox, and two more. Nothing is locked. While
-    /// messages come, nothing is allocated or asked of the kernel, but that tables grow and that a
-    /// sender may have to be woken when its cell comes back; what the dead leave is given back to it.
+    /// One load for each wanted process that has a fastbox, and two more. Nothing is locked. While messages
+    /// come, nothing is allocated and no system call is made, except that tables grow and a sender may have to
+    /// be woken when its cell comes back; what the dead leave is given back to the system.
     ///
     /// # Errors
-    /// [`ShmError::Corrupt`] if the shared memory holds what no process of this crate puts there.
+    /// [`ShmError::Corrupt`] if the shared memory holds something that no process of this crate writes.
     #[inline]
     pub fn poll(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
         self.poll_where(true)
     }
 
-    /// As [`poll`](Self::poll), for who looks again and again: looks into another fastbox only
-    /// every eighth time that there is nothing else. What has come and is not wanted is mostly
-    /// asked for soon, and is then taken from where it lies.
+    /// Like [`poll`](Self::poll), for repeated polling: looks into another fastbox only every eighth time that
+    /// there is nothing else. What has come and is not wanted is usually asked for soon, and is then taken
+    /// from where it lies.
     ///
     /// # Cost
-    /// As that of `poll`.
+    /// As for `poll`.
     ///
     /// # Errors
-    /// As that of `poll`.
+    /// As for `poll`.
     #[inline]
     pub fn poll_waiting(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
         self.waiting_looks = self.waiting_looks.wrapping_add(1);
@@ -128,8 +127,8 @@ impl<M: Memory> Endpoint<M> {
         None
     }
 
-    /// The same, beginning with the box behind the one from which a message was last taken by turns; and what
-    /// [`turns_to`](Self::turns_to) is to be told if it is taken.
+    /// The same, beginning with the box after the one from which a message was last taken in rotation; also
+    /// what to pass to [`turns_to`](Self::turns_to) if it is taken.
     #[inline(always)]
     pub(super) fn in_wanted_boxes_by_turns(&self) -> Option<(Process, u32, usize)> {
         let boxes = self.wanted_boxes();
@@ -147,20 +146,20 @@ impl<M: Memory> Endpoint<M> {
         None
     }
 
-    /// The wanted box at this place is the first the next time.
+    /// The wanted box at this position is the first the next time.
     #[inline(always)]
     pub(super) const fn turns_to(&mut self, next: usize) {
         self.first_wanted = next;
     }
 
-    /// The length of the message due from a process, if that is in its fastbox.
+    /// The length of the message due from a process, if it is in that process's fastbox.
     #[inline(always)]
     pub(super) fn in_box(&self, from: Process) -> Option<u32> {
         let peer = &self.peers[from.index()];
         peer.inlet.as_ref()?.holds(peer.due)
     }
 
-    /// What is in the queue and what is in another box than `but`'s, by turns.
+    /// What is in the queue and in boxes other than that of `but`, alternating.
     #[cold]
     #[inline(never)]
     fn in_others(&mut self, but: Option<Process>) -> Result<Option<(Process, Held)>, ShmError> {
@@ -193,8 +192,8 @@ impl<M: Memory> Endpoint<M> {
         }))
     }
 
-    /// While there is a process that has ended: what it has sent, then that it has ended. Its box
-    /// and the queue come before all else, so that others who send without end do not hide it.
+    /// While a process is known to have ended: what it has sent, then its end. Its box and the queue come
+    /// before everything else, so that others that send without end do not hide them.
     #[cold]
     #[inline(never)]
     fn poll_ending(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
@@ -213,7 +212,7 @@ impl<M: Memory> Endpoint<M> {
         let in_box = self.in_box(process).map(|len| (process, Held::in_box(len)));
         let found = match in_box {
             Some(found) => Some(found),
-            // All that was in the queue when it was found to have ended has been received.
+            // All that was in the queue when its end was found has been received.
             None if self.shadow.is_empty() && self.takes != takes => None,
             None => self.in_queue()?,
         };
@@ -258,13 +257,13 @@ impl<M: Memory> Endpoint<M> {
             if let Some(found) = self.in_cell(cell)? {
                 return Ok(Some(found));
             }
-            // It goes on after its end was reported, as one may of which a launcher said so that was mistaken.
-            // What it has sent would keep up everybody's messages behind it.
+            // It continues although its end was reported, as a process may if a launcher reported it by
+            // mistake. Its messages would hold up everybody's messages after them.
             self.shadow.pop();
         }
     }
 
-    /// What the first cell of the queue holds, or what was sent before it; nothing, if its sender is known to
+    /// What the first cell of the queue holds, or what was sent before it; `None` if its sender is known to
     /// have ended, and everything that it had sent until then has been received.
     fn in_cell(&mut self, cell: CellId) -> Result<Option<(Process, Held)>, ShmError> {
         let from = cell.owner(self.memory.geometry());
@@ -272,8 +271,8 @@ impl<M: Memory> Endpoint<M> {
             what,
             process: from.0,
         };
-        // SAFETY: the cell was in this process's queue, so that its sender does not touch it; read
-        // once, so that what is checked is what is used.
+        // SAFETY: the cell was in this process's queue, so its sender does not touch it; read once, so that
+        // what is checked is what is used.
         let head: CellHead = self
             .memory
             .cell(cell)
@@ -301,7 +300,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(Some((from, Held::Cell)))
     }
 
-    /// Takes everything off the queue and turns it round.
+    /// Takes everything off the queue and reverses it.
     fn take_chain(&mut self) -> Result<(), ShmError> {
         let geometry = *self.memory.geometry();
         self.takes = self.takes.wrapping_add(1);
@@ -328,8 +327,8 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Reports a process that has ended and from which nothing is left. If what it had turns out to
-    /// be damaged, that is said now, and the end at the next look.
+    /// Reports a process that has ended and from which nothing is left. If what it had turns out to be
+    /// damaged, that is reported now, and the end at the next look.
     #[cold]
     fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
         let Some(ending) = self.ending.last_mut() else {

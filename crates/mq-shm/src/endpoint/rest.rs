@@ -1,4 +1,4 @@
-//! What an endpoint does while nothing arrives, and what it looks at before it sleeps.
+//! What an endpoint does while nothing arrives, and what it checks before it sleeps.
 
 use core::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::wait::{self, Idle, Rest};
 #[cfg(not(mq_loom))]
 use crate::{company, wait::Patience};
 
-/// Longest sleep at a time while a ring is in use, or a message waits for room in a fastbox: who empties
-/// that wakes nobody.
+/// Longest single sleep while a ring is in use, or a message waits for room in a fastbox: the process
+/// that empties these wakes nobody.
 const NAP: Duration = Duration::from_millis(1);
 
 impl<M: Memory> Endpoint<M> {
-    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks at once, lets others
-    /// run, or sleeps until somebody sends or brings a cell back, by how long it has been idle.
+    /// Passes the time after a [`poll`](Self::poll) that found nothing: looks again immediately, yields,
+    /// or sleeps until a process sends or brings a cell back, depending on how long it has been idle.
     ///
     /// Before it sleeps it looks for processes that have ended, as [`check_peers`](Self::check_peers)
-    /// does; once in 20 ms. If it is too early for the next look it sleeps until that is due, at most.
+    /// does, once in 20 ms. If it is too early for the next look, it sleeps at most until that is due.
     ///
     /// # Errors
     /// [`ShmError::Corrupt`] if the segment is damaged.
@@ -34,8 +34,8 @@ impl<M: Memory> Endpoint<M> {
                 self.note_a_turn(idle);
                 Ok(())
             }
-            // Who fills or empties a ring wakes the other end. What was done to one since the last
-            // look at it is not asked for before it sleeps.
+            // A process that fills or empties a ring wakes the other end. Before a sleep, nothing checks
+            // what was done to a ring since it was last looked at.
             Rest::Sleep => self.sleep(match self.rings.busy() {
                 true => NAP,
                 false => self.patience.sleep,
@@ -43,13 +43,13 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// As [`rest`](Self::rest), while a ring is filled or emptied, the other end of which is at it,
-    /// and wakes this one unless that lies down at the same moment: it sleeps late, and not for long.
-    /// A core is given up only as late as there: whoever gets it may keep it for a whole slice of
-    /// time, a thousand times as long as a buffer takes. Deaths are looked for as there.
+    /// Like [`rest`](Self::rest), while a ring is being filled or emptied and the other end is active.
+    /// The other end wakes this one, unless this one lies down at the same moment: so it sleeps late,
+    /// and not for long. The core is yielded just as late: the next process may keep it for a whole time
+    /// slice, a thousand times as long as a buffer takes. Deaths are looked for as in `rest`.
     ///
     /// # Errors
-    /// As those of `rest`.
+    /// As for `rest`.
     #[inline]
     pub fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         match idle.rest(&self.patience) {
@@ -66,9 +66,9 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Others have had their turn on this core. In some of the waits that come to this it is asked
-    /// whether there is a core for each process, or one that is waited for may wait for this very
-    /// core: at first it is guessed, and processes are bound to other cores while they run.
+    /// Others have had their turn on this core. Some of the waits that get this far check whether there
+    /// is a core for each process, or whether the awaited process may be waiting for this very core: the
+    /// initial answer is a guess, and processes may be bound to other cores while they run.
     #[cold]
     fn note_a_turn(&mut self, idle: &Idle) {
         match &mut self.ask_in {
@@ -96,7 +96,7 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Sleeps until woken, for a time at most and as long as patience has it.
+    /// Sleeps until woken, at most for the given time and as long as patience allows.
     #[cold]
     fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
         let mut longest = longest.min(self.patience.sleep);
@@ -110,7 +110,7 @@ impl<M: Memory> Endpoint<M> {
             longest = longest.min(until_look);
         }
         longest = self.until_there_may_be_room(longest);
-        // Cells that are back would keep it awake for ever. Who waits for one looks again.
+        // Cells that are back would keep it awake forever. A process that waits for one looks again.
         let out = self.pool.out();
         if self.cells_out()? < out {
             return Ok(());
@@ -120,7 +120,7 @@ impl<M: Memory> Endpoint<M> {
         if self.anything_new() {
             wait::stay_awake(&self.place);
             if self.one_has_ended() {
-                // Now, early as it may be: it would be kept awake until it is time to look.
+                // Now, although early: otherwise it would be kept awake until it is time to look.
                 self.check_peers();
             }
             return Ok(());
@@ -129,7 +129,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(())
     }
 
-    /// For so long, at most, a sleep may be that could be this long.
+    /// The longest sleep allowed in place of `longest`.
     pub(super) fn until_there_may_be_room(&mut self, longest: Duration) -> Duration {
         match core::mem::take(&mut self.awaits_room) {
             true => longest.min(NAP),
@@ -147,8 +147,8 @@ impl<M: Memory> Endpoint<M> {
             || self.one_has_ended()
     }
 
-    /// Whether one that it has met says in its entry that it has ended, and that is not known here:
-    /// one that leaves wakes those that sleep, and not those that were about to.
+    /// Whether a process that it has met records in its entry that it has ended, which is not known here
+    /// yet: a process that leaves wakes those that sleep, but not those that were about to.
     fn one_has_ended(&self) -> bool {
         let mut peers = (0..).map(Process).zip(&self.peers);
         peers.any(|(process, peer)| {

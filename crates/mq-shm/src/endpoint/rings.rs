@@ -1,41 +1,42 @@
-//! The rings of a process: who is at the other end of each, and which buffers are promised.
+//! The rings of a process: which process is at the other end of each, and which buffers are
+//! promised.
 
 use crate::index::Process;
 use crate::large::ring::{BUFFER_BYTES, BUFFERS, Ring};
 use crate::layout::RINGS;
 use crate::segment::Memory;
 
-/// The rings of this process: who is at the other end of each.
+/// The rings of this process: which process is at the other end of each.
 #[derive(Debug, Default)]
 pub(super) struct Rings {
     pub(super) rings: [State; RINGS as usize],
 }
 
-/// What its owner knows of a ring.
+/// What a ring's owner knows about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
     pub(super) committed: bool,
-    /// Who is at the other end, until all that was promised is through.
+    /// The process at the other end, until all that was promised has gone through.
     pub(super) with: Option<Process>,
-    /// Who was, the last time.
+    /// The previous one.
     pub(super) before: Option<Process>,
-    /// The newest stretch is lent: the other fills it.
+    /// The newest stretch is lent: the other process fills it.
     pub(super) lent: bool,
     /// Buffers promised to messages since the segment began.
     pub(super) promised: u64,
-    /// The same, at the end of the newest stretch that was lent.
+    /// The same count, at the end of the newest stretch that was lent.
     lent_until: u64,
-    /// The buffer with which those begin that were promised since the ring was empty.
+    /// The first buffer of those promised since the ring was empty.
     begun: u64,
 }
 
 impl Rings {
-    /// Whether a transfer goes on, which nobody announces step by step.
+    /// Whether a transfer is in progress whose steps are not announced.
     pub(super) fn busy(&self) -> bool {
         self.rings.iter().any(|ring| ring.with.is_some())
     }
 
-    /// The ring between this process and another, in which something is on its way or was the last
+    /// The ring between this process and another in which something is in transit, or was the last
     /// time.
     pub(super) fn leading_to(&self, other: Process) -> Option<usize> {
         let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
@@ -43,7 +44,7 @@ impl Rings {
             .or_else(|| find(&|ring| ring.with.is_none() && ring.before == Some(other)))
     }
 
-    /// A ring in which nothing is on its way.
+    /// A ring in which nothing is in transit.
     pub(super) fn free(&self) -> Option<usize> {
         let free = |ring: &State| ring.with.is_none();
         let has_memory = |ring: &State| free(ring) && ring.committed;
@@ -51,7 +52,7 @@ impl Rings {
         find(&has_memory).or_else(|| find(&free))
     }
 
-    /// Whether there is nothing on its way in another ring than this one.
+    /// Whether there is a ring other than this one in which nothing is in transit.
     pub(super) fn has_other_free<M: Memory>(&self, memory: &M, me: Process, number: usize) -> bool {
         let rings = self.rings.iter().enumerate();
         let mut others = rings.filter(|&(at, _)| at != number);
@@ -60,8 +61,8 @@ impl Rings {
         })
     }
 
-    /// The other end of some transfers has died, or left. What it had put into rings that were lent
-    /// to it can be read until it is `buried`.
+    /// The other end of some transfers has died, or left. What it had put into rings lent to it can
+    /// be read until it is `buried`.
     pub(super) fn abandon<M: Memory>(
         &mut self,
         memory: &M,
@@ -80,13 +81,13 @@ impl Rings {
 }
 
 impl State {
-    /// Promises buffers for so many bytes between this process and `other`, which fills them if
-    /// they are lent; the number of the first.
+    /// Promises buffers for this many bytes between this process and `other`, which fills them if
+    /// they are lent; returns the number of the first.
     pub(super) fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
         if ring.is_empty(self.promised) {
             if self.before == Some(other) && self.lent != lent {
-                // An answer begins where the message began: whoever fills the buffers now has read
-                // them.
+                // An answer begins where the message began: the process that fills the buffers now
+                // has read them.
                 let buffers = u64::from(BUFFERS);
                 self.promised += self.begun.wrapping_sub(self.promised) % buffers;
                 ring.begin(self.promised);

@@ -1,5 +1,5 @@
-//! Sending: through the fastbox if the pair has one with room, or through a cell that it names;
-//! otherwise through cells in the queue.
+//! Sending: through the fastbox if the pair has one with room, or through a cell named in it; otherwise through
+//! cells in the queue.
 #![allow(unsafe_code, reason = "writes messages into shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -22,11 +22,11 @@ use crate::steps::{Step, step};
 use crate::sync::spin_loop;
 use crate::wait::{self, Patience};
 
-/// Looks for room in a fastbox before a message goes through the queue: some microseconds, in which a receiver that
-/// serves a dozen senders has come round.
+/// Looks for room in a fastbox before a message goes through the queue: some microseconds, in which a receiver
+/// that serves a dozen senders has come round to it.
 const LOOKS_FOR_ROOM: u32 = if cfg!(mq_loom) { 0 } else { 16 };
 
-/// Messages that go through the queue at once after one that has waited for room in vain.
+/// Messages that go through the queue without waiting, after one that has waited for room and found none.
 const HASTY: u32 = 16;
 
 /// How much of a message has been sent.
@@ -35,30 +35,29 @@ const HASTY: u32 = 16;
 pub enum Sent {
     /// All of it: the caller's buffer is free.
     Whole,
-    /// Its first bytes, none perhaps; there is no cell for more at present. The rest is to be sent
-    /// before anything else to that process.
+    /// Only its first bytes, possibly none; there are no more cells at present. The rest must be sent before
+    /// anything else to that process.
     Upto(usize),
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// Sends a message, or what is left of one of which `done` bytes have been sent. `header` is
-    /// the caller's, and arrives with each part.
+    /// Sends a message, or the rest of one of which `done` bytes have been sent. `header` is the caller's, and
+    /// arrives with each part.
     ///
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
-    /// [`LINE_PAYLOAD`] bytes; two loads; now and then some microseconds until there is room in it.
-    /// Up to [`CELL_PAYLOAD`] bytes through a cell that a slot of the fastbox names, one of the receiver's if it has lent
-    /// one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
+    /// [`LINE_PAYLOAD`] bytes; two loads; occasionally some microseconds until there is room in it. Up to
+    /// [`CELL_PAYLOAD`] bytes through a cell that a slot of the fastbox names, one of the receiver's if it has
+    /// lent one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] once its end has been
-    /// [reported](Self::poll): until then a message may be taken that nobody receives.
-    /// [`ShmError::NoMemory`] if there is no memory for the first cell: nothing more has been sent
-    /// then. [`ShmError::Corrupt`] if what comes back is no cell that was out; of a message in parts the
-    /// first may be sent.
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] once its end has been [reported](Self::poll): until then
+    /// a message may be accepted that nobody receives. [`ShmError::NoMemory`] if there is no memory for the
+    /// first cell: nothing more has been sent then. [`ShmError::Corrupt`] if a returned cell was not out; the
+    /// first parts of a message may have been sent by then.
     ///
     /// # Panics
-    /// If `done` is more than the message has.
+    /// If `done` exceeds the message's length.
     #[inline(always)]
     pub fn try_send(
         &mut self,
@@ -80,7 +79,7 @@ impl<M: Memory> Endpoint<M> {
             outlet.publish(peer.sequence, message.len());
             step(Step::SlotShown);
             if peer.due_when_sent == peer.due {
-                // Nothing has come from there since the last: more may follow this one.
+                // Nothing has come from there since the last message: more may follow this one.
                 outlet.take_ahead();
             } else {
                 peer.due_when_sent = peer.due;
@@ -95,19 +94,19 @@ impl<M: Memory> Endpoint<M> {
         self.send_longer(to, first, second, message, done)
     }
 
-    /// Sends a message of several lines, or for which the box has no room.
+    /// Sends a message of several lines, or one for which the box has no room.
     #[inline(never)]
     fn send_longer(
         &mut self,
         to: Process,
-        // Two words, which stay in registers: an array goes through memory, also past this call.
+        // Two words, which stay in registers: an array goes through memory, also after this call.
         first: u64,
         second: u64,
         message: &[u8],
         done: usize,
     ) -> Result<Sent, ShmError> {
         let header = [first, second];
-        // Who gives its core up may keep it from the receiver.
+        // A process that yields its core may be keeping the core from the receiver.
         let looks = if self.patience.spins > Patience::YIELDING.spins {
             LOOKS_FOR_ROOM
         } else {
@@ -144,9 +143,8 @@ impl<M: Memory> Endpoint<M> {
         self.send_by_queue(to, header, message, done)
     }
 
-    /// Sends a message that takes one cell by naming the cell in the fastbox, in which there is
-    /// room. An answer goes into the cell that the other has lent, if it has: its lines are in the
-    /// caches here.
+    /// Sends a message that takes one cell by naming the cell in the fastbox, which has room. An answer goes
+    /// into the cell that the other has lent, if any: its lines are in the caches here.
     fn send_by_name(
         &mut self,
         to: Process,
@@ -171,7 +169,7 @@ impl<M: Memory> Endpoint<M> {
         let Some(outlet) = &mut peer.outlet else {
             return Ok(Sent::Upto(0));
         };
-        // It is lent if the other has answered before, and has nothing lent.
+        // The cell is lent if the other has answered before and has no cell lent to it.
         let lends =
             borrowed.is_none() && peer.answers && peer.lent.is_none() && self.pool.may_lend();
         let name = match borrowed {
@@ -203,15 +201,15 @@ impl<M: Memory> Endpoint<M> {
         Ok(Sent::Whole)
     }
 
-    /// Writes a message that one cell takes into it, in the way that is quicker to that process.
+    /// Writes a message that fits in one cell into it, in the way that is faster for that process.
     #[inline]
     fn write(&mut self, cell: CellId, to: Process, message: &[u8]) {
         let count = message.len().min(CELL_PAYLOAD);
         let body = &self.memory.cell(cell).body;
         let write = |way: Way| {
-            // SAFETY: the cell is out of the pool and nobody knows of it yet, or its owner has lent
-            // it and waits for what is in it, so that only this process touches it; `count` is no
-            // more than a cell's payload.
+            // SAFETY: the cell is out of the pool and no process knows of it yet, or its owner has lent it and
+            // waits for its content, so that only this process touches it; `count` is no more than a cell's
+            // payload.
             body.with_mut(|body| unsafe {
                 way.copy(message.as_ptr(), (&raw mut (*body).payload).cast(), count);
             });
@@ -232,7 +230,7 @@ impl<M: Memory> Endpoint<M> {
         let bytes = message.len();
         assert!(done <= bytes, "{done} bytes sent of a message of {bytes}");
         if done == bytes && done > 0 {
-            // The last part has gone, and the receiver waits for none.
+            // The last part has gone, and the receiver expects no further one.
             return Ok(Sent::Whole);
         }
         if !self.peers[to.index()].noted {
@@ -273,8 +271,8 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Makes cells, if there are none yet: no message is refused for want of memory afterwards, since
-    /// those that there are come back.
+    /// Makes cells, if there are none yet: after this no message is refused for want of memory, since existing
+    /// cells come back.
     ///
     /// # Errors
     /// [`ShmError::NoMemory`].
@@ -297,7 +295,7 @@ impl<M: Memory> Endpoint<M> {
         }
         if self.pool.is_low(&tuning) {
             self.refill(to)?;
-            // One that does not receive shall not hold up those that do.
+            // A process that does not receive must not hold up those that do.
             if self.pool.keeps_back(to, &tuning, self.geometry()) {
                 return Ok(None);
             }
@@ -305,7 +303,7 @@ impl<M: Memory> Endpoint<M> {
         Ok(self.pool.take(&self.memory, to))
     }
 
-    /// Gets more cells: from the process that the next is for, which often has the most, from all,
+    /// Gets more cells: from the process that the next cell is for, which often has the most, from all others,
     /// or new ones.
     #[inline(never)]
     fn refill(&mut self, to: Process) -> Result<(), ShmError> {
@@ -343,7 +341,7 @@ impl<M: Memory> Endpoint<M> {
         peer.met = true;
     }
 
-    /// Whether the next cell to `to` announces a fastbox, which is there then.
+    /// Whether the next cell to `to` announces a fastbox, which exists by then.
     fn makes_box_for(&mut self, to: Process) -> bool {
         let peer = &mut self.peers[to.index()];
         let threshold = match self.options.policy {
@@ -359,7 +357,7 @@ impl<M: Memory> Endpoint<M> {
             return false;
         }
         if self.memory.commit(Part::FastBox(self.me, to)).is_err() {
-            // The queue serves as well, only slower.
+            // The queue works as well, only slower.
             peer.no_box = true;
             return false;
         }
@@ -396,9 +394,10 @@ impl<M: Memory> Endpoint<M> {
     }
 }
 
-/// Whether a fastbox has room for a message of so many bytes, or gets it while the receiver takes messages out. The
-/// queue would be the longer way for all of them: its line goes round among all that send, and a message in it takes a
-/// cell that has to come back. Who computes meanwhile takes nothing out, and is waited for once in many messages.
+/// Whether a fastbox has room for a message of this many bytes, or gets it while the receiver takes messages
+/// out. The queue would be the slower path for everybody: its line moves among all senders, and a message in it
+/// takes a cell that has to come back. A receiver that computes meanwhile takes nothing out, and is waited for
+/// once in many messages.
 #[inline(always)]
 fn has_room_soon(outlet: &mut Outlet, hasty: &mut u32, len: usize, looks: u32) -> bool {
     if outlet.has_room(len) {
@@ -409,7 +408,7 @@ fn has_room_soon(outlet: &mut Outlet, hasty: &mut u32, len: usize, looks: u32) -
         return false;
     }
     for _ in 0..looks {
-        // Each look takes the line of the count from the receiver, which has emptied several slots by the next.
+        // Each look takes the count's line from the receiver, which has emptied several slots by the next look.
         for _ in 0..8 {
             spin_loop();
         }
@@ -421,7 +420,7 @@ fn has_room_soon(outlet: &mut Outlet, hasty: &mut u32, len: usize, looks: u32) -
     false
 }
 
-/// Fetches the cells named in the fastbox to a process that it is done with.
+/// Fetches the cells, named in the fastbox to a process, that the process is done with.
 fn take_back<M: Memory>(peer: &mut Peer, pool: &mut Pool, memory: &M) {
     if let Some(outlet) = &mut peer.outlet {
         while let Some(cell) = outlet.take_back() {

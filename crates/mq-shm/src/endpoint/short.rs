@@ -1,5 +1,4 @@
-//! Short messages from where they are waited for: the first thing that is looked for, and most of
-//! what comes.
+//! Short messages from where they are expected: the first thing looked for, and most of what arrives.
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::receive::is_turn_of_others;
@@ -9,8 +8,8 @@ use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::wait::Idle;
 
-/// A message of up to [`BOX_PAYLOAD`] bytes in a fastbox, whole. Dropping it gives the slots back
-/// to the sender; one that is forgotten is found again.
+/// A message of up to [`BOX_PAYLOAD`] bytes in a fastbox, whole. Dropping it gives the slots back to the
+/// sender; a forgotten one is found again.
 #[derive(Debug)]
 pub struct Short<'a> {
     inlet: &'a mut Inlet,
@@ -21,27 +20,27 @@ pub struct Short<'a> {
     len: u32,
 }
 
-/// Whether a message in a fastbox, of so many bytes and with this number, is for [`poll`](Endpoint::poll): it is longer
-/// than the box takes, or what is elsewhere has its turn before it.
+/// Whether a message in a fastbox, of this many bytes and with this number, is for [`poll`](Endpoint::poll): it
+/// is longer than the box takes, or other sources have their turn before it.
 #[inline(always)]
 const fn is_for_poll(len: u32, due: u64) -> bool {
     len as usize > BOX_PAYLOAD || is_turn_of_others(due)
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the
-    /// fastbox of a process that is wanted. It can not fail, and what it gives fits into registers;
-    /// whoever waits for a short message asks here first. One in many is not found here: it is for
-    /// `poll`, which sees to what has come elsewhere as well.
+    /// The first part of [`poll`](Self::poll): a message of up to [`BOX_PAYLOAD`] bytes in the fastbox of a
+    /// wanted process. It cannot fail, and its result fits into registers; a process that waits for a short
+    /// message asks here first. One message in many is not found here: it is left for `poll`, which also sees
+    /// to what has arrived elsewhere.
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
         let (from, len) = self.in_wanted_boxes()?;
         self.short(from, len)
     }
 
-    /// The same, from the processes that are wanted by turns, for who wants messages from several:
-    /// who comes late to a box finds more in it, and nothing is being written there just then. While
-    /// a process that has ended is to be reported, what that has sent comes before, by `poll`.
+    /// The same, from the wanted processes in rotation, for a process that wants messages from several. A late
+    /// visit to a box finds more in it, with nothing being written there at that moment. While the end of a
+    /// process is still to be reported, `poll` delivers what that process has sent first.
     #[inline(always)]
     pub fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
         if !self.ending.is_empty() {
@@ -49,12 +48,12 @@ impl<M: Memory> Endpoint<M> {
         }
         let (from, len, next) = self.in_wanted_boxes_by_turns()?;
         if is_for_poll(len, self.peers[from.index()].due) {
-            // Which begins with the same box.
+            // `poll` begins with the same box.
             return None;
         }
         self.turns_to(next);
         let short = self.short(from, len)?;
-        // Others have their turns before that is looked at.
+        // Others have their turn before that one is looked at.
         short.inlet.fetch_next(len);
         Some(short)
     }
@@ -64,7 +63,7 @@ impl<M: Memory> Endpoint<M> {
     fn short(&mut self, from: Process, len: u32) -> Option<Short<'_>> {
         let peer = &mut self.peers[from.index()];
         if is_for_poll(len, peer.due) {
-            // Nor is one made to be dropped: that would take the message.
+            // No value is made that is then dropped: that would take the message.
             return None;
         }
         Some(Short {
@@ -76,9 +75,9 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few times more,
-    /// sooner than by going round everything, until a message has come; whether it will find one
-    /// now. A longer one is for [`poll`](Self::poll).
+    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few more times, sooner than
+    /// by going through everything, until a message has come; whether `poll_wanted` will find one now. A longer
+    /// one is for [`poll`](Self::poll).
     #[inline(always)]
     pub fn watch_wanted(&self, idle: &mut Idle) -> bool {
         if self.wanted_boxes().is_empty() {
@@ -94,8 +93,8 @@ impl<M: Memory> Endpoint<M> {
         is_short
     }
 
-    /// [`poll_wanted`](Self::poll_wanted) of one process, wanted or not: where messages come one
-    /// after the other, for who has just had one from there.
+    /// [`poll_wanted`](Self::poll_wanted) of one process, wanted or not: useful if messages come one after the
+    /// other and the caller has just had one from there.
     #[inline(always)]
     pub fn poll_short_from(&mut self, from: Process) -> Option<Short<'_>> {
         let peer = self.peers.get_mut(from.index())?;
@@ -115,14 +114,14 @@ impl<M: Memory> Endpoint<M> {
 }
 
 impl Short<'_> {
-    /// Who sent it.
+    /// The sender.
     #[inline(always)]
     #[must_use]
     pub fn source(&self) -> Process {
         self.from
     }
 
-    /// What the sender gave with it.
+    /// The header that the sender passed.
     #[inline(always)]
     #[must_use]
     pub fn header(&self) -> [u64; 2] {
@@ -137,7 +136,7 @@ impl Short<'_> {
         self.len as usize
     }
 
-    /// Copies the bytes into a buffer, as many as it has room for; how many.
+    /// Copies as many bytes into a buffer as it has room for; returns how many.
     #[inline(always)]
     pub fn copy_to(&self, into: &mut [u8]) -> usize {
         let count = into.len().min(self.len());
@@ -151,7 +150,7 @@ impl Short<'_> {
     }
 }
 
-/// Copies a message of several lines, and takes those of an answer that is as long meanwhile.
+/// Copies a message of several lines, and meanwhile takes the lines of an equally long answer.
 #[inline(never)]
 fn copy_lines(inlet: &Inlet, outlet: Option<&Outlet>, into: &mut [u8]) {
     inlet.fetch_lines(into.len());

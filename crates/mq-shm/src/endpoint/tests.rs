@@ -12,11 +12,11 @@ use crate::segment::Heap;
 use crate::sync::AtomicU32;
 use crate::wait::Idle;
 
-/// More looks than one that sleeps between them takes in the time of the test.
+/// More looks than a process that sleeps between them takes in the time of the test.
 const MANY: u32 = 1000;
 static LOOKS: AtomicU32 = AtomicU32::new(0);
 
-/// How often one looks until there is a message.
+/// How often a process looks until there is a message.
 fn looks(mut found: impl FnMut() -> bool) -> usize {
     1 + (0..100).take_while(|_| !found()).count()
 }
@@ -62,7 +62,7 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
             assert!(bob.poll().unwrap().is_some());
         }
     }
-    // One has died and has left a message behind; the box of the other is full at each look.
+    // One has died and left a message behind; the box of the other is full at each look.
     others.iter_mut().for_each(send);
     let (process, how) = (Process(0), Gone::Died);
     bob.peers[0].gone = Some(how);
@@ -87,7 +87,7 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
     assert_eq!(seen, [(process, false), (process, true)]);
 }
 
-/// A server whose clients ask again as soon as they are answered, but for some of them.
+/// A server whose clients, except for some of them, ask again as soon as they are answered.
 struct Server {
     server: Endpoint<std::sync::Arc<Heap>>,
     clients: [Endpoint<std::sync::Arc<Heap>>; 4],
@@ -98,7 +98,7 @@ struct Server {
 enum Asks {
     All,
     Wanted,
-    /// The one that it had a message from last.
+    /// The last one that sent it a message.
     Again,
     ByTurns,
 }
@@ -140,7 +140,7 @@ impl Server {
         assert_eq!(sent.unwrap(), Sent::Whole);
     }
 
-    /// Answers a thousand questions; those who are `busy` ask again. Who else asked.
+    /// Answers a thousand questions; the `busy` clients ask again. Returns which others asked.
     fn serve(&mut self, asks: Asks, busy: impl Fn(Process) -> bool) -> Vec<Process> {
         let mut seen = Vec::new();
         let mut last = None;
@@ -285,13 +285,13 @@ fn one_whose_cells_have_come_back_sleeps() {
     assert!(looks < MANY, "it looked {looks} times and did not sleep");
 }
 
-/// Rests until somebody has been looked for, and says what has come of it.
+/// Rests until ends have been looked for, and returns the result.
 fn patience_after_a_rest(endpoint: &mut Endpoint) -> Option<Patience> {
     give_up_the_core(endpoint);
     (endpoint.ask_in != Some(0)).then_some(endpoint.patience)
 }
 
-/// Waits in vain until the core has been given up.
+/// Waits, finding nothing, until the core has been given up.
 fn give_up_the_core(endpoint: &mut Endpoint) {
     let mut idle = Idle::default();
     for _ in 0..=endpoint.patience.spins {
@@ -321,7 +321,7 @@ fn one_that_is_bound_finds_out_whether_it_has_its_core_for_itself() {
         (alone, found)
     });
     sched_setaffinity(None, &before).unwrap();
-    // The other is of this very process, which may run on that core too.
+    // The other belongs to this very process, which may run on that core too.
     let expected = [Patience::SPINNING, Patience::YIELDING].map(|patience| (None, Some(patience)));
     assert_eq!(found, expected);
 }
@@ -332,7 +332,7 @@ fn one_that_is_bound_later_finds_out_that_it_shares_its_core() {
     let file = segment.file().try_clone_to_owned().unwrap();
     let copy = Mapped::open(file, "a copy").unwrap();
     let mut alice = Endpoint::join(segment, Process(0), Options::default()).unwrap();
-    // It has cores enough as yet, wherever this test runs.
+    // So far it has cores enough, wherever this test runs.
     alice.patience = Patience::SPINNING;
     alice.ask_in = Some(1);
     let bob = Endpoint::join(copy, Process(1), Options::default()).unwrap();
@@ -344,7 +344,7 @@ fn one_that_is_bound_later_finds_out_that_it_shares_its_core() {
     let not_yet = alice.patience;
     give_up_the_core(&mut alice);
     sched_setaffinity(None, &before).unwrap();
-    // The other is of this very process, which may run on that core too.
+    // The other belongs to this very process, which may run on that core too.
     assert_eq!(
         (not_yet, alice.patience),
         (Patience::SPINNING, Patience::YIELDING)
@@ -353,7 +353,7 @@ fn one_that_is_bound_later_finds_out_that_it_shares_its_core() {
     drop(bob);
 }
 
-/// Of those to which slots name cells, each stands in the list once, as long as there are such.
+/// Each process to which slots name cells is in the list once, as long as there are such cells.
 #[test]
 fn who_is_named_cells_is_known_until_it_is_done_with_them() {
     let segment = Heap::new(Geometry::with_cells(3, 4).unwrap());

@@ -14,18 +14,18 @@ use crate::index::CellName;
 use crate::part::Found;
 use crate::sync::Ordering;
 
-/// The receiver's side of a box, in its own memory.
+/// The receiver's side of a box, in private memory.
 #[derive(Debug)]
 pub(crate) struct Inlet {
     fastbox: Found<FastBox>,
-    /// The slot in which the next message by this way begins.
+    /// The slot in which the next message through this box begins.
     slot: Found<Slot>,
     taken: u64,
     next: u32,
 }
 
 impl Inlet {
-    /// The side of a box that nothing has been received through.
+    /// A side of a box through which nothing has been received.
     pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
         let slot = fastbox.part(|fastbox| fastbox.slot(0));
         Self {
@@ -36,22 +36,21 @@ impl Inlet {
         }
     }
 
-    /// The length of the message of this number, if it has come.
+    /// The length of the message with this number, if it has come.
     #[inline(always)]
     pub(crate) fn holds(&self, sequence: u64) -> Option<u32> {
         let stamp = self.slot.stamp();
-        // A length that no sender writes is cut to what a cell takes.
+        // A length that no sender writes is cut to a cell's capacity.
         stamp
             .is(sequence)
             .then(|| stamp.len().min(CELL_PAYLOAD) as u32)
     }
 
-    /// The header of a message that has come and was not given back.
+    /// The header of a message that has come and has not been given back.
     #[inline(always)]
     pub(crate) fn header(&self) -> [u64; 2] {
         // SAFETY: within the mapping, where any bytes are words, and a body begins at one. The message is
-        // published and not yet given back, so that an honest sender does not touch it; volatile, since another
-        // may.
+        // published and not yet given back, so an honest sender does not touch it; volatile, since another may.
         self.slot.body.with(|body| unsafe {
             let words = body.cast::<u64>();
             [words.read_volatile(), words.add(1).read_volatile()]
@@ -70,20 +69,20 @@ impl Inlet {
         CellName(word)
     }
 
-    /// Begins to fetch the lines of a message of so many bytes that has come, all of them before any is read.
+    /// Begins to fetch the lines of a message of this many bytes that has come, all of them before any is read.
     pub(crate) fn fetch_lines(&self, len: usize) {
         self.fastbox.further_lines(self.next, len, fetch_line);
     }
 
-    /// Begins to fetch the line of the message behind one of so many bytes that has come. It is the line that is looked
-    /// at next from there, so it is not taken from a sender that would have kept it otherwise.
+    /// Begins to fetch the line of the message after one of this many bytes that has come. That line is looked
+    /// at next anyway, so this takes nothing from the sender that the sender would have kept otherwise.
     #[inline(always)]
     pub(crate) fn fetch_next(&self, len: u32) {
         let next = self.fastbox.slot(after(self.next, slots_of(len as usize)));
         fetch_line(core::ptr::from_ref(next).cast());
     }
 
-    /// Copies the first bytes of such a message out; it has as many, and is in slots.
+    /// Copies the first bytes of such a message out; it has at least as many, and is in slots.
     #[inline(always)]
     pub(crate) fn copy_to(&self, into: &mut [u8]) {
         let here = into.len().min(FIRST_PAYLOAD);
@@ -109,7 +108,7 @@ impl Inlet {
         }
     }
 
-    /// The message of so many bytes has been read.
+    /// The message, of this many bytes, has been read.
     #[inline(always)]
     pub(crate) fn emptied(&mut self, len: u32) {
         let slots = slots_of(len as usize);

@@ -16,10 +16,10 @@ use crate::index::{CellId, CellName};
 use crate::part::Found;
 use crate::sync::Ordering;
 
-/// So many slots ahead a line is taken for writing.
+/// A line is taken for writing this many slots ahead.
 const AHEAD: u32 = if cfg!(mq_loom) { 1 } else { 3 };
 
-/// The sender's side of a box, in its own memory.
+/// The sender's side of a box, in private memory.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     fastbox: Found<FastBox>,
@@ -27,7 +27,7 @@ pub(crate) struct Outlet {
     /// Slots that are known to be empty.
     room: u32,
     next: u32,
-    /// Cells that slots name which are not known to be taken, in the order of the slots.
+    /// Cells named in slots that are not known to be taken, in the order of the slots.
     named: VecDeque<Named>,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct Outlet {
 #[derive(Debug)]
 struct Named {
     cell: CellId,
-    /// Slots sent, with that one.
+    /// Slots sent, including that one.
     sent: u64,
 }
 
 impl Outlet {
-    /// The side of a box that nothing has been sent through.
+    /// A side of a box through which nothing has been sent.
     pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
         Self {
             fastbox,
@@ -51,11 +51,10 @@ impl Outlet {
         }
     }
 
-    /// Whether there is room for a message of so many bytes, [`BOX_PAYLOAD`](super::BOX_PAYLOAD) at
-    /// most.
+    /// Whether there is room for a message of this many bytes, at most [`BOX_PAYLOAD`](super::BOX_PAYLOAD).
     ///
     /// # Cost
-    /// Nothing shared, but when the ring has gone round: then one load of the receiver's count.
+    /// No shared access, except when the ring has gone round: then one load of the receiver's count.
     #[inline(always)]
     pub(crate) fn has_room(&mut self, len: usize) -> bool {
         slots_of(len) <= self.room || self.has_room_now(len)
@@ -72,7 +71,7 @@ impl Outlet {
         slots_of(len) <= self.room
     }
 
-    /// Writes a message of one line for which there is room, which nobody sees before it is
+    /// Writes a message of one line for which there is room, and which stays invisible until it is
     /// [published](Self::publish).
     #[inline(always)]
     pub(crate) fn fill(&self, header: [u64; 2], message: &[u8]) {
@@ -80,9 +79,8 @@ impl Outlet {
         let here = message.len().min(LINE_PAYLOAD);
         self.slot(self.next).body.with_mut(|body| {
             let body = body.cast::<u8>();
-            // SAFETY: there is room, so that the slot is empty and only the sender touches its body
-            // until the message is published; header and `here` bytes are no more than a body,
-            // which begins at a word.
+            // SAFETY: there is room, so the slot is empty and only the sender touches its body until the
+            // message is published; header and `here` bytes are no more than a body, which begins at a word.
             unsafe {
                 body.cast::<[u64; 2]>().write(header);
                 copy(message.as_ptr(), body.add(HEADER), here);
@@ -90,18 +88,18 @@ impl Outlet {
         });
     }
 
-    /// As [`fill`](Self::fill), for a message of several lines.
+    /// Like [`fill`](Self::fill), for a message of several lines.
     ///
-    /// The first line comes last: the receiver looks at it again and again, and would take it away between
-    /// its first bytes and its stamp as long as other lines have to be fetched in between.
+    /// The first line comes last: the receiver looks at it again and again, and would take it away between its
+    /// first bytes and its stamp while other lines have to be fetched in between.
     pub(crate) fn fill_lines(&self, header: [u64; 2], message: &[u8]) {
         debug_assert!(slots_of(message.len()) <= self.room);
         self.fill_further(message);
         self.fill(header, message);
     }
 
-    /// Takes the lines of a message of so many bytes, but for the first, for writing, if there is room: the
-    /// next one will be as long. The first would only be taken away again, by the receiver that looks at it.
+    /// Takes the lines of a message of this many bytes, except the first, for writing, if there is room: the
+    /// next one will be as long. The receiver, which looks at the first, would only take it away again.
     pub(crate) fn take_lines(&self, len: usize) {
         if slots_of(len) <= self.room {
             self.fastbox.further_lines(self.next, len, take_line);
@@ -130,7 +128,7 @@ impl Outlet {
         }
     }
 
-    /// As [`fill`](Self::fill), for a message that is in the cell of this name.
+    /// Like [`fill`](Self::fill), for a message that is in the cell of this name.
     #[inline]
     pub(crate) fn fill_with_name(&self, header: [u64; 2], name: CellName) {
         debug_assert!(self.room > 0);
@@ -144,7 +142,7 @@ impl Outlet {
         });
     }
 
-    /// A message was published that is in this cell.
+    /// A message in this cell was published.
     #[inline]
     pub(crate) fn named(&mut self, cell: CellId) {
         self.filled(0);
@@ -161,7 +159,7 @@ impl Outlet {
         self.named.pop_front().map(|named| named.cell)
     }
 
-    /// Whether there are cells that slots name which are not known to be taken.
+    /// Whether slots name any cells that are not known to be taken.
     pub(crate) fn names_any(&self) -> bool {
         !self.named.is_empty()
     }
@@ -179,9 +177,9 @@ impl Outlet {
         self.sent.wrapping_sub(taken) <= self.sent - first.sent
     }
 
-    /// Takes the line of a slot some way ahead for writing, for a sender that sends one message after the other: the
-    /// line of each comes from the receiver's cache, where it has been read a lap ago. Not of the next slot, which
-    /// the receiver looks at, so that it would take it back.
+    /// Takes the line of a slot some way ahead for writing, for a sender that sends one message after the
+    /// other: the line of each comes from the receiver's cache, where it was read a lap ago. Not the line of
+    /// the next slot, which the receiver looks at, and so would take back.
     #[inline(always)]
     pub(crate) fn take_ahead(&self) {
         // Not beyond the end: what is there is not the sender's.
@@ -190,13 +188,13 @@ impl Outlet {
         }
     }
 
-    /// Shows the receiver the message that was [written](Self::fill), of so many bytes.
+    /// Shows the receiver the message, of this many bytes, that was [written](Self::fill).
     #[inline(always)]
     pub(crate) fn publish(&self, sequence: u64, len: usize) {
         self.slot(self.next).publish(Stamp::new(sequence, len));
     }
 
-    /// A message of so many bytes was published.
+    /// A message of this many bytes was published.
     #[inline(always)]
     pub(crate) fn filled(&mut self, len: usize) {
         let slots = slots_of(len);

@@ -1,28 +1,28 @@
-//! How a receiver and the sender of a message divide its pages, while both copy.
+//! How a receiver and the sender of a message divide its pages while both copy.
 //!
-//! A message that the kernel lets a receiver read from the sender's memory may as well be written by
-//! the sender into the receiver's: two cores copy what one would. The receiver takes pages from
-//! the front, the sender, if it comes, from the back, each half of what is left until that is little, so
-//! that nobody who is late or slow is waited for longer than a piece takes.
+//! A message that the kernel lets a receiver read from the sender's memory may equally be written by the
+//! sender into the receiver's: two cores share the work of one. The receiver takes pages from the front, the
+//! sender, if it comes, from the back, each half of what is left until that is little, so that neither waits
+//! for a late or slow partner longer than a piece takes.
 //!
-//! A receiver has one such message at a time, its *offer*, and each offer has a number. Both words
-//! here begin with it: who comes late finds another one and takes nothing. The receiver goes on when all
-//! pages are taken and the sender has counted those that it took as copied, or has given up, or is known to
-//! be no longer at it; so nobody writes into its memory afterwards.
+//! A receiver has one such message at a time, its *offer*, and each offer has a number. Both words here
+//! begin with it: a latecomer finds another number and takes nothing. The receiver goes on when all pages
+//! are taken and the sender has counted those that it took as copied, or has given up, or is known to be no
+//! longer active; so nobody writes into its memory afterwards.
 
 use core::ops::Range;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Pages of the longest part of a message that is divided at a time, 4 MiB of them. Who calls to see whether
-/// something has come is not to copy for others for milliseconds.
+/// The most pages of a message that are divided at a time: 4 MiB. A process that calls to see whether
+/// something has come must not copy for others for milliseconds.
 pub(crate) const PART: u32 = 1024;
-/// The fewest pages that are taken at a time, unless none are left but these: with fewer, the system call
-/// takes a part that counts.
+/// The fewest pages that are taken at a time, unless only these are left: with fewer, the system call takes
+/// a significant part of the time.
 const SHORTEST_PIECE: u32 = if cfg!(mq_loom) { 1 } else { 8 };
-/// The most: nobody is waited for longer than they take, unless it is put off.
+/// The most: nobody is waited for longer than they take, unless descheduled.
 const LONGEST_PIECE: u32 = 128;
-/// The bits of a number of pages.
+/// The bits of a page count.
 const PAGES: u64 = u16::MAX as u64;
 
 /// The pages of an offer that each side has taken, and those that the sender has copied.
@@ -40,7 +40,7 @@ pub(crate) struct Claims {
 pub(crate) struct Help {
     /// Pages from the back that it has copied.
     pub(crate) copied: u32,
-    /// It copies no more, also of what it has taken.
+    /// It copies no more, including what it has taken.
     pub(crate) gave_up: bool,
 }
 
@@ -66,16 +66,16 @@ impl Taken {
         (self.number as u64) << 32 | (self.front as u64) << 16 | self.back as u64
     }
 
-    /// Pages of so many that nobody has taken.
+    /// Of this many pages, those that neither has taken.
     const fn left(self, pages: u32) -> u32 {
         pages.saturating_sub(self.front + self.back)
     }
 }
 
-/// How many of the pages that are left are taken next.
+/// How many of the remaining pages are taken next.
 fn piece(left: u32) -> u32 {
     let half = (left / 2).clamp(SHORTEST_PIECE, LONGEST_PIECE);
-    // Too little for another piece is taken along.
+    // A remainder too small for another piece is taken along.
     if left < half + SHORTEST_PIECE {
         left
     } else {
@@ -88,7 +88,7 @@ impl Claims {
     #[cfg(not(mq_loom))]
     pub(crate) const COPIED: usize = core::mem::offset_of!(Self, copied);
 
-    /// An offer begins, of which the receiver takes the first piece; how many pages that has.
+    /// Opens an offer, of which the receiver takes the first piece; returns how many pages that has.
     pub(crate) fn open(&self, number: u32, pages: u32) -> u32 {
         debug_assert!(pages <= PART, "the words have room for as many");
         // More than half: the sender comes later.
@@ -101,19 +101,18 @@ impl Claims {
             front,
             back: 0,
         };
-        // OFFER (release): what the receiver did with the memory comes before what the sender copies
-        // there.
+        // OFFER (release): what the receiver did with the memory comes before what the sender copies there.
         self.taken.store(taken.word(), Ordering::Release);
         front
     }
 
-    /// Whether an offer is still to begin, as far as can be seen.
+    /// Whether an offer has not begun yet, as far as can be seen.
     pub(crate) fn is_before(&self, number: u32) -> bool {
         let current = Taken::of(self.taken.load(Ordering::Relaxed)).number;
         number.wrapping_sub(current).cast_signed() > 0
     }
 
-    /// Takes pages of an offer, if there are any left: `of` says how many of those. What was taken before,
+    /// Takes pages of an offer, if any are left: `of` says how many of those. Returns what was taken before,
     /// and what is now.
     fn take(
         &self,
@@ -129,7 +128,7 @@ impl Claims {
                 return None;
             }
             let after = of(before, left);
-            // OFFER (acquire), for the sender, and AT-IT (release): it has said before that it is at it.
+            // OFFER (acquire), for the sender, and AT-IT (release): it has written before that it is active.
             match self.taken.compare_exchange_weak(
                 word,
                 after.word(),
@@ -168,14 +167,14 @@ impl Claims {
         Some(pages - after.back..pages - before.back)
     }
 
-    /// Pages that the sender has taken of so many, once there are none left.
+    /// Of this many pages, those that the sender has taken, once none are left.
     pub(crate) fn back(&self, pages: u32) -> u32 {
-        // AT-IT (acquire): who finds pages taken finds that the sender is at it, or was.
+        // AT-IT (acquire): a process that finds pages taken finds that the sender is active, or was.
         let taken = Taken::of(self.taken.load(Ordering::Acquire));
         taken.back.min(pages)
     }
 
-    /// The sender has copied all pages from this one on; it copies no more if it gives up.
+    /// The sender has copied all pages from this one on; if it gives up, it copies no more.
     pub(crate) fn copied(&self, number: u32, pages: u32, from: u32, gives_up: bool) {
         let word =
             u64::from(number) << 32 | if gives_up { GAVE_UP } else { 0 } | u64::from(pages - from);
@@ -183,8 +182,8 @@ impl Claims {
         self.copied.store(word, Ordering::Release);
     }
 
-    /// What the sender has done. Nothing, where another hand has written here: then it is the sender's own
-    /// word that counts.
+    /// What the sender has done. Nothing, if a stray hand has written here: then the sender's own word
+    /// decides.
     pub(crate) fn help(&self, number: u32) -> Help {
         // COPIED (acquire).
         let word = self.copied.load(Ordering::Acquire);

@@ -1,35 +1,37 @@
-//! Both sides copying a message that the receiver reads from the sender's memory.
+//! Copying, by both sides, of a message that the receiver reads from the sender's memory.
 //!
-//! One process copies alone where the other only waits, so a receiver that reads a long message asks its
-//! sender for help: that writes pages from the back into the receiver's memory (`process_vm_writev`), while
-//! the receiver reads from the front. Who is asked and does not come is not waited for. After Chakraborty
-//! et al., *Cooperative Rendezvous Protocols for Improved Performance and Overlap* (SC 2018).
+//! One process would copy while the other only waits, so a receiver that reads a long message asks its
+//! sender for help: the sender writes pages from the back into the receiver's memory (`process_vm_writev`)
+//! while the receiver reads from the front. A sender that is asked and does not come is not waited for.
+//! After Chakraborty et al., *Cooperative Rendezvous Protocols for Improved Performance and Overlap* (SC
+//! 2018).
 //!
 //! # Whose memory is written
-//! Where to write never stands in the segment. The sender reads it from the receiver's own memory,
-//! in one system call with the random word by which that is known ([`single_copy`](super::single_copy)), so
-//! that what a stray hand writes into the segment leads nowhere. The receiver goes on only when its sender
-//! has counted what it took as copied, or is at it no longer by its own word, or has ended as the kernel
-//! says; until then the receiver's number is its own. A sender begins to write within 0.1 ms of having read
-//! the word, unless it is put off between the two. If the receiver is killed in that time, and tens of
-//! thousands of processes begin, and another of the same user has its number, that one is written into; or
-//! the program that another thread of the receiver has put in its place (`execve`).
+//! Where to write never stands in the segment. The sender reads it from the receiver's own memory, in one
+//! system call together with the random word that identifies that memory
+//! ([`single_copy`](super::single_copy)), so a stray write into the segment leads nowhere. The receiver goes
+//! on only when its sender has counted what it took as copied, or is no longer active by its own word, or
+//! has ended as the kernel says; until then the receiver's number is its own. A sender begins to write
+//! within 0.1 ms of having read the word, unless it is descheduled between the two. If in that time the
+//! receiver is killed, tens of thousands of processes begin, and another of the same user gets its number,
+//! that process is written into; so is a program that another thread of the receiver has put in its place
+//! (`execve`).
 //!
-//! What each side has taken and copied does stand in the segment. Who writes *there*, on purpose, can
-//! have a receiver go on while its sender still copies: whoever shares a segment and may be read and
-//! written by its processes is as trusted as they are.
+//! What each side has taken and copied does stand in the segment. A process that deliberately writes *there*
+//! can make a receiver go on while its sender still copies: any process that shares a segment, and that its
+//! processes may read and write, is as trusted as they are.
 //!
-//! Pages of the receiver's that were never touched come from where the *sender* runs, on machines where
-//! memory has places and the receiver has not said which it wants.
+//! Pages of the receiver's that were never touched are allocated where the *sender* runs, on NUMA machines
+//! and if the receiver has not set a memory policy.
 
 use crate::sync::{AtomicU64, Ordering};
 
 /// The shortest message for which help is asked, in bytes: with less, the sender would come too late.
 pub(crate) const FROM: usize = 64 << 10;
-/// The same out of a shared buffer, where the receiver is through with as much earlier.
+/// The same for a shared buffer, where the receiver finishes that much sooner.
 pub(crate) const FROM_SHARED: usize = 128 << 10;
 
-/// A message that its receiver offers to have copied in part by the sender.
+/// A message for which the receiver offers its sender to copy a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Offer {
     /// Its number among those of the receiver.
@@ -43,18 +45,18 @@ pub(crate) struct Offer {
     pub(crate) bytes: u64,
 }
 
-/// What others read of a process's own memory: how they know it, and what it is about to do with them.
+/// What others read from a process's own memory: how they identify it, and what it is about to do with them.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shown {
     /// A random word.
     token: u64,
-    /// Whom it helps, and with which offer; 0 if nobody.
+    /// The process it helps, and with which offer; 0 if none.
     helping: AtomicU64,
     offer: [AtomicU64; 4],
 }
 
-/// Words of [`Shown`] behind the first.
+/// Words of [`Shown`] after the first.
 pub(crate) const SHOWN: usize = 5;
 
 impl Shown {
@@ -84,13 +86,13 @@ impl Shown {
         }
     }
 
-    /// There is no offer any more, so that who comes late, or is led to believe that there is one, writes
+    /// There is no offer any more, so that a latecomer, or a process misled to believe in one, writes
     /// nothing.
     pub(crate) fn withdraw(&self) {
         self.offer[0].store(0, Ordering::Relaxed);
     }
 
-    /// The offer among the words that were read of another process's memory.
+    /// The offer among the words that were read from another process's memory.
     pub(crate) fn offer_of(words: [u64; SHOWN]) -> Option<Offer> {
         let [_, whose, source, address, bytes] = words;
         Some(Offer {
@@ -109,14 +111,14 @@ impl Shown {
     /// This process takes parts of an offer from now on.
     pub(crate) fn begin_to_help(&self, receiver: u32, number: u32) {
         let word = Self::helps_with(receiver, number);
-        // DONE (release): who finds that it helps another by now finds all that was copied before. AT-IT, by
-        // which pages are taken, comes next.
+        // DONE (release): a process that finds it helping another by now finds all that was copied before.
+        // AT-IT, through the taken pages, comes next.
         self.helping.store(word, Ordering::Release);
     }
 
     /// It has copied what it has taken.
     pub(crate) fn end_help(&self) {
-        // DONE (release): who finds this finds all that was copied.
+        // DONE (release): a process that finds this finds all that was copied.
         self.helping.store(0, Ordering::Release);
     }
 
@@ -126,28 +128,28 @@ impl Shown {
         [self.helping.load(Ordering::Relaxed)]
     }
 
-    /// Whether a process is at an offer of this receiver's, by the words that were read of its memory.
+    /// Whether a process is active on an offer of this receiver's, by the words read from its memory.
     pub(crate) const fn is_at(words: [u64; 1], receiver: u32, number: u32) -> bool {
         words[0] == Self::helps_with(receiver, number)
     }
 }
 
-/// Whether a process helps when it is asked.
+/// Whether a process helps when asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Helps {
     /// How often in a row it did not come.
     in_vain: u8,
-    /// Messages since it was asked last.
+    /// Messages since it was last asked.
     since: u8,
 }
 
 impl Helps {
-    /// Who did not come so often is busy with something else.
+    /// A process that failed to come this often is busy with something else.
     const ENOUGH: u8 = 4;
-    /// It is asked with one of so many messages then.
+    /// After that it is asked with one of this many messages.
     const NOW_AND_THEN: u8 = 16;
 
-    /// Whether it is asked for help with the next message.
+    /// Whether to ask it for help with the next message.
     pub(crate) fn is_asked(&mut self) -> bool {
         if self.in_vain < Self::ENOUGH {
             return true;
@@ -156,7 +158,7 @@ impl Helps {
         self.since == 0
     }
 
-    /// It was asked; whether it came.
+    /// It was asked; `came` is whether it came.
     pub(crate) fn note(&mut self, came: bool) {
         self.in_vain = if came {
             0
@@ -182,7 +184,7 @@ mod tests {
         };
         shown.offer(offer);
         shown.begin_to_help(0, 5);
-        // SAFETY: six words in a row, which nobody writes.
+        // SAFETY: six consecutive words, which nobody writes.
         #[allow(unsafe_code, reason = "reads it as another process would")]
         let words = unsafe {
             core::ptr::from_ref(&shown)

@@ -1,9 +1,9 @@
 //! Messages too long to be copied through cells.
 //!
-//! They go through a ring ([`RingId`]) of the sender's, or the receiver reads them straight from
-//! the sender's memory ([`single_copy`]), where the kernel permits that; if it does not, or no
-//! longer, the rest goes through a ring. Whether it does is found out for each pair, by trying. A sender
-//! that waits for that writes a part of it into the receiver's memory meanwhile ([`cooperative`]).
+//! They go through a ring ([`RingId`]) of the sender's, or the receiver reads them straight from the
+//! sender's memory ([`single_copy`]), if the kernel permits that; if it does not, or no longer, the rest
+//! goes through a ring. Each pair finds out by trying. A sender that waits for such a read writes a part
+//! of the message into the receiver's memory meanwhile ([`cooperative`]).
 
 pub(crate) mod claims;
 pub mod cooperative;

@@ -1,46 +1,46 @@
-//! Which [way](Way) of copying is the quickest, into shared memory and out of it.
+//! Which [way](Way) of copying is the fastest, into shared memory and out of it.
 //!
-//! Between two cores that share a cache, a line that the other one has read is written in tens of
+//! Between two cores that share a cache, a line that the other core has read is written in tens of
 //! cycles. Between cores that share only memory each such line takes hundreds, and a copy falls to
-//! a tenth of its speed. The processor's instruction for copies, where it knows that it writes
-//! whole lines, and stores past the caches take no notice of who has read the line, and go at the
-//! speed of memory. That instruction is the quicker way between near cores, too, and to read, on
-//! some processors, and slow on others at lines that another core has.
+//! a tenth of its speed. The processor's copy instruction, if it knows that it writes whole lines,
+//! and non-temporal stores are unaffected by readers of the line, and run at the speed of memory.
+//! On some processors that instruction is also the faster way between near cores, and for reading;
+//! on others it is slow with lines that another core has.
 //!
-//! Where the cores of a pair lie is for the system to say, and a virtual machine moves them. So all
-//! ways are timed for each pair, by either side, every now and then. Each can time its own part
-//! alone.
+//! The system decides where the cores of a pair lie, and a virtual machine moves them. So either
+//! side times all ways for each pair, every now and then. Each can time only its own part.
 
 use std::time::Instant;
 
 use crate::copy::Way;
 
-/// Copies between two looks at all ways. Messages of a power of two take as many copies, and lines
-/// that this process has read last are near: a look is to come at another place each time.
+/// Copies between two rounds of timing. Messages of a power of two take as many copies, and lines
+/// that this process has read last are near: each round must come at another place.
 const BETWEEN: u32 = 509;
-/// Copies by which a way is timed. The shortest time counts: in the other one may be an interrupt.
+/// Copies by which a way is timed. The shortest time counts: the other may include an interrupt.
 const TIMED: u32 = 2;
-/// Bytes of the shortest copy that is timed, and of the shortest that is not line by line: a
-/// quarter of a cell or of a ring's buffer.
+/// The length of the shortest copy that is timed, and of the shortest that is not done line by
+/// line: a quarter of a cell or of a ring's buffer.
 const LEAST: usize = 4096;
 
-/// Picoseconds a byte by lines from which on the other core is far. With a cache in common 17 to 45
-/// were seen in a ring, and up to 145 in cells on a slower processor; without one 138 and more.
+/// Picoseconds per byte by lines from which on the other core counts as far. With a shared cache 17
+/// to 45 were seen in a ring, and up to 145 in cells on a slower processor; without one 138 and
+/// more.
 const FAR: u32 = 60;
-/// The same, from which on stores past the caches may be taken. The receiver has to fetch from
-/// memory what they have stored: where a cache is shared, they take a fourth of the writer's time
-/// for a cell, and the message twice as long. Without a cache in common a ring went at 2.3 GB/s on
-/// some processors and cells at 1.5, which is 430 to 660.
+/// The same, from which on non-temporal stores may be used. The receiver has to fetch from memory
+/// what they have stored: with a shared cache they take a fourth of the writer's time for a cell,
+/// and the message takes twice as long. Without a shared cache a ring ran at 2.3 GB/s on some
+/// processors and cells at 1.5, which is 430 to 660.
 const VERY_FAR: u32 = 250;
-/// Looks one after the other that find lines the quickest before they are written so again.
+/// Consecutive rounds that find lines the fastest before lines are used again.
 const AGREED: u32 = 4;
 
-/// Every now and then, how long a byte takes in each of the first ways of [`Way::ALL`].
+/// How long a byte takes, measured now and then, in each of the first ways of [`Way::ALL`].
 #[derive(Debug, Clone, Copy)]
 struct Look<const WAYS: usize> {
-    /// Copies since the last look began.
+    /// Copies since the last round began.
     turn: u32,
-    /// Picoseconds a byte.
+    /// Picoseconds per byte.
     took: [u32; WAYS],
 }
 
@@ -54,11 +54,11 @@ impl<const WAYS: usize> Default for Look<WAYS> {
 }
 
 impl<const WAYS: usize> Look<WAYS> {
-    /// Copies of a look.
+    /// Copies in a round.
     const COPIES: u32 = TIMED * WAYS as u32;
 
-    /// Copies so many bytes: `copy` does it, the `usual` way if none is to be timed. Whether it was
-    /// the last of a look.
+    /// Copies this many bytes: `copy` does it, in the `usual` way if none is being timed. Returns
+    /// whether it was the last copy of a round.
     #[inline]
     fn copy(&mut self, usual: Way, bytes: usize, copy: impl FnOnce(Way)) -> bool {
         if bytes < LEAST {
@@ -80,7 +80,7 @@ impl<const WAYS: usize> Look<WAYS> {
         self.note(turn, took.saturating_mul(1000) / bytes as u64)
     }
 
-    /// A byte took so long in a copy that is timed.
+    /// Records how long a byte took in a copy that is timed.
     fn note(&mut self, turn: u32, took: u64) -> bool {
         let took = u32::try_from(took).unwrap_or(u32::MAX);
         let least = &mut self.took[(turn / TIMED) as usize];
@@ -98,12 +98,12 @@ impl<const WAYS: usize> Look<WAYS> {
 pub(crate) struct WritePace {
     look: Look<3>,
     way: Way,
-    /// Looks since the last that found another way than lines.
+    /// Rounds since the last that found a way other than lines.
     by_lines: u32,
 }
 
 impl WritePace {
-    /// Copies so many bytes; `write` does it, and is told in which way.
+    /// Copies this many bytes; `write` does it in the given way.
     #[inline]
     pub(crate) fn write(&mut self, bytes: usize, write: impl FnOnce(Way)) {
         if self.look.copy(self.way, bytes, write) {
@@ -148,7 +148,7 @@ pub(crate) struct ReadPace {
 }
 
 impl ReadPace {
-    /// Copies so many bytes; `read` does it, and is told in which way.
+    /// Copies this many bytes; `read` does it in the given way.
     #[inline]
     pub(crate) fn read(&mut self, bytes: usize, read: impl FnOnce(Way)) {
         if self.look.copy(self.way, bytes, read) {
@@ -166,7 +166,7 @@ impl ReadPace {
 mod tests {
     use super::*;
 
-    /// A look, in which the ways take so long.
+    /// A round in which the ways take this long.
     fn look(pace: &mut WritePace, times: [[u64; TIMED as usize]; 3]) -> Way {
         for (turn, took) in (0..).zip(times.concat()) {
             if pace.look.note(turn, took) {
@@ -186,11 +186,11 @@ mod tests {
             ([8000, 8500, 1300], Way::PastCaches, true),
             ([560, 600, 1300], Way::Lines, false),
             ([1000, 900, 400], Way::Lines, false),
-            // Near: past the caches only the writer's part is shorter.
+            // Near: with non-temporal stores only the writer's part is shorter.
             ([140, 130, 25], Way::Lines, false),
             ([22, 21, 20], Way::Lines, false),
             ([22, 14, 20], Way::Instruction, false),
-            // Far, on a processor with a quick instruction.
+            // Far, on a processor with a fast instruction.
             ([138, 33, 32], Way::Instruction, true),
             ([500, 40, 30], Way::Instruction, true),
             ([500, 100, 30], Way::PastCaches, true),

@@ -1,17 +1,17 @@
-//! A ring of buffers between two processes, for large messages one after another.
+//! A ring of buffers between two processes, for consecutive large messages.
 //!
 //! The sender fills buffers while the receiver empties others: the double buffering of Nemesis's
-//! large message transfer, with more than two. A ring belongs to the sender, who gives it to a
-//! receiver, a [`Stretch`] of it to each message, and takes it back when the receiver has counted
-//! the last buffer of the last of them, or has died.
+//! large message transfer, with more than two. A ring belongs to the sender. It gives the ring to a
+//! receiver, one [`Stretch`] for each message, and takes it back when the receiver has counted the
+//! last buffer of the last of them, or has died.
 //!
-//! It is long, so that a buffer is written again only when the lines of its last use have left the
-//! caches of whoever read them: with 256 KiB in place of 1 MiB a transfer took up to three times as
-//! long between two cores of one cache.
+//! It is long, so a buffer is written again only when the lines of its last use have left the
+//! reader's caches: with 256 KiB in place of 1 MiB a transfer took up to three times as long between
+//! two cores of one cache.
 //!
-//! Buffers are short, and are shown and counted several at a time ([`Share`]): few where one side
-//! would wait for the other, at both ends of a message, and more in between, since each count is a
-//! line that goes from one core to the other.
+//! Buffers are short, and are shown and counted several at a time ([`Share`]): few at both ends of a
+//! message, where one side would wait for the other, and more in between, since each count is a line
+//! that goes from one core to the other.
 
 use crate::index::Process;
 use crate::place::Line;
@@ -21,10 +21,10 @@ use crate::sync::{AtomicU64, Guarded, Ordering};
 pub(crate) const BUFFERS: u32 = if cfg!(mq_loom) { 2 } else { 256 };
 /// Bytes of a buffer.
 pub(crate) const BUFFER_BYTES: usize = if cfg!(mq_loom) { 8 } else { 4 * 1024 };
-/// Buffers that are shown at a time, at most, and counted by a receiver that keeps up.
+/// The most buffers that are shown at a time, and counted by a receiver that keeps up.
 const SHARE: u64 = if cfg!(mq_loom) { 2 } else { 4 };
-/// The fewest and the most that are shown at a time between cores that share no cache: more bytes
-/// are copied there in the time that a count takes to arrive.
+/// The fewest and the most that are shown at a time between cores that share no cache: more bytes are
+/// copied there in the time that a count takes to arrive.
 const FAR_SHARE: [u64; 2] = if cfg!(mq_loom) { [1, 2] } else { [4, 8] };
 /// The most that are counted at a time, by a receiver that is behind.
 const BEHIND: u64 = if cfg!(mq_loom) { 2 } else { 16 };
@@ -48,10 +48,10 @@ impl Stretch {
     /// of the message went another way, before the others.
     ///
     /// # Safety
-    /// Where both ends are of one process, each in a thread of its own, it is what was given for
-    /// this message, and the message goes through it once: the one would write where the other reads
-    /// otherwise. What another process says need not be true: it can do no more by that than by
-    /// writing into the segment.
+    /// If both ends belong to one process, each in its own thread, this is what was given for this
+    /// message, and the message goes through it once: otherwise one would write where the other
+    /// reads. What another process says need not be true: a lie can do no more than a write into the
+    /// segment could.
     #[must_use]
     #[allow(unsafe_code, reason = "callers vouch for what it says")]
     pub const unsafe fn new(owner: Process, ring: RingId, first: u64, skipped: usize) -> Self {
@@ -63,7 +63,7 @@ impl Stretch {
         }
     }
 
-    /// Whose ring it is: the sender's, or the receiver's who has lent it.
+    /// The ring's owner: the sender, or the receiver that has lent it.
     #[must_use]
     pub const fn owner(&self) -> Process {
         self.owner
@@ -81,7 +81,7 @@ impl Stretch {
         self.first
     }
 
-    /// The number of the buffer behind the one with the last of the first `done` bytes.
+    /// The number of the buffer after the one with the last of the first `done` bytes.
     pub(crate) fn number_behind(&self, done: usize) -> u64 {
         let before = done.saturating_sub(self.skipped).div_ceil(BUFFER_BYTES);
         self.first.wrapping_add(before as u64)
@@ -97,9 +97,9 @@ impl Stretch {
 /// What [`Endpoint::push`](crate::Endpoint::push) did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// All bytes are in the ring or beyond.
+    /// All bytes are in the ring, or already out of it.
     All,
-    /// So many bytes have gone in so far.
+    /// The first bytes, this many, have gone in so far.
     Upto(usize),
 }
 
@@ -108,38 +108,38 @@ pub enum Pushed {
 pub enum Pulled {
     /// All bytes are out.
     All,
-    /// So many bytes have come out so far.
+    /// The first bytes, this many, have come out so far.
     Upto(usize),
 }
 
-/// All buffers. The model has one each, so as to tell who touches which.
+/// All buffers. In the model each has its own cell, so that it can tell who touches which.
 #[cfg(not(mq_loom))]
 type Buffers = Guarded<[[u8; BUFFER_BYTES]; BUFFERS as usize]>;
 #[cfg(mq_loom)]
 type Buffers = [Guarded<[u8; BUFFER_BYTES]>; BUFFERS as usize];
 
-/// Some buffers one behind the other, which are this process's until it counts them.
+/// Some consecutive buffers, which are this process's until it counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The number of the first.
     pub(crate) first: u64,
-    /// How many: one at least, and as many as lie in a row.
+    /// How many: at least one, and as many as are contiguous.
     buffers: u64,
 }
 
 impl Share {
-    /// Bytes of them.
+    /// Their length in bytes.
     pub(crate) fn bytes(self) -> usize {
         self.buffers as usize * BUFFER_BYTES
     }
 
-    /// The number of the buffer behind them.
+    /// The number of the buffer after them.
     pub(crate) fn end(self) -> u64 {
         self.first.wrapping_add(self.buffers)
     }
 
-    /// Of `free` buffers from `first` on the next to be filled, where `before` bytes of the message
-    /// lie before them and `left` behind, for a receiver nearby or `far` away.
+    /// The next buffers to fill, of `free` ones from `first` on; `before` bytes of the message lie
+    /// before them and `left` after, for a receiver nearby or `far` away.
     pub(crate) fn to_fill(
         first: u64,
         free: u64,
@@ -155,11 +155,11 @@ impl Share {
         Self::new(first, free, wished.min(left.div_ceil(BUFFER_BYTES) as u64))
     }
 
-    /// Of `full` buffers from `first` on the next to be emptied, if `left` bytes of the message are
-    /// still to come. Those behind are another message's.
+    /// The next buffers to empty, of `full` ones from `first` on, if `left` bytes of the message are
+    /// still to come. Those after that are another message's.
     pub(crate) fn to_empty(first: u64, full: u64, left: usize) -> Option<Self> {
         let full = full.min(left.div_ceil(BUFFER_BYTES) as u64);
-        // Who is behind does not wait for the next count, and counts less often.
+        // A receiver that is behind does not wait for the next count, and counts less often.
         Self::new(first, full, (full / 2).clamp(SHARE, BEHIND))
     }
 
@@ -170,7 +170,7 @@ impl Share {
     }
 }
 
-/// Buffers and two counts, each written by one side at a time. The counts go on from one transfer
+/// Buffers and two counts, each written by one side at a time. The counts continue from one transfer
 /// to the next.
 #[repr(C, align(4096))]
 pub(crate) struct Ring {
@@ -210,7 +210,7 @@ impl Ring {
         if self.filled.0.load(Ordering::Acquire) != count {
             return 0;
         }
-        // RING-EMPTY (acquire): whoever had the buffers that are counted is done with them.
+        // RING-EMPTY (acquire): the process that had the counted buffers is done with them.
         let emptied = self.emptied.0.load(Ordering::Acquire);
         u64::from(BUFFERS).saturating_sub(count.wrapping_sub(emptied))
     }
@@ -226,8 +226,8 @@ impl Ring {
     /// empty. Those of an earlier message come first.
     #[inline]
     pub(crate) fn full(&self, count: u64) -> u64 {
-        // Relaxed: those before it are this process's, or the other's, who learns by a message when
-        // it may fill them again.
+        // Relaxed: those before it are this process's, or the other's, which learns from a message
+        // when it may fill them again.
         if self.emptied.0.load(Ordering::Relaxed) != count {
             return 0;
         }
@@ -248,11 +248,11 @@ impl Ring {
         self.emptied.0.store(count, Ordering::Release);
     }
 
-    /// How many buffers can be promised behind `count` others, so that they are empty: for the owner,
-    /// who has promised them.
+    /// How many buffers can be promised after `count` others, so that they are empty: for the owner,
+    /// which has promised those.
     pub(crate) fn room(&self, count: u64) -> u64 {
-        // Relaxed: whoever fills them looks at their turn and at this count again, RING-TURN and
-        // RING-EMPTY.
+        // Relaxed: the process that fills them looks at their turn and at this count again, RING-TURN
+        // and RING-EMPTY.
         let emptied = self.emptied.0.load(Ordering::Relaxed);
         u64::from(BUFFERS).saturating_sub(count.wrapping_sub(emptied))
     }
@@ -262,15 +262,15 @@ impl Ring {
         self.emptied.0.load(Ordering::Acquire) == count
     }
 
-    /// Whether some of `count` buffers are still to be emptied, of which the last is for the owner.
+    /// Whether some of `count` buffers, the last of which is for the owner, are still to be emptied.
     pub(crate) fn awaits(&self, count: u64) -> bool {
-        // Relaxed: it is the owner that asks, and that counts the last.
+        // Relaxed: the owner asks, and the owner counts the last.
         let emptied = self.emptied.0.load(Ordering::Relaxed);
         count.wrapping_sub(emptied) as i64 > 0
     }
 
-    /// The next buffer is the one after `count` others, whatever was promised before. For the
-    /// owner, while nobody fills or empties the ring: it is empty, or the other has died.
+    /// The next buffer is the one after `count` others, whatever was promised before. For the owner,
+    /// while no process fills or empties the ring: it is empty, or the other has died.
     pub(crate) fn begin(&self, count: u64) {
         // Relaxed: the other reads them after the message that tells it of the ring.
         self.filled.0.store(count, Ordering::Relaxed);
@@ -278,7 +278,7 @@ impl Ring {
     }
 
     /// Where to read `bytes` of a share: calls with an address, how many bytes come before, and how
-    /// many are there, until all have been.
+    /// many are there, until all have been covered.
     #[cfg(not(mq_loom))]
     #[inline]
     pub(crate) fn with(
@@ -291,7 +291,7 @@ impl Ring {
             .with(|all| read(all.cast::<u8>().wrapping_add(offset(share)), 0, bytes));
     }
 
-    /// The same, to write.
+    /// The same, for writing.
     #[cfg(not(mq_loom))]
     #[inline]
     pub(crate) fn with_mut(
@@ -347,7 +347,7 @@ fn pieces(bytes: usize) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use super::*;
 
-    /// The shares in which a message of so many bytes is shown, from buffer `first` on.
+    /// The shares in which a message of this many bytes is shown, from buffer `first` on.
     fn shown(first: u64, bytes: usize, far: bool) -> Vec<u64> {
         let (mut number, mut done, mut shares) = (first, 0, Vec::new());
         while done < bytes {

@@ -1,12 +1,11 @@
 //! Reading a message straight out of the sender's memory, or writing it into the receiver's.
 //!
-//! `process_vm_readv` is refused by some kernels, containers, `seccomp` filters and debugger
-//! policies, and a process number means another process in another namespace, or after the end of
-//! the one that had it. So a read fetches a random word too that the sender has published
-//! together with its address, in the same system call, which looks at one process from its
-//! beginning to its end: if the word is right, it was the right process. Looking that page up takes
-//! 0.2 us, as long as copying 4 KiB, so that short reads right after do without. Any refusal makes the
-//! pair use the ring for the rest of that message and from then on.
+//! Some kernels, containers, `seccomp` filters and debugger policies refuse `process_vm_readv`, and a process
+//! number means a different process in another namespace, or after its holder has ended. So a read also
+//! fetches a random word that the sender has published together with its address, in the same system call,
+//! which looks at one process from beginning to end: if the word is right, it was the right process. Looking
+//! that page up takes 0.2 us, as long as copying 4 KiB, so short reads soon afterwards omit it. After any
+//! refusal the pair uses the ring for the rest of that message and from then on.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::time::{Duration, Instant};
@@ -15,48 +14,48 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 use rustix::process::{PTracer, set_ptracer};
 
-/// Bytes that lie in the memory of another process.
+/// Bytes in the memory of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
     /// Address in that process.
     pub address: u64,
     /// How many.
     pub bytes: u64,
-    /// Where they lie among the shared buffers of that process, if they do.
+    /// Offset in the shared buffers of that process, if they lie there.
     pub shared: Option<u64>,
 }
 
-/// What the kernel made of an attempt to read.
+/// The result of an attempt to read through the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copied {
     /// All bytes have been read.
     All,
-    /// Only the first so many: the kernel refused to go on, or to begin.
+    /// Only this many first bytes: the kernel refused to go on, or to begin.
     Refused(usize),
 }
 
 /// Why a process's words were not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unseen {
-    /// The kernel does not let it, or has no such process, or one that is ending.
+    /// The kernel does not permit it, or has no such process, or the process is ending.
     Refused,
-    /// There is other memory: the process that had the word has ended, or has another program, or has given
-    /// up its place.
+    /// The memory is another: the process that had the word has ended, runs another program, or has given up
+    /// its place.
     Another,
 }
 
-/// Who was known by its word so long ago at most still has its number: the kernel gives numbers in
-/// turn, and comes to one again when all others have been given, of which there are tens of thousands
-/// (`kernel.pid_max`). It gives a certain one only to the privileged who ask for it, as CRIU does. What
-/// is not seen is a process that replaces its program (`execve`) within this time, with a message
-/// announced that it has not seen through: the new program's bytes are read.
+/// A process that was identified by its word at most this long ago still has its number: the kernel assigns
+/// numbers in turn, and reuses one only when all others have been assigned, of which there are tens of
+/// thousands (`kernel.pid_max`). It assigns a chosen number only to privileged processes that ask for it, as
+/// CRIU does. One case goes unnoticed: a process that replaces its program (`execve`) within this time, with
+/// a message announced and not completed. The new program's bytes are then read.
 const KNOWN_FOR: Duration = Duration::from_micros(200);
-/// Reads without the word begin before that, and are no longer than so many bytes: one that was not over
-/// in time is for nothing, and to a long one the word makes no difference.
+/// Reads without the word begin before that, and are no longer than this many bytes: one that does not finish
+/// in time is wasted, and for a long one the word makes no difference.
 const WITHOUT_WORD_FOR: Duration = Duration::from_micros(100);
 const WITHOUT_WORD: usize = 256 << 10;
 
-/// A process's memory: its number, and the word by which it is known.
+/// A process's memory: its number, and the word that identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) pid: u32,
@@ -65,8 +64,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Reads as many bytes as `into` has room for, from `address`; `seen` is which process was known by its
-    /// word last, and when.
+    /// Reads as many bytes as `into` has room for, from `address`; `seen` is the process last identified by
+    /// its word, and when.
     pub(crate) fn read(
         self,
         address: u64,
@@ -99,7 +98,7 @@ impl Known {
             let read = process_vm_readv(pid, &mut to[first..], &from[first..]);
             match read {
                 Ok(bytes) if without_word && bytes > 0 => {
-                    // This process may have been put off before the kernel looked the number up.
+                    // This process may have been descheduled before the kernel looked the number up.
                     if self.is_known(*seen, Instant::now(), KNOWN_FOR) {
                         done += bytes;
                     } else {
@@ -117,7 +116,7 @@ impl Known {
         Copied::All
     }
 
-    /// The words behind the one by which the process is known.
+    /// The words after the one that identifies the process.
     pub(crate) fn look<const WORDS: usize>(
         self,
         seen: &mut Option<(Self, Instant)>,
@@ -150,9 +149,10 @@ impl Known {
         }
     }
 
-    /// Writes bytes to `address`, in system calls that each begin within a short time of having known the
-    /// process by its word: the kernel takes hold of the memory when they begin. Whether it let that be done,
-    /// and it still was that process. The caller knows that the process waits for them there.
+    /// Writes bytes to `address`, in system calls that each begin within a short time of having identified
+    /// the process by its word: the kernel takes hold of the memory when they begin. Returns whether the
+    /// kernel permitted this, and the process still was the same. The caller knows that the process waits for
+    /// the bytes there.
     pub(crate) fn write(
         self,
         address: u64,
@@ -183,26 +183,26 @@ impl Known {
         true
     }
 
-    /// Its number, unless it has no memory to be read, or does not say which is its.
+    /// Its number, unless its memory cannot be read, or it does not say which is its own.
     fn pid(self) -> Option<Pid> {
         let pid = i32::try_from(self.pid).ok();
         let pid = pid.filter(|&pid| pid > 0 && self.token != 0);
         pid.map(Pid::from_raw)
     }
 
-    /// Whether it is the process that was known by its word no longer ago than that.
+    /// Whether it is the process that was identified at most that long ago.
     fn is_known(self, seen: Option<(Self, Instant)>, now: Instant, time: Duration) -> bool {
         seen.is_some_and(|(whom, at)| whom == self && now - at < time)
     }
 }
 
-/// Lets a process, and all that it has started, read and write the memory of this one, where the kernel would
-/// let nobody but the ancestors of this one do so: the Yama module with `kernel.yama.ptrace_scope`
-/// at 1, as Debian and Ubuntu set it. For a launcher, those are the processes of the world.
+/// Lets a process, and everything it has started, read and write the memory of this one, if otherwise the
+/// kernel would permit that only to the ancestors of this one: the Yama module with
+/// `kernel.yama.ptrace_scope` at 1, as Debian and Ubuntu set it. For a launcher, those are the processes of
+/// the world.
 ///
-/// It replaces what the program has declared before (`PR_SET_PTRACER`), and does nothing where the
-/// kernel has no such module, or where the pair is refused for another reason: then the ring is
-/// used.
+/// It replaces what the program has declared before (`PR_SET_PTRACER`), and does nothing if the kernel has no
+/// such module, or if access is refused for another reason: then the ring is used.
 pub fn permit(launcher: u32) {
     let launcher = i32::try_from(launcher).ok();
     if let Some(pid) = launcher.and_then(rustix::process::Pid::from_raw) {
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// Words as a process shows them, and how it is known by the first.
+    /// Words as a process shows them, and how the first identifies it.
     fn shown(words: &[u64; 3]) -> Known {
         Known {
             pid: std::process::id(),
@@ -298,7 +298,7 @@ mod tests {
         let long_ago = Instant::now() - WITHOUT_WORD_FOR;
         assert!(!another.write(address, &message, &mut Some((another, long_ago))));
         assert!(into.iter().all(|&byte| byte == 0));
-        // No memory of anybody's.
+        // Memory of no process.
         assert!(!me.write(8, &message, &mut seen));
     }
 
@@ -314,7 +314,7 @@ mod tests {
         let mut into = vec![0; message.len()];
         let mut read =
             |whom, at| wrong.read(message.as_ptr() as u64, &mut into, &mut Some((whom, at)));
-        // Nobody asks so soon after it was right; unless this thread is put off each time.
+        // No check is made so soon after it was right; unless this thread is descheduled each time.
         let is_left_out = (0..1000).any(|_| read(wrong, Instant::now()) == Copied::All);
         assert!(is_left_out);
         let another = Known { pid: 1, ..wrong };

@@ -1,4 +1,4 @@
-//! What the kernel says of a process.
+//! What the kernel says about a process.
 
 use std::fs;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -21,8 +21,8 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Whether there is no process of the number, or one that is over, or another, as far as is known
-    /// without a descriptor.
+    /// Whether the number belongs to no process, to one that has ended, or to another one, as far as
+    /// can be told without a descriptor.
     pub(super) fn is_dead_by_number(self) -> bool {
         let is_there = pid(self.number).is_none_or(|n| test_kill_process(n) != Err(Errno::SRCH));
         !is_there || {
@@ -47,7 +47,7 @@ const AT_ONCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Which of these descriptors say that their processes live, asked all together; none, if the kernel
+/// Which of these descriptors say that their processes live, all asked together; none if the kernel
 /// does not answer.
 pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) -> Vec<bool> {
     let asked = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
@@ -57,7 +57,7 @@ pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) 
     quiet.map(|quiet| is_answered && quiet).collect()
 }
 
-/// Whether the process of a descriptor has died; `None` if the descriptor is no more.
+/// Whether the process of a descriptor has died; `None` if the descriptor no longer exists.
 pub(super) fn has_died(descriptor: BorrowedFd<'_>) -> Option<bool> {
     let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
     let answer = poll(&mut ready, Some(&AT_ONCE));
@@ -68,11 +68,11 @@ pub(super) fn has_died(descriptor: BorrowedFd<'_>) -> Option<bool> {
     Some(answer == Ok(1) && found.contains(PollFlags::IN))
 }
 
-/// What is said in place of the number of a process that is over and waited for.
+/// Reported instead of the number of a process that has ended and been waited for.
 pub(super) const OVER: i64 = -1;
 
-/// The number of the process that a descriptor is of, or [`OVER`]; 0 if it is of none, `None` if the
-/// kernel does not say.
+/// The number of the process that a descriptor refers to, or [`OVER`]; 0 if it refers to none, `None`
+/// if the kernel does not say.
 pub(super) fn number_of(descriptor: BorrowedFd<'_>) -> Option<i64> {
     if !proc_is_ours() {
         return None;
@@ -85,22 +85,22 @@ pub(super) fn number_of(descriptor: BorrowedFd<'_>) -> Option<i64> {
 }
 
 /// Whether descriptors of different processes are different files here, given the file of one of
-/// another process: so they are from Linux 6.9 on. Before, all are one file, together with whatever
-/// else is no file. Not so, if it can not be told.
+/// another process: they are from Linux 6.9 on. Before that, all are one file, together with
+/// everything else that is not a file. `false` if this cannot be told.
 pub(super) fn tells_apart(of_another: Inode) -> bool {
     let own = pidfd_open(getpid(), PidfdFlags::empty()).and_then(inode_of);
     own.is_ok_and(|own| own != of_another)
 }
 
-/// A process number as the kernel takes it; none of what can not be one.
+/// A process number as the kernel takes it; `None` for an impossible number.
 pub(crate) fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
 }
 
-/// The namespaces in which this process's number means it, and the time of its start is what it is;
-/// 0 where the system does not say. The kernel's numbers for them have 32 bits.
+/// The namespaces in which this process's number and its start time are valid; 0 if the system does
+/// not say. The kernel's numbers for them have 32 bits.
 ///
-/// Those of this thread: where the first thread of a process has ended, the process has none any more.
+/// Those of this thread: if the first thread of a process has ended, the process has none any more.
 pub(crate) fn namespace() -> u64 {
     let number =
         |of: &str| fs::metadata(format!("/proc/thread-self/ns/{of}")).map_or(0, |of| of.ino());
@@ -115,14 +115,14 @@ pub(crate) fn namespace() -> u64 {
 pub(super) enum Start {
     /// In ticks after boot.
     At(u64),
-    /// It is dead, all of it, and nobody has waited for it.
+    /// All of it is dead, and it has not been waited for.
     Over,
-    /// There is none of that number, or the system does not say.
+    /// No process has that number, or the system does not say.
     Unknown,
 }
 
-/// Whether the numbers in `/proc` are those of this process's namespace: a new one may have been
-/// entered without mounting another.
+/// Whether the numbers in `/proc` are those of this process's namespace: a process may enter a new one
+/// without mounting another `/proc`.
 fn proc_is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     *OURS.get_or_init(|| {

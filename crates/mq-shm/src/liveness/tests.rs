@@ -58,7 +58,7 @@ fn deaths_are_found_without_descriptors() {
     watch.descriptors[1] = Descriptor::Refused;
     assert_eq!(watch.gone(Process(1), &place), None);
     child.kill().unwrap();
-    // Before anybody has waited for it.
+    // Before it has been waited for.
     while watch.gone(Process(1), &place).is_none() {
         std::thread::yield_now();
     }
@@ -105,7 +105,7 @@ fn the_descriptor_of_one_that_has_left_is_given_back() {
     };
     let number = kept.descriptor().as_raw_fd();
     left(&place, Gone::Left);
-    // It runs on, as one does that has done with its world.
+    // It runs on, as does a process that is done with its world.
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Left));
     assert_eq!(watch.room, room);
     let said = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
@@ -154,7 +154,8 @@ fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
-    // As a program may make of what it did not know. There is always something to read here.
+    // A program may do this with a descriptor it does not know. There is always something to read
+    // here.
     let file = fs::File::open("/dev/zero").unwrap();
     rustix::io::dup2(&file, kept.descriptor.as_mut().unwrap()).unwrap();
     assert_eq!(has_died(kept.descriptor()), Some(true));
@@ -172,8 +173,8 @@ fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
-    // The program has closed what it did not know, and watches a child of its own by that number: one
-    // that has ended, and that it has waited for.
+    // The program has closed what it did not know, and watches a child of its own through that
+    // number: one that has ended, and that it has waited for.
     let mut theirs = Command::new("true").spawn().unwrap();
     let number = kernel::pid(theirs.id()).unwrap();
     let descriptor = pidfd_open(number, PidfdFlags::empty()).unwrap();
@@ -214,7 +215,7 @@ fn who_ends_closes_no_file_of_the_program() {
     child.wait().unwrap();
 }
 
-/// Of so many, asked one after the other, one dies behind the back of its descriptor.
+/// Of this many, asked one after the other, one dies unnoticed by its descriptor.
 fn one_dies_behind_another_file(processes: usize, victim: usize) {
     let (mut children, places): (Vec<Child>, Vec<Place>) =
         (0..processes).map(|_| joined_by_a_child()).unzip();
@@ -322,7 +323,7 @@ fn a_process_that_was_given_up_while_it_joined_is_told_so() {
     ended(&place);
     assert_eq!(State::of(&place), State::Died, "it had no number yet");
     let error = joined(&place, Process(2)).unwrap_err().to_string();
-    assert!(error.contains("is over"), "{error}");
+    assert!(error.contains("ended before joining"), "{error}");
     assert_eq!(State::of(&place), State::Died);
 }
 
@@ -355,7 +356,7 @@ fn a_death_is_believed_though_the_number_is_another_s() {
     assert_eq!(watch.gone(Process(1), &place), None);
     child.kill().unwrap();
     child.wait().unwrap();
-    // As if the number were this process's now, and nobody said when it was started.
+    // As if the number were this process's now, and its start time were unknown.
     place.pid.store(std::process::id(), Ordering::Relaxed);
     place.started.store(0, Ordering::Relaxed);
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));

@@ -1,4 +1,4 @@
-//! What one process finds out of the lives of the others.
+//! What one process finds out about whether the others live.
 
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 
@@ -12,28 +12,28 @@ use crate::place::Place;
 use crate::segment::{Inode, inode_of};
 use crate::sync::Ordering;
 
-/// What one process knows of the lives of the others.
+/// What one process knows about whether the others live.
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(super) descriptors: Vec<Descriptor>,
-    /// How many more may be kept open: the others of a program's open files are its own.
+    /// How many more may be kept open: the rest of a program's open files are its own.
     pub(super) room: u64,
     namespace: u64,
-    /// How many more of those without a descriptor have their turn in this look.
+    /// How many more processes without a descriptor have their turn in this look.
     turns: u32,
-    /// Whose turn it is first in the next.
+    /// Which process has its turn first in the next look.
     first: usize,
 }
 
-/// So many processes of which no descriptor can be kept have their turn in one look: each takes some
+/// This many processes of which no descriptor can be kept have their turn in one look: each takes some
 /// system calls.
 pub(super) const TURNS: u32 = 16;
 
-/// Of so many answers of a descriptor that its process lives, one is not believed before it is known
-/// that the descriptor is still of that process.
+/// Of this many answers of a descriptor that its process lives, one is believed only once it is known that
+/// the descriptor still refers to that process.
 pub(super) const DOUBTED: u32 = 64;
 
-/// Of so many files that a process may open, one is a descriptor kept here.
+/// Of this many files that a process may open, one is a descriptor kept here.
 const SHARE: u64 = 4;
 
 #[derive(Debug)]
@@ -48,21 +48,21 @@ pub(super) enum Descriptor {
 /// A descriptor that is kept open.
 #[derive(Debug)]
 pub(super) struct Kept {
-    /// There until the drop.
+    /// Present until the drop.
     pub(super) descriptor: Option<OwnedFd>,
     /// The number of the process that it was opened for.
     number: u32,
-    /// Which file that was when it was opened.
+    /// The file it referred to when it was opened.
     file: Inode,
-    /// It has said so when all were asked, and nobody has been told.
+    /// It said so when all were asked, and that answer has not been used yet.
     said_to_live: bool,
-    /// How often it said that the process lives. Each has a count of its own: where they are asked
-    /// one after the other, the same ones would be doubted by a common one, and others never.
+    /// How often it said that the process lives. Each has its own count: with a common one, if they are
+    /// asked one after the other, the same ones would always be doubted, and others never.
     answers: u32,
 }
 
 impl Kept {
-    /// None, if the kernel does not say which file it is.
+    /// `None` if the kernel does not say which file it is.
     fn new(descriptor: OwnedFd, number: u32) -> Option<Self> {
         let file = inode_of(&descriptor).ok()?;
         Some(Self {
@@ -83,8 +83,8 @@ impl Kept {
         inode_of(self.descriptor()) == Ok(self.file)
     }
 
-    /// Whether it is of the process with that number, or of one that is over and waited for; `None`
-    /// if the kernel does not say.
+    /// Whether it refers to the process with that number, or to one that has ended and been waited for;
+    /// `None` if the kernel does not say.
     fn is_of(&self, number: u32) -> Option<bool> {
         if !self.is_same_file() {
             return Some(false);
@@ -93,10 +93,10 @@ impl Kept {
         Some(said == OVER || said == i64::from(number))
     }
 
-    /// Whether it is to be believed, when it says that its process has ended, that this one has. One
-    /// that is waited for has no number any more by which it could be known: the program may have put
-    /// a descriptor of a child of its own here. If that would be the same file, the descriptor's word
-    /// counts only where it could not be told otherwise that the number has passed to another.
+    /// Whether to believe it when it says that its process has ended. A process that has been waited for
+    /// has no number any more by which it could be identified: the program may have put a descriptor of a
+    /// child of its own here. If that would be the same file, the descriptor's word counts only if there is
+    /// no other way to tell that the number has passed to another process.
     fn tells_of(&self, who: Identity) -> bool {
         self.is_same_file()
             && match number_of(self.descriptor()) {
@@ -106,7 +106,7 @@ impl Kept {
             }
     }
 
-    /// Leaves the descriptor open: it is somebody else's, as far as is known.
+    /// Leaves the descriptor open: as far as is known, it is not this crate's any more.
     fn leave(&mut self) {
         if let Some(descriptor) = self.descriptor.take() {
             let _ = descriptor.into_raw_fd();
@@ -114,16 +114,16 @@ impl Kept {
     }
 }
 
-/// Closes the descriptor, unless it is somebody else's by now: a program may have closed what it did not
-/// know, and the number be another file's.
+/// Closes the descriptor, unless it is not this crate's any more: a program may have closed what it did not
+/// know, and the number may be another file's.
 impl Drop for Kept {
     fn drop(&mut self) {
         if self.descriptor.is_none() {
             return;
         }
         let is_ours = match number_of(self.descriptor()) {
-            // Where all processes' descriptors are one file, one of a child of the program's own looks the
-            // same, if that is over or the kernel does not say whose it is.
+            // If all processes' descriptors are one file, a descriptor of a child of the program's own
+            // looks the same, if that child has ended or the kernel does not say whose it is.
             Some(OVER) | None => self.is_same_file() && tells_apart(self.file),
             Some(_) => self.is_of(self.number) == Some(true),
         };
@@ -144,13 +144,13 @@ impl Watch {
         }
     }
 
-    /// With which process a look at all begins.
+    /// The process with which a look at all begins.
     pub(crate) const fn first_in_turn(&self) -> usize {
         self.first
     }
 
-    /// The same as [`gone`](Self::gone) in a look at all, which [`ask_all`](Self::ask_all) begins: of those
-    /// without a descriptor, where there is no room for more, only some have their turn.
+    /// Like [`gone`](Self::gone), in a look at all, which [`ask_all`](Self::ask_all) begins: of the
+    /// processes without a descriptor, if there is no room for more, only some have their turn.
     pub(crate) fn gone_in_turn(&mut self, process: Process, place: &Place) -> Option<Gone> {
         let is_dear = self.room == 0
             && !matches!(self.descriptors[process.index()], Descriptor::Open(_))
@@ -167,8 +167,8 @@ impl Watch {
         self.gone(process, place)
     }
 
-    /// Whether the kernel knows a process by the number in its entry. Threads of one process have no
-    /// number of their own, and die together; nor has one that is just joining.
+    /// Whether the kernel knows a process by the number in its entry. Threads of one process have no number
+    /// of their own, and die together; a process that is just joining has none either.
     pub(super) fn can_ask_about(&self, place: &Place) -> bool {
         // JOIN (acquire): what was written before it.
         let number = place.pid.load(Ordering::Acquire);
@@ -176,8 +176,8 @@ impl Watch {
         pid(number).is_some() && self.namespace != 0 && namespace == self.namespace
     }
 
-    /// Asks all descriptors that are kept, in one system call. What one says of a process that lives
-    /// holds for the next question whether that has [gone](Self::gone); of others it is asked again.
+    /// Asks all kept descriptors in one system call. If one says that its process lives, that holds for the
+    /// next question whether the process has [gone](Self::gone); others are asked again.
     pub(crate) fn ask_all(&mut self) {
         self.turns = TURNS;
         let all = self.descriptors.iter_mut();
@@ -187,7 +187,7 @@ impl Watch {
         });
         let (first, second) = (kept.next(), kept.next());
         let Some(second) = second else {
-            // One is asked when it is wanted; what it said when there were more is old.
+            // A single one is asked when it is needed; what it said when there were more is old.
             if let Some(only) = first {
                 only.said_to_live = false;
             }
@@ -203,7 +203,7 @@ impl Watch {
     /// Whether and how a process has ended.
     ///
     /// # Cost
-    /// A load if it says so itself, or if its descriptor has just said that it lives; otherwise a
+    /// A load if the process says so itself, or if its descriptor has just said that it lives; otherwise a
     /// system call, and some more the first time, or if there is no descriptor of it.
     pub(crate) fn gone(&mut self, process: Process, place: &Place) -> Option<Gone> {
         if State::of(place) == State::Absent {
@@ -223,7 +223,7 @@ impl Watch {
         Some(how)
     }
 
-    /// Whether it is known that a process does not run any more.
+    /// Whether a process is known to have stopped running.
     fn is_dead(&mut self, process: Process, place: &Place) -> bool {
         if !self.can_ask_about(place) {
             return false;
@@ -238,8 +238,8 @@ impl Watch {
             .unwrap_or_else(|| who.is_dead_by_number())
     }
 
-    /// What the descriptor of a process says that is kept, if there is one and it is to be believed. A
-    /// program may have closed what it did not know, and the number be another file's.
+    /// What the kept descriptor of a process says, if there is one and it is to be believed. A program may
+    /// have closed what it did not know, and the number may be another file's.
     fn by_descriptor(&mut self, at: usize, who: Identity) -> Option<bool> {
         let Descriptor::Open(kept) = &mut self.descriptors[at] else {
             return None;
@@ -248,7 +248,7 @@ impl Watch {
         if !said_to_live && has_died(kept.descriptor())? {
             let tells = kept.tells_of(who);
             if tells {
-                // While it is still known whose it is.
+                // While it is still known which process it refers to.
                 self.give_up(at, true);
             }
             return tells.then_some(true);
@@ -287,7 +287,7 @@ impl Watch {
         dead
     }
 
-    /// Gives up the descriptor of a process that is kept, if there is one.
+    /// Gives up the kept descriptor of a process, if there is one.
     fn give_up(&mut self, at: usize, is_dead: bool) {
         let kept = core::mem::replace(&mut self.descriptors[at], Descriptor::Unknown);
         let Descriptor::Open(mut kept) = kept else {
@@ -295,7 +295,7 @@ impl Watch {
         };
         self.room += 1;
         if !is_dead && has_died(kept.descriptor()) == Some(true) {
-            // Of another process, since this one lives.
+            // It refers to another process, since this one lives.
             kept.leave();
         }
     }

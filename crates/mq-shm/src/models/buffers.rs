@@ -1,5 +1,4 @@
-//! Messages in shared buffers: their bytes have no order of their own, but that of the messages
-//! about them.
+//! Messages in shared buffers: the only order of their bytes is that of the messages about them.
 
 use super::*;
 use crate::{Block, Copied, Remote};
@@ -9,8 +8,8 @@ const BYTES: usize = 8;
 /// Writes a number over a whole block, as its owner.
 fn write(segment: &Heap, block: &Block, number: u64) {
     let at = block.address().as_ptr();
-    // SAFETY: the block has so many bytes; another thread that touches them at the same time is
-    // what the model fails at.
+    // SAFETY: the block has this many bytes; if another thread touches them at the same time, the
+    // model fails.
     #[allow(unsafe_code, reason = "writes shared memory")]
     segment.chunk(ALICE).write(|| unsafe {
         at.cast::<u64>().write_unaligned(number);
@@ -23,7 +22,7 @@ fn announce(alice: &mut Member, number: u64) {
     assert_eq!(sent, Sent::Whole);
 }
 
-/// The number that has been announced, read from where it is; nothing if there is none.
+/// The announced number, read from where it is; `None` if there is none.
 fn fetch(bob: &mut Member) -> Option<u64> {
     let Arrival::Message(message) = bob.poll().unwrap()? else {
         panic!("nobody has ended")
@@ -36,7 +35,7 @@ fn fetch(bob: &mut Member) -> Option<u64> {
         shared: Some(0),
     };
     let mut into = [0; BYTES];
-    // SAFETY: Alice leaves it as it is until it hears of it.
+    // SAFETY: Alice leaves it unchanged until she hears that it was read.
     #[allow(unsafe_code, reason = "vouches for the other end")]
     let read = unsafe { bob.read(ALICE, remote, &mut into) };
     assert_eq!(read.unwrap(), Copied::All);
@@ -50,7 +49,7 @@ fn two_messages_of_one_buffer(policy: Policy) {
         let mut alice = member(&segment, ALICE, policy);
         let mut bob = member(&segment, BOB, policy);
         if policy != Policy::Shared {
-            // The first message announces the box; what comes is in that.
+            // The first message announces the box; later ones are in the box.
             for (from, to) in [(ALICE, BOB), (BOB, ALICE)] {
                 let (sender, receiver) = if from == ALICE {
                     (&mut alice, &mut bob)

@@ -1,5 +1,5 @@
-//! Messages that both sides copy. The pages stand for the receiver's memory: the kernel copies there for
-//! the sender, and the receiver goes on to use them for something else.
+//! Messages that both sides copy. The pages stand for the receiver's memory: the kernel copies into it
+//! for the sender, and the receiver later uses it for something else.
 #![allow(unsafe_code, reason = "touches pages as the kernel would")]
 
 use super::*;
@@ -7,7 +7,7 @@ use crate::large::claims::Claims;
 use crate::large::cooperative::Shown;
 use crate::sync::{Guarded, Ordering, fence};
 
-/// The receiver takes four first; two are left for whoever comes.
+/// The receiver takes four first; two are left for whichever side comes next.
 const PAGES: u32 = 6;
 /// More pieces than there are.
 const ALL: u32 = PAGES;
@@ -19,7 +19,7 @@ struct Shared {
     pages: [Guarded<u32>; PAGES as usize],
 }
 
-// SAFETY: two that touch a page without an edge between them are what loom looks for.
+// SAFETY: loom looks for two threads that touch a page without an edge between them.
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -32,7 +32,7 @@ impl Shared {
     }
 
     fn write(&self, page: u32, content: u32) {
-        // SAFETY: loom sees to it that nobody else touches it.
+        // SAFETY: loom checks that nobody else touches it.
         self.pages[page as usize].with_mut(|page| unsafe { page.write(content) });
     }
 
@@ -41,7 +41,8 @@ impl Shared {
         self.pages[page as usize].with(|page| unsafe { page.read() })
     }
 
-    /// The sender's part of an offer, which gives up the piece behind so many; how many pages it copied.
+    /// The sender's part of an offer, which gives up the piece after this many; returns how many pages
+    /// it copied.
     fn help(&self, number: u32, pieces: u32) -> u32 {
         let mut helped = 0;
         while let Some(taken) = self.claims.take_back(number, PAGES) {
@@ -56,7 +57,7 @@ impl Shared {
         helped
     }
 
-    /// The receiver's part; how many pages the sender copied.
+    /// The receiver's part; returns how many pages the sender copied.
     fn receive(&self, number: u32) -> u32 {
         (0..PAGES).for_each(|page| self.write(page, 0));
         let mut next = 0..self.claims.open(number, PAGES);
@@ -81,7 +82,8 @@ impl Shared {
     }
 }
 
-/// Runs it in all interleavings, and expects these numbers of pages from the sender, each in some.
+/// Runs it in all interleavings, and expects these numbers of pages from the sender, each in some
+/// interleaving.
 fn model(expected: &[u32], run: impl Fn() -> u32 + Sync + Send + 'static) {
     use std::collections::BTreeSet;
     let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
@@ -100,7 +102,7 @@ fn a_message_is_copied_by_both_and_the_memory_used_again() {
         let shared = Shared::new();
         let sender = {
             let shared = Arc::clone(&shared);
-            // Its second message comes with the same memory, if it is asked in time.
+            // Its second message uses the same memory, if it is asked in time.
             thread::spawn(move || shared.help(1, ALL) + shared.help(2, ALL))
         };
         let first = shared.receive(1);
@@ -157,7 +159,7 @@ fn who_is_at_it_no_longer_has_copied_what_it_took() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 shared.shown.begin_to_help(BOB.0, 1);
-                // What it counts as copied is lost: another hand writes there.
+                // What it counts as copied is lost: a stray hand writes there.
                 while let Some(taken) = shared.claims.take_back(1, PAGES) {
                     taken.for_each(|page| shared.write(page, 1));
                 }

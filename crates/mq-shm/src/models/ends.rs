@@ -1,4 +1,4 @@
-//! Entries of processes, and what those that have ended leave.
+//! Entries of processes, and what ended processes leave behind.
 
 use super::*;
 use crate::estate;
@@ -27,8 +27,8 @@ fn an_entry_is_whole_once_its_process_has_joined() {
     });
 }
 
-/// JOIN: who sees the number of one that joins knows in which namespace it is, and when that
-/// process was started.
+/// JOIN: a process that sees the number of one that joins knows in which namespace it is valid, and
+/// when that process was started.
 #[test]
 fn a_number_comes_with_what_it_means() {
     loom::model(|| {
@@ -56,7 +56,7 @@ fn left_by_alice() -> (Arc<Heap>, Member, Member) {
     (segment, bob, carol)
 }
 
-/// Receives everything from Alice, hears of her end, and gives up what it had of hers.
+/// Receives everything from Alice, hears of her end, and gives up everything shared with her.
 fn bury_alice(at: &mut Member) {
     assert_eq!(take(at), Some((ALICE, 0)));
     assert!(at.check_peers() > 0);
@@ -90,9 +90,9 @@ fn the_last_to_be_done_gives_memory_back() {
     });
 }
 
-/// ESTATE, alone: between the read and the strike there is no fence, as there is wherever an
-/// endpoint looks for ends. The one that gives the memory back has its own fence behind it when the
-/// strike is made, so that no other edge joins the two.
+/// ESTATE, alone: between the read and the strike there is no fence, unlike wherever an endpoint
+/// looks for ends. The one that gives the memory back has already executed its own fence when the
+/// strike is made, so no other edge joins the two.
 #[test]
 fn what_is_read_before_a_strike_is_not_given_back_before_it() {
     loom::model(|| {
@@ -104,8 +104,7 @@ fn what_is_read_before_a_strike_is_not_given_back_before_it() {
         let shared = Arc::clone(&segment);
         let bob = thread::spawn(move || {
             let cell = shared.cell(CellId::of(shared.geometry(), ALICE, 0));
-            // SAFETY: a cell that another thread writes to at the same time is what the model fails
-            // at.
+            // SAFETY: if another thread writes to the cell at the same time, the model fails.
             #[allow(unsafe_code, reason = "reads shared memory")]
             let first = cell.body.with(|body| unsafe { (*body).payload[0] });
             assert_eq!(first, 0);
@@ -142,8 +141,8 @@ fn a_box_is_read_before_it_is_given_back() {
     });
 }
 
-/// LAST, JOIN: of the two that have something of one that has left, one leaves with the message in
-/// its hands.
+/// LAST, JOIN: of the two that have something of one that has left, one leaves while holding the
+/// message.
 #[test]
 fn one_that_leaves_holds_nothing_any_more() {
     loom::model(|| {
@@ -155,7 +154,7 @@ fn one_that_leaves_holds_nothing_any_more() {
             let mut content = [0; 8];
             message.copy_to(&mut content);
             assert_eq!(content, [0; 8]);
-            // It is not returned, which would end with the fence of SLEEP.
+            // It is not returned, as that would end with the fence of SLEEP.
             core::mem::forget(message);
             drop(bob);
         });

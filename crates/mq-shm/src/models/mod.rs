@@ -2,8 +2,8 @@
 //! value that a weak memory allows: `ci/loom.sh`. The labels are those of `docs/memory-model.md`.
 //!
 //! A [`Guarded`](crate::sync::Guarded) that two threads touch without an edge between them fails a
-//! model by itself; so do a message that is lost, doubled or changed, and an order that is not the
-//! sender's.
+//! model by itself. So does a message that is lost, duplicated or changed, and an order that is not
+//! the sender's.
 
 mod buffers;
 mod claims;
@@ -46,16 +46,17 @@ fn member(segment: &Arc<Heap>, process: Process, policy: Policy) -> Member {
     Endpoint::join(Arc::clone(segment), process, options).unwrap()
 }
 
-/// Sends a message that says its number, until there is room for it.
+/// Sends a message that contains its number, until there is room for it.
 fn send(from: &mut Member, to: Process, number: u64) {
     send_words(from, to, number, 1);
 }
 
-/// Words of a message that is too long for the slots of a box, and takes a cell that one of them
-/// names.
+/// Words of a message that is too long for the slots of a box, and takes a cell named in one of
+/// them.
 const NAMED: usize = BOX_PAYLOAD / 8 + 1;
 
-/// Sends a message that says its number so many times; twice is too much for one slot of a box.
+/// Sends a message that repeats its number this many times; twice is too much for one slot of a
+/// box.
 fn send_words(from: &mut Member, to: Process, number: u64, words: usize) {
     let content = number.to_ne_bytes().repeat(words);
     while from.try_send(to, [number, 0], &content, 0).unwrap() != Sent::Whole {
@@ -63,7 +64,7 @@ fn send_words(from: &mut Member, to: Process, number: u64, words: usize) {
     }
 }
 
-/// The sender and number of the next message, if there is one; its content has to be right.
+/// The sender and number of the next message, if there is one; its content must be right.
 fn take(at: &mut Member) -> Option<(Process, u64)> {
     let Arrival::Message(mut message) = at.poll().unwrap()? else {
         panic!("nobody has ended")
@@ -85,7 +86,7 @@ fn await_message(at: &mut Member) -> (Process, u64) {
     }
 }
 
-/// CHAIN: two senders at one queue. Each one's messages come in its order, whole, once.
+/// CHAIN: two senders to one queue. Each one's messages come in its order, whole, once.
 #[test]
 fn two_senders_meet_at_a_queue() {
     loom::model(|| {
@@ -117,7 +118,7 @@ fn two_senders_meet_at_a_queue() {
     });
 }
 
-/// CHAIN, the other way: a cell that comes back is written again only when it was read.
+/// CHAIN, the other way: a cell that comes back is written again only after it was read.
 #[test]
 fn a_cell_comes_back_and_is_used_again() {
     loom::model(|| {
@@ -187,7 +188,7 @@ fn a_cell_that_a_slot_names_is_used_again() {
     });
 }
 
-/// SLOT, of a cell that is lent: it goes to and fro, and each writes what the other has read.
+/// SLOT, for a cell that is lent: it goes back and forth, and each writes what the other has read.
 #[test]
 fn an_answer_is_in_the_cell_of_the_message() {
     loom::model(|| {
@@ -299,7 +300,7 @@ fn nobody_sleeps_through_a_named_cell_that_comes_back() {
     });
 }
 
-/// SLEEP: nor through the end of one that it waits for.
+/// SLEEP: nor through the end of a process that it waits for.
 #[test]
 fn nobody_sleeps_through_an_end() {
     loom::model(|| {
@@ -327,7 +328,7 @@ fn cells_of_an_owner_outlive_their_receiver() {
         }
         let shared = Arc::clone(&segment);
         let receiver = thread::spawn(move || {
-            // One is returned, the other is in its hands.
+            // One is returned, the receiver holds the other.
             assert_eq!(take(&mut receiver), Some((ALICE, 0)));
             liveness::left(shared.place(BOB), Gone::Died);
             receiver
@@ -380,7 +381,7 @@ fn named_cells_outlive_their_receiver() {
     });
 }
 
-/// JOIN: whoever is seen to have left has sent all that it sent.
+/// JOIN: a process that is seen to have left has sent everything that it sent.
 #[test]
 fn the_last_words_of_a_process_arrive() {
     for policy in [Policy::Shared, Policy::AdaptiveShared] {

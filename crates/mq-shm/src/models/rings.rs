@@ -4,8 +4,8 @@
 use super::*;
 use crate::large::ring::Share;
 
-/// One buffer more than half of what goes through the ring, so that the second message's is one
-/// that was used.
+/// One buffer more than half of what goes through the ring, so that the second message has a reused
+/// buffer.
 const FIRST: usize = BUFFER_BYTES + 1;
 const SECOND: usize = BUFFER_BYTES;
 
@@ -79,7 +79,7 @@ fn lend(receiver: &mut Member, from: Process, bytes: usize) -> Stretch {
 }
 
 /// RING-FILL, RING-EMPTY, and the numbers that keep two messages of one ring apart: both ends try
-/// the second one first.
+/// the second message first.
 #[test]
 fn two_messages_share_a_ring() {
     loom::model(|| {
@@ -160,8 +160,8 @@ fn a_ring_passes_to_another_receiver() {
     });
 }
 
-/// RING-FILL and RING-EMPTY, the other way: an answer through the ring of the message, whose owner
-/// lends it.
+/// RING-FILL and RING-EMPTY, the other way: an answer through the ring of the message, which its
+/// owner lends.
 #[test]
 fn an_answer_goes_through_the_ring_of_the_message() {
     loom::model(|| {
@@ -205,7 +205,7 @@ fn an_answer_goes_through_the_ring_of_the_message() {
     });
 }
 
-/// A message goes into the ring that was lent, behind the one that comes from there.
+/// A message goes into the ring that was lent, after the one that comes from there.
 #[test]
 fn both_ways_meet_in_a_ring() {
     loom::model(|| {
@@ -245,8 +245,8 @@ fn both_ways_meet_in_a_ring() {
     });
 }
 
-/// RING-TURN: one fills a buffer behind the other's, and empties that. Without endpoints, whose
-/// fences order it too.
+/// RING-TURN: one fills a buffer after the other's, and empties that one. Without endpoints, whose
+/// fences would order it too.
 #[test]
 fn a_buffer_before_the_own_is_read_after_it_was_filled() {
     loom::model(|| {
@@ -255,8 +255,7 @@ fn a_buffer_before_the_own_is_read_after_it_was_filled() {
         let other = thread::spawn(move || {
             let ring = shared.ring(ALICE, 0);
             let share = Share::to_fill(0, ring.free(0), 0, BUFFER_BYTES, false).unwrap();
-            // SAFETY: any bytes are its content; that nobody else touches it is what the model
-            // shows.
+            // SAFETY: any bytes are its content; the model shows that nothing else touches it.
             ring.with_mut(share, BUFFER_BYTES, |to, _, len| unsafe {
                 to.write_bytes(1, len);
             });

@@ -1,8 +1,9 @@
-//! The memory file of a segment, through a descriptor that is known to be still of it.
+//! The memory file of a segment, through a descriptor that is known to still belong to it.
 //!
-//! Programs close descriptors that they do not know, as before they start others, and the number is
-//! the next file's that they open. To ask that for memory would make it longer, and to give memory
-//! back would destroy what is in it: so each call asks first which file it is.
+//! Programs close descriptors that they do not know, for example before they start other programs,
+//! and the number then goes to the next file they open. Requesting memory for that file would make
+//! it longer, and giving memory back would destroy its contents, so each call first checks which
+//! file it is.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
@@ -12,15 +13,15 @@ use rustix::io::Errno;
 
 use crate::error::ShmError;
 
-/// Memory that is asked for at once. The kernel gives up what a signal interrupts and takes back
-/// what it had: in a program that gets one every few milliseconds, as from a profiler, it would
-/// never come to the end of a large part.
+/// How much memory is requested at once. If a signal interrupts the request, the kernel gives up
+/// and takes back what it had allocated: in a program that gets a signal every few milliseconds, as
+/// from a profiler, a large request would never finish.
 const RESERVED_AT_ONCE: u64 = 1 << 20;
 
-/// Device and number of a file.
+/// Device and inode number of a file.
 pub(crate) type Inode = (u64, u64);
 
-/// Which file a descriptor is of.
+/// The file that a descriptor refers to.
 pub(crate) fn inode_of(file: impl AsFd) -> Result<Inode, Errno> {
     let status = fstat(file)?;
     Ok((status.st_dev, status.st_ino))
@@ -29,7 +30,7 @@ pub(crate) fn inode_of(file: impl AsFd) -> Result<Inode, Errno> {
 /// A descriptor of the memory file.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// There until this is dropped.
+    /// Present until this is dropped.
     descriptor: Option<OwnedFd>,
     inode: Inode,
 }
@@ -47,7 +48,7 @@ impl File {
         Self::new(self.as_fd().try_clone_to_owned()?)
     }
 
-    /// An error if the descriptor is closed, or another file's.
+    /// An error if the descriptor is closed, or refers to another file.
     pub(crate) fn check(&self) -> io::Result<()> {
         if inode_of(self) == Ok(self.inode) {
             return Ok(());
@@ -58,7 +59,7 @@ impl File {
         )))
     }
 
-    /// Asks for memory now, when it can still be refused; `what` it is for.
+    /// Requests memory now, while it can still be refused; `what` says what it is for.
     pub(crate) fn reserve(
         &self,
         offset: u64,
@@ -70,7 +71,7 @@ impl File {
             bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             source,
         };
-        // That is no want of memory, which may pass.
+        // This is not a lack of memory, which may be temporary.
         self.check().map_err(|source| ShmError::System {
             what: format!("getting shared memory for {what}"),
             source,
@@ -92,8 +93,8 @@ impl File {
         Ok(())
     }
 
-    /// Gives memory back; whether the system has taken it. What it has not stays until the segment
-    /// goes.
+    /// Gives memory back; whether the system has taken it. Memory that it has not taken stays until
+    /// the segment goes.
     pub(crate) fn punch(&self, offset: u64, bytes: u64) -> bool {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         if self.check().is_err() {
@@ -115,7 +116,7 @@ impl AsFd for File {
     }
 }
 
-/// Closes the descriptor, unless it is somebody else's by now.
+/// Closes the descriptor, unless it refers to another file by now.
 impl Drop for File {
     fn drop(&mut self) {
         let is_ours = self.check().is_ok();

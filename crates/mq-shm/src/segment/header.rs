@@ -1,4 +1,4 @@
-//! The first page of a mapped segment, and what a process checks before it believes the rest.
+//! The first page of a mapped segment, and what a process checks before it trusts the rest.
 
 use crate::cell::CELL_PAYLOAD;
 use crate::error::ShmError;
@@ -6,12 +6,12 @@ use crate::fastbox::{BOX_PAYLOAD, SLOTS};
 use crate::large::ring::{BUFFER_BYTES, BUFFERS};
 use crate::layout::{Geometry, RINGS};
 
-/// What a segment begins with: "mq shm" and two bytes that no text has.
+/// How a segment begins: "mq shm" and two bytes that no text has.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"mq shm\x00\xff");
-/// Changes with everything that two processes have to agree on.
+/// Must change with everything that two processes have to agree on.
 pub(crate) const VERSION: u32 = 11;
 
-/// Fields in the order in which they stand, each a little-endian 64-bit word.
+/// Fields in storage order, each a little-endian 64-bit word.
 const FIELDS: [&str; 9] = [
     "number of processes",
     "number of cells",
@@ -120,7 +120,7 @@ mod tests {
             let mut bytes = whole(&geometry);
             bytes[at] ^= 0x55;
             let error = read(&bytes, length, "the thing");
-            // The three numbers that a segment may choose are only held against its length.
+            // The three numbers that a segment may choose are checked only against its length.
             match error {
                 Ok(other) => assert!(other.length() <= length, "byte {at}: {other:?}"),
                 Err(error) => assert!(error.to_string().contains("the thing"), "{error}"),

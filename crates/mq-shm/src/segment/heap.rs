@@ -20,7 +20,7 @@ use crate::sync::AtomicU64;
 
 /// A segment for threads of one process, for tests and for the model checker.
 ///
-/// All of it is there from the start, but for the shared buffers.
+/// All of it exists from the start, except for the shared buffers.
 pub struct Heap {
     geometry: Geometry,
     places: Vec<Place>,
@@ -29,7 +29,7 @@ pub struct Heap {
     boxes: Vec<FastBox>,
     rings: Box<[Ring]>,
     buffers: Vec<OnceLock<Arc<Chunk>>>,
-    /// Whose cells were given back, in order.
+    /// The processes whose cells were given back, in order.
     #[cfg(all(mq_loom, test))]
     given_back: loom::sync::Mutex<Vec<Process>>,
     /// Whether memory is refused, and how often it was.
@@ -69,12 +69,13 @@ impl Heap {
     }
 }
 
-/// Rings, made where they stay: they are too long for a thread's stack.
+/// Rings, allocated in place: they are too long for a thread's stack.
 #[cfg(not(mq_loom))]
 fn rings(count: u32) -> Box<[Ring]> {
     use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
     let layout = Layout::array::<Ring>(count as usize).expect("a segment has few processes");
-    // SAFETY: there is a process, so that this is not empty; all bytes zero is a ring, see `sync`.
+    // SAFETY: there is at least one process, so this is not empty; all bytes zero is a ring, see
+    // `sync`.
     unsafe {
         let rings = alloc_zeroed(layout).cast::<Ring>();
         if rings.is_null() {
@@ -90,7 +91,7 @@ fn rings(count: u32) -> Box<[Ring]> {
 }
 
 impl Heap {
-    /// The shared buffers of a process, which come when they are first asked for.
+    /// The shared buffers of a process, created on first use.
     pub(crate) fn chunk(&self, owner: Process) -> Arc<Chunk> {
         let bytes = self.geometry.buffers() as usize;
         let chunk = || Arc::new(Chunk::new(bytes));
@@ -100,7 +101,7 @@ impl Heap {
 
 #[cfg(all(mq_loom, test))]
 impl Heap {
-    /// Whose cells were given back, in order.
+    /// The processes whose cells were given back, in order.
     pub(crate) fn given_back(&self) -> Vec<Process> {
         self.given_back.lock().unwrap().clone()
     }
@@ -108,7 +109,7 @@ impl Heap {
 
 #[cfg(all(test, not(mq_loom)))]
 impl Heap {
-    /// From now on there is no memory, or there is.
+    /// From now on memory is refused, or granted.
     pub(crate) fn refuse(&self, refuses: bool) {
         self.refusals.lock().unwrap().0 = refuses;
     }
@@ -184,7 +185,7 @@ impl Memory for Arc<Heap> {
         true
     }
 
-    /// What is given back is written to: the model fails if somebody still reads it. Two do so one
+    /// What is given back is written to: the model fails if a process still reads it. Two do so one
     /// after the other, as in the kernel.
     #[cfg(all(mq_loom, test))]
     fn discard(&self, part: Part) -> bool {
@@ -197,8 +198,8 @@ impl Memory for Arc<Heap> {
         if let Part::Cells(owner, first, count) = part {
             for number in first..first + count {
                 let cell = self.cell(CellId::of(&self.geometry, owner, number));
-                // SAFETY: any bytes are a cell's content; that nobody else touches it is what the
-                // model shows.
+                // SAFETY: any bytes are a cell's content; the model shows that nothing else touches
+                // it.
                 cell.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
             }
             self.chunk(owner).write(|| {});

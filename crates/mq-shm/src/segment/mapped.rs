@@ -1,9 +1,9 @@
-//! A segment that processes share: a memory file, mapped by each.
+//! A segment shared between processes: a memory file that each one maps.
 //!
-//! The file of [`Mapped::create`] has no name: those that inherit its descriptor share it, and it
-//! is gone with the last of them however they end. Processes with no common parent that could hand
-//! them a descriptor [meet](Mapped::meet), as those of a world do. Where they can have no sockets they
-//! may open a [name](Mapped::named) instead, which somebody has to remove.
+//! The file of [`Mapped::create`] has no name: processes that inherit its descriptor share it, and it
+//! disappears with the last of them however they end. Processes without a common parent to hand them a
+//! descriptor [meet](Mapped::meet), as those of a world do. If they cannot have sockets they may open a
+//! [name](Mapped::named) instead, which some process has to remove.
 #![allow(unsafe_code, reason = "maps memory and lays types over it")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -43,24 +43,24 @@ pub struct Mapped {
     file: File,
 }
 
-// SAFETY: the mapping belongs to no thread; what is in it is made for sharing.
+// SAFETY: the mapping belongs to no thread; its contents are made for sharing.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Makes a segment without a name, for processes that inherit its descriptor. The descriptor is
-    /// closed on `exec` unless that is changed.
+    /// Makes a segment without a name, for processes that inherit its descriptor. The descriptor is closed on
+    /// `exec` unless that is changed.
     ///
     /// # Errors
-    /// [`ShmError::System`] if the kernel has no memory file to give, [`ShmError::NoMemory`] if
-    /// there is no memory for the entries of the processes.
+    /// [`ShmError::System`] if the kernel has no memory file to give, [`ShmError::NoMemory`] if there is no
+    /// memory for the entries of the processes.
     pub fn create(geometry: Geometry) -> Result<Self, ShmError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("mq-segment", flags).map_err(system("making a memory file"))?;
         let file = known(file, "a new segment")?;
         Self::fill(&file, &geometry, "a new segment")?;
-        // Nobody can pull memory from under those that have mapped it.
+        // No process can pull memory from under those that have mapped it.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)
             .map_err(system("sealing a memory file"))?;
         Self::map(file, "a new segment")
@@ -69,8 +69,8 @@ impl Mapped {
     /// Opens the segment behind a descriptor; `what` names it in errors.
     ///
     /// # Errors
-    /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment
-    /// of this version, [`ShmError::System`] if it can not be read or mapped.
+    /// [`ShmError::Foreign`], [`ShmError::Version`] or [`ShmError::Damaged`] if it is not a segment of this
+    /// version, [`ShmError::System`] if it cannot be read or mapped.
     pub fn open(file: OwnedFd, what: &str) -> Result<Self, ShmError> {
         Self::map(known(file, what)?, what)
     }
@@ -93,7 +93,8 @@ impl Mapped {
                 _ => ShmError::Foreign { what, found },
             });
         }
-        // Afterwards: who is still making it gives it its length before its header.
+        // After the header was read: a process that is still making the file sets its length before its
+        // header.
         let status = fstat(&file).map_err(system(&format!("looking at {what}")))?;
         let length = status.st_size as u64;
         let geometry = header::read(&head, length, what)?;
@@ -122,20 +123,20 @@ impl Mapped {
         })
     }
 
-    /// Makes the segment of this name, or opens it if another process was first.
+    /// Makes the segment of this name, or opens it if another process has made it.
     ///
-    /// The name is that of a file in `/dev/shm`, which [`Mapped::forget`] removes, as soon as all have
-    /// opened it. A segment that can not be made whole leaves no name; processes that are killed before
-    /// one of them has removed it leave the file. [`Mapped::meet`] leaves nothing.
+    /// The name is that of a file in `/dev/shm`, which [`Mapped::forget`] removes, as soon as all have opened
+    /// it. A segment that cannot be completed leaves no name; processes that are killed before one of them
+    /// has removed it leave the file. [`Mapped::meet`] leaves nothing.
     ///
-    /// Memory is asked for before it is used, and what there is not is an error. A process that writes over
-    /// what is in the segment can have others use parts that nobody has asked memory for: they end by
-    /// SIGBUS then, if `/dev/shm` is full.
+    /// Memory is requested before it is used, and a lack of it is an error. A process that overwrites the
+    /// segment can make others use parts for which no memory was requested: if `/dev/shm` is full, they then
+    /// die from SIGBUS.
     ///
     /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Otherwise`] if the segment of that
-    /// name is of another geometry, [`ShmError::System`] if it is another user's, or if its maker
-    /// does not finish it within ten seconds, after which the name is removed.
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Otherwise`] if the segment of that name has
+    /// another geometry, [`ShmError::System`] if it is another user's, or if its maker does not finish it
+    /// within ten seconds, after which the name is removed.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
@@ -146,7 +147,7 @@ impl Mapped {
                 Err(error) => return Err(system(&format!("making {name} in /dev/shm"))(error)),
             }
             match Self::wait_for(name, mode, Duration::from_secs(10)) {
-                // Another job has forgotten it meanwhile.
+                // Another job has removed the name meanwhile.
                 Err(ShmError::System { source, .. })
                     if source.kind() == io::ErrorKind::NotFound => {}
                 opened => return opened?.of_geometry(&geometry, name),
@@ -154,7 +155,7 @@ impl Mapped {
         }
     }
 
-    /// Makes a segment of a file that is new, and nobody else's.
+    /// Makes a segment of a file that is new and that no other process uses.
     fn make(file: OwnedFd, geometry: &Geometry, name: &str) -> Result<Self, ShmError> {
         let seen = file.try_clone();
         let made = known(file, name).and_then(|file| {
@@ -162,14 +163,14 @@ impl Mapped {
             Self::map(file, name)
         });
         if made.is_err() {
-            // Nobody can use it, and nobody else knows that it can go: unless its maker took so long that
-            // another has removed the name, which may be a third one's segment now.
+            // No process can use it, and no other process knows that it can go: unless its maker took so long
+            // that another has removed the name, which may be a third one's segment now.
             let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
         }
         made
     }
 
-    /// The same, if its geometry is the one that is expected.
+    /// The same, if its geometry is as expected.
     pub(super) fn of_geometry(self, expected: &Geometry, name: &str) -> Result<Self, ShmError> {
         if self.geometry == *expected {
             return Ok(self);
@@ -183,7 +184,7 @@ impl Mapped {
         })
     }
 
-    /// Opens a segment that somebody may still be making.
+    /// Opens a segment that another process may still be making.
     fn wait_for(name: &str, mode: Mode, patience: Duration) -> Result<Self, ShmError> {
         let began = Instant::now();
         loop {
@@ -197,13 +198,13 @@ impl Mapped {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 Err(ShmError::Foreign { found: 0, .. }) => {
-                    // Its maker was killed, and nobody else would remove it.
+                    // Its maker was killed, and no other process would remove it.
                     let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
                     return Err(ShmError::System {
                         what: format!("waiting for the maker of {name} in /dev/shm"),
                         source: io::Error::new(
                             io::ErrorKind::TimedOut,
-                            "it did not finish, and the name is removed: start all processes again",
+                            "it did not finish; the name has been removed: start all processes again",
                         ),
                     });
                 }
@@ -220,11 +221,11 @@ impl Mapped {
         shm::unlink(name).map_err(system(&format!("removing {name} from /dev/shm")))
     }
 
-    /// Removes a name if it is still that of this file: another process may have removed it, and a
-    /// third have made a segment of the same name. Whether it was.
+    /// Removes a name if it still refers to this file: another process may have removed it, and a third have
+    /// made a segment of the same name. Whether it did.
     ///
     /// # Errors
-    /// [`ShmError::System`] if it can not be looked at or removed.
+    /// [`ShmError::System`] if it cannot be looked at or removed.
     pub fn forget_of(name: &str, file: BorrowedFd<'_>) -> Result<bool, ShmError> {
         let there = match shm::open(name, shm::OFlags::RDONLY, Mode::empty()) {
             Ok(there) => there,
@@ -239,7 +240,7 @@ impl Mapped {
         Ok(is_it)
     }
 
-    /// Gives a file its length, its header and the memory of the entries.
+    /// Gives a file its length, its header and memory for the entries.
     fn fill(file: &File, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
         check_limit(geometry.length())?;
         ftruncate(file, geometry.length()).map_err(system(&format!("sizing {what}")))?;
@@ -259,11 +260,11 @@ impl Mapped {
         self.file.as_fd()
     }
 
-    /// Says that a process has ended, for the one that has started it and waited for it. The others
-    /// find out by themselves unless it ended before it joined. Nothing changes if the kernel says
-    /// that what has joined lives: it was started by what has ended. Where the kernel can not be asked, as of
-    /// a process in a container of its own, the caller is believed: the others take no more messages from
-    /// it, and give up what they share with it, so that it must really have ended.
+    /// Reports that a process has ended; for the one that has started it and waited for it. The others find
+    /// out by themselves unless it ended before it joined. Nothing changes if the kernel says that the
+    /// process that has joined lives: it was started by the one that has ended. If the kernel cannot be
+    /// asked, as for a process in a container of its own, the caller is believed: the others take no more
+    /// messages from it, and give up what they share with it, so it must really have ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -274,9 +275,8 @@ impl Mapped {
         Ok(())
     }
 
-    /// Whether the memory that a process had for its messages has been given back to the system. It
-    /// is once the process has ended and all others have received what it had sent them, or have
-    /// ended too.
+    /// Whether the memory that a process had for its messages has been given back to the system. That happens
+    /// once the process has ended and all others have received what it had sent them, or have ended too.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
@@ -285,7 +285,7 @@ impl Mapped {
         Ok(estate::is_given_back(self.place(process)))
     }
 
-    /// Bytes of memory behind the segment at present, the header's included.
+    /// Bytes of memory behind the segment at present, including the header's.
     ///
     /// # Errors
     /// [`ShmError::System`] if the system does not say.
@@ -305,9 +305,9 @@ impl Mapped {
             offset + size_of::<T>() <= self.bytes,
             "a part lies within its segment"
         );
-        // SAFETY: the range was checked, the mapping is page aligned and lives as long as `self`,
-        // offsets come from `Geometry`, which aligns its parts; the types are atomics and guarded
-        // memory, for which any bytes are valid, and which others may change at any time.
+        // SAFETY: the range was checked, the mapping is page aligned and lives as long as `self`, offsets
+        // come from `Geometry`, which aligns its parts; the types are atomics and guarded memory, for which
+        // any bytes are valid, and which others may change at any time.
         unsafe { self.base.add(offset).cast::<T>().as_ref() }
     }
 }
@@ -329,15 +329,15 @@ fn known(file: OwnedFd, what: &str) -> Result<File, ShmError> {
     })
 }
 
-/// Whether this process may have a file of that length. To go beyond its limit is not an error for
-/// the system, but the end of the process, by SIGXFSZ.
+/// Whether this process may have a file of that length. Exceeding its limit is not an error for the system:
+/// SIGXFSZ ends the process.
 fn check_limit(length: u64) -> Result<(), ShmError> {
     match getrlimit(Resource::Fsize).current {
         Some(limit) if limit < length => Err(ShmError::NoMemory {
             what: "a segment",
             bytes: length as usize,
             source: io::Error::other(format!(
-                "files may have no more than {limit} bytes here (`ulimit -f`)"
+                "files are limited to {limit} bytes here (`ulimit -f`)"
             )),
         }),
         _ => Ok(()),
@@ -352,7 +352,7 @@ fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
     }
 }
 
-/// Names can be guessed, and who made a file could cut it off under those that have mapped it.
+/// Names can be guessed, and the user who made a file could truncate it under those that have mapped it.
 fn check_owner(file: &OwnedFd, name: &str) -> Result<(), ShmError> {
     let owner = fstat(file)
         .map_err(system(&format!("looking at {name}")))?
@@ -416,7 +416,7 @@ impl Memory for Mapped {
     fn discard(&self, part: Part) -> bool {
         let (offset, bytes) = part.extent(&self.geometry);
         debug_assert!(offset.is_multiple_of(PAGE));
-        // Nothing is no range for the system.
+        // An empty range is not valid for the system.
         bytes == 0 || self.file.punch(offset as u64, bytes as u64)
     }
 }
@@ -431,7 +431,7 @@ mod tests {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
         let file = shm::open(&name, flags, mode).unwrap();
-        // Killed when the entries had memory, and the header was not there.
+        // Killed when the entries had memory and there was no header.
         ftruncate(&file, Geometry::new(2).unwrap().length()).unwrap();
         let error = Mapped::wait_for(&name, mode, Duration::from_millis(5)).unwrap_err();
         let text = error.to_string();

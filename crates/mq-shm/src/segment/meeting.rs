@@ -1,9 +1,9 @@
-//! How processes without a common parent that could hand them a descriptor come to one segment: at a
-//! Unix socket in the abstract namespace, whose name all know.
+//! How processes without a common parent to hand them a descriptor come to one segment: at a Unix
+//! socket in the abstract namespace, whose name all know.
 //!
-//! Who comes first has the socket, makes the segment, and hands its descriptor to those that come
-//! later. Neither the socket nor the segment is a file, and both are gone with the processes, however
-//! those end: at no moment can anything be left.
+//! The first to come has the socket, makes the segment, and hands its descriptor to those that come
+//! later. Neither the socket nor the segment is a file, and both disappear with the processes, however
+//! those end: at no moment can anything be left behind.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -26,33 +26,33 @@ use super::Mapped;
 use crate::error::ShmError;
 use crate::layout::Geometry;
 
-/// How long one waits before it looks again for who has the socket.
+/// How long a process waits before it checks again who has the socket.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How many are let in before the host looks at anything else: anybody on the machine may knock.
+/// How many are let in before the host looks at anything else: any process on the machine may knock.
 const AT_ONCE: usize = 64;
 
-/// Hands a segment to the processes that [meet](Mapped::meet) at its name. When it is dropped there is
-/// no such place any more, and the next process that comes makes a new one.
+/// Hands a segment to the processes that [meet](Mapped::meet) at its name. Dropping it removes the
+/// place, and the next process that comes makes a new one.
 #[derive(Debug)]
 pub struct Host {
     listener: UnixListener,
     file: OwnedFd,
     name: String,
-    /// Whose place it is: a child that has a copy of this closes nothing for others.
+    /// The owner of the place: a child that has a copy of this closes nothing for others.
     pid: u32,
 }
 
 impl Mapped {
-    /// Makes the segment of a meeting, if this process is the first that comes, or is handed it by
-    /// the one that was. The first has a [`Host`], and is to [let the others in](Host::admit) until
-    /// all have come.
+    /// Makes the segment of a meeting, if this process is the first that comes; otherwise gets it from
+    /// the first. The first has a [`Host`], and must [let the others in](Host::admit) until all have
+    /// come.
     ///
-    /// The name is one of at most 80 bytes, for the processes of one user that see each other's
+    /// The name has at most 80 bytes, and is for the processes of one user that see each other's
     /// numbers (one PID namespace) and sockets (one network namespace).
     ///
     /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment is of another
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Damaged`] if the segment has another
     /// geometry, [`ShmError::System`] if the place is another user's, if its host does not answer
     /// `within` that time, or if the system has no such sockets.
     pub fn meet(
@@ -101,8 +101,8 @@ impl Host {
         Ok((memory, Some(host)))
     }
 
-    /// Hands the segment to those that have come since, if they are very many to some of them. Waits
-    /// for nobody.
+    /// Hands the segment to those that have come since the last call; if they are very many, to some
+    /// of them. Never blocks.
     ///
     /// # Errors
     /// [`ShmError::System`] if the system does not let them in.
@@ -120,8 +120,7 @@ impl Host {
         Ok(())
     }
 
-    /// Others than the user's own processes go away empty-handed, and who has ended meanwhile is
-    /// missed by all.
+    /// Processes of other users get nothing, and a process that has ended meanwhile is noticed by all.
     fn hand_to(&self, guest: &UnixStream) {
         if check_peer(guest).is_err() {
             return;
@@ -141,7 +140,7 @@ impl Drop for Host {
         if std::process::id() != self.pid {
             return;
         }
-        // A child that another thread has forked has the socket too, and would keep those who come
+        // A child that another thread has forked has the socket too, and would keep later processes
         // waiting.
         let _ = shutdown(&self.listener, Shutdown::Both);
     }
@@ -149,7 +148,7 @@ impl Drop for Host {
 
 /// The descriptor that the host of a place hands out.
 fn ask(address: &[u8], patience: Duration) -> io::Result<OwnedFd> {
-    // Not to wait where more knock than the system keeps.
+    // Do not wait if more knock than the system queues.
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let host = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     retry_on_intr(|| connect(&host, &SocketAddrUnix::new_abstract_name(address)?))?;
@@ -165,7 +164,8 @@ fn ask(address: &[u8], patience: Duration) -> io::Result<OwnedFd> {
         if left.is_zero() {
             return Err(nobody_answers());
         }
-        // Each time: a call that a signal has interrupted waits for all of it when it is made again.
+        // Each time: a call that a signal has interrupted waits for the whole time when it is
+        // repeated.
         host.set_read_timeout(Some(left))?;
         let mut bytes = [IoSliceMut::new(&mut byte)];
         match recvmsg(&host, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC) {
@@ -208,7 +208,7 @@ fn is_lost(error: &io::Error) -> bool {
     )
 }
 
-/// Names can be guessed, and who made a segment could read what is sent there.
+/// Names can be guessed, and the user who made a segment could read what is sent there.
 fn check_peer(peer: &UnixStream) -> io::Result<()> {
     let (theirs, mine) = (getsockopt(peer, PeerCredentials)?.uid(), geteuid().as_raw());
     if theirs == mine {
@@ -219,8 +219,8 @@ fn check_peer(peer: &UnixStream) -> io::Result<()> {
     )))
 }
 
-/// The address of a place. Processes that do not see each other's numbers could not tell who of them
-/// lives: containers with a network in common may have given the same names.
+/// The address of a place. Processes that do not see each other's numbers could not tell which of them
+/// live: containers that share a network may have used the same names.
 fn address(name: &str) -> Vec<u8> {
     let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let numbers = numbers.to_string_lossy();

@@ -1,7 +1,7 @@
-//! The shared memory: what a transport needs of it, and the two forms there are.
+//! The shared memory: what a transport needs of it, and its two forms.
 //!
-//! [`Mapped`] is memory that processes share; [`Heap`] is memory of one process, for threads, tests
-//! and the model checker. The transport is the same code over both.
+//! [`Mapped`] is memory shared between processes; [`Heap`] is memory of one process, for threads,
+//! tests and the model checker. The transport is the same code over both.
 
 mod file;
 mod header;
@@ -29,7 +29,7 @@ use crate::sync::AtomicU64;
 pub trait Memory: sealed::Sealed {
     /// The sizes.
     fn geometry(&self) -> &Geometry;
-    /// The number of this process, as the kernel has it; 0 where the others are threads of it.
+    /// The kernel's number of this process; 0 if the others are threads of it.
     #[doc(hidden)]
     fn pid(&self) -> u32;
     #[doc(hidden)]
@@ -46,11 +46,11 @@ pub trait Memory: sealed::Sealed {
     /// The region of a process's shared buffers, if it has any bytes.
     #[doc(hidden)]
     fn buffers(&self, owner: Process, access: Access) -> Result<Window, ShmError>;
-    /// Makes sure that there is memory behind a part, so that touching it can not fail.
+    /// Makes sure that there is memory behind a part, so that touching it cannot fail.
     #[doc(hidden)]
     fn commit(&self, part: Part) -> Result<(), ShmError>;
-    /// Gives the memory behind a part back. Nobody looks into it any more. Whether it was taken: a
-    /// program may have closed the segment's descriptor.
+    /// Gives back the memory behind a part, which no process looks into any more. Whether the
+    /// system took it: a program may have closed the segment's descriptor.
     #[doc(hidden)]
     fn discard(&self, part: Part) -> bool;
 }
@@ -58,7 +58,7 @@ pub trait Memory: sealed::Sealed {
 /// A part of a segment whose memory comes and goes as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// So many cells of a process, from one on.
+    /// Some cells of a process: the first, and how many.
     Cells(Process, u32, u32),
     /// The box of an ordered pair.
     FastBox(Process, Process),
@@ -94,7 +94,7 @@ impl Part {
         }
     }
 
-    /// What an error calls it.
+    /// The part's name in errors.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Cells(..) => "message cells",

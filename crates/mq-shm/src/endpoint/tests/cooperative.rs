@@ -1,4 +1,4 @@
-//! Messages of which both ends copy a part. That of the sender is tried here with offers made by hand, so that
+//! Messages of which both ends copy a part. The sender's part is tried here with offers made by hand, so that
 //! it is known what the receiver has taken.
 
 use std::sync::mpsc::{TryRecvError, channel};
@@ -15,7 +15,7 @@ use crate::wait::Patience;
 const ASKS: [u64; 2] = [1, 1];
 const READ: [u64; 2] = [0, 2];
 
-/// As for who has a core to itself, however many there are: others ask nobody.
+/// As for a process that has a core to itself, however many there are: others ask nobody.
 fn willing() -> Options {
     Options {
         patience: Some(Patience {
@@ -53,8 +53,8 @@ fn members<const COUNT: usize>(geometry: Geometry, options: Options) -> [Endpoin
     })
 }
 
-/// Whether the kernel lets this process read and write its own memory: said aloud if it does not, and a
-/// failure where everything has to be tried (`MQ_ALL_CHECKS`, as in `.ci/run`).
+/// Whether the kernel lets this process read and write its own memory: printed if it does not, and a failure
+/// if everything has to be tried (`MQ_ALL_CHECKS`, as in `.ci/run`).
 fn is_let() -> bool {
     let [alice, _bob] = pair(willing());
     let is_let = alice.known(Process(0)).look::<0>(&mut None).is_ok();
@@ -135,7 +135,7 @@ fn who_comes_late_or_for_another_message_writes_nothing() {
     nothing(&message[1..], asked(number));
     nothing(&message, asked(number - 1));
     nothing(&message, [0xff; 8]);
-    // The receiver has gone on: whatever stands in the segment.
+    // The receiver has gone on, whatever stands in the segment.
     bob.shown.withdraw();
     nothing(&message, asked(number));
     let (next, _) = offer(&mut bob, &other, &mut into);
@@ -164,7 +164,7 @@ fn who_may_not_write_says_so() {
         number: 1,
         sender: 0,
         source: message.as_ptr() as u64,
-        // No memory of anybody's.
+        // Memory of no process.
         address: 8,
         bytes: FROM as u64,
     });
@@ -183,7 +183,7 @@ fn who_may_not_write_says_so() {
     assert_eq!(alice.help(Process(1), &message, asked(number)).unwrap(), 0);
 }
 
-/// A receiver, and a sender that says where its message is and does what it is asked for.
+/// A receiver, and a sender that says where its message is and does what it is asked.
 fn messages_go(
     options: [Options; 2],
     is_shared: bool,
@@ -212,7 +212,7 @@ fn messages_go(
                     }
                 };
                 let mut into = vec![0; bytes];
-                // SAFETY: it stays as it is until it hears that it was read.
+                // SAFETY: it stays unchanged until the sender hears that it was read.
                 let read = unsafe { bob.read_together(Process(0), remote, &mut into, ASKS) };
                 assert_eq!(read.unwrap(), Copied::All);
                 assert_eq!(into, content(bytes, round));
@@ -229,7 +229,7 @@ fn messages_go(
             let block = is_shared.then(|| alice.allocate(bytes).unwrap());
             let message = block.as_ref().map_or(&own[..], |block| {
                 let there = block.address().as_ptr();
-                // SAFETY: the block has so many bytes, of which nobody else knows as yet.
+                // SAFETY: the block has this many bytes, of which nobody else knows yet.
                 let there = unsafe { core::slice::from_raw_parts_mut(there, bytes) };
                 there.copy_from_slice(&own);
                 &*there
@@ -276,7 +276,7 @@ fn a_message_that_both_copy_is_whole() {
     ];
     let shared = [2 * FROM - 1, 2 * FROM, 200_000, 1 << 20, (5 << 20) + 5];
     for (is_shared, sizes, most) in [(false, &sizes[..], 60), (true, &shared[..], 50)] {
-        // Where others use the cores as well the sender may come too late each time; not always.
+        // If others use the cores as well, the sender may come too late each time; not always.
         let has_helped = (0..100).any(|_| {
             let options = [willing(); 2];
             let (asked, helped) = messages_go(options, is_shared, sizes, 10);
@@ -316,12 +316,12 @@ fn a_sender_that_does_not_come_is_not_waited_for() {
     let remote = alice.expose(&message);
     for _ in 0..20 {
         let mut into = vec![0; 1 << 20];
-        // SAFETY: nobody writes there.
+        // SAFETY: nothing writes there.
         let read = unsafe { bob.read_together(Process(0), remote, &mut into, ASKS) };
         assert_eq!(read.unwrap(), Copied::All);
         assert_eq!(into, message);
     }
-    // It was asked four times in vain, and then once more.
+    // It was asked four times without coming, and then once more.
     assert_eq!(bob.offers, 5);
     let words = bob.known(Process(1)).look(&mut None).unwrap();
     assert_eq!(Shown::offer_of(words), None);
@@ -339,7 +339,7 @@ fn who_has_taken_a_piece_is_waited_for() {
     let (going_on, ended) = channel::<()>();
     let is_at_it = &AtomicU32::new(0);
     let taken = thread::scope(|scope| {
-        // What `help` does, but for a rest in the middle, and with another content.
+        // What `help` does, except for a pause in the middle, and with other content.
         let slow = scope.spawn(move || {
             while ended.try_recv() == Err(TryRecvError::Empty) {
                 let Some(asked) = next_asked(&mut alice) else {
@@ -420,7 +420,7 @@ fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
     assert!(bob.is_over(Process(0), sender, 2));
     alice.shown.end_help();
     assert!(bob.is_over(Process(0), sender, 3));
-    // Whose memory is another's by now, and who has gone.
+    // Its memory is another's by now, and it has gone.
     alice.shown.begin_to_help(1, 3);
     let another = Known { token: 1, ..sender };
     assert!(bob.is_over(Process(0), another, 3));
@@ -431,14 +431,14 @@ fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
     assert!(bob.is_over(Process(0), nobody, 3));
 }
 
-/// Offers to read a message of `alice`'s, and what came of it. Whoever answers for her is another thread.
+/// Offers to read a message of `alice`'s, and returns the result. Another thread answers for her.
 fn read_from_alice(bob: &mut Endpoint, message: &[u8], into: &mut [u8]) -> Copied {
     let remote = Remote {
         address: message.as_ptr() as u64,
         bytes: message.len() as u64,
         shared: None,
     };
-    // SAFETY: nobody writes there.
+    // SAFETY: nothing writes there.
     let read = unsafe { bob.read_together(Process(0), remote, into, ASKS) };
     read.unwrap()
 }
@@ -485,7 +485,7 @@ fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
             if giving_up.is_finished() {
                 break;
             }
-            // Who does not help is asked less often.
+            // A process that does not help is asked less often.
             bob.peers[0].helps = Helps::default();
             let mut into = vec![0; message.len()];
             let read = read_from_alice(&mut bob, &message, &mut into);
@@ -508,7 +508,7 @@ fn what_can_not_be_read_in_the_middle_goes_another_way_from_there() {
     let region =
         unsafe { mmap_anonymous(core::ptr::null_mut(), BYTES, protection, MapFlags::PRIVATE) };
     let region = region.unwrap().cast::<u8>();
-    // SAFETY: it has so many bytes, and nobody else knows of it.
+    // SAFETY: it has this many bytes, and nobody else knows of it.
     let message = unsafe { core::slice::from_raw_parts_mut(region, BYTES) };
     message.copy_from_slice(&content(BYTES, 1));
     let message = &*message;
@@ -543,7 +543,7 @@ fn what_can_not_be_read_in_the_middle_goes_another_way_from_there() {
         });
         hide(hole, MprotectFlags::READ | MprotectFlags::WRITE);
     }
-    // Nothing is left to be taken by one that comes late.
+    // Nothing is left to be taken by a latecomer.
     hide(10, MprotectFlags::empty());
     let [_alice, mut bob] = pair(willing());
     let read = read_from_alice(&mut bob, message, &mut vec![0; BYTES]);

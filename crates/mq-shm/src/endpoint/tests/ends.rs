@@ -1,4 +1,4 @@
-//! What is found of processes that have ended, and what becomes of it.
+//! How ends of processes are found, and what happens then.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
         let sent = alice.try_send(bob.me(), [0; 2], b"by the queue", 0);
         assert_eq!(sent.unwrap(), Sent::Whole);
     }
-    // One of three comes back, and behind it one that was never sent.
+    // One of three comes back, followed by one that was never sent.
     assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
     let at_hand = CellId::of(&geometry, alice.me(), 3);
     let returns = &segment.place(alice.me()).returns.0;
@@ -50,7 +50,7 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
     assert_eq!(one_more.unwrap(), Sent::Upto(0));
 }
 
-/// Two of which the first has no patience.
+/// Two endpoints, the first without patience.
 fn one_that_sleeps_at_once() -> (Arc<Heap>, Endpoint<Arc<Heap>>, Endpoint<Arc<Heap>>) {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let (mut alice, bob) = (join(&segment, 0), join(&segment, 1));
@@ -103,7 +103,7 @@ fn who_waits_for_room_in_a_box_sleeps_for_a_moment_at_a_time() {
 fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     let (segment, mut alice, bob) = one_that_sleeps_at_once();
     alice.want(Some(bob.me())).unwrap();
-    // Itself it may want too, and somebody may have written over its own entry.
+    // A process may want messages from itself, and its own entry may have been overwritten.
     alice.want(Some(alice.me())).unwrap();
     liveness::left(segment.place(alice.me()), Gone::Died);
     assert!(!alice.anything_new());
@@ -119,8 +119,8 @@ fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     assert!(!alice.anything_new(), "it is known");
 }
 
-/// An owner that has died, one that holds something of it, and one that has heard of the death; the
-/// number of a process that is over.
+/// An owner that has died, one process that holds something of it, and one that has heard of the
+/// death; also the number of a process that has ended.
 fn survivors() -> (Mapped, Process, Endpoint, Endpoint, u32) {
     let segment = Mapped::create(Geometry::with_cells(3, 4).unwrap()).unwrap();
     let [mut owner, holder, mut last] = [0, 1, 2].map(|number| {
@@ -144,7 +144,7 @@ fn survivors() -> (Mapped, Process, Endpoint, Endpoint, u32) {
     (segment, dead, holder, last, child.id())
 }
 
-/// It is killed, as far as others can tell: there is no process of its number.
+/// It is killed, as far as others can tell: there is no process with its number.
 fn kill(segment: &Mapped, process: Process, nobody: u32) {
     segment.place(process).pid.store(nobody, Ordering::Relaxed);
 }
@@ -169,7 +169,7 @@ fn an_heir_that_is_killed_or_has_no_descriptor_holds_nothing_back() {
         assert!(!segment.is_given_back(owner).unwrap(), "the heir is at it");
         if is_killed {
             kill(&segment, heir.me(), nobody);
-            // With it went what its descriptor says, which is this process's.
+            // What its descriptor says, which is this process's, disappears with it.
             last.watch = Watch::new(3);
         } else {
             name.store(0, Ordering::Relaxed);
