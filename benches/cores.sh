@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
-# docs/results-cores.md: what needs more than two cores, one for each thread or process, in one Markdown document.
+# docs/results-cores.md: measurements that need more than two cores, in one Markdown document.
 set -euo pipefail
 
 usage() {
     cat <<'TEXT'
 usage: benches/cores.sh [--cores LIST] [--nemesis PREFIX] [--rounds N] [--quick] [TABLE...]
 
-Prints what can be measured only where each thread or process has a core of its own, as one Markdown document: the
-machine, the compiler, the commit and the date, then these tables, or the named ones: two minutes on sixteen cores
-that nobody else uses, beside building. How long each table took is said on standard error.
+Prints what can be measured only if each thread or process has a core of its own, as one Markdown document: the
+machine, the compiler, the commit and the date, then these tables, or the named ones: two minutes on sixteen idle
+cores, plus the build. The time of each table goes to standard error.
 
     head       machine, compiler, commit, date, the cores in the order in which they are used
     threads    the shared engine against one engine behind a lock, 1 thread to as many as there are cores
-    distances  messages of 0 to 128 bytes, MPI libraries beside `mq`, by what lies between the two cores
+    distances  messages of 0 to 128 bytes, MPI libraries and `mq`, by the distance between the two cores
     rate       messages a second, from one sender to as many as leave a core for the receiver
     halo       halo exchange of four processes
 
-  --cores LIST      as 0,2,4,6, four at least; otherwise all that may be used, one thread of each core before the rest
-  --nemesis PREFIX  MPICH with ch3:nemesis, as integrations/mpich/build.sh makes it (as compare.sh has it)
+  --cores LIST      such as 0,2,4,6, at least four; otherwise all usable ones, one thread of each core before the rest
+  --nemesis PREFIX  MPICH with ch3:nemesis, as built by integrations/mpich/build.sh (default as in compare.sh)
   --rounds N        rounds of each comparison (5)
-  --quick           a look, not a result: one round of short samples
+  --quick           for a first look, not for results: one round of short samples
 
-Needs what benches/node/compare.sh needs: MPI libraries, those that are there; a C compiler; python3. Builds `mq` in
-release mode; CARGO_TARGET_DIR is heeded. Exit codes: 0 printed, 1 something could not be measured, 2 bad usage, or fewer
-than four cores. Tables printed one by one make the same document as all at once.
+Needs what benches/node/compare.sh needs: the MPI libraries that are installed; a C compiler; python3. Builds `mq` in
+release mode; respects CARGO_TARGET_DIR. Exit codes: 0 printed, 1 something could not be measured, 2 bad usage, or fewer
+than four cores. Tables printed one by one make the same document as all together.
 
     benches/cores.sh >docs/results-cores.md
     benches/cores.sh --cores 0,1,2,3 halo
@@ -73,12 +73,12 @@ for table; do
     [[ " $tables " == *" $table "* ]] || refuse "no table \`$table\`"
 done
 
-# Says of a core, as the system tells it; prints nothing where it does not.
+# Prints what the system reports of a core; nothing if it does not report it.
 topology() { # CORE FILE
     cat "/sys/devices/system/cpu/cpu$1/$2" 2>/dev/null || true
 }
 
-# All that may be used: the first thread of each core, then the second of each, and so on.
+# All usable cores: the first thread of each core, then the second of each, and so on.
 : "${cores:=$(python3 - <<'PY'
 import os
 seen = {}
@@ -101,7 +101,7 @@ usable=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
 for core in "${each[@]}"; do
     [[ " $usable " == *" $core "* ]] || refuse "--cores: $core cannot be used here; there are: $usable"
 done
-[ -z "$(printf '%s\n' "${each[@]}" | sort | uniq -d)" ] || refuse "--cores: $cores: each core once"
+[ -z "$(printf '%s\n' "${each[@]}" | sort | uniq -d)" ] || refuse "--cores: $cores: list each core only once"
 
 cd "$(dirname "$0")/.."
 echo "building" >&2
@@ -135,7 +135,7 @@ head_of_report() {
     echo "| its socket | $(topology "${each[0]}" topology/core_siblings_list) |"
 }
 
-# The first core with another one each: a thread of its own core, the next in order, the last that is no such thread.
+# The first core paired with another: a thread of its own core, the next in order, the last that is no such thread.
 distances() {
     section "Short messages by distance"
     local first=${each[0]} other siblings pairs=() last=''
@@ -166,8 +166,8 @@ for table; do
     head) head_of_report ;;
     threads)
         section "Threads"
-        # One lock among sixteen threads takes microseconds a pair: fewer pairs than on two cores. As many shards as a
-        # machine with these cores would have.
+        # One lock among sixteen threads takes microseconds per pair, so fewer pairs than on two cores. As many shards as
+        # a machine with these cores would use.
         "$built/examples/contention" --format markdown --cores "$cores" --threads "$(doubling 1 ${#each[@]})" \
             --shards $((2 * ${#each[@]})) --rounds "$rounds" --pairs "$([ -n "$quick" ] && echo 1000 || echo 40000)"
         ;;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# benches/head.sh TITLE COMMAND: how a document of measurements begins: who printed it, where and when.
+# benches/head.sh TITLE COMMAND: the head of a document of measurements: who printed it, where and when.
 set -eu
 [ $# -eq 2 ] || {
     echo "usage: benches/head.sh TITLE COMMAND" >&2
@@ -8,10 +8,10 @@ set -eu
 cd "$(dirname "$0")/.."
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | sed -n 1p)
 commit=$(git rev-parse --short HEAD 2>/dev/null) || commit=unknown
-# What is measured, that is: the document itself may just be written.
+# Changes to what is measured, that is: the document itself may be in the middle of being written.
 changed=$(git status --porcelain --untracked-files=no -- Cargo.toml Cargo.lock crates benches traces ci 2>/dev/null) || changed=
 [ -z "$changed" ] || commit="$commit-dirty"
-# Names of processors in virtual machines say little.
+# Processor names in virtual machines say little.
 kind=$(awk -F': *' '/^cpu family|^model[^ n]*[ \t]*:|^stepping/ && !seen[$1]++ { printf "%s%s", sep, $2; sep = "-" }' /proc/cpuinfo 2>/dev/null)
 cat <<TEXT
 # $1

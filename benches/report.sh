@@ -6,34 +6,34 @@ usage() {
     cat <<'TEXT'
 usage: benches/report.sh [--structures LIST] [--traces LIST] [--repeat N] [--quick] [TABLE...]
 
-Prints what is measured of the engine itself, as one Markdown document: the machine, the compiler, the commit and the
-date, then these tables, or the named ones: some twenty minutes on two cores, beside building. How long each table took is said
-on standard error.
+Prints the measurements of the engine itself as one Markdown document: the machine, the compiler, the commit and the
+date, then these tables, or the named ones: some twenty minutes on two cores, plus the build. The time of each table
+goes to standard error.
 
     head                machine, compiler, commit, date
-    traces              recorded traces, nanoseconds an operation
-    trace-instructions  recorded traces, instructions an operation
-    instructions        instructions a pair
-    rows                nanoseconds a pair by depth, order, key and wildcards
+    traces              recorded traces, nanoseconds per operation
+    trace-instructions  recorded traces, instructions per operation
+    instructions        instructions per pair
+    rows                nanoseconds per pair by depth, order, key and wildcards
     wildcards           each class of wildcards in both queues, at 64 to 65,536 entries
     keys                keys chosen to collide
-    memory              bytes an entry and a context
+    memory              bytes per entry and per context
     tail                single operations in nanoseconds
     tail-instructions   single operations in instructions
     budgets             random operations within budgets against an oracle
     threads             the shared engine with 1, 2, 4 and 8 threads
 
-Where `indexed` has a goal, the row says which, what the best of existing C engines takes, and whether it is met. A
-structure has so much time for a row; what is too slow for it is measured over a part, once, and marked with `~`.
+If `indexed` has a goal, the row states it, the figure of the best existing C engine, and whether the goal is met. A
+structure has limited time for a row; one that is too slow is measured over a part, once, and marked with `~`.
 
   --structures LIST  the structures to compare, separated by commas (all)
   --traces LIST      traces, or directories of them, separated by commas (traces)
-  --repeat N         repetitions of each measurement of time, if they fit (9)
-  --quick            a minute or two, to see that everything runs: few repetitions, few entries, few structures
-                     where instructions are counted
+  --repeat N         repetitions of each time measurement, if they fit (9)
+  --quick            a minute or two, to check that everything runs: few repetitions, few entries, few structures
+                     for instruction counts
 
-Needs valgrind for what counts instructions. Progress goes to standard error. Exit codes: 0 printed, 1 something could
-not be measured, 2 bad usage. Tables printed one by one make the same document as all at once.
+Needs valgrind for instruction counts. Progress goes to standard error. Exit codes: 0 printed, 1 something could not be
+measured, 2 bad usage. Tables printed one by one make the same document as all together.
 
     benches/report.sh >docs/results-engine.md
     benches/report.sh --structures list,indexed rows wildcards
@@ -94,7 +94,7 @@ done
     exit 1
 }
 
-# Paths are the caller's; they are made absolute before the directory changes.
+# Paths are relative to the caller; they are made absolute before the directory changes.
 traces=$(echo "$traces" | tr , '\n' | while read -r path; do
     case "$path" in
     '' | /*) echo "$path" ;;
@@ -116,7 +116,7 @@ fi
 structures=${structures:-$all}
 traces=${traces:-traces}
 
-# words LIST: what commas separate, as words.
+# words LIST: the comma-separated items as words.
 words() {
     echo "$1" | tr , ' '
 }
@@ -173,7 +173,7 @@ tail_instructions() {
     if [ -n "$quick" ]; then
         benches/tail.sh --depth 64 $(words "$counted_structures")
     else
-        # A structure that visits half of the queue for each of so many entries would take days.
+        # A structure that visits half of the queue for each of this many entries would take days.
         echo "65,536 entries:"
         echo
         benches/tail.sh indexed

@@ -6,14 +6,14 @@ usage() {
     cat <<'TEXT'
 usage: benches/tail.sh [--depth N] [--queues QUEUE,...] [STRUCTURE...]
 
-Instructions of single operations in a queue that grows to N entries (65536 if not said) and drains, for each structure
-(list and indexed if none is named): median, 99 and 99.99 of a hundred, and the most. Every entry has a source of its
+Instructions of single operations in a queue that grows to N entries (65536 by default) and drains, for each structure
+(list and indexed if none is named): median, 99th and 99.99th percentile, and maximum. Every entry has a source of its
 own; lists drain from the front, the others in scattered order. `any-source`: unexpected messages, each with a tag of
-its own, received from any source; the same has been done once before. --queues names those that are wanted. Some ten
+its own, received from any source, after the same has been done once before. --queues selects queues. Some ten
 instructions of the loop are in each count.
 Counted from a trace of every instruction: minutes for each structure, and the same on a busy machine as on an idle one.
 
-Needs valgrind. Builds benches/examples/operations.rs in release mode; CARGO_TARGET_DIR is heeded.
+Needs valgrind. Builds benches/examples/operations.rs in release mode; respects CARGO_TARGET_DIR.
 
     benches/tail.sh
     benches/tail.sh --depth 4096 indexed bins
@@ -56,7 +56,7 @@ cd "$(dirname "$0")/.."
 cargo build --quiet --release --package mq-benches --example operations
 program="${CARGO_TARGET_DIR:-target}/release/examples/operations"
 for structure; do
-    # What is wrong with the arguments it says itself; in the trace below nobody would see it.
+    # It reports bad arguments itself; in the trace below nobody would see that.
     for queue in $(echo "$queues" | tr , ' '); do
         "$program" "$structure" "$queue" 1 forward >/dev/null || exit 2
     done
@@ -64,7 +64,7 @@ for structure; do
 done
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT
-# Not every shell runs that one when a signal ends it.
+# Not every shell runs the EXIT trap when a signal ends it.
 trap 'exit 130' INT
 trap 'exit 143' TERM
 

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Instructions of an operation in recorded traces, for each structure: a Markdown table.
+# Instructions per operation in recorded traces, for each structure: a Markdown table.
 set -eu
 
 usage() {
     cat <<'TEXT'
 usage: benches/trace-instructions.sh [--traces LIST] [STRUCTURE...]
 
-Instructions of an operation of each trace, in each structure (all of them if none is named), less those of the empty
-loop, when the trace is replayed the second time. Counted, so it is the same on a busy machine as on an idle one, but for
-the secret of the hash, which is another in each run: 1 % with short queues, up to a quarter with the deep ones of hot
-spots. Some minutes for all structures and traces.
+Instructions per operation of each trace, in each structure (all of them if none is named), minus those of the empty
+loop, when the trace is replayed the second time. The count is the same on a busy machine as on an idle one, except for
+the hash secret, which differs in each run: 1 % with short queues, up to a quarter with the deep ones of hot spots.
+Takes some minutes for all structures and traces.
 
   --traces LIST  traces, or directories of them, separated by commas (traces)
 
-Needs valgrind. Builds benches/examples/replays.rs in release mode; CARGO_TARGET_DIR is heeded. Exit codes: 0 printed,
-1 valgrind is missing or a trace can not be replayed, 2 bad usage.
+Needs valgrind. Builds benches/examples/replays.rs in release mode; respects CARGO_TARGET_DIR. Exit codes: 0 printed,
+1 valgrind is missing or a trace cannot be replayed, 2 bad usage.
 
     benches/trace-instructions.sh
     benches/trace-instructions.sh --traces ~/recorded list indexed
@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
         shift 2
         ;;
     -*)
-        echo "benches/trace-instructions.sh: no option \`$1\`" >&2
+        echo "benches/trace-instructions.sh: unknown option \`$1\`" >&2
         usage >&2
         exit 2
         ;;
@@ -59,7 +59,7 @@ programs="${CARGO_TARGET_DIR:-target}/release/examples"
 files=$(mktemp)
 counts=$(mktemp -d)
 trap 'rm -rf "$counts" "$files"' EXIT
-# Not every shell runs that one when a signal ends it.
+# Not every shell runs the EXIT trap when a signal ends it.
 trap 'exit 130' INT
 trap 'exit 143' TERM
 echo "$traces" | tr , '\n' | while read -r path; do
@@ -79,9 +79,9 @@ printf '\n| --- |'
 for _ in "$@" best goal met; do printf ' ---: |'; done
 echo
 
-# A line of the trace's name and a count for each structure.
+# A line with the trace's name and a count for each structure.
 while read -r file; do
-    # One word, as the table's columns are.
+    # One word, like the table's columns.
     name=$(basename "$file" .mqt.gz | tr ' \t' '__')
     rm -f "$counts"/*
     valgrind --tool=callgrind --callgrind-out-file="$counts/out" --collect-atstart=no \
@@ -90,7 +90,7 @@ while read -r file; do
         cat "$counts/said" "$counts/errors" >&2
         fail "$programs/replays $file $* failed under valgrind"
     }
-    # Dumps are numbered; every second one is of a warm replay, and the one behind the last is of the end.
+    # Dumps are numbered; every second one is of a warm replay, and the one after the last is of the end.
     totals=$(
         i=2
         while [ -f "$counts/out.$i" ]; do
@@ -120,7 +120,7 @@ done <"$files" | awk -v structures="$*" -v wanted="$(wc -l <"$files")" '
         if (!hot) { short++; for (i = 1; i <= n; i++) logs[i] += log(figures[i]) }
     }
     END {
-        # What failed has said so itself.
+        # What failed has reported it.
         if (NR != wanted) exit 1
         if (!short) exit 0
         for (i = 1; i <= n; i++) figures[i] = exp(logs[i] / short)

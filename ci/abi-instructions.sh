@@ -1,28 +1,29 @@
 #!/bin/sh
-# Instructions per pair of post and arrive through the C interface, beside the Rust one, as a Markdown table.
+# Instructions per pair of post and arrive through the C interface and the Rust one, as a Markdown table.
 set -eu
 
 usage() {
     cat <<'TEXT'
 usage: ci/abi-instructions.sh [--check | --write REASON] [STRUCTURE]
 
-Counts the machine instructions that one post and one arrive of a matching pair take with STRUCTURE
-(indexed if none is named) and 0 to 64 entries standing in the queue that is searched, then in queues that
-are filled and drained out of order: in reverse, at random, in reverse by receives from any source; and at last
-beside one receive that stays, after so many were once taken in reverse.
+Counts the machine instructions of one post and one arrive of a matching pair with STRUCTURE (indexed if none is
+named): with 0 to 64 entries in the queue that is searched; then in queues that are filled and drained out of order:
+in reverse, at random, in reverse by receives from any source; and finally with one receive that stays posted, after
+that many receives were once taken in reverse.
 
-  Rust     the engine over that structure alone, from Rust
+  Rust     the engine over only that structure, from Rust
   call     mq_post and mq_arrive of libmq.so
   inline   mq_inline_post and mq_inline_arrive of mq_inline.h
-  halves   mq_inline.h in the steps of an MPI library: search, then queue
-  turns    the same with the pairs on two communicators by turns, the standing entries on the first
-  list     no libmq: a list in the caller's own requests, drained in reverse
+  halves   mq_inline.h in the two steps of an MPI library: search, then queue
+  turns    the same with the pairs alternating between two communicators, the queued entries on the first
+  list     without libmq: a list in the caller's own requests, drained in reverse
 
---check fails if what needs no hash (up to 47 entries, drains of 17, what stays) has changed by more than 3 % against
-benches/abi/instructions.baseline, or 10 % with another C compiler; --write writes that anew, with the reason.
+--check fails if a count that needs no hash (up to 47 entries, drains of 17, the receive that stays) has changed by more
+than 3 % against benches/abi/instructions.baseline, or 10 % with another C compiler; --write rewrites that file, with
+the reason.
 
-Counted as ci/instructions.sh counts; with 64 entries and more, the least of three runs, since the secret of the hash
-differs from run to run. Needs valgrind and a C compiler; CARGO_TARGET_DIR is heeded.
+Counted as by ci/instructions.sh; with 64 entries and more, the least of three runs, since the hash secret differs from
+run to run. Needs valgrind and a C compiler; respects CARGO_TARGET_DIR.
 TEXT
 }
 
@@ -53,7 +54,7 @@ case "${1:-}" in
 esac
 structure=${1:-indexed}
 [ $action = table ] || [ "$structure" = indexed ] || {
-    echo "ci/abi-instructions.sh: the baseline is of indexed" >&2
+    echo "ci/abi-instructions.sh: the baseline is for indexed" >&2
     exit 2
 }
 for need in valgrind cc; do
@@ -92,8 +93,8 @@ instructions() {
     echo "$count"
 }
 
-# least DEPTH COMMAND...: instructions; the least of three runs where entries are found by key, since now and then the
-# secret of an engine's hash puts two keys into one place.
+# least DEPTH COMMAND...: instructions; the least of three runs if entries are found by key, since now and then the
+# hash secret of an engine makes two keys collide.
 least() {
     depth=$1
     shift
@@ -105,9 +106,9 @@ least() {
     echo "$best"
 }
 
-# per_pair MODE DEPTH FORM: prints the instructions of one pair, rounded. Whole drains, in the modes that drain; beside
-# what stays, so many pairs that the drain before them, which the secret of the hash makes longer or shorter by tens of
-# thousands of instructions, is not seen in one.
+# per_pair MODE DEPTH FORM: prints the instructions of one pair, rounded. In the modes that drain, whole drains; in
+# standing, so many pairs that the drain before them, which the hash secret makes longer or shorter by tens of
+# thousands of instructions, does not show in one pair.
 per_pair() {
     case "$1" in
     *-*) pairs=$((1024 / ($2 + 1) * $2)) ;;
@@ -127,7 +128,7 @@ per_pair() {
 
 # table MODES DEPTHS FORMS
 table() {
-    # Words apart.
+    # Unquoted on purpose: separate words.
     # shellcheck disable=SC2086
     {
         printf '| %s | entries |' "$structure" && printf ' %s |' $3 && echo
@@ -155,7 +156,7 @@ if [ $action = table ]; then
     exit
 fi
 
-# What is held: what needs no hash.
+# The counts that are checked: those that need no hash.
 {
     table "expected unexpected" "0 1 4 7 16 47" "call inline halves turns" &&
         echo &&
@@ -187,7 +188,7 @@ known=$(sed -n 's/^# compilers: //p' $baseline)
 bound=3
 if [ "$known" != "$rust; $c" ]; then
     bound=10
-    echo "a change of up to $bound % passes, not of 3: the baseline is by $known, this by $rust; $c"
+    echo "a change of up to $bound % passes instead of 3: the baseline is from $known, this is $rust; $c"
 fi
 held | awk -v baseline=$baseline -v bound=$bound '
     BEGIN {
@@ -205,12 +206,12 @@ held | awk -v baseline=$baseline -v bound=$bound '
     }
     END {
         if (seen != wanted) {
-            printf "%d counts, where the baseline has %d\n", seen, wanted
+            printf "%d counts, but the baseline has %d\n", seen, wanted
             missing = 1
         }
         printf "%d passed, %d failed\n", seen - failed, failed + missing
         if (failed) {
-            print "A count changed by more than " bound " %. If that is right, write the baseline anew in the same commit:"
+            print "A count changed by more than " bound " %. If that is right, rewrite the baseline in the same commit:"
             print "    ci/abi-instructions.sh --write REASON"
         }
         exit failed > 0 || missing || seen == 0

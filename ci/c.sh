@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs libmq into a scratch folder, compiles the C examples and tests against it, shared and static, as
-# pkg-config says, and runs them under valgrind; the tests also with AddressSanitizer.
+# Installs libmq into a scratch folder, compiles the C examples and tests against it, shared and static, with the flags
+# of pkg-config, and runs them under valgrind; the tests also with AddressSanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for need in valgrind pkg-config cc make; do
@@ -13,7 +13,7 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="${CARGO_TARGET_DIR:-$PWD/target}"
 export PKG_CONFIG_PATH=$made/lib/pkgconfig LD_LIBRARY_PATH=$made/lib
-# The name that callers record is one that is installed, and leads to this library.
+# The soname that callers record must be installed and lead to this library.
 recorded=$(readelf -d "$made/lib/libmq.so" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')
 [ -n "$recorded" ] && [ "$(readlink -f "$made/lib/$recorded")" = "$(readlink -f "$made/lib/libmq.so")" ] || {
     echo "ci/c.sh: the soname \`$recorded\` is not the name under which the library is installed" >&2
@@ -32,7 +32,7 @@ for source in examples/c/*.c crates/mq-ffi/tests/c/*.c; do
     run "$made/$name-shared"
     run "$made/$name-static"
 done
-# Loaded and unloaded; what the library keeps for later engines is lost then, so leaks are not looked for.
+# Loaded and unloaded; memory that the library keeps for later engines is lost then, so leaks are not checked.
 cc ${flags/-pedantic/} crates/mq-ffi/tests/c/loaded/reload.c -ldl -lpthread -o "$made/reload"
 echo "== reload"
 valgrind --quiet --error-exitcode=1 "$made/reload"

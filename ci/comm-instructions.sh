@@ -1,21 +1,21 @@
 #!/bin/sh
-# Instructions of sending and receiving 8 bytes with mq-comm, both sides together: a Markdown table, or a check of it.
+# Instructions for sending and receiving 8 bytes with mq-comm, both sides together: a Markdown table, or a check of it.
 set -eu
 
 usage() {
     cat <<'TEXT'
 usage: ci/comm-instructions.sh [--check | --write REASON]
 
-Counts the machine instructions that sending and receiving 8 bytes takes, both sides together: blocking; in windows of
-non-blocking operations, receives posted first; in a halo exchange of four processes, one border to each of its two
-neighbours twice over. Once with everything on, and with two of the ways switched off.
+Counts the machine instructions for sending and receiving 8 bytes, both sides together: blocking; in windows of
+non-blocking operations, receives posted first; in a halo exchange of four processes, with two borders for each of a
+process's two neighbours. Once with everything on, and with two of the paths switched off.
 
---check fails above 250 blocking, half of what Buntinas, Mercier and Gropp (2006) report for MPICH2 over Nemesis, above
-680 in a window and 920 in an exchange, all on; and if a count has changed by more than 3 % against
-benches/node/instructions.baseline. It takes the compiler that the baseline is of, and installs it by rustup where it is
-missing. --write makes the baseline what is counted now; REASON, which goes into it, says why it is right.
+--check fails above 250 blocking (half of what Buntinas, Mercier and Gropp (2006) report for MPICH2 over Nemesis), above
+680 in a window and 920 in an exchange, all with everything on; and if a count has changed by more than 3 % against
+benches/node/instructions.baseline. It uses the compiler of the baseline, and installs it by rustup if it is missing.
+--write stores the current counts as the baseline, with REASON, which says why they are right.
 
-Needs valgrind; CARGO_TARGET_DIR is heeded.
+Needs valgrind; respects CARGO_TARGET_DIR.
 TEXT
 }
 
@@ -38,7 +38,7 @@ esac
 [ $# -eq 0 ] || { usage >&2; exit 2; }
 
 cd "$(dirname "$0")/.."
-# What is counted is the default, whatever the caller has set.
+# Count with default settings, whatever the caller has set.
 for name in $(env | sed -n 's/^\(MQ_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 command -v valgrind >/dev/null || {
     echo "ci/comm-instructions.sh: valgrind is not installed (apt-get install valgrind)." >&2
@@ -52,13 +52,13 @@ fi
 cargo build --quiet --release --package mq-comm --example message_instructions --example exchange_instructions
 examples="${CARGO_TARGET_DIR:-target}/release/examples"
 
-# instructions SWITCH ROUNDS HOW: those of a whole run.
+# instructions SWITCH ROUNDS HOW: prints those of a whole run.
 instructions() {
     case $3 in
     exchange) set -- "$1" "$examples/exchange_instructions" "$2" ;;
     *) set -- "$1" "$examples/message_instructions" "$2" "$3" ;;
     esac
-    # A program that fails is counted, too.
+    # valgrind also counts a program that fails.
     report=$(env "$1" timeout 300 valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \
         "$2" "$3" ${4:+"$4"} 2>&1) || {
         echo "$report" >&2
@@ -67,17 +67,17 @@ instructions() {
     echo "$report" | sed -n 's/^.*I *refs: *//p' | tr -d ,
 }
 
-# message SWITCH HOW ROUNDS MESSAGES: those of one message, where a round has so many.
+# message SWITCH HOW ROUNDS MESSAGES: prints those of one message, given the messages of a round.
 message() {
     fewer=$(instructions "$1" "$3" "$2") && more=$(instructions "$1" $((2 * $3)) "$2") &&
         [ -n "$fewer" ] && [ -n "$more" ] || {
-        echo "ci/comm-instructions.sh: $1, $2: it did not end within five minutes, or not well." >&2
+        echo "ci/comm-instructions.sh: $1, $2: it did not end within five minutes, or it failed." >&2
         exit 1
     }
     echo $(((more - fewer + $3 * $4 / 2) / ($3 * $4)))
 }
 
-# What is counted, a line `SWITCH HOW INSTRUCTIONS` for each.
+# The counts, a line `SWITCH HOW INSTRUCTIONS` for each.
 counts=
 echo '| 8 bytes, sent and received | blocking | in a window of 32 | in a halo exchange of 4 processes |'
 echo '| --- | ---: | ---: | ---: |'
@@ -121,14 +121,14 @@ check)
                 changed++
             }
             if ($1 == all && $3 > bound[$2]) {
-                printf "%s: %d instructions, where %d is the bound\n", $2, $3, bound[$2]
+                printf "%s: %d instructions, above the bound of %d\n", $2, $3, bound[$2]
                 beyond++
             }
         }
         END {
-            if (seen != wanted) printf "%d counts, where the baseline has %d\n", seen, wanted
+            if (seen != wanted) printf "%d counts, but the baseline has %d\n", seen, wanted
             if (changed) {
-                print "A count changed by more than 3 %. If that is right, write the baseline anew in the same commit:"
+                print "A count changed by more than 3 %. If that is right, rewrite the baseline in the same commit:"
                 print "    ci/comm-instructions.sh --write REASON"
             }
             exit changed > 0 || beyond > 0 || seen == 0 || seen != wanted

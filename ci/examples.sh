@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every example runs and ends well, built as the tests are, with their checks.
+# Every example must run and succeed, built like the tests, with their checks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for source in examples/*.rs; do

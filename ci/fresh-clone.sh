@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The README's two commands as in a fresh clone, without the network: the crates are fetched already. Where this
-# checkout is as a clone would be, with nothing changed, added or ignored but what was built, they run here, and of the
-# second one, which test.sh passes, only the tests to which that gives further traces from elsewhere. Otherwise, or with
-# --whole, both run in a clone, to their ends.
+# The README's two commands as in a fresh clone, without the network: the crates are already fetched. If this checkout
+# is like a clone, with nothing changed, added or ignored but build output, they run here; of the second command, which
+# test.sh runs, only the tests that test.sh gives further traces. Otherwise, or with --whole, both run completely in a
+# clone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 whole=no
@@ -16,9 +16,9 @@ if grep -vE '^(!! (.*/)?(target|artifacts)/)?$' <<<"$changed"; then
     whole=yes
 fi
 scratch=$(mktemp -d)
-# shellcheck disable=SC2329 # by the trap
+# shellcheck disable=SC2329 # called by the trap
 leave() {
-    # Tests have the place of their sources in them: none that was built from the clone may stay for this checkout.
+    # Tests contain the path of their sources: nothing built from the clone may stay for this checkout.
     if [ -d "$scratch/mq" ]; then
         packages=$(sed -s -n '2s/^name = "\(.*\)"$/--package=\1/p' "$scratch"/mq/crates/*/Cargo.toml \
             "$scratch"/mq/{benches,examples}/Cargo.toml)
@@ -31,10 +31,10 @@ trap leave EXIT
 export CARGO_NET_OFFLINE=true
 if [ $whole = yes ]; then
     git clone --quiet . "$scratch/mq"
-    # What is changed and tracked goes along; a file that nobody has added is missing, as it would be for others.
+    # Changes to tracked files are included; untracked files are missing, as they would be for others.
     git diff --binary HEAD >"$scratch/changes"
     [ ! -s "$scratch/changes" ] || git -C "$scratch/mq" apply --index "$scratch/changes"
-    # The build is shared with this checkout; what is cloned is what is compiled.
+    # The target directory is shared with this checkout; the clone's sources are compiled.
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
     cd "$scratch/mq"
 fi
@@ -43,10 +43,10 @@ sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 while read -r command; do
     if [ $whole = no ] && [[ $command == 'cargo test '* ]]; then
         echo "($command: test.sh)"
-        # Of the workspace, as test.sh has it: of the package alone it would be built anew, with other features.
+        # For the workspace, as in test.sh: for the package alone it would be rebuilt with other features.
         command='cargo test --workspace --test traces'
     fi
     echo "\$ $command"
-    # With signals as a terminal gives them: see test.sh.
+    # With default signal handling, as from a terminal: see test.sh.
     env --default-signal -u MQ_TRACE_DIR $command </dev/null
 done <"$scratch/commands"

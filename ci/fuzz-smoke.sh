@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each fuzz target for SECONDS_EACH seconds (20 unless set) on a copy of the saved corpus.
-# Installs the nightly compiler and cargo-fuzz where they are missing.
+# Runs each fuzz target for SECONDS_EACH seconds (20 unless set) on a copy of the saved corpus.
+# Installs the nightly compiler and cargo-fuzz if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rustup run nightly rustc --version 2>/dev/null || rustup toolchain install nightly --profile minimal
@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 for target in operations shared trace_reader segment; do
     corpus=$target
-    # Both read the same.
+    # Both targets read the same format.
     [ "$target" != shared ] || corpus=operations
     [ -n "$(ls "fuzz/corpus/$corpus")" ] || { echo "ci/fuzz-smoke.sh: fuzz/corpus/$corpus is empty" >&2 && exit 1; }
     cp -r "fuzz/corpus/$corpus" "$scratch/$target"

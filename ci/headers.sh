@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The committed mq.h is what cbindgen makes of crates/mq-ffi; it and mq_inline.h compile as C99 and C++17.
-# `ci/headers.sh --write` writes it anew. Needs cc and c++, and installs cbindgen in the version that wrote the header, if
-# it is missing or another: that may say the same otherwise.
+# Checks that the committed mq.h is what cbindgen makes of crates/mq-ffi, and that it and mq_inline.h compile as C99 and
+# C++17. `ci/headers.sh --write` rewrites it. Needs cc and c++. Installs the cbindgen version that wrote the header
+# if another or none is installed, since other versions may format the same interface differently.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
@@ -20,7 +20,7 @@ cbindgen --quiet --config crates/mq-ffi/cbindgen.toml crates/mq-ffi -o "$made/mq
 if [ "${1:-}" = --write ]; then
     cp "$made/mq.h" "$header"
 elif ! diff -u "$header" "$made/mq.h"; then
-    echo "ci/headers.sh: $header is not what the code says; run ci/headers.sh --write" >&2
+    echo "ci/headers.sh: $header does not match the code; run ci/headers.sh --write" >&2
     exit 1
 fi
 printf '#include "mq.h"\n#include "mq_inline.h"\nint main(void) { return 0; }\n' >"$made/header.c"

@@ -8,19 +8,18 @@ usage: ci/instructions.sh [STRUCTURE...]
        ci/instructions.sh --check
        ci/instructions.sh --write REASON
 
-Counts the machine instructions that one post and one arrive of a matching pair take, for each
-structure (all of them if none is named) with 0, 1, 4, 16 and 64 entries standing in the queue that is
-searched, all of the same sender with other tags. `expected`: the receive is posted first;
-`unexpected`: the message arrives first. The count is the difference between a run of 2000 pairs and
-one of 1000, over 1000, and the same on a busy machine as on an idle one. About 25 of the
-instructions are those of the driver.
+Counts the machine instructions of one post and one arrive of a matching pair, for each structure (all
+of them if none is named), with 0, 1, 4, 16 and 64 entries in the queue that is searched, all from the
+same sender with other tags. `expected`: the receive is posted first; `unexpected`: the message arrives
+first. The count is the difference between a run of 2000 pairs and one of 1000, divided by 1000; it is
+the same on a busy machine as on an idle one. About 25 of the instructions are the driver's.
 
 --check compares `list` and `indexed` with benches/instructions.baseline and fails if a count has changed
-by more than 3 %, for the worse or for the better. It takes the compiler that the baseline is of, and installs
-it by rustup where it is missing. --write
-makes the baseline what is counted now; REASON, which goes into it, says why it is right.
+by more than 3 %, for better or worse. It uses the compiler of the baseline, and installs it by rustup if
+it is missing. --write stores the current counts as the baseline, with REASON, which says why they are
+right.
 
-Needs valgrind. Builds benches/examples/instructions.rs in release mode; CARGO_TARGET_DIR is heeded.
+Needs valgrind. Builds benches/examples/instructions.rs in release mode; respects CARGO_TARGET_DIR.
 
     ci/instructions.sh list indexed
     ci/instructions.sh --write "handles carry the context"
@@ -148,12 +147,12 @@ echo "$now" | awk -v baseline=$baseline '
     }
     END {
         if (seen != wanted) {
-            printf "%d counts, where the baseline has %d\n", seen, wanted
+            printf "%d counts, but the baseline has %d\n", seen, wanted
             missing = 1
         }
         printf "%d passed, %d failed\n", seen - failed, failed + missing
         if (failed) {
-            print "A count changed by more than 3 %. If that is right, write the baseline anew in the same commit:"
+            print "A count changed by more than 3 %. If that is right, rewrite the baseline in the same commit:"
             print "    ci/instructions.sh --write REASON"
         }
         exit failed > 0 || missing || seen == 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Processes killed at every step of sending and receiving, of the transport and of the protocol above it, and at random
-# for MQ_KILL_SECONDS each (5 unless set). MQ_KILL_STEPS=NAME,... has those steps only, of mq-comm's tests.
+# Kills processes at every step of sending and receiving, of the transport and of the protocol above it, and at random
+# times for MQ_KILL_SECONDS each (5 unless set). MQ_KILL_STEPS=NAME,... selects steps in mq-comm's tests.
 set -euo pipefail
 [ $# -eq 0 ] || {
     sed -n '2,/^set/s/^# //p' "$0"

@@ -4,17 +4,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check
 for sources in crates/mq-shm/src/sync.rs crates/mq-core/src/shared/sync.rs; do
-    [ -f "$sources" ] || { echo "ci/lint.sh: $sources is not there any more" >&2 && exit 1; }
+    [ -f "$sources" ] || { echo "ci/lint.sh: $sources no longer exists" >&2 && exit 1; }
 done
-# clippy.toml bans atomics outside a sync.rs; in mq-shm, which is made of them, by their path, and the one type that
-# mq-core's shim hands on.
+# clippy.toml bans atomics outside a sync.rs. This checks their paths too: in mq-shm, which is made of atomics, and for
+# the one type that mq-core's shim re-exports.
 if grep -rnE '\b(core|std|loom)::(sync::(\{.*)?atomic|cell|hint|\{)' crates/mq-shm/src --include=*.rs | grep -v 'src/sync.rs' ||
     grep -rnE '\b(core|std|loom)::(sync::(\{.*)?atomic|\{)' crates/mq-core/src --include=*.rs | grep -v 'shared/sync.rs'; then
-    echo "atomics and cells go through sync.rs" >&2
+    echo "use atomics and cells only through sync.rs" >&2
     exit 1
 fi
 cargo clippy --workspace --all-targets -- -D warnings
-# What is built with features and flags of its own.
+# Code that is built with features and flags of its own.
 cargo clippy -p mq-shm -p mq-comm --features mq-shm/steps,mq-comm/steps --all-targets -- -D warnings
 for models in '-p mq-core --test loom_gate' '-p mq-shm --lib --profile test'; do
     # shellcheck disable=SC2086 # one word for each argument
@@ -22,7 +22,7 @@ for models in '-p mq-core --test loom_gate' '-p mq-shm --lib --profile test'; do
         -A clippy::modulo_one # sizes are 1 in the models
 done
 cargo fmt --manifest-path fuzz/Cargo.toml --check
-# Its clippy needs MPI: mpi.sh.
+# Its clippy needs MPI; see mpi.sh.
 cargo fmt --manifest-path integrations/differential/Cargo.toml --check
 cargo clippy --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/fuzz" -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # The shared engine and the shared-memory transport under the model checker: every interleaving of two or three threads
 # at one race each, with at most LOOM_MAX_PREEMPTIONS forced switches in the engine's models (5 unless set) and
-# LOOM_SHM_PREEMPTIONS in the transport's (3). Arguments choose models, by parts of their names, and go to the tests.
-# Each of the two may take SECONDS_AT_MOST (600).
+# LOOM_SHM_PREEMPTIONS in the transport's (3). Arguments select models by parts of their names, and go to the tests.
+# Each of the two crates may take SECONDS_AT_MOST (600).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LOOM_MAX_PREEMPTIONS="${LOOM_MAX_PREEMPTIONS:-5}"
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg mq_loom"
-# Optimised, but not across crates: most of the time goes into building.
+# Optimised, but not across crates, since most of the time goes into building.
 export CARGO_PROFILE_RELEASE_LTO=off
 target=${CARGO_TARGET_DIR:-target}/loom
 said=$(mktemp)
 trap 'rm -f "$said"' EXIT
 explored=0
 
-# models SWITCHES ARGUMENTS...: how many were explored is added up. Where none was chosen by name, some must be.
+# models SWITCHES ARGUMENTS...: explores models and adds up how many. If none was selected by name, there must be some.
 models() {
     local most=$1 count
     shift
@@ -30,7 +30,7 @@ models() {
 
 names=("$@")
 models "$LOOM_MAX_PREEMPTIONS" -p mq-core --test loom_gate
-# The transport's models have more steps of their own, and fewer switches show the same mistakes.
+# The transport's models have more steps of their own, and fewer switches show the same errors.
 models "${LOOM_SHM_PREEMPTIONS:-3}" -p mq-shm --lib models
-[ "$explored" -gt 0 ] || { echo "ci/loom.sh: there is no model like ${names[*]}" >&2 && exit 1; }
+[ "$explored" -gt 0 ] || { echo "ci/loom.sh: no model matches ${names[*]}" >&2 && exit 1; }
 echo "$explored models explored"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What needs an MPI library: the programs of integrations/ that know no revoked communicator, benches/mpi and benches/node
-# compile without warnings and run on Debian's Open MPI and MPICH, and integrations/differential finds every structure
-# agreeing with both. Installs the packages if they are missing; needs cc, python3, taskset and setsid.
+# Checks that need an MPI library: the programs of integrations/ that use no revoked communicator, benches/mpi and
+# benches/node compile without warnings and run on Debian's Open MPI and MPICH, and integrations/differential finds that
+# every structure agrees with both. Installs missing packages; needs cc, python3, taskset and setsid.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev)
@@ -17,7 +17,7 @@ done
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array of no size.
+# MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array of size 0.
 flags="-std=c99 -O2 -Wall -Wextra -Werror -Wno-stringop-overflow -Wno-stringop-overread"
 for library in openmpi mpich; do
     launch="mpirun.$library"
@@ -33,11 +33,11 @@ for library in openmpi mpich; do
     echo "== benches/mpi on $library"
     timeout 120 $launch -n 2 "$made/matching" --depths 0,16 --repetitions 2 | tail -n 3
 done
-# Every mode on both libraries and the bare hardware; MPICH once more in the place of ours, by the rows that the
+# Every mode on both libraries and the bare hardware; MPICH also in the place of ours, through the rows that the
 # README defines.
 echo "== benches/node"
 mpicc.mpich $flags benches/node/node.c benches/node/modes.c -o "$made/node"
-# Without --yield MPICH spins to the end of its time slice where processes share a core.
+# Without --yield, MPICH spins to the end of its time slice if processes share a core.
 as_ours="mpirun.mpich -n {n} $made/node {mode} {args}"
 benches/node/compare.sh --quick --libraries openmpi,mpich --senders 1,2 --ours "$as_ours" \
     --ours-rate "$as_ours --yield" --ours-halo "$as_ours --yield" --raw "$made/rows"
@@ -50,13 +50,13 @@ for row in rows:
     bare = {"pingpong": 2, "bandwidth": 3 if row.get("by") == "window" else 2}.get(row["mode"], 0)
     assert len(row["bare"]) == bare, row
 '
-# A quick comparison has a row for each of the seven goals, met or not.
+# A quick comparison has a row for each of the seven goals, met or missed.
 goals=$(benches/node/tabulate.py "$made/rows" --format json | benches/node/goals.py | tail -n +3)
 [ "$(echo "$goals" | grep -c -E '\| (met|missed: .*) \|$')" -eq 7 ] || {
     echo "benches/node/goals.py: not seven goals:"$'\n'"$goals" >&2
     exit 1
 }
-# All that the README's command builds, which fresh-clone.sh runs: with the features of one package it is another build.
+# Everything that the README's command builds, which fresh-clone.sh runs: one package's features would give another build.
 cargo build --quiet --release
 lines=$(benches/node/lines.py --mq "${CARGO_TARGET_DIR:-target}/release/mq" --rounds 2 --samples 2 --block 200 --steady 1000)
 echo "$lines" | grep -qE '^\| .* \| (met|missed) \|$' || {
@@ -65,10 +65,10 @@ echo "$lines" | grep -qE '^\| .* \| (met|missed) \|$' || {
 }
 refused=$(mpirun.mpich -n 2 "$made/node" pingpong --sizes 8,x 2>&1) && status=0 || status=$?
 if [ $status -ne 2 ] || ! echo "$refused" | grep -q -- --sizes; then
-    echo "node does not refuse a size that is no number, with status 2 and a word of --sizes: $status, $refused" >&2
+    echo "node does not refuse a size that is not a number with status 2 and a mention of --sizes: $status, $refused" >&2
     exit 1
 fi
-# Debian's packages above have libclang, which rsmpi's bindings need; libclang-cpp, which others bring, is none.
+# Debian's packages above bring libclang, which rsmpi's bindings need; libclang-cpp, from other packages, does not count.
 compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' >/dev/null || {
     apt-get update -qq && apt-get install -y -qq libclang-dev >/dev/null
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The oldest compiler that the workspace promises builds all of it.
+# Builds the whole workspace with the oldest compiler that it promises to support.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)

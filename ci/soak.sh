@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# OPERATIONS random operations (10^6 unless set) on the default structure, and on contexts that take all
-# structures in turn, against an incremental oracle and that of mq-trace; memory must not grow. What a night
-# may do: OPERATIONS=10000000000 ci/soak.sh
+# OPERATIONS random operations (10^6 unless set) on the default structure, and on contexts that use all
+# structures in turn, checked against an incremental oracle and that of mq-trace; memory must not grow. For a
+# whole night: OPERATIONS=10000000000 ci/soak.sh
 set -euo pipefail
 [ $# -eq 0 ] || {
     sed -n '2,/^set/s/^# //p' "$0"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The threaded tests under ThreadSanitizer, the standard library built with it. Slow, and not part of .ci/run; needs
+# The threaded tests under ThreadSanitizer, with a standard library built for it. Slow, and not part of .ci/run; needs
 # the nightly compiler with its source (rustup component add rust-src --toolchain nightly).
 #
-# The tool knows memory by its address, so that what it can judge are threads over one mapping: the heap form of a
-# segment, and the shared engine. It does not know fences on their own; loom has those (ci/loom.sh).
+# The tool identifies memory by its address, so it can only judge threads over one mapping: the heap form of a segment,
+# and the shared engine. It does not support standalone fences; loom does (ci/loom.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sources=$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library

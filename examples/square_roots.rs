@@ -4,7 +4,7 @@
 use mq_comm::{Error, Source, World};
 
 fn main() -> Result<(), Error> {
-    // Who returns an error has failed, and the others are told so.
+    // A rank that returns an error counts as failed, and the others are told.
     World::run(|world| {
         if world.rank() == 0 {
             for _ in 1..world.size() {

@@ -1,13 +1,13 @@
-# What the integrations' scripts share. Sourced, with `here` set to the integration's folder.
+# Shared by the integrations' scripts. Sourced, with `here` set to the integration's folder.
 . "$here/../ending.sh"
 
-# Paths are absolute, and without links: scripts change folders, and the system names a process's program so.
+# Paths are absolute and without links, since scripts change folders and the system reports programs that way.
 root=$(cd "$here/../.." && pwd -P)
 name=$(basename "$here")
 work=$(realpath -m "${MQ_INTEGRATIONS_DIR:-$root/target/integrations}")/$name
 [ -z "${CARGO_TARGET_DIR:-}" ] || CARGO_TARGET_DIR=$(realpath -m "$CARGO_TARGET_DIR")
 jobs=$(nproc)
-# What is tested is the default, but where a test says otherwise.
+# Tests use the defaults unless they say otherwise.
 unset MQ_STRUCTURE MQ_TRACE MQ_STATS MQ_BUDGET_ENTRIES MQ_BUDGET_BYTES
 
 say() { echo "== $*"; }
@@ -17,8 +17,8 @@ die() {
     exit 1
 }
 
-# parse FLAGS WORDS ARGUMENT...: for each --FLAG the variable of its name is yes, for the others no; words go
-# to `parts`. The head of the script is its help.
+# parse FLAGS WORDS ARGUMENT...: sets the variable of each --FLAG to yes, those of the others to no; words go to
+# `parts`. The script's head comment is its help.
 parse() {
     local flags=$1 words=$2 flag argument
     shift 2
@@ -41,7 +41,7 @@ parse() {
     done
 }
 
-# need COMMAND PACKAGE...: all that is missing is named at once, by check_needs.
+# need COMMAND PACKAGE...: check_needs reports everything missing at once.
 missing=()
 need() {
     command -v "$1" >/dev/null || missing+=("$2")
@@ -50,7 +50,7 @@ need_header() { # HEADER PACKAGE [FLAGS]
     # shellcheck disable=SC2086
     printf '#include <%s>\n' "$1" | cc -E ${3:-} -x c - >/dev/null 2>&1 || missing+=("$2")
 }
-# What mpi4py is built with.
+# Requirements for building mpi4py.
 need_mpi4py() {
     command -v python3 >/dev/null || return 0
     python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
@@ -66,7 +66,7 @@ mirror() {
         awk '$2 !~ /security/ && $1 ~ /debian/ { print $1; exit }'
 }
 
-# fetch ARCHIVE: the orig archive of Debian's source package $name, $release of $suite. apt works in folders of
+# fetch ARCHIVE: fetches the orig archive of Debian's source package $name, $release of $suite. apt works in folders of
 # its own, so that the machine's configuration stays as it is; it checks the archive against the suite's
 # signature.
 fetch() {
@@ -83,7 +83,7 @@ fetch() {
         -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=)
     apt-get "${options[@]}" update -qq ||
         die "apt cannot read the sources of Debian $suite"
-    # Beside its place, so that what an interrupted run leaves is taken up by apt, and by nobody else.
+    # Into a place of its own, so that apt resumes what an interrupted run leaves, and nothing else uses it.
     mkdir -p "$apt/download"
     (cd "$apt/download" && apt-get "${options[@]}" source -qq --download-only "$name=$release") ||
         die "apt cannot fetch the source of $name $release"
@@ -91,7 +91,7 @@ fetch() {
     [ -f "$orig" ] || die "the source of $name $release came without $(basename "$orig")"
 }
 
-# unpack ARCHIVE FOLDER: the folder is there when all of it is, so that one who is interrupted begins anew.
+# unpack ARCHIVE FOLDER: the folder exists only when it is complete, so an interrupted run starts again.
 unpack() {
     rm -rf "$2" "$2.part"
     mkdir -p "$2.part"
@@ -99,7 +99,7 @@ unpack() {
     mv "$2.part" "$2"
 }
 
-# prepare WHICH: the source, unpacked as source-WHICH, if it is not there or --again was given.
+# prepare WHICH: unpacks the source as source-WHICH if it does not exist or --again was given.
 prepare() {
     local orig=$work/${name}_${release%-*}.orig.tar.xz
     [ "$again" = no ] && [ -d "$work/source-$1" ] && return
@@ -108,7 +108,7 @@ prepare() {
     unpack "$orig" "$work/source-$1"
 }
 
-# logged FILE COMMAND...: output into a log, whose end is shown if the command fails.
+# logged FILE COMMAND...: writes the output to a log, whose end is shown if the command fails.
 logged() {
     local log=$1
     shift
@@ -118,32 +118,32 @@ logged() {
     fi
 }
 
-# libmq, installed where the patched library will find it.
+# Installs libmq where the patched library will find it.
 install_libmq() {
     say "libmq"
     logged "$work/libmq.log" make -C "$root/crates/mq-ffi" install PREFIX="$work/mq" \
         TARGET="${CARGO_TARGET_DIR:-$root/target}"
 }
 
-# built WHICH: whether it is there and may stay. Dies if it was built with other MQ_CONFIGURE, of another release or with
-# other options of the script's.
+# built WHICH: whether it exists and may stay. Dies if it was built with another MQ_CONFIGURE, from another release or
+# with other options of the script.
 built() {
     [ "$again" = no ] && [ -x "$work/$1/bin/mpiexec" ] || return
     local then
     then=$(cat "$work/$1/mq-configure" 2>/dev/null) || true
     [ "$then" = "${MQ_CONFIGURE:-}" ] ||
-        die "$1 was built with MQ_CONFIGURE='$then'; --again builds it as it is to be now"
+        die "$1 was built with MQ_CONFIGURE='$then'; --again rebuilds it with the current one"
     then=$(cat "$work/$1/mq-release" 2>/dev/null) || true
     [ "$then" = "$name $release ${options[*]}" ] ||
-        die "$1 was built from or with '$then', not '$name $release ${options[*]}'; --again builds it anew"
+        die "$1 was built from or with '$then', not '$name $release ${options[*]}'; --again rebuilds it"
 }
 
 # build WHICH CONFIGURE-OPTIONS...: configures, builds and installs source-WHICH into WHICH. MQ_CONFIGURE may hold
-# further options for both, words apart.
+# further options for both, separated by spaces.
 build() {
     local which=$1
     shift
-    # Anew: what other options made would stay, as nothing there depends on them.
+    # From scratch: results of other options would stay, as nothing there depends on the options.
     rm -rf "$work/build-$which" "${work:?}/$which"
     mkdir -p "$work/build-$which"
     cd "$work/build-$which"
@@ -159,8 +159,8 @@ build() {
     say "$which: $((SECONDS - start)) s, in $work/$which"
 }
 
-# Results: row WHAT STOCK OURS prints a line of the table; the two must be the same, and no failure: of what ends
-# early on both sides nobody knows what it would have shown.
+# Results: row WHAT STOCK OURS prints a line of the table. The two must be the same, and not a failure: if both sides
+# end early, nobody knows what the rest would have shown.
 passed=0 failed=0
 row() {
     local verdict=same
@@ -177,14 +177,14 @@ row() {
     fi
     printf '| %-44s | %-30s | %-30s | %s |\n' "$1" "$2" "$3" "$verdict"
 }
-# nothing_ran RESULT: what a launcher or a suite that does not work gives, the same on both sides.
+# nothing_ran RESULT: whether it is the result of a broken launcher or suite, the same on both sides.
 nothing_ran() {
     case $1 in
     "" | "0 ok, "*" skipped, 0 not ok" | "none ran"* | "failed (126)" | "failed (127)") return 0 ;;
     *) return 1 ;;
     esac
 }
-# ours_only WHAT RESULT WANTED: a line for what stock cannot do.
+# ours_only WHAT RESULT WANTED: prints a line for what stock cannot do.
 ours_only() {
     local verdict=$3
     if [ "$2" = "$3" ]; then
@@ -205,7 +205,7 @@ total() {
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
-# with WHICH COMMAND...: runs a command with an installation in front.
+# with WHICH COMMAND...: runs a command with an installation first in its paths.
 with() {
     local prefix=$work/$1
     shift
@@ -215,42 +215,42 @@ with() {
     )
 }
 
-# Whatever this script ends of, a signal too, ends what runs below it.
+# However this script ends, even by a signal, its descendants end too.
 end_below() {
-    # Processes are words apart.
+    # Processes are split into words on purpose.
     # shellcheck disable=SC2046
     kill $(below $$) || true
 } 2>/dev/null
 trap end_below EXIT
 
-# limited SECONDS COMMAND...: a command with a time limit, and timeout's status. It has a shell of its own, which heeds
-# signals: one that reads what $(...) prints heeds none before that ends.
+# limited SECONDS COMMAND...: runs a command with a time limit, and timeout's status. It has a shell of its own, which
+# handles signals: a shell that reads the output of $(...) handles none before that ends.
 limited() (
     end_jobs_on_signals
     alone "$@" &
     status_of $!
 )
 
-# outcome SECONDS LOG WHICH COMMAND...: how a command ended, run with an installation in front.
+# outcome SECONDS LOG WHICH COMMAND...: prints how a command ended, run with an installation first in its paths.
 outcome() {
     local seconds=$1 log=$2 which=$3 status=0
     shift 3
     with "$which" limited "$seconds" "$@" >"$log" 2>&1 || status=$?
     case $status in
     0) echo passed ;;
-    # The second, if it had to be killed.
+    # 137 if it had to be killed.
     124 | 137) echo "timed out after $seconds s" ;;
     *) echo "failed ($status)" ;;
     esac
 }
 
-# Their names, in `all_structures`.
+# Sets `all_structures` to the structures' names.
 find_structures() {
     all_structures=$("$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p') && [ -n "$all_structures" ] ||
-        die "$mq structures names none"
+        die "$mq structures lists none"
 }
 
-# mq, for replaying what was recorded.
+# Builds mq, for replaying recordings.
 build_mq() {
     say "mq"
     logged "$work/mq.log" cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p mq-cli \
@@ -259,7 +259,7 @@ build_mq() {
     find_structures
 }
 
-# replayed FOLDER: whether all traces in it are valid and reproduced by the given structures.
+# replayed FOLDER: prints whether all traces in it are valid and reproduced by the given structures.
 replayed() {
     local files
     files=$(find "$1" -name '*.mqt' | wc -l)
@@ -270,7 +270,7 @@ replayed() {
     fi
 }
 
-# timed PART: runs a part of a test and says how long it took.
+# timed PART: runs a part of a test and records how long it took.
 timed() {
     local start=$SECONDS
     "$1"
@@ -278,7 +278,7 @@ timed() {
 }
 took=()
 
-# mpi4py's own suite: its last words, which tests failed, and how it ended, on WHICH with a launcher.
+# mpi4py's own suite: prints its last line, which tests failed, and how it ended, on WHICH with a launcher.
 mpi4py_version=4.1.2
 mpi4py_suite() { # WHICH SECONDS LAUNCHER...
     local which=$1 seconds=$2 log=$work/mpi4py-$1.log status=0
@@ -293,7 +293,7 @@ mpi4py_suite() { # WHICH SECONDS LAUNCHER...
 prepare_mpi4py() {
     [ "$(cat "$work/venv/ready" 2>/dev/null)" = "$mpi4py_version" ] && return
     rm -rf "$work/venv"
-    # Not optimised: compiling takes minutes otherwise, and it is the library below that is tested.
+    # Not optimised: compiling would take minutes, and the library below it is what is tested.
     say "mpi4py $mpi4py_version, built with stock"
     logged "$work/mpi4py.log" python3 -m venv "$work/venv"
     logged "$work/mpi4py.log" "$work/venv/bin/pip" install --quiet setuptools wheel cython
@@ -312,14 +312,14 @@ compile() {
         "$root/integrations/programs/$2.c" -o "$work/programs-$1/$2"
 }
 
-# counted PATTERN VARIABLE=VALUE...: how many lines of a short ring's output, on ours, have it.
+# counted PATTERN VARIABLE=VALUE...: prints how many lines of a short ring's output, on ours, match.
 counted() {
     local pattern=$1
     shift
     with ours env "$@" "${launch[@]}" -n 3 "$work/programs-ours/ring" 5 2>&1 | grep -c "$pattern" || true
 }
 
-# check_variables LIBRARY: what MQ_STRUCTURE, MQ_STATS and MQ_BUDGET_ENTRIES say; LIBRARY is its name in the table.
+# check_variables LIBRARY: checks the effects of MQ_STRUCTURE, MQ_STATS and MQ_BUDGET_ENTRIES; LIBRARY is its name in the table.
 check_variables() {
     ours_only "wrong values: a line each, then the default" \
         "$(counted 'rank 0: MQ_[A-Z_]*=[^ ]* is ignored; ' MQ_STRUCTURE=lists MQ_STATS=maybe \
@@ -330,7 +330,7 @@ check_variables() {
         "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
 }
 
-# check_lengths VARIABLE...: what the performance variables say of queues of known lengths.
+# check_lengths VARIABLE...: checks the performance variables on queues of known lengths.
 check_lengths() {
     local variable
     value_of() { sed -n "s/^$2: //p" "$1-lengths.log"; }
@@ -341,7 +341,7 @@ check_lengths() {
     done
 }
 
-# below PROCESS: the processes that it started, and those that they started.
+# below PROCESS: prints its descendants.
 below() {
     local child
     for child in $(pgrep -P "$1"); do
@@ -350,7 +350,7 @@ below() {
     done
 }
 
-# check_killed SECONDS: whether the traces of processes that are killed after so long can be read and replay.
+# check_killed SECONDS: checks that the traces of processes killed after this time can be read and replayed.
 check_killed() {
     local launched rank killed=0
     export MQ_TRACE=$scratch/trace-killed
@@ -358,7 +358,7 @@ check_killed() {
     launched=$!
     sleep "$1"
     for rank in $(below $launched); do
-        # The launcher may be quicker, once it has seen the first one die.
+        # The launcher may be faster, once it has seen the first one die.
         if [ "$(readlink "/proc/$rank/exe")" = "$work/programs-ours/ring" ] && kill -KILL "$rank"; then
             killed=$((killed + 1))
         fi

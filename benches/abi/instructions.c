@@ -3,14 +3,14 @@
  *
  * usage: instructions STRUCTURE DEPTH MODE PAIRS call|inline|halves|turns|list
  *
- * MODE is expected or unexpected: pairs behind DEPTH standing entries; or reverse, random or any, of posted or of
- * waiting entries (posted-reverse, waiting-any): queues of DEPTH entries filled and taken out of order, any with
- * receives from any source, in reverse. Or standing: pairs beside a receive from any source that stays, after DEPTH
- * posted receives were taken in reverse once.
+ * MODE is expected or unexpected: pairs after DEPTH queued entries; or reverse, random or any, of posted or of waiting
+ * entries (posted-reverse, waiting-any): queues of DEPTH entries filled and taken out of order, any with receives from
+ * any source, in reverse. Or standing: pairs with a receive from any source that stays posted, after DEPTH posted
+ * receives were taken in reverse once.
  *
- * `call` calls mq_post and mq_arrive, `inline` uses mq_inline.h, `halves` uses mq_inline.h in the steps of an
- * MPI library: search, then queue; `turns` is `halves` with pairs on two contexts by turns; `list` is no libmq but a
- * list in the caller's own requests (intrusive.h).
+ * `call` calls mq_post and mq_arrive, `inline` uses mq_inline.h, `halves` uses mq_inline.h in the steps of an MPI
+ * library: search, then queue; `turns` is `halves` with pairs alternating between two contexts; `list` uses no libmq but
+ * a list in the caller's own requests (intrusive.h).
  * ci/abi-instructions.sh makes a table. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void must(int status, int wanted)
     }
 }
 
-/* Each form in a function of its own, as in a library: with all of them in one, what is left of its registers is
+/* Each form in a function of its own, as in a library: with all of them in one, the remaining registers would be
  * measured. */
 #define APART static __attribute__((noinline))
 
@@ -75,7 +75,7 @@ APART int arrive_halves(mq_engine *engine, const mq_envelope *envelope, void *me
     return status == MQ_NONE ? mq_inline_queue_message(engine, envelope, 8, message, NULL) : status;
 }
 
-/* One half of a pair in a form: 0 called, 1 inline, 2 in halves. */
+/* One half of a pair in a form: 0 call, 1 inline, 2 halves. */
 static int post(int form, mq_engine *engine, const mq_pattern *pattern, void *receive)
 {
     return form == 0 ? post_called(engine, pattern, receive)

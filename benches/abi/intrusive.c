@@ -1,10 +1,10 @@
-/* What it would gain if the caller embedded the entry in its own request: the same streams through an intrusive list in
- * the caller's code (intrusive.h), through mq_inline.h and through calls, as nanoseconds a pair of post and arrive.
+/* The gain if the caller embedded the entry in its own request: the same streams through an intrusive list in the
+ * caller's code (intrusive.h), through mq_inline.h and through calls, in nanoseconds per pair of post and arrive.
  *
  * usage: intrusive [ROUNDS]
  *
- * The forms take turns within a round; printed are the medians over the rounds (31), and what inline and called libmq
- * take beyond the list. Build: cc -std=c99 -O2 -I PREFIX/include benches/abi/intrusive.c PREFIX/lib/libmq.a
+ * The forms take turns within a round. Prints the medians over the rounds (31), and how much more inline and called
+ * libmq take than the list. Build: cc -std=c99 -O2 -I PREFIX/include benches/abi/intrusive.c PREFIX/lib/libmq.a
  * -lpthread -ldl -lm */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -102,7 +102,7 @@ static void *arrive(bench *b, enum form form, const mq_envelope *envelope, reque
     return taken;
 }
 
-/* One post, or one arrival, of tag `tag`: what it took. */
+/* One post, or one arrival, of tag `tag`; returns what it took. */
 static inline void *step(bench *b, enum form form, int posting, int tag, request *own)
 {
     if (posting) {
@@ -135,7 +135,7 @@ static inline void run_form(bench *b, enum form form, enum stream stream, int po
     }
 }
 
-/* Each form is compiled for itself. */
+/* Each form is compiled separately. */
 static void run(bench *b, enum form form, enum stream stream, int posted, int depth)
 {
     switch (form) {
@@ -175,7 +175,7 @@ static void set_order(bench *b, enum stream stream, int depth)
     }
 }
 
-/* Nanoseconds a pair. */
+/* Nanoseconds per pair. */
 static double measure(bench *b, enum form form, enum stream stream, int posted, int depth)
 {
     mq_context_options options = {.size = 256};

@@ -1,6 +1,6 @@
-/* What a C library has without libmq: two lists whose links and keys stand in the caller's requests, searched in the
- * caller's own code, without checks, names or contexts that come and go. The least that a form of libmq could cost
- * in which the caller embeds the entry. */
+/* What a C library has without libmq: two lists whose links and keys are in the caller's requests, searched in the
+ * caller's own code, without checks, names, or contexts that come and go. A lower bound for a form of libmq in which
+ * the caller embeds the entry. */
 #ifndef INTRUSIVE_H
 #define INTRUSIVE_H
 
@@ -9,7 +9,7 @@
 
 #include "mq.h"
 
-/* A request, as far as matching goes. */
+/* The parts of a request that matter for matching. */
 typedef struct request {
     struct request *next;
     uint32_t context;

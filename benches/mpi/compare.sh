@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# One MPI library as shipped beside the same library with mq's matching: the benchmark of this folder on both.
+# Compares an MPI library as shipped with the same library using mq's matching, by the benchmark of this folder.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
 . "$repository/integrations/ending.sh"
-# Only to name the structures.
+# Used only to list the structures.
 mq=${CARGO_TARGET_DIR:-$repository/target}/release/mq
 
 usage() {
@@ -12,26 +12,26 @@ usage() {
 usage: benches/mpi/compare.sh --stock PREFIX --ours PREFIX [OPTION...]
 
 PREFIX is where an MPI library is installed: PREFIX/bin/mpicc and PREFIX/bin/mpirun, Open MPI or MPICH, the
-same one on both sides. The benchmark is compiled with each. Its jobs (a measurement, in one order) run by
-turns, stock, ours with the first structure, ours with the next, so that noise hits all alike, and all of
-that again in each round. Prints tables of the medians over the rounds.
+same one on both sides. The benchmark is compiled with each. For each job (a measurement, in one order), stock,
+ours with the first structure, ours with the next and so on take turns, so that noise affects all alike, and
+all of that is repeated in each round. Prints tables of the medians over the rounds.
 
-  --structures NAME,...   structures of ours, by MQ_STRUCTURE (list,indexed), or all, which mq names:
+  --structures NAME,...   structures of ours, values of MQ_STRUCTURE (list,indexed), or all, as listed by mq:
                           cargo build --release -p mq-cli
   --only NAME,...         pingpong, rate, posted, unexpected (all)
   --orders NAME,...       forward, reverse, by-source, by-tag, any-source (all)
   --depths N,...          (0,1,4,16,64,256,1024,4096,16384; with --quick 0,64,1024)
-  --sizes BYTES,...       of the ping-pong (0,8,128,1024,8192,65536; with --quick 0,8,1024)
-  --depth N               receives that stand in front in the ping-pong (0)
-  --repetitions N         samples of a row in each round (51; with --quick 11)
-  --budget SECONDS        timed drains of a row in each round (0.5; with --quick 0.1)
+  --sizes BYTES,...       for the ping-pong (0,8,128,1024,8192,65536; with --quick 0,8,1024)
+  --depth N               receives queued ahead in the ping-pong (0)
+  --repetitions N         samples per row in each round (51; with --quick 11)
+  --budget SECONDS        time for drains per row in each round (0.5; with --quick 0.1)
   --rounds N              (5; with --quick 2)
-  --ranks N               more than two serve the order by-source (2)
-  --quick                 a look in a minute or so, not a result
-  --timeout SECONDS       of one job; one that takes longer counts as failed (600)
-  --mpirun-flags "..."    further flags for both mpirun
-  --json FILE             all samples; tabulate.py FILE prints the tables again
-  --plot DIR              one PNG for each measurement; needs matplotlib
+  --ranks N               more than two are for the order by-source (2)
+  --quick                 a first look in a minute or so, not for results
+  --timeout SECONDS       per job; one that takes longer counts as failed (600)
+  --mpirun-flags "..."    further flags for both sides' mpirun
+  --json FILE             write all samples; tabulate.py FILE prints the tables again
+  --plot DIR              write one PNG per measurement; needs matplotlib
 
 examples:
   benches/mpi/compare.sh --stock /opt/mpich --ours /opt/mpich-mq --quick
@@ -44,19 +44,19 @@ die() {
     exit 1
 }
 
-# whole NAME VALUE LEAST: dies unless VALUE is a whole number from LEAST.
+# whole NAME VALUE LEAST: dies unless VALUE is a whole number of at least LEAST.
 whole() {
     if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || [ "$2" -lt "$3" ]; then
         die "$1: \`$2\` is not a whole number from $3"
     fi
 }
 
-# known NAME VALUES LIST: dies unless all of VALUES, which commas part, are in LIST.
+# known NAME VALUES LIST: dies unless all of VALUES, separated by commas, are in LIST.
 known() {
     local value
-    [ -n "$2" ] || die "$1 is empty; it takes some of: ${3//,/, }"
+    [ -n "$2" ] || die "$1 is empty; expected some of: ${3//,/, }"
     for value in ${2//,/ }; do
-        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is none of: ${3//,/, }"
+        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is not one of: ${3//,/, }"
     done
 }
 
@@ -74,7 +74,7 @@ parse() {
             ;;
         --stock | --ours | --structures | --only | --orders | --depths | --sizes | --depth | --repetitions | \
             --budget | --rounds | --ranks | --timeout | --mpirun-flags | --json | --plot) ;;
-        *) die "\`$1\` is no argument of this script; --help lists them" ;;
+        *) die "unknown argument \`$1\`; --help lists the arguments" ;;
         esac
         [ $# -ge 2 ] || die "$1 needs a value; --help shows examples"
         option=${1#--}
@@ -83,7 +83,7 @@ parse() {
     done
 }
 
-# Names of structures between commas; nothing where mq is not built.
+# Names of structures, separated by commas; nothing if mq is not built.
 every_structure() {
     [ ! -x "$mq" ] || "$mq" structures --format json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' | paste -sd,
 }
@@ -98,12 +98,12 @@ settle() {
         : "${depths:=0,1,4,16,64,256,1024,4096,16384}" "${sizes:=0,8,128,1024,8192,65536}"
         : "${repetitions:=51}" "${budget:=0.5}" "${rounds:=5}"
     fi
-    every=$(every_structure) || die "$mq does not name the structures"
+    every=$(every_structure) || die "$mq does not list the structures"
     if [ "$structures" = all ]; then
-        [ -n "$every" ] || die "--structures all: $mq has to name them; cargo build --release -p mq-cli"
+        [ -n "$every" ] || die "--structures all: needs $mq to list them; cargo build --release -p mq-cli"
         structures=$every
     fi
-    # Where mq is not built, the library says so in the first round if it does not know one.
+    # If mq is not built, the library reports an unknown one in the first round.
     [ -z "$every" ] || known --structures "$structures" "$every"
     known --only "$only" pingpong,rate,posted,unexpected
     known --orders "$orders" forward,reverse,by-source,by-tag,any-source
@@ -122,14 +122,14 @@ check_tools() {
         die "--plot needs matplotlib: python3 -m pip install matplotlib (or leave --plot out, and give the" \
             "file of --json to tabulate.py where it is installed)"
     [ -z "$json" ] || : 2>/dev/null >>"$json" || die "--json: $json cannot be written"
-    [ -z "$plot" ] || mkdir -p "$plot" || die "--plot: $plot cannot be made"
+    [ -z "$plot" ] || mkdir -p "$plot" || die "--plot: $plot cannot be created"
 }
 
 # kind ARGUMENT PREFIX: prints openmpi or mpich.
 kind() {
     local tool version
     for tool in mpicc mpirun; do
-        [ -x "$2/bin/$tool" ] || die "$1: $2/bin/$tool is not there or no program"
+        [ -x "$2/bin/$tool" ] || die "$1: $2/bin/$tool does not exist or is not executable"
     done
     version=$(with_prefix "$2" "$2/bin/mpirun" --version 2>&1) || true
     case "$version" in
@@ -142,8 +142,8 @@ kind() {
     esac
 }
 
-# with_prefix PREFIX COMMAND...: runs a command, in a subshell, in the environment of an installed library. What the
-# caller has set for mq or for another installation does not reach it.
+# with_prefix PREFIX COMMAND...: runs a command, in a subshell, in the environment of an installed library. The caller's
+# settings for mq or for another installation do not reach it.
 with_prefix() {
     local prefix=$1 folder configured
     shift
@@ -153,7 +153,7 @@ with_prefix() {
     done
     export PATH="$prefix/bin:$PATH" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    # An Open MPI that was moved after its installation has to be told.
+    # An Open MPI that was moved after its installation needs this.
     if [ -d "$prefix/share/openmpi" ] && [ -x "$prefix/bin/ompi_info" ]; then
         configured=$("$prefix/bin/ompi_info" --parsable --path prefix 2>/dev/null | sed -n 's/^path:prefix://p')
         if [ "$configured" != "$prefix" ]; then
@@ -165,7 +165,7 @@ with_prefix() {
     "$@"
 }
 
-# build SIDE PREFIX: compiles $work/matching-SIDE and says which library it loads.
+# build SIDE PREFIX: compiles $work/matching-SIDE and prints which library it loads.
 build() {
     (with_prefix "$2" "$2/bin/mpicc" -std=c99 -O2 -Wall -Wextra -Werror \
         "$here/matching.c" "$here/queues.c" "$here/traffic.c" -o "$work/matching-$1") ||
@@ -175,7 +175,7 @@ build() {
     sed "s/^/$1: /" "$work/loads-$1" >&2
 }
 
-# How ranks are bound: one to a core where there are as many.
+# How ranks are bound: one to a core if there are enough.
 binding() {
     local cores
     cores=$(lscpu -p=CORE,SOCKET 2>/dev/null | grep -v '^#' | sort -u | wc -l) || cores=0
@@ -210,7 +210,7 @@ run() {
     if [ -n "$3" ]; then
         selected=(env "MQ_STRUCTURE=$3")
     fi
-    # Flags and jobs are words apart.
+    # Flags and jobs are split into words on purpose.
     # shellcheck disable=SC2086
     (with_prefix "$2" alone "$timeout" "${selected[@]}" "$2/bin/mpirun" -n "$ranks" $bind \
         $mpirun_flags "$work/matching-$1" $4 --repetitions "$repetitions" --json) \
@@ -228,7 +228,7 @@ run() {
 
 measure() {
     local round job turn structure
-    # Without a name it is stock. Each round begins with another one.
+    # Stock has no name. Each round begins with a different one.
     local contestants=('')
     for structure in ${structures//,/ }; do contestants+=("$structure"); done
     bind=$(binding)
@@ -259,7 +259,7 @@ other=$(kind --ours "$ours")
 [ "$library" = "$other" ] || die "--stock is $library and --ours is $other; compare the same library"
 work=$(mktemp -d)
 results=$work/results.jsonl
-# What was measured outlives a failure, and a signal.
+# Results survive a failure or a signal.
 finish() {
     if [ -z "$whole" ] && [ -s "$results" ]; then
         echo "compare.sh: results so far: $results" >&2

@@ -1,6 +1,6 @@
-/* A benchmark of message matching at MPI level: `mpirun -n 2 matching --help`.
+/* A benchmark of message matching at the MPI level: `mpirun -n 2 matching --help`.
  *
- * main and what it prints; the measurements are in queues.c and traffic.c, and explained in README.md. */
+ * main and its output; the measurements are in queues.c and traffic.c, and explained in README.md. */
 #define _POSIX_C_SOURCE 200112L
 #include <errno.h>
 #include <stdio.h>
@@ -30,15 +30,15 @@ static void help(void) {
           "\n"
           "  --only NAME,...      posted, unexpected, pingpong, rate (all)\n"
           "  --orders NAME,...    forward, reverse, by-source, by-tag, any-source (all)\n"
-          "  --depths N,...       entries in the queue beside the one that is taken first\n"
+          "  --depths N,...       entries in the queue besides the one that is taken first\n"
           "                       (0,1,4,16,64,256,1024,4096,16384)\n"
           "  --sizes BYTES,...    message sizes of the ping-pong (0,8,128,1024,8192,65536)\n"
-          "  --depth N            receives that stand in front in the ping-pong (0)\n"
-          "  --repetitions N      samples of each row (51)\n"
+          "  --depth N            receives queued ahead in the ping-pong (0)\n"
+          "  --repetitions N      samples per row (51)\n"
           "  --warmup N           repetitions before the first sample (3)\n"
-          "  --budget SECONDS     timed drains of one depth and order; its repetitions end after ten\n"
+          "  --budget SECONDS     time for drains of one depth and order; its repetitions end after ten\n"
           "                       times that, but not before the fifth (0.5)\n"
-          "  --json               one JSON object a line, with all samples\n"
+          "  --json               one JSON object per line, with all samples\n"
           "  --help               this text\n"
           "\n"
           "examples:\n"
@@ -48,7 +48,7 @@ static void help(void) {
           stdout);
 }
 
-/* Reads a whole number from `low` to `high`, which ends at `end`. */
+/* Reads a whole number from `low` to `high`; its text ends at `end`. */
 static int number(const char *text, const char *end, long low, long high, int *into) {
     char *stopped;
     errno = 0;
@@ -97,7 +97,7 @@ static int parse_names(const char *argument, const char *text, const name *known
         while (found->text && (strlen(found->text) != length || strncmp(found->text, item, length)))
             found++;
         if (!found->text) {
-            int used = snprintf(error, size, "%s: `%.*s` is none of", argument, (int)length, item);
+            int used = snprintf(error, size, "%s: `%.*s` is not one of", argument, (int)length, item);
             for (found = known; found->text && used > 0 && (size_t)used < size; found++)
                 used += snprintf(error + used, size - (size_t)used, "%s %s", found == known ? "" : ",",
                                  found->text);
@@ -172,7 +172,7 @@ static int parse_options(options *into, int count, char **arguments, char *error
         } else if (!strcmp(argument, "--json")) {
             into->json = 1;
         } else if (!takes_value(argument)) {
-            snprintf(error, size, "`%s` is no argument of this program; --help lists them", argument);
+            snprintf(error, size, "unknown argument `%s`; --help lists the arguments", argument);
             return -1;
         } else if (i + 1 == count) {
             snprintf(error, size, "%s needs a value; --help shows examples", argument);
@@ -193,14 +193,14 @@ double now(void) {
 void *allocate(size_t count, size_t size) {
     void *made = calloc(count ? count : 1, size);
     if (!made) {
-        fprintf(stderr, "matching: no memory for %zu times %zu bytes; ask for smaller --depths or --sizes\n",
+        fprintf(stderr, "matching: no memory for %zu times %zu bytes; choose smaller --depths or --sizes\n",
                 count, size);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return made;
 }
 
-/* With statuses, because compilers warn of MPI_STATUSES_IGNORE where it is a null pointer of array type. */
+/* With statuses, because compilers warn about MPI_STATUSES_IGNORE if it is a null pointer of array type. */
 void wait_all(int count, MPI_Request *requests) {
     MPI_Status statuses[BATCH];
     for (int done = 0; done < count; done += BATCH)
@@ -265,8 +265,8 @@ static void report_environment(const session *of) {
     fflush(stdout);
 }
 
-/* Rank 0 lets the others go on to the next measurement. Those that have nothing to do in it are back here
- * at once and sleep: they take no processor from the others, and send nothing that would stand in a queue. */
+/* Rank 0 lets the others go on to the next measurement. Those without work in it return here immediately
+ * and sleep: they take no processor from the others, and send nothing that would be queued. */
 static void go_on(const session *of) {
     const struct timespec pause = {0, 100000};
     MPI_Request request;
@@ -299,7 +299,7 @@ static void measure_pingpongs(const session *of) {
         }
 }
 
-/* The long queues come last: what they leave behind in the library's pools is not in the way of the rest. */
+/* The long queues come last, so that what they leave in the library's pools does not disturb the rest. */
 static void measure(const session *of) {
     if (of->rank == 0)
         report_environment(of);
@@ -317,7 +317,7 @@ static void measure(const session *of) {
         }
 }
 
-/* Entries are told apart by their tags; the library says how many tags there are. */
+/* Entries are distinguished by their tags; the library says how many tags there are. */
 static int depths_fit(const options *chosen, char *error, size_t size) {
     int *highest, known, deepest = 0;
     const char *argument = "--depths";

@@ -1,4 +1,4 @@
-/* Matching at MPI level: what matching.c, queues.c and traffic.c share. */
+/* Matching at the MPI level: shared by matching.c, queues.c and traffic.c. */
 #ifndef MATCHING_H
 #define MATCHING_H
 
@@ -26,7 +26,7 @@ typedef struct options {
     number_list sizes;
     int repetitions;
     int warmup;
-    int depth;     /* receives that stand in front in the ping-pong */
+    int depth;     /* receives queued ahead in the ping-pong */
     double budget; /* seconds of timed drains for one depth and order */
     unsigned only;
     unsigned orders;
@@ -34,8 +34,8 @@ typedef struct options {
     int help;
 } options;
 
-/* What a process needs everywhere. Messages that are measured and messages that steer the benchmark
- * travel in communicators of their own. */
+/* What a process needs everywhere. Messages that are measured and messages that control the benchmark
+ * use separate communicators. */
 typedef struct session {
     int rank;
     int ranks;

@@ -1,7 +1,7 @@
 /* posted and unexpected: a queue is filled to a depth, and the time to take entries from it is measured.
  *
- * Rank 0 takes all times and steers the senders through the control communicator: it sends them commands,
- * they receive with an otherwise empty queue. Rank 0 itself receives nothing in that communicator while
+ * Rank 0 takes all times and controls the senders through the control communicator: it sends them commands,
+ * which they receive with an otherwise empty queue. Rank 0 itself receives nothing in that communicator while
  * receives are posted for a measurement, because a library with one list for all communicators would search
  * them. */
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 enum { LEAST_REPETITIONS = 5, LONGEST_ROW = 10, CLOCK_EVERY = 8 };
 
-/* A command: SEND or KEEP, how many tags follow, the tags. BURST sends what was kept, in the same order. A sender
- * answers DONE to REPORT, and leaves at LEAVE. */
+/* A command: SEND or KEEP, the number of tags that follow, the tags. BURST sends what was kept, in the same order.
+ * A sender answers DONE to REPORT, and leaves at LEAVE. */
 enum { SEND, KEEP, BURST, REPORT, LEAVE };
 enum { COMMAND_WORDS = 2 + BATCH };
 
@@ -25,7 +25,7 @@ typedef struct queue {
     int senders;
     int length;
     int block;                /* entries of one sender */
-    int *sequence;            /* in which order they are taken */
+    int *sequence;            /* the order in which they are taken */
     unsigned long long state; /* of the random numbers */
     char *taken;
     int (*payloads)[2]; /* tag and sender of the message that came */
@@ -92,13 +92,13 @@ static void tell(const session *of, int sender, int what) {
     MPI_Send(words, 2, MPI_INT, sender, COMMAND_TAG, of->control);
 }
 
-/* Until a sender has done all that it was told. */
+/* Waits until a sender has executed all commands. */
 static void wait_for(const session *of, int sender) {
     tell(of, sender, REPORT);
     MPI_Recv(NULL, 0, MPI_INT, sender, DONE_TAG, of->control, MPI_STATUS_IGNORE);
 }
 
-/* Entries stand in blocks, one for each sender, each with tags from 0. */
+/* Entries are in blocks, one for each sender, each with tags from 0. */
 static int sender_of(const queue *q, int entry) {
     return 1 + entry / q->block;
 }
@@ -111,7 +111,7 @@ static int source_of(const queue *q, int entry) {
     return q->order == ANY_SOURCE ? MPI_ANY_SOURCE : sender_of(q, entry);
 }
 
-/* Another order of the sequence in each repetition, the same ones in each run (xorshift64). */
+/* A different order of the sequence in each repetition, the same ones in each run (xorshift64). */
 static void shuffle(queue *q) {
     for (int i = q->length - 1; i > 0; i--) {
         q->state ^= q->state << 13;
@@ -185,8 +185,8 @@ static void finish_unexpected(queue *q, const int *entries, int count) {
         receive(q, entries[i]);
 }
 
-/* A batch is sent when the one before it has come. DONE travels behind it on the same way: once that is
- * received, the messages stand in the unexpected queue, in the order of the entries. */
+/* A batch is sent when the one before it has arrived. DONE follows it on the same path: once DONE is received,
+ * the messages are in the unexpected queue, in the order of the entries. */
 static void fill_unexpected(queue *q, const int *entries, int count) {
     int sender = sender_of(q, entries[0]);
     send_batch(q, entries, count);
@@ -265,7 +265,7 @@ typedef struct samples {
     int drains;
     int drained; /* messages of the shortest drain, the first one included */
     double left; /* nanoseconds for further drains */
-    double last; /* what the last one took */
+    double last; /* time of the last one */
     double *burst;
     int bursts;
     double burst_left; /* nanoseconds for further bursts */
@@ -292,7 +292,7 @@ static void repeat(queue *q, samples *into, int warm) {
     verify(q);
 }
 
-/* Messages of several senders would come in no certain order. */
+/* Messages of several senders would arrive in no particular order. */
 static void repeat_burst(queue *q, samples *into, int warm) {
     if (q->which == UNEXPECTED || q->senders > 1 || q->length == 1 || into->burst_left <= 0)
         return;

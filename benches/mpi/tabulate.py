@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables and plots of what compare.sh measured. Reads its results or the file that its --json wrote."""
+"""Tables and plots of compare.sh's measurements. Reads its results or the file that its --json wrote."""
 
 import argparse
 import json
@@ -51,7 +51,7 @@ class Results:
                 else:
                     self.add(run, row)
         if "stock" not in self.labels:
-            sys.exit("tabulate.py: there is no run of the stock library in the file")
+            sys.exit("tabulate.py: the file has no run of the stock library")
         self.pair({run["round"] for run in runs})
 
     def add(self, run, row):
@@ -60,7 +60,7 @@ class Results:
         cells.setdefault(run["label"], {})[run["round"]] = row
 
     def pair(self, rounds):
-        """Keeps the rounds that all labels have, in order: others are of a comparison that was ended."""
+        """Keeps the rounds that all labels have, in order: others are from a comparison that was ended early."""
         left_out = 0
         for name, table in list(self.tables.items()):
             for key, cells in list(table.items()):
@@ -76,7 +76,7 @@ class Results:
             print(f"tabulate.py: warning: the comparison was ended early; {left_out} rows of single rounds are "
                   "left out", file=sys.stderr)
         if not self.tables:
-            sys.exit("tabulate.py: there is no row that all libraries have")
+            sys.exit("tabulate.py: no row is common to all libraries")
 
 
 def medians(rows):
@@ -84,7 +84,7 @@ def medians(rows):
 
 
 def ratios(cells, label):
-    """Stock over ours, round by round: the two were measured right after each other."""
+    """Stock over ours, round by round, since the two were measured right after each other."""
     return [stock / max(ours, 0.1) for stock, ours in zip(medians(cells["stock"]), medians(cells[label]))]
 
 
@@ -115,7 +115,7 @@ def cells_of(results, cells, spread):
     for label in results.labels:
         yield nanoseconds(statistics.median(medians(cells[label]))) + ("*" if is_cut(cells[label]) else "")
         if label != "stock":
-            # The shorter part is the deeper one, and so the dearer.
+            # The shorter part has the deeper queue, so it is more expensive.
             uneven = not are_of_one_part(cells["stock"], cells[label])
             yield ratio_text(ratios(cells, label), spread) + ("*" if uneven else "")
 

@@ -1,10 +1,10 @@
-/* pingpong and rate: what the matching costs in traffic whose queues are short, or of a fixed depth. */
+/* pingpong and rate: the cost of matching in traffic whose queues are short, or of a fixed depth. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "matching.h"
 
-/* Receives with tags from 1, which nothing is sent for until stand_down. */
+/* Receives with tags from 1, which match nothing until stand_down. */
 static MPI_Request *stand_up(const session *of, int (*payloads)[2]) {
     int depth = of->options->depth;
     MPI_Request *requests = allocate((size_t)depth, sizeof *requests);
@@ -91,7 +91,7 @@ void measure_pingpong(const session *of, int preposted, int bytes) {
 
 enum { WINDOW = 64, WINDOWS = 200 };
 
-/* A window is sent when its receives stand: READY goes out behind the last one. */
+/* A window is sent when its receives are posted: READY goes out after the last one. */
 static void one_window(const session *of, int (*payloads)[2]) {
     MPI_Request requests[WINDOW];
     if (of->rank == 0) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Messages inside one node: MPI libraries, ours and the bare hardware, by turns on the same cores, two unless told.
+# Messages inside one node: MPI libraries, ours and the bare hardware, in turn on the same cores, two by default.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -9,37 +9,37 @@ usage() {
     cat <<TEXT
 usage: benches/node/compare.sh [OPTION...]
 
-Runs every job (a mode of node.c; of rate, a number of senders) with each contestant by turns, and all of that
-again in each round; prints a table of the medians over the rounds for each mode. Contestants are the MPI
-libraries, the bare hardware (line.c) and whatever --ours and --also name.
+Runs every job (a mode of node.c; for rate, a number of senders) with each contestant in turn, repeats all of that
+in each round, and prints a table of the medians over the rounds for each mode. Contestants are the MPI libraries,
+the bare hardware (line.c) and whatever --ours and --also name.
 
-  --libraries NAME,...    openmpi, mpich (Debian's) and nemesis (those that are there)
-  --nemesis PREFIX        MPICH with ch3:nemesis, as integrations/mpich/build.sh makes it
+  --libraries NAME,...    openmpi, mpich (Debian's) and nemesis (those that are installed)
+  --nemesis PREFIX        MPICH with ch3:nemesis, as built by integrations/mpich/build.sh
                           (\$MQ_INTEGRATIONS_DIR, or target/integrations of the repository, and mpich/stock)
-  --ours COMMAND          the command of ours, in all modes; README.md says what it has to print
-  --ours-MODE COMMAND     its command in one mode: --ours-pingpong, --ours-bandwidth, --ours-rate, --ours-halo
-  --also NAME=COMMAND     one more contestant, in all modes; can be given again and again
+  --ours COMMAND          our command, in all modes; README.md says what it must print
+  --ours-MODE COMMAND     our command in one mode: --ours-pingpong, --ours-bandwidth, --ours-rate, --ours-halo
+  --also NAME=COMMAND     another contestant, in all modes; can be repeated
                           In a COMMAND, {n} is the number of processes, {mode} the mode, {args} the arguments
                           that node.c gets for it; {sizes}, {tiles}, {senders}, {window}, {samples} and {cores}
-                          are single ones. It is split into words at blanks, with no other quoting.
+                          are single arguments. It is split into words at blanks, with no other quoting.
   --only NAME,...         pingpong, bandwidth, rate, halo (all)
-  --sizes BYTES,...       of pingpong (0, and powers of two to 4194304; with --quick 0,8,128)
+  --sizes BYTES,...       for pingpong (0, and powers of two to 4194304; with --quick 0,8,128)
   --bandwidth-sizes B,... (16384 to 4194304, powers of two; with --quick 16384,262144)
-  --by NAME,...           of bandwidth: window, pingpong, rewritten (all)
-  --window N              of bandwidth and rate (64)
+  --by NAME,...           for bandwidth: window, pingpong, rewritten (all)
+  --window N              for bandwidth and rate (64)
   --rate-sizes BYTES,...  (8)
   --senders N,...         (1,2,3; with --quick 1)
   --tiles N,...           (1,2,5,10,20,50,100,200,500,1000; with --quick 1,100)
-  --algorithm NAME        of halo: nonblocking, sendrecv, persistent, best (nonblocking)
-  --cores A,B,...         (the first two that this script may use) each process has its own, in the order of the ranks;
-                          where there are more processes, ranks that follow each other have one together
-  --samples N             of a row in each round (21; with --quick 5)
-  --block MICROS          how long a sample takes, about (5000; with --quick 500)
+  --algorithm NAME        for halo: nonblocking, sendrecv, persistent, best (nonblocking)
+  --cores A,B,...         (the first two that this script may use) each process has its own, in rank order; if there
+                          are more processes, neighbouring ranks share one
+  --samples N             per row in each round (21; with --quick 5)
+  --block MICROS          approximate length of a sample (5000; with --quick 500)
   --rounds N              (5; with --quick 1)
-  --quick                 a look, not a result
-  --timeout SECONDS       of one job; one that takes longer counts as failed (120)
+  --quick                 for a first look, not for results
+  --timeout SECONDS       per job; one that takes longer counts as failed (120)
   --format table|json     (table)
-  --raw FILE              every row of every round; tabulate.py FILE prints the tables again
+  --raw FILE              write every row of every round; tabulate.py FILE prints the tables again
 
 examples:
   benches/node/compare.sh --quick
@@ -53,24 +53,24 @@ die() {
     exit 1
 }
 
-# whole NAME VALUE: dies unless VALUE is a whole number from 1.
+# whole NAME VALUE: dies unless VALUE is a whole number of at least 1.
 whole() {
     if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || [ "$2" -lt 1 ]; then
         die "$1: \`$2\` is not a whole number from 1"
     fi
 }
 
-# list NAME VALUE: dies unless VALUE is whole numbers between commas.
+# list NAME VALUE: dies unless VALUE is whole numbers separated by commas.
 list() {
     [[ $2 =~ ^[0-9]+(,[0-9]+)*$ ]] || die "$1: \`$2\` is not a list of whole numbers"
 }
 
-# known NAME VALUES LIST: dies unless all of VALUES, which commas part, are in LIST.
+# known NAME VALUES LIST: dies unless all of VALUES, separated by commas, are in LIST.
 known() {
     local value
-    [ -n "$2" ] || die "$1 is empty; it takes some of: ${3//,/, }"
+    [ -n "$2" ] || die "$1 is empty; expected some of: ${3//,/, }"
     for value in ${2//,/ }; do
-        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is none of: ${3//,/, }"
+        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is not one of: ${3//,/, }"
     done
 }
 
@@ -89,7 +89,7 @@ parse() {
         --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | --also | \
             --only | --sizes | --bandwidth-sizes | --by | --window | --rate-sizes | --senders | --tiles | \
             --algorithm | --cores | --samples | --block | --rounds | --timeout | --format | --raw) ;;
-        *) die "\`$1\` is no argument of this script; --help lists them" ;;
+        *) die "unknown argument \`$1\`; --help lists the arguments" ;;
         esac
         [ $# -ge 2 ] || die "$1 needs a value; --help shows examples"
         case "$1" in
@@ -141,17 +141,17 @@ choose_cores() {
     local allowed core
     allowed=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
     if [ -z "$cores" ]; then
-        # Words apart.
+        # Split into words on purpose.
         # shellcheck disable=SC2086
         set -- $allowed
-        [ $# -ge 2 ] || die "two cores are needed, and this script may use $#"
+        [ $# -ge 2 ] || die "two cores are needed, but this script may use $#"
         cores=$1,$2
     fi
     if ! [[ $cores =~ ^[0-9]{1,4}(,[0-9]{1,4})+$ ]] || [ -n "$(tr , '\n' <<<"$cores" | sort | uniq -d)" ]; then
         die "--cores: \`$cores\` is not A,B,...: two cores or more, each once"
     fi
     for core in ${cores//,/ }; do
-        [[ " $allowed " == *" $core "* ]] || die "--cores: $core cannot be used; there are: $allowed"
+        [[ " $allowed " == *" $core "* ]] || die "--cores: $core cannot be used; available: $allowed"
     done
 }
 
@@ -163,7 +163,7 @@ tools() {
     esac
 }
 
-# Sets `libraries` to those that are there, or dies where one that was asked for is not.
+# Sets `libraries` to the installed ones, or dies if a requested one is missing.
 find_libraries() {
     local name found='' asked=$libraries mpicc mpirun
     for name in $(echo "${asked:-openmpi,mpich,nemesis}" | tr , ' '); do
@@ -172,9 +172,9 @@ find_libraries() {
         if command -v "$mpicc" >/dev/null && command -v "$mpirun" >/dev/null; then
             found+=${found:+,}$name
         elif [ -n "$asked" ]; then
-            die "$name: $mpicc or $mpirun is not there$(hint "$name")"
+            die "$name: $mpicc or $mpirun does not exist$(hint "$name")"
         else
-            echo "compare.sh: without $name: $mpicc or $mpirun is not there$(hint "$name")" >&2
+            echo "compare.sh: without $name: $mpicc or $mpirun does not exist$(hint "$name")" >&2
         fi
     done
     libraries=$found
@@ -190,8 +190,8 @@ hint() {
     esac
 }
 
-# environment NAME COMMAND...: runs a command, in a subshell, with the environment of a library. What the caller has set
-# for mq or a library does not reach it; a COMMAND of --ours may begin with `env MQ_...`.
+# environment NAME COMMAND...: runs a command, in a subshell, with the environment of a library. The caller's settings
+# for mq or a library do not reach it; a COMMAND of --ours may begin with `env MQ_...`.
 environment() {
     local name=$1
     shift
@@ -213,14 +213,14 @@ build() {
     done
 }
 
-# Prints how many cores there are.
+# Prints the number of cores.
 count_cores() {
     local each
     IFS=, read -ra each <<<"$cores"
     echo ${#each[@]}
 }
 
-# dealt RANKS: prints the core of each rank, with commas between, as `mq` deals them.
+# dealt RANKS: prints the core of each rank, separated by commas, as `mq` deals them.
 dealt() {
     local each rank core list=''
     IFS=, read -ra each <<<"$cores"
@@ -231,8 +231,8 @@ dealt() {
     echo "${list#,}"
 }
 
-# launch NAME RANKS: prints how a library starts RANKS processes on the cores, one word a line, each bound as ours are.
-# Where there are more than cores, Open MPI and MPICH are told to yield the core where they wait.
+# launch NAME RANKS: prints how a library starts RANKS processes on the cores, one word per line, each bound as ours are.
+# If there are more than cores, Open MPI and MPICH are told to yield the core while they wait.
 launch() {
     local mpicc mpirun crowded=0
     [ "$2" -le "$(count_cores)" ] || crowded=1
@@ -241,9 +241,9 @@ launch() {
     case "$1" in
     openmpi)
         printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle $crowded
-        # It may know of fewer cores than there are.
+        # It may detect fewer cores than there are.
         [ "$2" -le 2 ] || echo --oversubscribe
-        # Its own options number cores as it likes.
+        # Its own options use their own core numbering.
         printf '%s\n' sh -c \
             "exec taskset -c \$(echo $(dealt "$2") | cut -d , -f \$((OMPI_COMM_WORLD_RANK + 1))) \"\$@\"" sh
         ;;
@@ -254,7 +254,7 @@ launch() {
     esac
 }
 
-# filled TEMPLATE MODE RANKS ARGS SENDERS: a command of ours.
+# filled TEMPLATE MODE RANKS ARGS SENDERS: prints a command of ours.
 filled() {
     local text=$1
     text=${text//'{args}'/$4}
@@ -308,7 +308,7 @@ run() {
 # contest LABEL MODE RANKS SENDERS ARGS: one contestant does one job.
 contest() {
     local label=$1 mode=$2 ranks=$3 senders=$4 args=$5 words=() template='' pair
-    # The bare hardware takes no time.
+    # The bare hardware is measured quickly.
     local bare_samples=$((samples < 51 ? 51 : samples)) first_two
     kind=ours
     case "$label" in
@@ -324,9 +324,9 @@ contest() {
     openmpi | mpich | nemesis)
         kind=library
         mapfile -t words < <(launch "$label" "$ranks")
-        # Not every build of MPICH has a yield; --yield is outside the library. Open MPI has, and is run both ways.
+        # Not every build of MPICH can yield; --yield does it outside the library. Open MPI can, and is run both ways.
         [ "$ranks" -le "$(count_cores)" ] || [ "$label" = openmpi ] || args+=" --yield"
-        # Arguments are words apart.
+        # Arguments are split into words on purpose.
         # shellcheck disable=SC2086
         run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
         # shellcheck disable=SC2086
@@ -355,14 +355,14 @@ measure() {
         while read -r mode ranks count args; do
             [ "$count" = - ] && said=$mode || said="$mode, senders: $count"
             echo "round $round of $rounds: $said" >&2
-            # This script is one of those that run.
+            # This script is one of the running processes.
             read -r _ _ _ running _ </proc/loadavg
             if [ "${running%/*}" -gt 1 ]; then
                 echo "compare.sh: warning: other processes run on this machine now" >&2
                 echo "{\"warning\":{\"round\":$round,\"mode\":\"$mode\",\"text\":\"other processes ran as well\"}}" \
                     >>"$results"
             fi
-            # Another one begins in each round.
+            # Each round begins with a different one.
             for ((turn = 0; turn < ${#contestants[@]}; turn++)); do
                 contest "${contestants[(turn + round - 1) % ${#contestants[@]}]}" "$mode" "$ranks" "$count" "$args"
             done
@@ -383,7 +383,7 @@ done
 find_libraries
 work=$(mktemp -d)
 results=$work/results.jsonl
-# What was measured outlives a failure, and a signal.
+# Results survive a failure or a signal.
 finish() {
     if [ -z "$whole" ] && [ -s "$results" ]; then
         echo "compare.sh: results so far: $results" >&2

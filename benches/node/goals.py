@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What was aimed at between processes, and what `compare.sh` has measured: a Markdown table.
+"""The goals for messages between processes, and what `compare.sh` has measured: a Markdown table.
 
-Reads what `tabulate.py ROWS --format json` prints from standard input. A goal over several rows is met if all of them meet it; the
-row that is furthest from it stands for them. Goals whose rows were not measured are left out.
+Reads the output of `tabulate.py ROWS --format json` from standard input. A goal over several rows is met if all of them
+meet it, and the row furthest from it is shown. Goals whose rows were not measured are left out.
 """
 
 import argparse
 import json
 import sys
 
-# What is compared, in words; rows of which mode, and which of them; at most or at least how much of the fastest library.
+# The comparison in words; the mode and selection of its rows; at most or at least how much of the fastest library.
 GOALS = [
     ("0 and 8 bytes one way, against the fastest library", "pingpong", lambda row: row["size"] in (0, 8), "most", 0.7),
     ("128 bytes one way, against the fastest library", "pingpong", lambda row: row["size"] == 128, "most", 0.8),
@@ -39,7 +39,7 @@ def main():
     try:
         rows = json.load(sys.stdin)["rows"]
     except (ValueError, KeyError, TypeError) as error:
-        sys.exit(f"goals.py: standard input is not what `tabulate.py ROWS --format json` prints ({error})")
+        sys.exit(f"goals.py: standard input is not the output of `tabulate.py ROWS --format json` ({error})")
     print("| ours | goal | measured | met |")
     print("| --- | ---: | ---: | --- |")
     measured = 0

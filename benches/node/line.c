@@ -1,5 +1,6 @@
-/* What the hardware allows on one node, without any library: how long a cache line takes from one core to another,
- * how fast libc's memcpy is, and the kernel's copy from another process. `line --help`; README.md explains the rows. */
+/* The limits of the hardware on one node, without any library: the time of a cache line from one core to another, the
+ * speed of libc's memcpy, and that of the kernel's copy from another process. `line --help`; README.md explains
+ * the rows. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* LINE is what one word has for itself: two lines, since some processors fetch lines in pairs. */
+/* LINE is the space of one word: two lines, since some processors fetch lines in pairs. */
 enum { LINE = 128, LEAST_COPY = 16 << 10, MOST_COPY = 16 << 20, MAX_SAMPLES = 10000 };
 enum { LINE_MODE = 1, MEMCPY_MODE = 2, KERNEL_MODE = 4 };
 
@@ -44,20 +45,20 @@ static void help(void) {
           "\n"
           "Times the ping-pong of one cache line between two processes on two cores (ns one way; `lines 1`: both\n"
           "write the same line; `lines 2`: one line for each direction), and memcpy from 16 KiB to 16 MiB (GB/s;\n"
-          "`own`: of a source that is in the caches of the copying core, to one place; `turns`: the same, to as many\n"
-          "places in turn as a window of messages is received into; `other`: that another core just wrote;\n"
+          "`own`: from a source in the caches of the copying core, to one place; `turns`: the same, to as many\n"
+          "places in turn as a window of messages has; `other`: from a source that another core just wrote;\n"
           "`kernel`: by process_vm_readv from the process on the other core, a call for each copy, where the system\n"
           "allows it).\n"
           "\n"
           "  --only NAME,...  line, memcpy, kernel (all)\n"
           "  --cores A,B      (the first two that this process may use)\n"
-          "  --samples N      samples of each row (51)\n"
+          "  --samples N      samples per row (51)\n"
           "  --rounds N       round trips of one sample, 100 or more (10000)\n"
-          "  --work N         multiplications, one after the other, between seeing the line and answering (0):\n"
-          "                   what a program that reads and writes messages does there takes some time, too\n"
+          "  --work N         dependent multiplications between seeing the line and answering (0):\n"
+          "                   a program that reads and writes messages takes some time there, too\n"
           "  --window N       places of `turns`, at most (64), and as many as fit into\n"
           "  --in-flight BYTES  together, but two at least (4194304)\n"
-          "  --json           one JSON object a line\n"
+          "  --json           one JSON object per line\n"
           "  --help           this text\n"
           "\n"
           "exit codes: 0, done; 2, bad usage, or fewer than two cores; 3, the system refuses something\n",
@@ -140,7 +141,7 @@ static void parse_options(options *into, int count, char **arguments) {
         } else if (strcmp(argument, "--only") && strcmp(argument, "--cores") && strcmp(argument, "--samples") &&
                    strcmp(argument, "--rounds") && strcmp(argument, "--work") && strcmp(argument, "--window") &&
                    strcmp(argument, "--in-flight")) {
-            fprintf(stderr, "line: `%s` is no argument of this program; --help lists them\n", argument);
+            fprintf(stderr, "line: unknown argument `%s`; --help lists the arguments\n", argument);
             exit(2);
         } else if (i + 1 == count) {
             fail(2, argument, "needs a value");
@@ -161,7 +162,7 @@ static void choose_cores(options *into) {
         if (CPU_ISSET(core, &allowed))
             into->cores[found++] = core;
     if (found < 2)
-        fail(2, "two cores are needed, and this process may use one", NULL);
+        fail(2, "two cores are needed, but this process may use only one", NULL);
 }
 
 static void pin(int core) {
@@ -174,7 +175,7 @@ static void pin(int core) {
     }
 }
 
-/* Without the other process this one would wait for ever. */
+/* Without the other process this one would wait forever. */
 static void on_child(int signal) {
     static const char lost[] = "line: the process on the other core failed\n";
     siginfo_t info = {0};
@@ -197,10 +198,10 @@ static uint64_t await(const uint64_t *word, uint64_t value) {
     return seen;
 }
 
-/* The number behind one that has come, once so many multiplications are done that begin with it. */
+/* The number after one that has come, after this many dependent multiplications. */
 static uint64_t answer(uint64_t seen, int work) {
     uint64_t known = seen;
-    __asm__ volatile("" : "+r"(seen)); /* or the compiler knows that the difference is 0 */
+    __asm__ volatile("" : "+r"(seen)); /* otherwise the compiler knows that the difference is 0 */
     uint64_t none = seen - known;
     for (int i = 0; i < work; i++) {
         none *= 0x9e3779b97f4a7c15u;
@@ -210,7 +211,7 @@ static uint64_t answer(uint64_t seen, int work) {
 }
 
 /* `in` is read and `out` written; with one line they are the same word. The first side to write passes 0 in
- * `first`. Values go up by one from side to side. */
+ * `first`. Values increase by one from side to side. */
 static void bounce(const uint64_t *in, uint64_t *out, uint64_t first, int rounds, int work) {
     uint64_t seen = 0;
     for (uint64_t turn = 0; turn < (uint64_t)rounds; turn++) {
@@ -224,7 +225,7 @@ static void bounce(const uint64_t *in, uint64_t *out, uint64_t first, int rounds
     }
 }
 
-/* Starts the process of the other core. It never returns from `work`, and does not outlive this one. */
+/* Starts the process on the other core. It never returns from `work`, and does not outlive this one. */
 static pid_t start(const options *options, shared *memory, int lines, void (*work)(const struct options *, shared *, int)) {
     pid_t parent = getpid(), child = fork();
     if (child < 0)
@@ -260,7 +261,7 @@ static double median(double *samples, int count) {
     return count % 2 ? samples[count / 2] : (samples[count / 2 - 1] + samples[count / 2]) / 2;
 }
 
-/* A sample, with a meeting before it so that neither side is late. */
+/* A sample; both sides synchronise before it, so that neither is late. */
 static void one_bounce(const options *options, shared *memory, int lines, uint64_t side, double *sample) {
     uint64_t *mine = &memory->words[lines == 2 ? side : 0].value;
     uint64_t *other = &memory->words[lines == 2 ? 1 - side : 0].value;
@@ -299,7 +300,7 @@ static void measure_line(const options *options, shared *memory, int lines, doub
         printf("line    lines %d         %10.1f ns   best %10.1f\n", lines, middle, samples[0]);
 }
 
-/* Writes a piece of the buffer when told its size; word 0 orders, word 1 says that it is done. */
+/* Writes a piece of the buffer when given its size; word 0 is the order, word 1 the acknowledgement. */
 static void write_pieces(const options *options, shared *memory, int unused) {
     (void)options;
     (void)unused;
@@ -329,7 +330,7 @@ static void report_copy(const options *options, const char *source, int size, do
         printf("memcpy  %-6s %8d %10.2f GB/s best %10.2f\n", source, size, size / middle, size / samples[0]);
 }
 
-/* As many as the receives that stand at once in `bandwidth`: see node.c and modes.c. */
+/* As many as the receives that are posted at a time in `bandwidth`: see node.c and modes.c. */
 static int places_of(const options *options, int size) {
     int places = options->in_flight / size < 2 ? 2 : options->in_flight / size;
     return places < options->window ? places : options->window;
@@ -371,7 +372,7 @@ static void copy_other(const options *options, shared *memory, char *to, double 
     finish(child);
 }
 
-/* What reading a message from its sender's memory costs at least. The other process waits for orders meanwhile. */
+/* The least cost of reading a message from its sender's memory. The other process waits for orders meanwhile. */
 static void copy_kernel(const options *options, shared *memory, char *to, double *samples) {
     memset(memory->words, 0, sizeof memory->words);
     memset(memory->buffer, 3, sizeof memory->buffer);
@@ -407,7 +408,7 @@ int main(int count, char **arguments) {
     parse_options(&options, count, arguments);
     choose_cores(&options);
     signal(SIGCHLD, on_child);
-    pin(options.cores[1]); /* whether it can be used; the child stays there */
+    pin(options.cores[1]); /* checks that it can be used; the child stays there */
     pin(options.cores[0]);
     shared *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     size_t room = (size_t)(options.in_flight > 2 * MOST_COPY ? options.in_flight : 2 * MOST_COPY);
@@ -418,7 +419,7 @@ int main(int count, char **arguments) {
     memset(to, 2, room);
     if (!options.json)
         printf("cores %d and %d\n", options.cores[0], options.cores[1]);
-    fflush(stdout); /* or the children print it again */
+    fflush(stdout); /* otherwise the children print it again */
     for (int lines = 1; lines <= 2 && (options.modes & LINE_MODE); lines++) {
         measure_line(&options, memory, lines, samples);
         fflush(stdout);

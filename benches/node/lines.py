@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Short messages beside one cache line, between the same two cores, whatever these happen to be.
+"""Short messages compared with one cache line, between the same two cores, whatever these happen to be.
 
-The two cores of a virtual machine are threads of one core at one time and far apart at another: a line takes 25 ns one
-way, or 150. So a line is measured right before and right after the messages; a round in which the two differ too much
-is left out (--steady), and the others are grouped by the line. Prints the medians of each group, and of the ratios of
-its rounds. Needs a C compiler, for line.c.
+The two cores of a virtual machine may be threads of one core at one time and far apart at another: a line takes 25 ns
+one way, or 150. So a line is measured immediately before and after the messages; rounds in which the two differ too
+much are left out (--steady), and the others are grouped by the time of the line. Prints the medians of each group, and
+of the ratios of its rounds. Needs a C compiler, for line.c.
 """
 
 import argparse
@@ -16,9 +16,9 @@ import sys
 import tempfile
 
 SIZES = [0, 8, 128]
-# What a round belongs to, by what a line takes at most, in ns one way.
+# The groups of rounds, by the longest one-way time of a line in ns.
 GROUPS = [("up to 40 ns: two threads of one core, by all signs", 40), ("40 to 100 ns", 100), ("100 ns and more", float("inf"))]
-# How many lines the first two sizes should take at most.
+# The most lines that the first two sizes should take.
 GOAL = 1.5
 
 
@@ -26,21 +26,21 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mq", default="target/release/mq", metavar="PATH", help="the program (%(default)s)")
     parser.add_argument("--rounds", type=int, default=60, metavar="N", help="(%(default)s)")
-    parser.add_argument("--samples", type=int, default=9, metavar="N", help="of a row in each round (%(default)s)")
-    parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="how long a sample takes, about (%(default)s)")
+    parser.add_argument("--samples", type=int, default=9, metavar="N", help="per row in each round (%(default)s)")
+    parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="approximate length of a sample (%(default)s)")
     parser.add_argument("--steady", type=float, default=1.25, metavar="RATIO", help="rounds in which the line has changed more "
                         "are left out (%(default)s)")
-    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="of one run (%(default)s)")
+    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="per run (%(default)s)")
     options = parser.parse_args()
     if options.rounds < 1 or options.samples < 1:
         parser.error("at least one round of one sample is needed")
     if not os.access(options.mq, os.X_OK):
-        parser.error(f"there is no program {options.mq}; `cargo build --release -p mq-cli` makes target/release/mq")
+        parser.error(f"{options.mq} does not exist; `cargo build --release -p mq-cli` builds target/release/mq")
     return options
 
 
 def rows(options, command):
-    """What a program prints, without switches of ours."""
+    """The output of a program, run without switches of ours."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("MQ_")}
     done = subprocess.run(command, env=known, capture_output=True, text=True, timeout=options.timeout, check=False)
     if done.returncode != 0:
@@ -60,13 +60,13 @@ def build(directory):
 
 
 def cores_of(options):
-    """The two cores that the messages go between, as `--cores` takes them: the line goes between the same."""
+    """The two cores that the messages go between, as `--cores` takes them; the line uses the same."""
     found = rows(options, [options.mq, "pingpong", "--sizes", "0", "--samples", "1", "--block", "1", "--format", "json"])
     return ",".join(map(str, found[0]["cores"]))
 
 
 def one_round(options, program, cores):
-    """What a line takes before and after, and each message between."""
+    """The time of a line before and after, and of each message in between."""
     line = [program, "--only", "line", "--samples", str(options.samples), "--rounds", "3000", "--json", "--cores", cores]
     messages = [options.mq, "pingpong", "--sizes", ",".join(map(str, SIZES)), "--samples", str(options.samples),
                 "--block", str(options.block), "--format", "json", "--cores", cores]

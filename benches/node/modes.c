@@ -1,5 +1,5 @@
-/* The four measurements. Each is a block of work that all its ranks do together; `sample` says how many rounds of
- * it make a sample, and repeats it. A block has one round more, before the clock starts: then nobody is late. */
+/* The four measurements. Each is a block of work that all its ranks do together; `sample` determines how many rounds
+ * of it make a sample, and repeats it. A block has one more round, before the clock starts, so that nobody is late. */
 #define _POSIX_C_SOURCE 200112L
 #include <sched.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 
 #include "node.h"
 
-/* Not written where it is used: MPICH's is the address 1, and compilers warn of an array there. */
+/* Not used directly: MPICH's is the address 1, and compilers warn about an array there. */
 MPI_Status *no_statuses = MPI_STATUSES_IGNORE;
 
 enum { MESSAGE_TAG = 1, ACKNOWLEDGEMENT_TAG, READY_TAG };
 
-/* What a block works with; each mode uses a part of it. */
+/* The data of a block; each mode uses a part of it. */
 typedef struct work {
     const session *session;
     MPI_Comm comm; /* the ranks of this measurement, 0 first */
@@ -21,13 +21,13 @@ typedef struct work {
     int ranks;
     int size; /* bytes of a message */
     int window;
-    int slots; /* receives that stand at once */
+    int slots; /* receives that are posted at a time */
     char *out;
     char *in;
     MPI_Request *requests;
     int neighbour[4]; /* north, south, west, east */
     enum algorithm algorithm;
-    int rewrite; /* a message is written before it is sent, as programs do that have something to say */
+    int rewrite; /* a message is written before it is sent, as in real programs */
     int check; /* receive buffers are cleared before, and compared after */
     unsigned seed;
 } work;
@@ -46,7 +46,7 @@ static void fill(char *buffer, int size, unsigned seed) {
         buffer[i] = (char)expected(seed, i);
 }
 
-/* So that nothing of an earlier message passes for this one. */
+/* So that no part of an earlier message can pass for this one. */
 static void spoil(char *buffer, int size, unsigned seed) {
     for (size_t i = 0; i < (size_t)size; i++)
         buffer[i] = (char)~expected(seed, i);
@@ -64,7 +64,7 @@ static void rewrite(char *buffer, int size) {
         buffer[i]++;
 }
 
-/* Of a finished receive: its length as well. */
+/* For a finished receive, also its length. */
 static void check_length(const work *on, const char *where, MPI_Status *status, int size) {
     int count;
     MPI_Get_count(status, MPI_BYTE, &count);
@@ -72,7 +72,7 @@ static void check_length(const work *on, const char *where, MPI_Status *status, 
         wrong_data(on->session, where, (size_t)(count < 0 ? 0 : count));
 }
 
-/* With --yield, other processes get the core after each look. */
+/* With --yield, other processes get the core after each poll. */
 static void wait_for(const work *on, int count, MPI_Request *requests) {
     int done = 0;
     if (!on->session->options->yield) {
@@ -87,7 +87,7 @@ static void wait_for(const work *on, int count, MPI_Request *requests) {
     }
 }
 
-/* Rank 0 says to the others how many rounds come next; 0 ends the measurement. */
+/* Rank 0 tells the others how many rounds come next; 0 ends the measurement. */
 static int agree(const work *on, int rounds) {
     MPI_Request request;
     MPI_Ibcast(&rounds, 1, MPI_INT, 0, on->comm, &request);
@@ -100,13 +100,13 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* A number of rounds that takes about as long as a sample should; what it tries warms up, too. */
+/* A number of rounds that takes about as long as a sample should; finding it is also the warm-up. */
 static int calibrate(work *on, block *run) {
     double wanted = on->session->options->block * 1e3;
     int rounds = 1;
     for (;;) {
         double took = run(on, agree(on, rounds));
-        if (took >= wanted / 2) { /* One that was held up is not taken for a long one. */
+        if (took >= wanted / 2) { /* A block that was held up is not taken for a long one. */
             double again = run(on, agree(on, rounds));
             took = again < took ? again : took;
         }
@@ -117,7 +117,7 @@ static int calibrate(work *on, block *run) {
 }
 
 /* All ranks of on->comm call it: checks the data of one round, then fills `into` on rank 0 with the nanoseconds of
- * one of `messages` in a round. */
+ * one message, of `messages` in a round. */
 static void sample(work *on, block *run, double messages, samples *into) {
     int rounds;
     on->check = 1;
@@ -218,12 +218,12 @@ static void stand(work *on, int message) {
     MPI_Irecv(to, on->size, MPI_BYTE, 0, MESSAGE_TAG, on->comm, &on->requests[slot]);
 }
 
-/* Looking at every byte of many windows would take longer than all else: each slot is used twice. */
+/* Checking every byte of many windows would take longer than everything else: each slot is used twice. */
 static int messages_of_window(const work *on) {
     return on->check && 2 * on->slots < on->window ? 2 * on->slots : on->window;
 }
 
-/* The receives that can stand for the next window do before the acknowledgement goes out. */
+/* The receives for the next window are posted, as far as possible, before the acknowledgement goes out. */
 static void receive_windows(work *on, int windows) {
     int messages = messages_of_window(on);
     MPI_Status status;
@@ -316,7 +316,7 @@ void measure_bandwidth(const session *of) {
 
 static unsigned rate_seed(int sender, int message) { return (unsigned)(sender * 65536 + message); }
 
-/* The senders begin a window when its receives stand. */
+/* The senders begin a window when its receives are posted. */
 static void take_window(work *on) {
     int senders = on->ranks - 1, total = senders * on->window;
     MPI_Status status;
@@ -416,7 +416,7 @@ void measure_rate(const session *of) {
 
 /* ---- halo ---- */
 
-/* Directions are north, south, west, east; what goes one way has its number as tag, and comes in from the other. */
+/* Directions are north, south, west, east. A border has its direction as tag, and arrives from the opposite one. */
 static int opposite(int direction) { return direction ^ 1; }
 
 static char *border(const work *on, char *of, int direction) { return of + (size_t)direction * (size_t)on->size; }

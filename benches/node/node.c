@@ -1,6 +1,6 @@
 /* Messages between the processes of one node, through any MPI library: `mpirun -n 2 node pingpong --help`.
  *
- * main, the command line and what is printed; the measurements are in modes.c, and explained in README.md. */
+ * main, the command line and the output; the measurements are in modes.c, and explained in README.md. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -26,9 +26,9 @@ static void help(void) {
           "  halo       all ranks exchange the borders of their tiles in a two-dimensional grid, in ns\n"
           "\n"
           "Options of all modes:\n"
-          "  --samples N       samples of each row (21)\n"
-          "  --block MICROS    how long a sample takes, about (5000)\n"
-          "  --json            one JSON object a line\n"
+          "  --samples N       samples per row (21)\n"
+          "  --block MICROS    approximate length of a sample (5000)\n"
+          "  --json            one JSON object per line\n"
           "  --help            this text\n"
           "Of pingpong, bandwidth and rate:\n"
           "  --sizes BYTES,... (0,1,2,4 to 4194304; 16384 to 4194304; 8)\n"
@@ -36,11 +36,11 @@ static void help(void) {
           "  --window N        messages between two acknowledgements, or go-aheads (64)\n"
           "Of bandwidth:\n"
           "  --by NAME,...     window, pingpong, rewritten: a ping-pong whose message the sender writes before (all)\n"
-          "  --in-flight BYTES receives that stand at once, together, but two at least (4194304)\n"
+          "  --in-flight BYTES of all receives posted at a time, but at least two of them (4194304)\n"
           "Of rate:\n"
           "  --senders N,...   (1 to one less than ranks)\n"
           "Of rate and halo:\n"
-          "  --yield           wait by MPI_Testall and sched_yield, for more processes than cores\n"
+          "  --yield           wait with MPI_Testall and sched_yield, for more processes than cores\n"
           "Of halo:\n"
           "  --tiles N,...     elements of 8 bytes along the side of a tile\n"
           "                    (1,2,5,10,20,50,100,200,500,1000)\n"
@@ -58,7 +58,7 @@ static void help(void) {
           stdout);
 }
 
-/* Reads a whole number from `low` to `high`, which ends at `end`. */
+/* Reads a whole number from `low` to `high`; its text ends at `end`. */
 static int number(const char *text, const char *end, long low, long high, int *into) {
     char *stopped;
     errno = 0;
@@ -117,7 +117,7 @@ static int parse_algorithm(options *into, const char *value) {
     return found < 0 ? -1 : 0;
 }
 
-/* Returns 0, -1 where the value is bad, or 1 where the mode has no such option. */
+/* Returns 0, -1 if the value is bad, or 1 if the mode has no such option. */
 static int parse_value(options *into, const char *argument, const char *value) {
     enum mode mode = into->mode;
     if (!strcmp(argument, "--samples"))
@@ -171,7 +171,7 @@ static int parse_options(options *into, int count, char **arguments, char *error
     if (into->help)
         return 0;
     if (mode < 0) {
-        snprintf(error, size, "`%s` is none of: pingpong, bandwidth, rate, halo; --help says what they do",
+        snprintf(error, size, "`%s` is not one of: pingpong, bandwidth, rate, halo; --help describes them",
                  count > 1 ? arguments[1] : "");
         return -1;
     }
@@ -186,7 +186,7 @@ static int parse_options(options *into, int count, char **arguments, char *error
         } else {
             int bad = parse_value(into, argument, value);
             if (bad > 0)
-                snprintf(error, size, "`%s` is no argument of %s; --help lists them", argument, MODES[mode]);
+                snprintf(error, size, "`%s` is not an argument of %s; --help lists the arguments", argument, MODES[mode]);
             else if (bad < 0 && i + 1 == count)
                 snprintf(error, size, "%s needs a value; --help shows examples", argument);
             else if (bad < 0)
@@ -211,7 +211,7 @@ static int ranks_fit(const session *of, char *error, size_t size) {
         snprintf(error, size, "%s takes two ranks or more: mpirun -n 4 node %s", MODES[options->mode],
                  MODES[options->mode]);
     else if (most >= of->ranks)
-        snprintf(error, size, "%d senders take %d ranks, and there are %d", most, most + 1, of->ranks);
+        snprintf(error, size, "%d senders take %d ranks, but there are %d", most, most + 1, of->ranks);
     else
         return 0;
     return -1;
@@ -227,7 +227,7 @@ void *allocate(size_t size) {
     void *made = NULL;
     size = size ? size : 1;
     if (posix_memalign(&made, 4096, size)) {
-        fprintf(stderr, "node: no memory for %zu bytes; ask for smaller sizes or windows\n", size);
+        fprintf(stderr, "node: no memory for %zu bytes; choose smaller sizes or windows\n", size);
         MPI_Abort(MPI_COMM_WORLD, REFUSED);
     }
     memset(made, 0, size);
@@ -246,7 +246,7 @@ double median(const samples *of) {
     return of->count % 2 ? of->ns[half] : (of->ns[half - 1] + of->ns[half]) / 2;
 }
 
-/* What a mode's rows begin with, as a table; JSON rows name everything. */
+/* The heading of a mode's table; JSON rows name everything. */
 static void heading(const session *of) {
     static const char *const LINES[] = {
         "    size         ns       best\n", "by         size       GB/s       best\n",
@@ -309,7 +309,7 @@ static int only_core(void) {
     return -1;
 }
 
-/* Which library this is, and where the launcher has put the ranks. */
+/* Prints the library's version, and where the launcher has put the ranks. */
 static void report_environment(const session *of) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length, core = only_core(), *cores = allocate((size_t)of->ranks * sizeof *cores);

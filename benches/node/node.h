@@ -1,4 +1,4 @@
-/* Messages inside one node through MPI: what node.c and modes.c share. */
+/* Messages inside one node through MPI: shared by node.c and modes.c. */
 #ifndef NODE_H
 #define NODE_H
 
@@ -27,13 +27,13 @@ typedef struct options {
     number_list tiles;   /* elements of 8 bytes along a side */
     number_list senders; /* empty: all of them, from 1 */
     int samples;
-    int block;    /* microseconds that a sample is to take */
+    int block;    /* approximate microseconds of a sample */
     int window;   /* messages between two acknowledgements */
-    int in_flight; /* bytes of all receives that stand at once in `bandwidth` */
+    int in_flight; /* bytes of all receives posted at a time in `bandwidth` */
     int width;    /* rows and columns of a halo */
     int open;     /* the grid ends at its edges */
     enum algorithm algorithm;
-    int yield; /* whoever waits gives the core away after each look */
+    int yield; /* a waiting rank yields the core after each poll */
     unsigned by;
     int json;
     int help;
@@ -59,7 +59,7 @@ extern const char *const ALGORITHM_NAMES[];
 void *allocate(size_t size);
 /* Nanoseconds of a clock that only runs forward. */
 double now(void);
-/* Says what a message should have been, and aborts the job. */
+/* Reports wrong data, and aborts the job. */
 void wrong_data(const session *of, const char *where, size_t at);
 double best(const samples *of);
 double median(const samples *of);

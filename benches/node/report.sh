@@ -6,25 +6,25 @@ usage() {
     cat <<'TEXT'
 usage: benches/node/report.sh [--nemesis PREFIX] [--rounds N] [--quick] [TABLE...]
 
-Prints what is measured of mq-shm and mq-comm, as one Markdown document: the machine, the compiler, the commit and the
-date, then these tables, or the named ones: some five minutes on two cores that nobody else uses, beside building. How
-long each table took is said on standard error.
+Prints the measurements of mq-shm and mq-comm as one Markdown document: the machine, the compiler, the commit and the
+date, then these tables, or the named ones: some five minutes on two idle cores, plus the build. The time of each table
+goes to standard error.
 
     head          machine, compiler, commit, date
-    lines         short messages beside one cache line, which takes this long at one time and that long at another
-    libraries     latency, bandwidth, rate, halo exchange: `mq`, MPI libraries and the bare hardware by turns; and the goals
-    large         large messages by each way, memcpy, and the kernel's copy alone
-    switches      what each way of sending gains, beside the figures of the Nemesis paper
-    limit         eager messages against announced ones
-    instructions  instructions of a message of 8 bytes
+    lines         short messages compared with one cache line, whose time varies
+    libraries     latency, bandwidth, rate, halo exchange: `mq`, MPI libraries and the bare hardware in turn; and the goals
+    large         large messages by each path, memcpy, and only the kernel's copy
+    switches      what each path gains, with the figures of the Nemesis paper
+    limit         eager messages against rendezvous
+    instructions  instructions per message of 8 bytes
 
-  --nemesis PREFIX  MPICH with ch3:nemesis, as integrations/mpich/build.sh makes it (as compare.sh has it)
+  --nemesis PREFIX  MPICH with ch3:nemesis, as built by integrations/mpich/build.sh (default as in compare.sh)
   --rounds N        rounds of each comparison (5)
-  --quick           a look, not a result: one round of short samples
+  --quick           for a first look, not for results: one round of short samples
 
-Needs what benches/node/compare.sh needs (MPI libraries, those that are there; a C compiler; python3) and, for
-instructions, valgrind. Builds `mq` in release mode; CARGO_TARGET_DIR is heeded. Exit codes: 0 printed, 1 something could
-not be measured, 2 bad usage. Tables printed one by one make the same document as all at once.
+Needs what benches/node/compare.sh needs (the MPI libraries that are installed; a C compiler; python3) and, for
+instructions, valgrind. Builds `mq` in release mode; respects CARGO_TARGET_DIR. Exit codes: 0 printed, 1 something could
+not be measured, 2 bad usage. Tables printed one by one make the same document as all together.
 
     benches/node/report.sh >docs/results-node.md        # on an Intel machine docs/results-node-intel.md
     benches/node/report.sh --rounds 9 libraries
@@ -78,7 +78,7 @@ cargo build --quiet --release --package mq-cli
 mq="${CARGO_TARGET_DIR:-target}/release/mq"
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
-# How long a sample of switches.py takes, and how many there are.
+# The length and number of samples of switches.py.
 pace=(--rounds "$rounds" --samples 9 --block 1000)
 if [ -n "$quick" ]; then
     pace=(--rounds 1 --samples 3 --block 200)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What each way of sending gains: `mq` with all of them, and with each switched off, by turns on the same two cores.
+"""What each path gains: `mq` with all of them, and with each switched off, in turn on the same two cores.
 
-Prints a table of the switches beside the figures of Buntinas, Mercier and Gropp (2006), one of eager messages
-against announced ones, whose crossover is where MQ_EAGER_LIMIT belongs, and one of the ways of large messages
-against memcpy, to one place and to as many in turn as a window has, and against the kernel's copy alone (with a C
-compiler, for line.c); in that table "both" is with a part copied by the sender. A figure is the
-median over the rounds, a ratio the median over the rounds of the ratio in each; another contestant begins in each round.
+Prints three tables: the switches, with the figures of Buntinas, Mercier and Gropp (2006); eager messages against
+announced ones (rendezvous), whose crossover is where MQ_EAGER_LIMIT belongs; and the paths of large messages against
+memcpy, to one place and to as many in turn as a window has, and against the kernel's copy alone (with a C compiler, for
+line.c); there "both" means that the sender copies a part. A figure is the median over the rounds, a ratio the median
+over the rounds of the ratio in each; each round begins with a different contestant.
 """
 
 import argparse
@@ -18,10 +18,10 @@ import tempfile
 
 EAGER_SIZES = [1 << power for power in range(10, 19)]
 LARGE_SIZES = [1 << power for power in range(16, 25, 2)]
-# Messages of a window of them.
+# Messages in a window of large ones.
 LARGE_WINDOW = 16
 
-# Arguments of `mq` and the row's unit. Of one contestant all sizes are measured in one run.
+# Arguments of `mq` and the row's unit. All sizes of one contestant are measured in one run.
 JOBS = {
     "one way": ["pingpong", "--sizes", "0,8,128,584"],
     "rate": ["rate", "--size", "8"],
@@ -34,7 +34,7 @@ JOBS = {
 # What `mq bandwidth` measures, in words.
 BY = {"window": "window", "pingpong": "ping-pong", "rewritten": "rewritten"}
 
-# All large messages read from the sender's memory, or copied out of its shared buffers: by the receiver alone, and with
+# All large messages read from the sender's memory, or copied out of its shared buffers: by the receiver only, and with
 # a part copied by the sender.
 ALONE = {"MQ_SINGLE_COPY_FROM": "0", "MQ_COOPERATIVE_COPY": "0"}
 TOGETHER = {"MQ_SINGLE_COPY_FROM": "0"}
@@ -55,8 +55,7 @@ SWITCHES = [
     ("shared buffers, the default without them", {}, {"MQ_SHARED_COPY": "0"}, ["shared"], "it has none"),
 ]
 
-# Messages with their bytes; announced and read from the sender's memory, from 64 KiB on
-# with its help; announced and through a ring.
+# Eager messages; rendezvous that reads the sender's memory, from 64 KiB on with its help; rendezvous through a ring.
 WAYS = [
     ("eager", {"MQ_EAGER_LIMIT": "1G"}),
     ("single copy", {"MQ_EAGER_LIMIT": "512", "MQ_SINGLE_COPY_FROM": "0"}),
@@ -64,8 +63,8 @@ WAYS = [
 ]
 
 
-# Large messages of one size: through a ring, read from the sender's memory by way of the kernel, by the receiver alone
-# and by both, and copied out of shared buffers, the same. Each is a run of its own, so that those of one size are close
+# Large messages of one size: through a ring, read from the sender's memory through the kernel, by the receiver only
+# and by both, and copied out of shared buffers, likewise. Each is a run of its own, so that those of one size are close
 # together in time.
 LARGE_WAYS = [
     ([], {"MQ_SINGLE_COPY": "0"}),
@@ -80,32 +79,32 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mq", default="target/release/mq", metavar="PATH", help="the program (%(default)s)")
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(%(default)s)")
-    parser.add_argument("--samples", type=int, default=15, metavar="N", help="of a row in each round (%(default)s)")
-    parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="how long a sample takes, about (%(default)s)")
+    parser.add_argument("--samples", type=int, default=15, metavar="N", help="per row in each round (%(default)s)")
+    parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="approximate length of a sample (%(default)s)")
     parser.add_argument("--only", choices=["switches", "limit", "large"], help="one of the three tables")
-    parser.add_argument("--switch", default="", metavar="TEXT", help="of the switches only those whose name contains this")
-    parser.add_argument("--patience", metavar="SPINS,YIELDS", help="MQ_PATIENCE of all; a machine that others use as well takes "
-                        "the core from whoever lets others run")
-    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="of one run (%(default)s)")
+    parser.add_argument("--switch", default="", metavar="TEXT", help="only the switches whose name contains this")
+    parser.add_argument("--patience", metavar="SPINS,YIELDS", help="MQ_PATIENCE for all; a machine with other users takes the "
+                        "core from processes that yield")
+    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="per run (%(default)s)")
     options = parser.parse_args()
     if options.rounds < 1 or options.samples < 1:
         parser.error("at least one round of one sample is needed")
     if not any(options.switch in name for name, *_ in SWITCHES):
         parser.error(f"no switch's name contains {options.switch!r}; there are: {', '.join(name for name, *_ in SWITCHES)}")
     if not os.access(options.mq, os.X_OK):
-        parser.error(f"there is no program {options.mq}; `cargo build --release -p mq-cli` makes target/release/mq")
+        parser.error(f"{options.mq} does not exist; `cargo build --release -p mq-cli` builds target/release/mq")
     return options
 
 
 def figures(options, job, variables):
-    """The figures of one run by row; more is better where the row is a bandwidth or a rate."""
+    """The figures of one run by row; more is better if the row is a bandwidth or a rate."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("MQ_")}
     command = [options.mq, *JOBS[job], "--format", "json", "--samples", str(options.samples), "--block", str(options.block)]
     if options.patience:
         known["MQ_PATIENCE"] = options.patience
     done = subprocess.run(command, env={**known, **variables}, capture_output=True, text=True, timeout=options.timeout,
                           check=False)
-    # A variable that is refused is complained of, and would make both columns the same.
+    # A rejected variable causes a warning, and would make both columns the same.
     if done.returncode != 0 or done.stderr:
         sys.exit(f"switches.py: {' '.join(command)} with {variables} ended with {done.returncode}:\n{done.stderr}")
     found = {}
@@ -123,7 +122,7 @@ def figures(options, job, variables):
 
 
 def measured(options, contests):
-    """Of each contest (a job and a set of variables): its figures by row, one of each round."""
+    """The figures of each contest (a job and a set of variables) by row, one per round."""
     results = {contest: {} for contest in contests}
     for turn in range(options.rounds):
         print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
@@ -215,7 +214,7 @@ def large(options):
             kernel = bare.get(("kernel", size))
             cells = [f"{size >> 10:,} KiB", f"window of {LARGE_WINDOW}" if by == "window" else by]
             cells += [shown(statistics.median(each)) if each else "" for each in (bare["own", size], turns, kernel, *of)]
-            # The bare copies are of what was written once.
+            # The bare copies are of data that was written once.
             if by == "rewritten":
                 kernel = None
             cells += [f"{ratio(of[1], kernel):.2f}" if kernel else ""]

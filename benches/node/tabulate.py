@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables of what compare.sh measured. Reads its results, or the file that its --raw wrote."""
+"""Tables of compare.sh's measurements. Reads its results, or the file that its --raw wrote."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ import math
 import statistics
 import sys
 
-# Of each mode: what tells its rows apart, with a default; the figure; whether less of it is better.
+# For each mode: the keys of its rows, with defaults; the figure; whether less of it is better.
 MODES = {
     "pingpong": ([("size", None)], "ns", True),
     "bandwidth": ([("by", "window"), ("size", None)], "gb_s", False),
@@ -32,9 +32,9 @@ class Results:
         self.rounds = set()
         self.rows = {mode: {} for mode in MODES}
         self.bare = {}
-        # By mode, then by what is said, the rounds that it is said of.
+        # By mode, then by warning, the rounds to which it applies.
         self.warnings = {mode: {} for mode in MODES}
-        # What an environment row says of the run that is being read.
+        # What an environment row says about the run that is being read.
         self.cores = None
 
     def read(self, path):
@@ -56,7 +56,7 @@ class Results:
                         self.add(run, entry)
                 except (ValueError, KeyError, TypeError) as error:
                     label = run["label"] if run else "before any run"
-                    sys.exit(f"tabulate.py: line {number} ({label}) is no row that README.md defines "
+                    sys.exit(f"tabulate.py: line {number} ({label}) is not a row that README.md defines "
                              f"({type(error).__name__}: {error}): {line.strip()[:200]}")
 
     def add(self, run, row):
@@ -72,20 +72,20 @@ class Results:
             keys, figure, _ = MODES[mode]
             key = tuple(row[name] if default is None else row.get(name, default) for name, default in keys)
             if not 0 < float(row[figure]) < math.inf:
-                raise ValueError(f"{figure} is not above 0, or no number")
+                raise ValueError(f"{figure} is not a number above 0")
             self.rows[mode].setdefault(key, {}).setdefault(run["label"], {})[run["round"]] = float(row[figure])
             if "algorithm" in row:
                 self.algorithms.add(row["algorithm"])
             self.check_cores(run, row)
         else:
-            raise ValueError(f"no mode {mode}")
+            raise ValueError(f"unknown mode {mode}")
 
     def check_cores(self, run, row):
-        """Whether the processes ran where compare.sh wanted them; not every contestant says where they did."""
+        """Whether the processes ran where compare.sh wanted them; not every contestant reports it."""
         if "cores" not in row and self.cores is None:
             return
         cores = row.get("cores", self.cores) or []
-        # A file of an older compare.sh does not say which were wanted.
+        # A file from an older compare.sh does not say which were wanted.
         wanted = run.get("cores")
         right = cores == dealt(wanted, len(cores)) if wanted else len(set(cores)) == 2 and not {-1, None} & set(cores)
         if not cores or not right:
@@ -120,7 +120,7 @@ def summary(cells):
 
 
 def bare_columns(mode, key):
-    """What of the bare hardware stands beside a row: (name in the table, name in JSON, where it is in Results.bare)."""
+    """The bare-hardware columns of a row: (name in the table, name in JSON, key in Results.bare)."""
     if mode == "pingpong":
         return [("1 line", "line_1", ("line", 1)), ("2 lines", "line_2", ("line", 2))]
     if mode == "bandwidth":
@@ -163,7 +163,7 @@ def number(value):
 
 
 def cell(figures):
-    """The median, and after it half of what the rounds span, in percent of it."""
+    """The median, followed by half of the rounds' range, in percent of it."""
     if figures is None:
         return "-"
     spread = (figures["greatest"] - figures["least"]) / 2 / figures["median"]
@@ -225,7 +225,7 @@ def main():
     results.read(arguments.results)
     everything = digest(results)
     if not everything["rows"]:
-        sys.exit("tabulate.py: there is no row of a mode")
+        sys.exit("tabulate.py: there are no rows")
     if arguments.format == "json":
         json.dump(everything, sys.stdout, allow_nan=False)
         print()

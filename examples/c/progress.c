@@ -30,7 +30,7 @@ static void check(int status, const char *call) {
     }
 }
 
-/* Flow control and no fault: the message can be queued later. */
+/* Flow control, not an error: the message can be queued later. */
 static int is_over_budget(int status) {
     return status == MQ_ERR_ENTRY_BUDGET || status == MQ_ERR_BYTE_BUDGET
         || status == MQ_ERR_SOURCE_ENTRY_BUDGET || status == MQ_ERR_SOURCE_BYTE_BUDGET;

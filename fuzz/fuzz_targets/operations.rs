@@ -1,7 +1,7 @@
 //! Random operations on every structure, against the oracle.
 //!
-//! The first byte chooses the structure, whether an engine with budgets is between, and whether
-//! queues may stay in their windows; the rest are steps, as `mq_trace::conformance::decode` reads them.
+//! The first byte selects the structure, whether an engine with budgets wraps it, and whether queues may
+//! stay in their windows; the rest are steps, decoded by `mq_trace::conformance::decode`.
 
 #![no_main]
 

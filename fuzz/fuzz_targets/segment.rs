@@ -1,6 +1,6 @@
 #![no_main]
-//! Two endpoints that go on sending and receiving while somebody writes into their segment: wrong
-//! messages and errors are allowed, and nothing else.
+//! Two endpoints keep sending and receiving while someone writes into their segment: wrong messages and
+//! errors are allowed, and nothing else.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -77,7 +77,7 @@ fuzz_target!(|bytes: &[u8]| {
 /// Bytes of the shared buffers of each process.
 const BUFFERS: u64 = 1 << 18;
 
-/// Shared buffers come, go, and are read where they are and where they are not.
+/// Shared buffers are allocated, freed, and read at valid and invalid places.
 #[allow(clippy::too_many_arguments)]
 fn share(
     step: u8,
@@ -91,7 +91,7 @@ fn share(
 ) -> arbitrary::Result<()> {
     match step % 4 {
         0 => {
-            // What fits, and what does not.
+            // Sizes that fit and sizes that do not.
             let fewer = if step & 4 == 0 { 16 } else { 0 };
             let bytes = usize::try_from(input.arbitrary::<u32>()? >> fewer).unwrap_or(0);
             blocks.extend(members[at].allocate(bytes).ok());
@@ -100,7 +100,7 @@ fn share(
             let which = usize::from(input.arbitrary::<u8>()?) % blocks.len();
             drop(blocks.swap_remove(which));
         }
-        // Bytes of a region, of whoever it is.
+        // Bytes of a region of any process.
         2 => {
             let word: [u8; 8] = input.arbitrary()?;
             let into = u64::from(input.arbitrary::<u32>()?) % (BUFFERS * 3 - 8);
@@ -116,7 +116,7 @@ fn share(
             let room = (4 * usize::from(input.arbitrary::<u16>()?)).min(buffer.len());
             // SAFETY: both ends are of one thread.
             let _ = unsafe { members[at].read_together(from, there, &mut buffer[..room], [3, 4]) };
-            // Nobody has an offer when it is its turn, whatever the segment says.
+            // Nobody has an offer at this point, whatever the segment says.
             let helped = members[at].help(from, buffer, input.arbitrary()?);
             assert!(matches!(helped, Ok(0) | Err(_)));
         }
@@ -124,7 +124,7 @@ fn share(
     Ok(())
 }
 
-/// What one looks for is wanted, and found in the quickest ways.
+/// What an endpoint looks for is wanted, and found through the fastest paths.
 fn wait_for(
     step: u8,
     member: &mut Endpoint,
@@ -203,7 +203,7 @@ fn take_step(
             // SAFETY: both ends are of one thread.
             let stretch = unsafe { Stretch::new(Process(0), ring, first, 0) };
             let _ = members[1].pull(Process(0), stretch, buffer, 0);
-            // Lent, and filled by whoever has got it.
+            // Lent, and filled by its holder.
             if at == 0 {
                 let _ = members[0].take_ring(Process(1), buffer.len());
                 let _ = members[0].lend_ring(Process(1), buffer.len());

@@ -1,4 +1,4 @@
-//! Any bytes as a trace: read or refused, never a panic; what is read is written back the same, and replayed.
+//! Arbitrary bytes as a trace: read or refused, never a panic; what was read is written back unchanged, and replayed.
 
 #![no_main]
 
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     if is_whole {
         let reader = TraceReader::new("fuzz", data).expect("as before");
         let trace = Trace::read(reader).expect("as before");
-        // What it says of pairings need not be true, but all engines find the same ones.
+        // Its pairings need not be right, but all engines find the same ones.
         let found = [Kind::List, Kind::Indexed].map(|kind| check(&trace, kind).mismatches);
         assert_eq!(found[0], found[1]);
     }

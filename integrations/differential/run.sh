@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the differential test for Debian's Open MPI and for Debian's MPICH, or for an MPI library installed
-# elsewhere, and runs its unit tests and it. Installs nothing.
+# Builds the differential test for Debian's Open MPI and MPICH, or for an MPI library installed elsewhere, and runs its
+# unit tests and the test itself. Installs nothing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../ending.sh"
@@ -16,8 +16,8 @@ target/mpich and target/prefix-NUMBER of this folder, or of CARGO_TARGET_DIR. Ex
   --only NAME      openmpi or mpich (both)
   --prefix DIR     the library of DIR/bin/mpicc and DIR/bin/mpirun instead of Debian's two
   --ranks N        2 to 64 (4)
-  --timeout SECONDS   of a run; one that takes longer has failed (600)
-  ARGUMENT...      of the test: --seed, --rounds, --steps, --timeout; -- --help lists them
+  --timeout SECONDS   per run; one that takes longer has failed (600)
+  ARGUMENT...      for the test: --seed, --rounds, --steps, --timeout; -- --help lists them
 
 examples:
   integrations/differential/run.sh
@@ -49,7 +49,7 @@ parse() {
             return
             ;;
         --only | --prefix | --ranks | --timeout) ;;
-        *) misused "\`$1\` is no argument of this script" ;;
+        *) misused "unknown argument \`$1\`" ;;
         esac
         [ $# -ge 2 ] || misused "$1 needs a value"
         option=${1#--}
@@ -72,19 +72,19 @@ check_arguments() {
     whole --timeout "$timeout" 1 999999
 }
 
-# have_libclang: whether bindgen will find libclang; libclang-cpp is none.
+# have_libclang: whether bindgen will find libclang; libclang-cpp does not count.
 have_libclang() {
     [ -z "${LIBCLANG_PATH:-}" ] || return 0
     compgen -G '/usr/lib*/libclang[.-][s0-9]*' || compgen -G '/usr/lib/*/libclang[.-][s0-9]*' ||
         compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' || compgen -G '/usr/local/lib/libclang[.-][s0-9]*'
 } >/dev/null
 
-# need PROGRAM PACKAGES: dies unless the program is there.
+# need PROGRAM PACKAGES: dies unless the program exists.
 need() {
-    command -v "$1" >/dev/null || die "$1 is not there; install it: apt-get install $2"
+    command -v "$1" >/dev/null || die "$1 is not installed; install it: apt-get install $2"
 }
 
-# launcher MPIRUN: sets flags to what lets more ranks run than there are cores.
+# launcher MPIRUN: sets flags so that more ranks than cores may run.
 launcher() {
     local version
     version=$("$1" --version 2>&1) || true
@@ -99,7 +99,7 @@ with_mpicc() {
     local mpicc=$1 target=$2
     shift 2
     (
-        # rsmpi asks these before MPICC.
+        # rsmpi reads these before MPICC.
         unset MPI_PKG_CONFIG CRAY_MPICH_DIR
         cd "$here"
         export MPICC=$mpicc CARGO_TARGET_DIR=$target
@@ -133,21 +133,21 @@ check_arguments
 need cargo cargo
 need timeout coreutils
 need setsid util-linux
-have_libclang || die "libclang is not there; install it: apt-get install libclang-dev (or set LIBCLANG_PATH)"
+have_libclang || die "libclang is not installed; install it: apt-get install libclang-dev (or set LIBCLANG_PATH)"
 targets=$(realpath -ms "${CARGO_TARGET_DIR:-$here/target}")
-# Open MPI refuses to run as root otherwise; containers have no other user.
+# Otherwise Open MPI refuses to run as root; containers have no other user.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 end_jobs_on_signals
 if [ -n "$prefix" ]; then
     prefix=$(realpath -ms "$prefix")
     for tool in mpicc mpirun; do
-        [ -x "$prefix/bin/$tool" ] || die "--prefix: $prefix/bin/$tool is not there or no program"
+        [ -x "$prefix/bin/$tool" ] || die "--prefix: $prefix/bin/$tool does not exist or is not executable"
     done
     export PATH=$prefix/bin:$PATH
     for folder in "$prefix/lib64" "$prefix/lib"; do
         [ ! -d "$folder" ] || export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     done
-    # A build knows one library, so each prefix has a folder of its own.
+    # A build is for one library, so each prefix has a folder of its own.
     check "prefix-$(printf %s "$prefix" | cksum | cut -d' ' -f1)" "$prefix/bin/mpicc" "$prefix/bin/mpirun"
     exit "$failed"
 fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds MPICH 4.0.2 (ch3:nemesis) twice from Debian's source with the same options: as it is (stock), and
-# with its receive queues by libmq (ours). Takes about 8 minutes on two cores.
+# Builds MPICH 4.0.2 (ch3:nemesis) twice from Debian's source with the same options: unchanged (stock), and
+# with its receive queues replaced by libmq (ours). Takes about 8 minutes on two cores.
 #
 # usage: integrations/mpich/build.sh [--again] [--ours]
-#   --again  build both anew, even if they are there
-#   --ours   build libmq and the receive queues of ours anew, and nothing else
-# What is there already stays, but for libmq and what uses it.
+#   --again  rebuild both, even if they exist
+#   --ours   rebuild only libmq and our receive queues
+# Existing builds stay, except libmq and what uses it.
 #
-# Everything goes under target/integrations/mpich, or $MQ_INTEGRATIONS_DIR/mpich: stock/ and ours/ are the
+# Everything goes into target/integrations/mpich, or $MQ_INTEGRATIONS_DIR/mpich: stock/ and ours/ are the
 # two installations, mq/ is libmq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,7 +36,7 @@ if built ours; then
     say "the receive queues of ours"
     logged "$work/again.log" make -C "$work/build-ours" -j"$jobs" install
 elif [ "$ours" = yes ]; then
-    die "ours was not built yet; run $0 without --ours first"
+    die "ours is not built yet; run $0 without --ours first"
 else
     build ours "${options[@]}" CPPFLAGS="-I$work/mq/include" \
         LDFLAGS="-L$work/mq/lib -Wl,-rpath,$work/mq/lib" LIBS=-lmq

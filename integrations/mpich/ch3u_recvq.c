@@ -1,6 +1,6 @@
-/* The receive queues of MPICH's ch3 device (4.0) by libmq: takes the place of src/mpid/ch3/src/ch3u_recvq.c.
+/* The receive queues of MPICH's ch3 device (4.0) with libmq: replaces src/mpid/ch3/src/ch3u_recvq.c.
  *
- * One engine a process, its contexts MPICH's context ids, used inside MPICH's critical section. It reads
+ * One engine per process, with MPICH's context ids as contexts, used inside MPICH's critical section. It reads
  * MQ_STRUCTURE, MQ_TRACE, MQ_STATS and MQ_BUDGET_ENTRIES. */
 
 #include "mpidimpl.h"
@@ -16,13 +16,13 @@
 #define MPIDI_POSTED_RECV_DEQUEUE_HOOK(request) 0
 #endif
 
-/* Of what stands on the path of every message, and compilers would leave out of line. */
+/* For functions on the path of every message that compilers would not inline. */
 #define ALWAYS_INLINE inline ATTRIBUTE((always_inline))
 
 static mq_engine *engine;
 static mq_session *session;
 
-/* A status that no caller here can act upon: a fault, or memory has run out. */
+/* A status that no caller here can handle: a fault, or out of memory. */
 static int check(int status)
 {
     if (unlikely(status < 0)) {
@@ -41,7 +41,7 @@ static unsigned long long PVAR_COUNTER_posted_recvq_match_attempts ATTRIBUTE((un
 static unsigned long long PVAR_COUNTER_unexpected_recvq_match_attempts ATTRIBUTE((unused));
 static MPIR_T_pvar_timer_t PVAR_TIMER_time_failed_matching_postedq ATTRIBUTE((unused));
 static MPIR_T_pvar_timer_t PVAR_TIMER_time_matching_unexpectedq ATTRIBUTE((unused));
-/* Raised where unexpected messages get their buffers, in other files. */
+/* Raised in other files, where unexpected messages get their buffers. */
 unsigned long long PVAR_LEVEL_unexpected_recvq_buffer_size ATTRIBUTE((unused));
 
 #define FLAGS (MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS)
@@ -71,7 +71,7 @@ static void register_variables(void)
                                       "bytes in buffers of unexpected messages");
 }
 
-/* Takes over what the engine counted. */
+/* Copies the engine's counters. */
 static inline void update_variables(void)
 {
 #if ENABLE_PVAR_RECVQ
@@ -136,10 +136,10 @@ static void chain_remove(struct chain *chain, MPIR_Request * request)
 
 #endif
 
-/* The name of a posted request's queue entry, for a cancel in constant time: in the field that held the
- * mask of the list that libmq replaces, and in one that is set only when a request is matched. What is left of a
- * name then may be part of another's, and MPI_Cancel may be called still: so a request that is not posted has a
- * number that no entry has. */
+/* The handle of a posted request's queue entry, for a cancel in constant time: in the field that held the mask of
+ * the list that libmq replaces, and in one that is set only when a request is matched. Afterwards the remaining
+ * half could be part of another entry's handle, and MPI_Cancel may still be called: so a request that is not posted
+ * has a number that no entry has. */
 
 static void keep_name(MPIR_Request * request, mq_handle name)
 {
@@ -164,18 +164,18 @@ static mq_handle name_of(const MPIR_Request * request)
     return name;
 }
 
-/* Contexts come into being by their first use, which may be a message that comes before its communicator. How many
- * ranks can send on one, which a structure that plans by the size wants to know when it is made, MPICH tells when it
- * makes a communicator. That has two contexts, each communicator inside it two of its own, and all may be another's
- * when it is gone. */
+/* Contexts are created by their first use, which may be a message that arrives before its communicator exists. When
+ * MPICH makes a communicator, it tells how many ranks can send on it, which a structure that plans by the size needs
+ * when it is made. A communicator has two contexts, each communicator inside it two of its own, and all may be reused
+ * by another communicator afterwards. */
 
-/* Of a context: the ranks that can send on it, 0 while that is not known, and this process's rank. */
+/* For a context: the number of ranks that can send on it, 0 while unknown, and this process's rank. */
 static struct ranks {
     uint32_t size;
     uint32_t rank;
 } known_ranks[1 << MPIR_CONTEXT_ID_BITS];
 
-/* A communicator's contexts: from its number on, for what it receives. */
+/* A communicator's contexts for receiving: from its context id on. */
 static uint32_t context_of(const MPIR_Comm * comm, uint32_t suffix)
 {
     return comm->recvcontext_id + suffix;
@@ -193,7 +193,7 @@ static void add_context(uint32_t context)
     check(mq_context_create(engine, context, &options));
 }
 
-/* Lets all ranks send on a context; whether there is such a context. */
+/* Lets all ranks send on a context; returns whether the context exists. */
 static int forget_size(uint32_t context)
 {
     int status = mq_context_update(engine, context, NULL);
@@ -219,8 +219,8 @@ static int communicator_made(MPIR_Comm * comm, void *unused)
     MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     for (int i = 0; i < 2; i++) {
         uint32_t context = context_of(comm, suffixes[i]);
-        /* There is one only if messages came before their communicator, or were left behind by an earlier one: if
-         * that was larger, all ranks may go on sending. */
+        /* The context exists only if messages arrived before their communicator, or were left behind by an earlier one:
+         * if that was larger, all ranks may still send. */
         int status = mq_context_update(engine, context, &options);
         known_ranks[context] = ranks;
         if (status == MQ_ERR_RANK)
@@ -232,14 +232,14 @@ static int communicator_made(MPIR_Comm * comm, void *unused)
     return MPI_SUCCESS;
 }
 
-/* A communicator is given up. The next of its number may have another size, and its messages may come before it: a
- * context that is empty goes, and on one with messages that nobody has received all ranks may send. */
+/* A communicator is released. The next one with its id may have another size, and its messages may arrive before it:
+ * so an empty context is removed, and on one with messages that nobody has received all ranks may send. */
 static int communicator_gone(MPIR_Comm * comm, void *unused)
 {
     (void) unused;
 #if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__POBJ
-    /* The last reference may be a request's, which is completed with the queues' mutex held. What the next
-     * communicator of the number is told, and a message that is refused, put right what is kept here. */
+    /* The last reference may be a request's, which is completed with the queues' mutex held. What is recorded here is
+     * corrected when the next communicator with this id is made, and when a message is refused. */
     return MPI_SUCCESS;
 #endif
     for (int i = 0; i < 2; i++) {
@@ -254,7 +254,7 @@ static int communicator_gone(MPIR_Comm * comm, void *unused)
     return MPI_SUCCESS;
 }
 
-/* What is in the way of a call is put right, if it can be; whether it was. */
+/* Fixes what prevents a call, if possible; returns whether it did. */
 static ATTRIBUTE((noinline)) int put_right(int status, uint32_t context)
 {
     if (status == MQ_ERR_UNKNOWN_CONTEXT) {
@@ -262,8 +262,8 @@ static ATTRIBUTE((noinline)) int put_right(int status, uint32_t context)
         return 1;
     }
     if (status == MQ_ERR_RANK && known_ranks[context].size != 0) {
-        /* Sent on an earlier communicator of this number, which was larger: nobody will ask for it, and it is no
-         * reason to end. */
+        /* Sent on an earlier, larger communicator with this id: nobody will receive it, and it is no reason to
+         * abort. */
         forget_size(context);
         return 1;
     }
@@ -271,13 +271,13 @@ static ATTRIBUTE((noinline)) int put_right(int status, uint32_t context)
     return 0;
 }
 
-/* Whether the call that gave `status` is to be made again, because what was in its way no longer is. */
+/* Whether to repeat the call that returned `status`, because what prevented it has been fixed. */
 static ALWAYS_INLINE int again(int status, uint32_t context)
 {
     return unlikely(status < 0) && put_right(status, context);
 }
 
-/* What the operations of a communicator's collective context are, by their tags (mpir_tags.h). */
+/* The collective operation of a message, by its tag (mpir_tags.h). */
 static ALWAYS_INLINE uint32_t class_of(int tag, int context_id)
 {
     static const uint8_t classes[] = {
@@ -319,7 +319,7 @@ static ALWAYS_INLINE mq_pattern pattern_of(int source, int tag, int context_id)
     return pattern;
 }
 
-/* What a message carries, without the bits of its tag that report an error. */
+/* A message's envelope, without the bits of its tag that report an error. */
 static ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match * match)
 {
     int tag = MPIR_TAG_MASK_ERROR_BITS(match->parts.tag);
@@ -332,7 +332,7 @@ static ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match * match)
     return envelope;
 }
 
-/* Who comes back after this (MPI_Session_init) begins anew, with another trace. */
+/* A later MPI_Session_init starts again, with another trace. */
 static int close_session(void *unused)
 {
     (void) unused;
@@ -367,7 +367,7 @@ int MPIDI_CH3U_Recvq_init(void)
         /* Last of all callbacks: the others may still communicate. */
         MPIR_Add_finalize(close_session, NULL, 0);
     }
-    /* Each time: MPICH forgets them when it is finalized. */
+    /* Each time, since MPICH forgets them when it is finalized. */
     mpi_errno = MPIDI_CH3U_Comm_register_create_hook(communicator_made, NULL);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_CH3U_Comm_register_destroy_hook(communicator_gone, NULL);
@@ -404,7 +404,7 @@ static ALWAYS_INLINE MPIR_Request *extract(const mq_pattern * pattern)
     return message;
 }
 
-/* Probe: find an unexpected message and tell of it. */
+/* Probe: find an unexpected message and report it. */
 int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
 {
     mq_pattern pattern = pattern_of(source, tag, context_id);
@@ -422,7 +422,7 @@ int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
         return FALSE;
     rreq = message;
     if (s != MPI_STATUS_IGNORE) {
-        /* Not MPI_ERROR: a probe leaves it as it is. */
+        /* Not MPI_ERROR: a probe leaves that unchanged. */
         s->MPI_SOURCE = rreq->status.MPI_SOURCE;
         s->MPI_TAG = rreq->status.MPI_TAG;
         MPIR_STATUS_SET_COUNT(*s, MPIR_STATUS_GET_COUNT(rreq->status));
@@ -431,7 +431,7 @@ int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
     return TRUE;
 }
 
-/* A message that its sender cancels, looked for and found. */
+/* A message that its sender cancels: the search for it and its result. */
 struct withdrawal {
     MPI_Request sender;
     mq_envelope envelope;
@@ -446,8 +446,8 @@ static void look_for(void *user, const mq_entry * entry)
     if (!entry->posted && request->dev.sender_req_id == withdrawal->sender
         && entry->pattern.context == wanted->context && entry->pattern.source == wanted->source
         && entry->pattern.tag == wanted->tag)
-        /* The last one: earlier messages of the same handle are complete, or it could not have been
-         * used again. */
+        /* The last one: earlier messages with the same handle are complete, or it could not have been
+         * reused. */
         withdrawal->found = request;
 }
 
@@ -471,7 +471,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * ma
     return withdrawal.found;
 }
 
-/* A message and the communicator that took it belong together. */
+/* Gives a message the communicator that took it, with a reference. */
 static void give_to(MPIR_Request * rreq, MPIR_Comm * comm)
 {
     rreq->comm = comm;
@@ -554,7 +554,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
     return rreq;
 }
 
-/* A posted receive is leaving. Whether the channel has matched it itself. */
+/* A posted receive is leaving. Returns whether the channel has matched it itself. */
 static int receive_left(MPIR_Request * request)
 {
     forget_name(request);
@@ -575,7 +575,7 @@ int MPIDI_CH3U_Recvq_DP(MPIR_Request * rreq)
     return found;
 }
 
-/* Whether messages for the communicator of a context are thrown away. */
+/* Whether messages for the communicator of a context are dropped. */
 static int is_revoked(int context_id, int tag)
 {
     MPIR_Comm *comm;
@@ -602,8 +602,8 @@ static ALWAYS_INLINE MPIR_Request *deliver(const mq_envelope * envelope)
     }
 }
 
-/* Makes a request of a message that found no receive, and queues it. Not inline: a message that finds one needs
- * few registers. */
+/* Makes a request for a message that found no receive, and queues it. Not inline: a message that finds a receive
+ * needs few registers. */
 static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_match * match)
 {
     mq_envelope envelope = envelope_of(match);
@@ -642,7 +642,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foun
     return queue_message(match);
 }
 
-/* What is removed with an error, gathered while the engine must not be called. */
+/* Requests that are removed with an error, collected while the engine must not be called. */
 struct cleaning {
     MPIR_Comm *comm;
     MPIDI_VC_t *vc;
@@ -675,8 +675,8 @@ static void fail(MPIR_Request * request, int error)
     MPID_Request_complete(request);
 }
 
-/* A message that has left, and that nobody will receive: gives its request back. (Stock completes it, once more if it
- * has come whole, which an assertion of its own does not allow.) */
+/* A message that has left the queue and that nobody will receive: releases its request. (Stock completes it, twice if
+ * it has arrived completely, which violates one of its own assertions.) */
 static void discard(MPIR_Request * request, int error)
 {
     MPIR_Request *sending;
@@ -687,7 +687,7 @@ static void discard(MPIR_Request * request, int error)
                 break;
             MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, request->dev.tmpbuf_sz);
             if (MPIR_cc_get(request->cc) != 0) {
-                /* The rest of it comes into the buffer, and then the channel completes it: into nothing. */
+                /* The rest arrives in the buffer, and then the channel completes the request, unpacking nothing. */
                 request->dev.user_buf = NULL;
                 request->dev.user_count = 0;
                 request->dev.datatype = MPI_BYTE;
@@ -703,15 +703,15 @@ static void discard(MPIR_Request * request, int error)
             MPIR_Request_free(request);
             break;
         default:
-            /* Its bytes have not been asked for. */
+            /* Its bytes have not been requested. */
             MPIR_Request_free(request);
             break;
     }
-    /* There is no user who would. */
+    /* No user would release it. */
     MPIR_Request_free(request);
 }
 
-/* Ends what was gathered. */
+/* Completes the collected requests. */
 static void cleaning_end(struct cleaning *cleaning, int error)
 {
     for (size_t i = 0; i < cleaning->unexpected_count; i++) {
@@ -719,7 +719,7 @@ static void cleaning_end(struct cleaning *cleaning, int error)
         discard(cleaning->unexpected[i], error);
     }
     for (size_t i = 0; i < cleaning->posted_count; i++) {
-        /* A request that the channel has matched is the channel's to complete. */
+        /* The channel completes a request that it has matched. */
         if (!receive_left(cleaning->posted[i]))
             fail(cleaning->posted[i], error);
     }
@@ -727,8 +727,8 @@ static void cleaning_end(struct cleaning *cleaning, int error)
     MPL_free(cleaning->unexpected);
 }
 
-/* Whether an entry belongs to a revoked communicator or to the communicators inside it. What agreement and
- * shrinking need, in order to work on a revoked communicator, stays. */
+/* Whether an entry belongs to a revoked communicator or to the communicators inside it. Entries that agreement and
+ * shrinking need on a revoked communicator stay. */
 static int is_of_revoked(void *user, const mq_entry * entry)
 {
     const MPIR_Comm *comm = ((const struct cleaning *) user)->comm;
@@ -785,7 +785,7 @@ int MPIDI_CH3U_Complete_posted_with_error(MPIDI_VC_t * vc)
     return MPI_SUCCESS;
 }
 
-/* For whoever looks from a debugger. */
+/* To be called from a debugger. */
 
 static void print(void *user, const mq_entry * entry)
 {

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Tests the MPICH that integrations/mpich/build.sh built: stock and ours run the same programs and must end the
-# same; then what only ours can do. Ends with a total, and with 1 if anything differs.
+# Tests the MPICH builds of integrations/mpich/build.sh: stock and ours run the same programs and must end the
+# same way; then what only ours can do. Ends with a total, and with status 1 if anything differs.
 #
 # usage: integrations/mpich/test.sh [--quick] [--resume] [PART...]
 #   parts: programs suite mpi4py structures switches; all if none is named
-#   of suite, by themselves: pt2pt coll comm topo datatype errors threads
-#   ft: the folder of fault tolerance, only if named: two of its tests end one way or the other, on stock too
-#   --quick   programs, structures, switches and of the suite the folder topo: about 5 minutes on two cores
-#   --resume  folders of the suite that have been run with as many ranks count as they ended then
+#   single folders of suite: pt2pt coll comm topo datatype errors threads
+#   ft: the folder for fault tolerance, only if named: two of its tests have varying results, on stock too
+#   --quick   programs, structures, switches and the suite's folder topo: about 5 minutes on two cores
+#   --resume  reuse the results of folders that were already run with the same number of ranks
 #
-# suite: MPICH's own test/mpi, those folders, with at most $MQ_MAX_RANKS ranks a test (4; the folders' own numbers
-# go to 10 and more, which two cores take hours for). A test that runs longer than its own limit, or $MPITEST_TIMEOUT
-# seconds (180), has failed.
+# suite: those folders of MPICH's own test/mpi, with at most $MQ_MAX_RANKS ranks per test (4; the folders' own numbers
+# go to 10 and more, which takes hours on two cores). A test that exceeds its own limit, or $MPITEST_TIMEOUT seconds
+# (180), has failed.
 # mpi4py 4.1.2 comes from PyPI; its test of symbol coverage fails on both, because both are built without
 # Fortran.
 set -euo pipefail
@@ -47,7 +47,7 @@ need pgrep procps
 need perl perl
 case " ${parts[*]} " in *" mpi4py "*) need_mpi4py ;; esac
 check_needs
-# More ranks than cores: a rank that waits lets the others go on.
+# More ranks than cores: a waiting rank yields to the others.
 export MPIR_CVAR_POLLS_BEFORE_YIELD=1
 launch=(mpiexec)
 build_mq
@@ -62,7 +62,7 @@ for program in ring wildcards cancels lengths revoke; do
     compile ours $program
 done
 
-# run WHICH PROGRAM LAUNCHER'S-ARGUMENTS...: how it ended; the program's own argument is `argument`.
+# run WHICH PROGRAM LAUNCHER'S-ARGUMENTS...: prints how it ended; the program's own argument is `argument`.
 run() {
     local which=$1 program=$2
     shift 2
@@ -77,7 +77,7 @@ programs() {
     local argument=receives
     row "revoke, with receives posted" "$(run stock revoke -disable-auto-cleanup)" \
         "$(run ours revoke -disable-auto-cleanup)"
-    # Stock ends in an assertion of its own. Whoever has announced a long message waits for ever, on either.
+    # Stock ends in an assertion of its own. The sender of an announced long message waits forever, on either.
     argument=short
     ours_only "revoke, with messages waiting" "$(run ours revoke -disable-auto-cleanup)" passed
     unset argument
@@ -88,7 +88,7 @@ programs() {
     fi
 }
 
-# MPICH's own tests, compiled once with stock; which library they load is decided at run time.
+# MPICH's own tests, compiled once with stock; the library that they load is chosen at run time.
 prepare_suite() {
     [ -f "$work/suite/ready" ] && return
     say "MPICH's tests"
@@ -98,7 +98,7 @@ prepare_suite() {
         --disable-cxx --disable-spawn --disable-romio
     logged make.log make -C util
     logged make.log make -C dtpools
-    # Some need what is not there (Fortran, threads of C11): the run tells which, of stock and ours alike.
+    # Some need what is missing (Fortran, C11 threads): the run shows which, the same for stock and ours.
     for folder in "${all_folders[@]}"; do
         make -C "$folder" -k -j"$jobs" >>make.log 2>&1 || true
     done
@@ -108,17 +108,17 @@ prepare_suite() {
 
 ranks=${MQ_MAX_RANKS:-4}
 
-# list_of WHICH FOLDER: the file that holds which tests passed, failed and were skipped; there once all have run.
+# list_of WHICH FOLDER: the file that lists which tests passed, failed and were skipped; it exists once all have run.
 list_of() {
     echo "$work/suite-$1/$2-$ranks.list"
 }
 
-# suite_of WHICH FOLDER: runs a folder's tests; how many passed, were skipped and failed.
+# suite_of WHICH FOLDER: runs a folder's tests; prints how many passed, were skipped and failed.
 suite_of() {
     local tap=$work/suite-$1/$2-$ranks.tap list
     list=$(list_of "$1" "$2")
     mkdir -p "$work/suite-$1"
-    # Of another build, it is run again.
+    # Results of another build are not reused.
     if [ $resume = no ] || [ ! -s "$list" ] || [ "$work/$1/lib/libmpi.so" -nt "$list" ] ||
         { [ "$1" = ours ] && [ "$work/mq/lib/libmq.so" -nt "$list" ]; }; then
         rm -f "$list" "$tap"
@@ -128,7 +128,7 @@ suite_of() {
     fi
     grep -q '^\(ok\|not ok\)' "$tap" 2>/dev/null ||
         die "no test of $2 was run with $1 (the output is in $work/suite-$1/$2-$ranks.log)"
-    # What MPICH itself expects to fail is not run, and counts as `ok ... # SKIP` there.
+    # Tests that MPICH itself expects to fail are not run, and count as `ok ... # SKIP` there.
     sed -n -e 's/^ok *- \([^#]*\)# *SKIP.*/skipped \1/p' -e t \
         -e 's/^\(ok\|not ok\) *- \([^#]*\).*/\1 \2/p' "$tap" | sed 's/ *$//' | sort >"$list.part"
     mv "$list.part" "$list"
@@ -157,7 +157,7 @@ mpi4py() {
         "$(mpi4py_suite ours 1800 "${launch[@]}")"
 }
 
-# In how many traces the communicator of all three is told with its size.
+# The number of traces that give the communicator of all three with its size.
 sized() {
     grep -l '^c [0-9]* 3 [0-2]$' "$1"/*.mqt | wc -l
 }

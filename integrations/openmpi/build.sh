@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds Open MPI 5.0.7 twice from Debian's source with the same options: as it is (stock), and with the
-# matching of pml/ob1 by libmq (ours). Takes about 10 minutes on two cores.
+# Builds Open MPI 5.0.7 twice from Debian's source with the same options: unchanged (stock), and with the
+# matching of pml/ob1 replaced by libmq (ours). Takes about 10 minutes on two cores.
 #
 # usage: integrations/openmpi/build.sh [--again] [--ours]
-#   --again  build both anew, even if they are there
-#   --ours   build libmq and the matching component of ours anew, and nothing else
-# What is there already stays, but for libmq and what uses it.
+#   --again  rebuild both, even if they exist
+#   --ours   rebuild only libmq and our matching component
+# Existing builds stay, except libmq and what uses it.
 #
-# Everything goes under target/integrations/openmpi, or $MQ_INTEGRATIONS_DIR/openmpi: stock/ and ours/ are
+# Everything goes into target/integrations/openmpi, or $MQ_INTEGRATIONS_DIR/openmpi: stock/ and ours/ are
 # the two installations, mq/ is libmq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,14 +32,14 @@ mkdir -p "$work"
 patch_ours() {
     local source=$work/source-ours
     cmp -s "$here/openmpi-5.0.patch" "$source/.patched" && return
-    # A patch that has changed since wants the source as it came; make configures anew then.
+    # A changed patch needs the original source; make then configures again.
     if [ -f "$source/.patched" ]; then
         rm -rf "$source"
         prepare ours
     fi
     say "patching ours"
-    # The patch changes what the build system was made from and what was made alike; the dates must not
-    # ask for it to be made anew.
+    # The patch changes the inputs and outputs of the build system consistently; the dates must not
+    # cause it to be regenerated.
     local old=$source/ompi/mca/pml/ob1
     touch -r "$old/configure.m4" "$work/date"
     patch --quiet -d "$source" -p1 <"$here/openmpi-5.0.patch"
@@ -63,7 +63,7 @@ if built ours; then
     logged "$work/component.log" make -C "$component" clean
     logged "$work/component.log" make -C "$component" -j"$jobs" install
 elif [ "$ours" = yes ]; then
-    die "ours was not built yet; run $0 without --ours first"
+    die "ours is not built yet; run $0 without --ours first"
 else
     build ours "${options[@]}" --with-pml-ob1-matching=mq CPPFLAGS="-I$work/mq/include" \
         LDFLAGS="-L$work/mq/lib -Wl,-rpath,$work/mq/lib"

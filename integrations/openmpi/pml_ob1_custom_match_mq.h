@@ -1,7 +1,7 @@
-/* Matching in pml/ob1 of Open MPI 5.0 by libmq: the custom-match interface of
+/* Matching in pml/ob1 of Open MPI 5.0 with libmq: the custom-match interface of
  * ompi/mca/pml/ob1/custommatch, chosen by --with-pml-ob1-matching=mq.
  *
- * One engine a communicator, used under its matching_lock. The engines of a process share a session, which
+ * One engine per communicator, used under its matching_lock. The engines of a process share a session, which
  * reads MQ_STRUCTURE, MQ_TRACE, MQ_STATS and MQ_BUDGET_*. */
 
 #ifndef PML_OB1_CUSTOM_MATCH_MQ_H
@@ -14,7 +14,7 @@
 #include "ompi/runtime/ompi_rte.h"
 
 #ifndef MCA_PML_OB1_CUSTOM_MATCHING_STAYS
-#error "this file needs the openmpi-5.0.patch that came with it: an older one has messages taken that a probe found"
+#error "this file needs the openmpi-5.0.patch that came with it: an older one takes messages that a probe has found"
 #endif
 
 /* The communicator's number in its engine. */
@@ -24,17 +24,17 @@ typedef struct custom_match_prq {
     mq_engine *engine;
 } custom_match_prq;
 
-/* ob1 hands these back to remove what it has found; here that has left the queue already. */
+/* ob1 passes these back to remove what it has found; here the entry has already left the queue. */
 typedef void custom_match_umq_node;
 
 typedef struct custom_match_umq {
     mq_engine *engine;
 } custom_match_umq;
 
-/* One a process. Weak, because every file of the component that includes this defines it. */
+/* One per process. Weak, because every file of the component that includes this defines it. */
 __attribute__((weak)) mq_session *mca_pml_ob1_mq_session = NULL;
 
-/* A status that no caller here can act upon: a fault, or memory has run out. */
+/* A status that no caller here can handle: a fault, or out of memory. */
 static inline int custom_match_mq_check(int status)
 {
     if (OPAL_UNLIKELY(status < 0)) {
@@ -43,7 +43,7 @@ static inline int custom_match_mq_check(int status)
     return status;
 }
 
-/* The operation that a tag of Open MPI's own belongs to (ompi/mca/coll/base/coll_tags.h). */
+/* The operation of one of Open MPI's own tags (ompi/mca/coll/base/coll_tags.h). */
 static inline uint32_t custom_match_mq_class(int tag)
 {
     static const uint8_t classes[] = {
@@ -60,7 +60,7 @@ static inline uint32_t custom_match_mq_class(int tag)
     return tag <= -10 && tag >= -26 ? classes[-10 - tag] : MQ_CLASS_OTHER_COLLECTIVE;
 }
 
-/* ANY_TAG is -1 in Open MPI, and so could be a tag of its own; libmq keeps the two apart. */
+/* ANY_TAG is -1 in Open MPI, which could also be one of its own tags; libmq distinguishes the two. */
 static inline mq_pattern custom_match_mq_pattern(int tag, int peer)
 {
     mq_pattern pattern = {
@@ -96,7 +96,7 @@ static inline void custom_match_prq_destroy(custom_match_prq *prq)
     free(prq);
 }
 
-/* A posted request is on no list, so the links of its list item hold the name of its queue entry, for a
+/* A posted request is on no list, so the links of its list item hold the handle of its queue entry, for a
  * cancel in constant time. */
 _Static_assert(sizeof(opal_list_item_t *) >= sizeof(((mq_handle *) 0)->sequence),
                "a name needs pointers of 64 bits");
@@ -161,14 +161,14 @@ static inline custom_match_umq *custom_match_umq_init(void)
     return (custom_match_umq *) calloc(1, sizeof(custom_match_umq));
 }
 
-/* The engine goes with the posted receives. */
+/* The engine is destroyed with the posted receives. */
 static inline void custom_match_umq_destroy(custom_match_umq *umq)
 {
     free(umq);
 }
 
-/* The bytes of the message that a fragment begins, as a probe tells them (mca_pml_ob1_recv_request_matched_probe),
- * whether they came with it or wait at the sender. */
+/* The bytes of the message that a fragment begins, as probes report them (mca_pml_ob1_recv_request_matched_probe),
+ * whether they came with the fragment or wait at the sender. */
 static inline uint64_t custom_match_mq_bytes(const mca_pml_ob1_recv_frag_t *frag)
 {
     const mca_pml_ob1_hdr_t *hdr = (const mca_pml_ob1_hdr_t *) frag->segments[0].seg_addr.pval;
@@ -186,7 +186,7 @@ static inline void custom_match_umq_append(custom_match_umq *umq, int tag, int s
                                                   custom_match_mq_bytes(frag), payload, NULL));
 }
 
-/* Finds a message, and takes it: ob1 removes whatever it finds, under the same lock, but for the message of a plain
+/* Finds a message, and takes it: ob1 removes whatever it finds, under the same lock, except the message of a plain
  * probe. `stays` is not 0 for that one; mca_pml_ob1_recv_req_start sets it. */
 static inline void *custom_match_umq_find_verify_hold(custom_match_umq *umq, int tag, int peer,
                                                       custom_match_umq_node **hold_prev,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the Open MPI that integrations/openmpi/build.sh built: stock and ours run the same programs and must
-# end the same; then what only ours can do. Ends with a total, and with 1 if anything differs.
+# Tests the Open MPI builds of integrations/openmpi/build.sh: stock and ours run the same programs and must
+# end the same way; then what only ours can do. Ends with a total, and with status 1 if anything differs.
 #
 # usage: integrations/openmpi/test.sh [--quick] [PART...]
 #   parts: programs mpi4py structures switches applications; all if none is named
@@ -41,7 +41,7 @@ for program in ring wildcards cancels lengths revoke; do
     compile ours $program
 done
 
-# run WHICH PROGRAM ARGUMENTS...: how it ended.
+# run WHICH PROGRAM ARGUMENTS...: prints how it ended.
 run() {
     local which=$1 program=$2
     shift 2
@@ -60,7 +60,7 @@ programs() {
     check_lengths pml_ob1_posted_recvq_length pml_ob1_unexpected_msgq_length
 }
 
-# Where time is short, the run that is compared is the one that is recorded.
+# To save time, the run that is compared is also the one that is recorded.
 mpi4py() {
     [ $quick = no ] || export MQ_TRACE=$scratch/trace-mpi4py
     row "mpi4py $mpi4py_version" "$(suite stock)" "$(suite ours)"
@@ -95,7 +95,7 @@ switches() {
     check_killed 3
 }
 
-# app WHICH NAME COMMAND...: how an application ended, unmodified.
+# app WHICH NAME COMMAND...: prints how an application ended, unmodified.
 app() {
     local which=$1 name=$2
     shift 2
@@ -105,7 +105,7 @@ app() {
 applications() {
     sed 's/^1000  *Ns/120 Ns/' /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt
     melt=(lmp -in "$root/integrations/inputs/melt.in" -log none)
-    # What it computed: the columns step, temperature and energies.
+    # Its results: the columns step, temperature and energies.
     computed() {
         local table
         table=$(awk '/^ *Step/ { on = 1 } /^Loop/ { on = 0 } on' "$1-lammps.log")

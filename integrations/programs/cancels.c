@@ -1,10 +1,10 @@
-/* Receives are cancelled that a message has taken, while others wait: that comes too late for the one, and must
- * not reach the others. Two ranks or more. */
+/* Cancels receives that a message has taken, while others wait: that is too late for the taken ones, and must not
+ * reach the others. Two ranks or more. */
 #include "check.h"
 
 enum { TAKEN = 300, WAITING = 200, STAYING = 2, ROUNDS = 1000, ASK = 1, LENGTH = 50 };
 
-/* Longer than what libraries send in the packet that a match reads. */
+/* Longer than what libraries send in the packet that is matched. */
 typedef int content[LENGTH];
 
 static void receive(content value, int tag, MPI_Request * request)
@@ -12,7 +12,7 @@ static void receive(content value, int tag, MPI_Request * request)
     MPI_Irecv(value, LENGTH, MPI_INT, 1, tag, MPI_COMM_WORLD, request);
 }
 
-/* Has rank 1 send a message with this tag, which is what it begins with. */
+/* Has rank 1 send a message with this tag, which is also its first value. */
 static void ask_for(int tag)
 {
     MPI_Send(&tag, 1, MPI_INT, 1, ASK, MPI_COMM_WORLD);
@@ -32,7 +32,7 @@ static void answer(void)
     }
 }
 
-/* Until a message that was asked for behind all others is there, and so the others are. */
+/* Waits for a message that was requested after all others, so the others have arrived too. */
 static void catch_up(void)
 {
     content value;
@@ -64,8 +64,8 @@ static void receive_all(void)
         while (!done)
             MPI_Request_get_status(taken_request[i], &done, MPI_STATUS_IGNORE);
     }
-    /* Many, of which the newest go first: so they have to be found by what they ask for. Two that come then
-     * stay. */
+    /* Many, of which the newest are matched first, so they must be found by what they ask for. Two that are posted
+     * then stay. */
     for (int i = 0; i < WAITING; i++)
         receive(value[i], 100 + i, &waiting[i]);
     for (int i = WAITING - 1; i >= 0; i--) {
@@ -77,7 +77,7 @@ static void receive_all(void)
                 receive(stayed[j], 50 + j, &staying[j]);
         }
     }
-    /* Others come and go behind them. */
+    /* Others come and go after them. */
     receive(next[0], 7, &rolling[0]);
     for (int i = 1; i < ROUNDS; i++) {
         receive(next[i % 2], 7, &rolling[i % 2]);
@@ -89,7 +89,7 @@ static void receive_all(void)
 
     for (int i = 0; i < TAKEN; i++)
         cancel_too_late(&taken_request[i], taken[i], 3);
-    /* One that found its message there. */
+    /* One that found its message waiting. */
     ask_for(4);
     catch_up();
     receive(late, 4, &late_request);

@@ -1,4 +1,4 @@
-/* What the programs share: a check that names its place and ends the job. */
+/* Shared by the programs: a check that names its place and aborts the job. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,5 +1,5 @@
-/* Prints what the performance variables of pml/ob1 (Open MPI) or ch3 (MPICH) say of rank 0's queues while
- * receives and messages of known numbers wait in them. Three ranks. */
+/* Prints the values of the performance variables of pml/ob1 (Open MPI) or ch3 (MPICH) for rank 0's queues while
+ * known numbers of receives and messages wait in them. Three ranks. */
 #include <string.h>
 
 #include "check.h"
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         print(names[0]);
         print(names[2]);
         MPI_Barrier(control);
-        /* After the last message of each sender the others are there too. */
+        /* After the last message of each sender, the others have arrived too. */
         MPI_Probe(1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Probe(2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         print(names[1]);
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     MPI_Barrier(control);
     MPI_T_pvar_session_free(&session);
     MPI_Comm_free(&control);
-    /* First: Open MPI 4.1 does not survive it the other way round. */
+    /* In this order: Open MPI 4.1 does not survive the reverse. */
     MPI_T_finalize();
     MPI_Finalize();
     return 0;

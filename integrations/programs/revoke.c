@@ -71,7 +71,7 @@ int main(int argc, char **argv)
             CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, next) == MPI_SUCCESS && sum == 3);
             MPI_Comm_free(&next);
         }
-        /* Nobody frees it before all have heard. */
+        /* Nobody frees it before all know of the revocation. */
         while (MPI_Iprobe(0, 0, doomed, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS)
             ;
         MPI_Barrier(MPI_COMM_WORLD);

@@ -15,7 +15,7 @@ static void ring(MPI_Comm comm, int round)
     MPI_Comm_size(comm, &size);
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     int early = round % 2;
-    /* A receive that nothing matches stands before the others, and is cancelled at the end. */
+    /* A receive that nothing matches is queued before the others, and is cancelled at the end. */
     MPI_Irecv(&count, 1, MPI_INT, MPI_ANY_SOURCE, 9999, comm, &doomed);
     for (int i = 0; i < WINDOW; i++) {
         outbox[i] = rank * 100000 + round * 100 + i;
@@ -23,7 +23,7 @@ static void ring(MPI_Comm comm, int round)
             MPI_Isend(&outbox[i], 1, MPI_INT, right, i, comm, &requests[WINDOW + i]);
     }
     if (early) {
-        /* The last message is seen: the others are unexpected by now. Received out of order. */
+        /* The last message has been probed, so the others are unexpected by now. Received out of order. */
         MPI_Probe(left, WINDOW - 1, comm, &status);
         CHECK(status.MPI_SOURCE == left && status.MPI_TAG == WINDOW - 1);
         MPI_Improbe(MPI_ANY_SOURCE, WINDOW / 2, comm, &flag, &message, &status);

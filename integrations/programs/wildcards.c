@@ -1,5 +1,5 @@
-/* Receives of any source and tag wait on a communicator while the library sends its own messages on it:
- * they must not take them. Two ranks or more. */
+/* Receives with any source and tag wait on a communicator while the library sends its own messages on it; the
+ * receives must not take those. Two ranks or more. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-//! A core for each process, or for neighbours together where there are more processes than cores.
+//! A core for each process, or one for several neighbours if there are more processes than cores.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Numbers of cores in the order in which ranks are to have them, written as `0,2` or `4-7`.
+/// Core numbers in rank order, written as `0,2` or `4-7`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CoreList(Vec<usize>);
 
@@ -25,7 +25,9 @@ impl FromStr for CoreList {
                 }
                 _ => {
                     let last = CpuSet::MAX_CPU - 1;
-                    return Err(format!("give numbers of cores up to {last}, as 0,2 or 4-7"));
+                    return Err(format!(
+                        "expected core numbers up to {last}, such as 0,2 or 4-7"
+                    ));
                 }
             }
         }
@@ -62,8 +64,8 @@ impl From<Vec<usize>> for CoreList {
 }
 
 impl CoreList {
-    /// The core for each of so many processes: its own where there are enough; otherwise processes
-    /// whose ranks follow each other, which often talk most, have one together.
+    /// The core of each of `processes` processes: its own if there are enough; otherwise processes with
+    /// consecutive ranks, which often communicate most, share one.
     pub(crate) fn deal(&self, processes: u32) -> Vec<usize> {
         let (processes, cores) = (processes as usize, &self.0);
         (0..processes)
@@ -72,18 +74,18 @@ impl CoreList {
     }
 }
 
-/// The core for each of so many processes, as [`CoreList::deal`] has it, of those [`usable`].
+/// The core of each process, dealt by [`CoreList::deal`] from the [`usable`] ones.
 ///
 /// # Errors
-/// If the system does not say which cores there are, or a wanted one is not among them.
+/// If the system does not report the cores, or a wanted one is not among them.
 pub(crate) fn cores(processes: u32, wanted: Option<&CoreList>) -> io::Result<Vec<usize>> {
     Ok(usable(wanted)?.deal(processes))
 }
 
-/// The cores `wanted`, or else all that this process may use.
+/// The `wanted` cores, or all that this process may use.
 ///
 /// # Errors
-/// If the system does not say which cores there are, or a wanted one is not among them.
+/// If the system does not report the cores, or a wanted one is not among them.
 pub(crate) fn usable(wanted: Option<&CoreList>) -> io::Result<CoreList> {
     let allowed = CoreList(allowed()?);
     let Some(CoreList(cores)) = wanted else {
@@ -91,14 +93,14 @@ pub(crate) fn usable(wanted: Option<&CoreList>) -> io::Result<CoreList> {
     };
     match missing(cores, &allowed) {
         Some(core) => Err(io::Error::other(format!(
-            "core {core} is none of those that this process may use, which are {allowed}"
+            "core {core} is not one of those that this process may use: {allowed}"
         ))),
         None => Ok(CoreList(cores.clone())),
     }
 }
 
-/// The same with the first thread of each core before the second ones: where the threads of a core have numbers
-/// that follow each other, two processes would share one while others idle.
+/// The same cores with the first thread of each core before the second ones: if the threads of a core have
+/// consecutive numbers, two processes would otherwise share one core while others idle.
 fn a_core_each_first(cores: Vec<usize>, siblings: impl Fn(usize) -> Option<String>) -> Vec<usize> {
     let mut threads = BTreeMap::<String, usize>::new();
     let mut turns: Vec<(usize, usize)> = Vec::with_capacity(cores.len());
@@ -114,7 +116,7 @@ fn a_core_each_first(cores: Vec<usize>, siblings: impl Fn(usize) -> Option<Strin
     turns.into_iter().map(|(_, core)| core).collect()
 }
 
-/// What the system calls the threads of the core that this one is of; none if it does not say.
+/// The system's list of the threads of this thread's core; none if it does not report it.
 fn siblings(core: usize) -> Option<String> {
     fs::read_to_string(format!(
         "/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
@@ -122,7 +124,7 @@ fn siblings(core: usize) -> Option<String> {
     .ok()
 }
 
-/// The first of the cores that is not allowed.
+/// The first core that is not allowed.
 fn missing(cores: &[usize], allowed: &CoreList) -> Option<usize> {
     let missing = |core: &&usize| !allowed.0.contains(core);
     cores.iter().find(missing).copied()
@@ -135,7 +137,7 @@ fn allowed() -> io::Result<Vec<usize>> {
     Ok(cores.filter(|&core| allowed.is_set(core)).collect())
 }
 
-/// Which of the cores that there are is for a process.
+/// The index of a process's core.
 fn place(rank: usize, processes: usize, cores: usize) -> usize {
     if processes <= cores {
         rank
@@ -147,14 +149,14 @@ fn place(rank: usize, processes: usize, cores: usize) -> usize {
 /// Binds this process to a core.
 ///
 /// # Errors
-/// If the system does not permit it.
+/// If the system does not allow it.
 pub(crate) fn bind(core: usize) -> io::Result<()> {
     let mut own = CpuSet::new();
     own.set(core);
     Ok(sched_setaffinity(None, &own)?)
 }
 
-/// The core that this process is bound to, whoever has bound it.
+/// The core that this process is bound to, by whatever means.
 pub(crate) fn bound_to() -> Option<usize> {
     match allowed().ok()?[..] {
         [core] => Some(core),
@@ -187,7 +189,7 @@ mod tests {
             a_core_each_first((0..6).collect(), pairs),
             [0, 2, 4, 1, 3, 5]
         );
-        // Numbers of second threads behind those of all first ones, as most machines have them.
+        // Second threads are numbered after all first ones, as on most machines.
         let behind = |core: usize| Some(format!("{},{}", core % 3, core % 3 + 3));
         assert_eq!(
             a_core_each_first((0..6).collect(), behind),

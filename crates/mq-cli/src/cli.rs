@@ -36,16 +36,16 @@ pub(crate) use self::run::{Bind, Input, Label, RunOptions, StartRankOptions};
     after_help = "\
 Examples:
   mq replay traces/*.mqt.gz             check and time every structure on real traces
-  mq stats traces/hpcc32-r0.mqt.gz      what an application asks of its queues
+  mq stats traces/hpcc32-r0.mqt.gz      what an application demands of its queues
   mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app
   mq advise mq-traces                   which structure that application would gain from
   mq generate depth --depth 4096 -o deep.mqt.gz
   mq structures                         which structures there are, when to choose each
-  mq run -n 4 -- ./program              four processes that find each other in shared memory
-  mq pingpong                           what a message between two processes takes
+  mq run -n 4 -- ./program              four processes that share a memory segment
+  mq pingpong                           the latency of a message between two processes
 
-Exit codes: 0 done, 1 a replay differs from the recorded pairings, 2 bad usage or input; record \
-and run pass on the exit code of what they run."
+Exit codes: 0 success, 1 a replay differs from the recorded pairings, 2 bad usage or input; record \
+and run return the exit code of what they run."
 )]
 pub(crate) struct Cli {
     /// What to do.
@@ -77,15 +77,15 @@ pub(crate) enum Command {
     /// Measure a halo exchange between four processes
     #[cfg(target_os = "linux")]
     Halo(HaloOptions),
-    /// What `mq run` starts first in each process
+    /// Started by `mq run` first in each process
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     StartRank(StartRankOptions),
-    /// What outlives `mq run` if that is killed
+    /// Outlives `mq run` if it is killed
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     GuardRanks,
-    /// Tell which structure an application would gain from, by how much, and why
+    /// Say which structure an application would gain from, by how much, and why
     Advise(AdviseOptions),
     /// Generate a trace
     Generate(Generate),
@@ -107,9 +107,9 @@ pub(crate) enum Format {
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-Times are the median of the repetitions, per operation, less the shortest of an empty loop over the \
-same operations (the loop floor). The structures take turns, so that a slow spell of the machine hits \
-all.
+Times are per operation: the median of the repetitions, minus the fastest pass of an empty loop over \
+the same operations (the loop floor). The structures are timed in turn, so that a slow spell of the \
+machine affects all of them.
 
 Examples:
   mq replay traces/hpcc32-r0.mqt.gz
@@ -118,26 +118,26 @@ Examples:
   mq replay traces/*.mqt.gz --plot costs.svg
   mq generate depth --depth 512 | mq replay -
 
-Times are also given against those of `list`, which is timed in any case: on queues of 100,000 \
-entries that takes most of the time. All traces are held in memory, at 48 bytes an operation. A \
-reader of standard output that leaves early ends the replay behind the trace that is being timed; with \
---plot it goes on for the plot.
+Times are also given relative to `list`, which is therefore always timed: on queues of 100,000 entries \
+that takes most of the time. All traces are held in memory, at 48 bytes per operation. If the reader of \
+standard output exits early, the replay stops after the current trace; with --plot it continues for the \
+plot.
 
-Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in \
-a directory were left out: they could not be read, or a recording did not collect them."
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
+directory were left out because they could not be read or a recording did not collect them."
 )]
 pub(crate) struct ReplayOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// What is timed, and how often.
+    /// What to time, and how often.
     #[command(flatten)]
     pub(crate) timed: Timed,
-    /// How to print the results; json is a list with an object for each trace and structure
+    /// Output format; json is a list with one object per trace and structure
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Also draw the times as bars, on a logarithmic scale, into an SVG file, whose name has to end
-    /// in .svg: a panel for each trace, or for the 24 that take most in `list` if there are more
+    /// Also plot the times as bars on a logarithmic scale, in an SVG file (its name must end in .svg): one
+    /// panel per trace, or for the 24 traces that take longest in `list` if there are more
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file())]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -145,21 +145,21 @@ pub(crate) struct ReplayOptions {
 /// The structures that a command times.
 #[derive(Args, Debug)]
 pub(crate) struct Timed {
-    /// Structures to replay through, separated by commas; `all` for all of them
+    /// Structures to replay through, comma-separated; `all` for all of them
     #[arg(
         short, long, value_name = "NAME", value_delimiter = ',', default_value = "all",
         value_parser = structure_parser(),
     )]
     structure: Vec<Choice>,
-    /// Timed repetitions of each structure, 1 to 1,000,000, after one to warm up; fewer for very slow
-    /// structures
+    /// Timed repetitions of each structure, 1 to 1,000,000, after one warm-up; very slow structures get
+    /// fewer
     #[arg(short, long, value_name = "N", default_value_t = 15,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
 }
 
 impl Timed {
-    /// The structures asked for, each once.
+    /// The requested structures, without duplicates.
     pub(crate) fn structures(&self) -> Vec<Kind> {
         let mut kinds = Vec::new();
         for choice in &self.structure {
@@ -176,7 +176,7 @@ impl Timed {
         kinds
     }
 
-    /// Whether a structure was asked for by its own name, and not only by `all`.
+    /// Whether a structure was requested by name, not only by `all`.
     pub(crate) fn names(&self, kind: Kind) -> bool {
         let mut chosen = self.structure.iter();
         chosen.any(|choice| matches!(choice, Choice::One(one) if *one == kind))
@@ -186,10 +186,10 @@ impl Timed {
 /// Options of `mq stats`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Search lengths are those of `list`: the entries compared with, in one list for all communicators. \
-Behind several traces, as of the processes of a run, stands a table with a row for each and one for \
-all together. One trace at a time is held in memory, at some 70 bytes an operation; several are read \
-twice, so that one that is malformed is refused before any work is done.
+Search lengths are those of `list`: the number of entries compared, in one list for all communicators. \
+After several traces, such as the ranks of one run, comes a table with a row for each and one for all \
+together. One trace at a time is held in memory, at some 70 bytes per operation; several are read \
+twice, so that a malformed one is rejected before any work is done.
 
 Examples:
   mq stats traces/hpcc32-r0.mqt.gz
@@ -197,22 +197,22 @@ Examples:
   mq stats traces/*.mqt.gz --format json > traces.json
   mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg
 
-Exit codes: 0 described, also a trace that differs from MPI's rules (`mismatches` says how often), 2 \
-bad usage or input, also if traces in a directory were left out: they could not be read, or a \
+Exit codes: 0 success, even if a trace differs from MPI's rules (`mismatches` says how often), 2 bad \
+usage or input, also if traces in a directory were left out because they could not be read or a \
 recording did not collect them.")]
 pub(crate) struct StatsOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// How to print the results; json is a list with an object for each trace, with --summary an
-    /// object of `traces`, a list, and `all`
+    /// Output format; json is a list with one object per trace; with --summary, an object with the list
+    /// `traces` and the object `all`
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Print the table of all traces alone
+    /// Print only the summary table
     #[arg(long)]
     pub(crate) summary: bool,
-    /// Also draw the queue lengths over time into an SVG file, whose name has to end in .svg: a panel
-    /// for each trace, or for the 24 with the longest queues if there are more
+    /// Also plot the queue lengths over time in an SVG file (its name must end in .svg): one panel per
+    /// trace, or for the 24 traces with the longest queues if there are more
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file())]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -244,8 +244,8 @@ pub(crate) enum GenerateCommand {
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-The outcomes are those that MPI's matching rules demand, so that `mq replay` can check them. Working \
-them out takes time quadratic in the depth.
+The recorded outcomes are those of MPI's matching rules, so that `mq replay` can check them. Computing \
+them takes time quadratic in the depth.
 
 Examples:
   mq generate depth --depth 1024 -o reverse.mqt.gz
@@ -265,7 +265,7 @@ pub(crate) struct DepthOptions {
     #[arg(long, value_name = "QUEUE", default_value = Filled::Unexpected.name(),
         value_parser = named(Filled::ALL, Filled::name))]
     pub(crate) queue: Filled,
-    /// What tells the messages apart: each from another rank, or each with another tag
+    /// What distinguishes the messages: each has its own source rank, or its own tag
     #[arg(long, value_name = "KEY", default_value = KeyedBy::Source.name(),
         value_parser = named(KeyedBy::ALL, KeyedBy::name))]
     pub(crate) by: KeyedBy,
@@ -275,7 +275,7 @@ pub(crate) struct DepthOptions {
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percentage,
         help = "Share of receives with ANY_TAG, in percent, independent of --any-source")]
     pub(crate) any_tag: f64,
-    /// Communicators that the entries are dealt to in turn, 1 to 65,536
+    /// Communicators over which the entries are dealt round-robin, 1 to 65,536
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) contexts: u32,
@@ -286,7 +286,7 @@ pub(crate) struct DepthOptions {
     /// Seed of all random choices; the same seed gives the same trace
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// File to write, gzip-compressed if its name ends in .gz; `-`, or nothing, for plain text to
+    /// File to write, gzip-compressed if its name ends in .gz; without it, or with `-`, plain text goes to
     /// standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -299,7 +299,7 @@ Examples:
   mq structures
   mq structures --format json")]
 pub(crate) struct StructuresOptions {
-    /// How to print the results; json is a list with an object for each structure
+    /// Output format; json is a list with one object per structure
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
 }
@@ -331,7 +331,7 @@ fn named<T: Copy + Send + Sync + 'static>(
 fn percentage(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("give a percentage from 0 to 100".into()),
+        _ => Err("expected a percentage from 0 to 100".into()),
     }
 }
 
@@ -339,7 +339,7 @@ fn percentage(text: &str) -> Result<f64, String> {
 fn svg_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.extension() {
         Some(extension) if extension.eq_ignore_ascii_case("svg") => Ok(path),
-        _ => Err("plots are SVG; give a file name that ends in .svg"),
+        _ => Err("plots are SVG; the file name must end in .svg"),
     })
 }
 
@@ -357,7 +357,7 @@ mod tests {
     fn structures_are_taken_once_in_the_order_given() {
         let cli = Cli::parse_from(["mq", "replay", "--structure", "pnp,list,pnp", "t"]);
         let Command::Replay(options) = cli.command else {
-            panic!("replay was asked for");
+            panic!("expected the replay command");
         };
         assert_eq!(options.timed.structures(), [Kind::Pnp, Kind::List]);
     }

@@ -26,11 +26,11 @@ pub(crate) enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The processes of a program could not be started; the program is not to blame.
+    /// The processes of a program could not be started, for a reason other than the program.
     Launch(String),
     /// A command ran and left no trace behind.
     Untraced(String),
-    /// Whoever reads standard output has closed it: no failure, only the end.
+    /// The reader of standard output has closed it: an end, not a failure.
     ClosedPipe,
     /// Options that contradict each other or ask for too much.
     Usage(String),
@@ -101,30 +101,32 @@ pub(crate) fn not_started(program: &OsStr, error: &io::Error) -> String {
     let name = program.to_string_lossy();
     match error.kind() {
         io::ErrorKind::NotFound => format!(
-            "{name}: there is no such program, or, if it is a script, no such interpreter as its \
-             first line names"
+            "{name}: there is no such program, or it is a script whose first line names an interpreter \
+             that does not exist"
         ),
         io::ErrorKind::PermissionDenied if Path::new(program).is_dir() => {
-            format!("{name}: is a directory, and no program")
+            format!("{name}: is a directory, not a program")
         }
         io::ErrorKind::PermissionDenied if is_closed(Path::new(program)) => format!(
-            "{name}: this user may not execute it, although `chmod +x` would change nothing: its file \
-             system may be mounted noexec, or the file, a directory on its way or the interpreter that \
-             its first line names closed to others"
+            "{name}: this user may not execute it, and `chmod +x` would not help: the file system may be mounted \
+             noexec, or the file, a directory in its path or the interpreter that its first line names may be \
+             closed to this user"
         ),
         io::ErrorKind::PermissionDenied => {
-            format!("{name}: is not an executable file (`chmod +x` makes a program one)")
+            format!(
+                "{name}: is not an executable file (if it is a program, `chmod +x` makes it one)"
+            )
         }
         _ => format!("{name}: cannot be executed: {error}"),
     }
 }
 
-/// Whether a file that was denied is executable for somebody, or cannot even be looked at.
+/// Whether a file that may not be executed is executable for somebody, or cannot even be looked at.
 #[cfg(unix)]
 fn is_closed(program: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
 
-    // A mere name is looked for in the directories of PATH.
+    // A plain name is looked up in PATH.
     if program.components().count() == 1 {
         return false;
     }

@@ -1,33 +1,33 @@
-//! Exit codes as shells give them.
+//! Exit codes as shells define them.
 
 use std::io;
 use std::process::ExitStatus;
 
 /// The program is there but cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
-/// There is no such program.
+/// The program does not exist.
 const NOT_FOUND: u8 = 127;
 /// What is added to the number of the signal that killed a process.
 const KILLED: i32 = 128;
 
-/// That of a process that has exited with this status.
+/// Exit code of a process that exited with this status.
 pub(crate) fn of_status(status: i32) -> u8 {
     u8::try_from(status).unwrap_or(u8::MAX)
 }
 
-/// That of a process that a signal has killed.
+/// Exit code of a process that a signal killed.
 pub(crate) fn of_signal(signal: i32) -> u8 {
     of_status(KILLED + signal)
 }
 
-/// That of a process that has ended.
+/// Exit code of a process that has ended.
 pub(crate) fn of_ended(status: ExitStatus) -> u8 {
     let exited = status.code().map(of_status);
     let killed = || signal(status).map(of_signal);
     exited.or_else(killed).unwrap_or(u8::MAX)
 }
 
-/// That of a program that could not be started.
+/// Exit code for a program that could not be started.
 pub(crate) fn of_refusal(error: &io::Error) -> u8 {
     match error.kind() {
         io::ErrorKind::NotFound => NOT_FOUND,

@@ -1,4 +1,4 @@
-//! `mq generate`: traces that no application wrote.
+//! `mq generate`: synthetic traces.
 
 use std::io::Write;
 
@@ -68,7 +68,7 @@ fn pattern(options: &DepthOptions) -> DepthPattern {
     }
 }
 
-/// All that it takes to generate the trace again.
+/// Everything needed to generate the trace again.
 fn header(options: &DepthOptions, pattern: &DepthPattern) -> Header {
     Header::new()
         .with("source", "generated")

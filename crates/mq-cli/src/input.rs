@@ -1,4 +1,4 @@
-//! Reading the traces that a command was given.
+//! Reading the traces given to a command.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use crate::error::Error;
 use crate::report::counted;
 use crate::{progress, say};
 
-/// How the names of directories begin where `mq record` has traces written; those of recordings that
-/// were killed stay.
+/// Prefix of the directories into which `mq record` has traces written; those of killed recordings
+/// remain.
 pub(crate) const RECORDING: &str = "recording-";
 
-/// What standard input is called.
+/// The name of standard input.
 const STDIN: &str = "standard input";
 
-/// Traces in directories that are not used: those that can not be read, which is said where they are
-/// left out, and those that recordings did not collect.
+/// Traces in directories that are not used: those that cannot be read, which are reported when they
+/// are left out, and those that recordings did not collect.
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct LeftOut {
@@ -27,13 +27,13 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Another trace is left out, which could be read before.
+    /// Another trace is left out, although it could be read before.
     pub(crate) fn one_more(&mut self, error: &Error) {
         say(&error.to_string());
         self.files += 1;
     }
 
-    /// What is to be said in the end, when all that can be done is done.
+    /// The error to report at the end, when everything possible is done.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
         let unread = (self.files > 0).then(|| {
             let of = counted(self.of, "trace");
@@ -49,18 +49,18 @@ impl LeftOut {
         }
     }
 
-    /// Which traces recordings did not collect, as a sentence.
+    /// A sentence about the traces that recordings did not collect.
     fn uncollected(&self) -> Option<String> {
         let traces = self.uncollected.iter().map(|left| left.traces).sum();
         let traces = counted(traces, "more trace");
         match &self.uncollected[..] {
             [] => None,
             [one] => Some(format!(
-                "{} has {traces} that a recording did not collect: name that too",
+                "{} has {traces} that a recording did not collect: name that directory too",
                 one.directory.display()
             )),
             [first, more @ ..] => Some(format!(
-                "{} and {} more have {traces} that recordings did not collect: name those too",
+                "{} and {} more have {traces} that recordings did not collect: name those directories too",
                 first.directory.display(),
                 more.len()
             )),
@@ -68,14 +68,14 @@ impl LeftOut {
     }
 }
 
-/// A directory where a recording that was killed, or goes on, has left traces.
+/// A directory with traces of a recording that was killed or is still running.
 #[derive(Debug)]
 struct Uncollected {
     directory: PathBuf,
     traces: usize,
 }
 
-/// A trace that was named, or found in a directory that was.
+/// A trace that was named, or found in a named directory.
 enum Found {
     Stdin,
     Named(PathBuf),
@@ -92,13 +92,13 @@ impl Found {
 
     fn read(&self) -> Result<Trace, TraceError> {
         match self {
-            // By its path it could not be opened where it is a socket, or another user's.
+            // Opening its path would fail for a socket or another user's file.
             Self::Stdin => Trace::read(TraceReader::from_stream(STDIN, io::stdin())?),
             Self::Named(path) | Self::Inside(path) => Trace::open(path),
         }
     }
 
-    /// Reads it to its end without keeping it, if it can be read once more.
+    /// Reads it to its end; keeps it only if it cannot be read again.
     fn check(&self) -> Result<Good, TraceError> {
         match self {
             Self::Named(path) | Self::Inside(path) if path.is_file() => {
@@ -112,17 +112,17 @@ impl Found {
     }
 }
 
-/// A trace that was read to its end, and is good.
+/// A trace that was read to its end and is valid.
 pub(crate) enum Good {
-    /// It was not kept, and can be read again; whether it was found in a directory.
+    /// Not kept, since it can be read again; and whether it was found in a directory.
     There(PathBuf, bool),
-    /// It was kept: a pipe hands it out once.
+    /// Kept: a pipe can be read only once.
     Read(Trace),
 }
 
 impl Good {
-    /// Whether the others are to go on without it, if it has changed for the worse: a recording may
-    /// write on.
+    /// Whether the work continues without it if it has become invalid: a recording may still be
+    /// writing it.
     pub(crate) fn may_be_left_out(&self) -> bool {
         matches!(self, Self::There(_, true))
     }
@@ -139,21 +139,20 @@ impl Good {
     }
 }
 
-/// Reads all traces, so that a malformed one is refused before any work is done. A directory stands
-/// for the traces in it: of those, one that can not be read is left out. `-` stands for standard
-/// input.
+/// Reads all traces, so that a malformed one is rejected before any work is done. A directory stands
+/// for the traces in it; those that cannot be read are left out. `-` stands for standard input.
 ///
 /// # Cost
-/// 48 bytes of memory an operation, over all traces.
+/// 48 bytes of memory per operation, over all traces.
 pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Trace>, LeftOut), Error> {
     each(paths, |found, _| found.read())
 }
 
-/// As [`traces`], for work that needs one of them at a time.
+/// Like [`traces`], for work that needs one trace at a time.
 ///
 /// # Cost
-/// Several files are read twice, here and by [`Good::trace`]. 12 bytes of memory an operation of the
-/// longest while they are read here; 48 an operation of those that are kept.
+/// Several files are read twice, here and by [`Good::trace`]. Reading them here takes 12 bytes of memory
+/// per operation of the longest; those that are kept take 48 per operation.
 pub(crate) fn checked(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
     each(paths, |found, of| match of {
         1 => found.read().map(Good::Read),
@@ -161,7 +160,7 @@ pub(crate) fn checked(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> 
     })
 }
 
-/// Takes what is found at each of the paths by `take`, which is also told how many there are.
+/// Calls `take` for each trace found at the paths; it also gets the number of traces.
 fn each<T>(
     paths: &[PathBuf],
     take: impl Fn(&Found, usize) -> Result<T, TraceError>,
@@ -191,7 +190,7 @@ fn each<T>(
     }
     match last {
         Some(error) if traces.is_empty() => {
-            // Nothing is left to be done.
+            // Nothing is left to do.
             left_out.uncollected().iter().for_each(|more| say(more));
             return Err(error.into());
         }
@@ -235,7 +234,7 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
     Ok((files, uncollected))
 }
 
-/// Where recordings that were killed, or go on, have left traces in a directory.
+/// The places in a directory where killed or running recordings have left traces.
 fn left_behind(directory: &Path) -> Vec<Uncollected> {
     let mut left: Vec<Uncollected> = directory
         .read_dir()
@@ -255,31 +254,30 @@ fn left_behind(directory: &Path) -> Vec<Uncollected> {
     left
 }
 
-/// Where the traces are that a directory has not, in words; nothing if nowhere.
+/// In words, where the traces are that a directory lacks; empty if nowhere.
 fn instead(left: &[Uncollected]) -> String {
     match left {
         [] => String::new(),
         [one] => format!(
-            ", but {} has, which a recording did not collect: name that",
+            ", but {} has traces that a recording did not collect: name that directory",
             one.directory.display()
         ),
         [first, more @ ..] => format!(
-            ", but {} and {} more have, which recordings did not collect: name those",
+            ", but {} and {} more have traces that recordings did not collect: name those directories",
             first.directory.display(),
             more.len()
         ),
     }
 }
 
-/// The trace files that stand in a directory itself, known by their endings, in the order of their
-/// names.
+/// The trace files directly in a directory, recognised by their extensions, in name order.
 pub(crate) fn traces_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in directory.read_dir()? {
         let path = entry?.path();
         let name = path.file_name().map(std::ffi::OsStr::to_string_lossy);
         let trace = name.is_some_and(|name| name.ends_with(".mqt") || name.ends_with(".mqt.gz"));
-        // A link that leads nowhere is a trace too, one that can not be opened.
+        // A dangling link is a trace too, one that cannot be opened.
         let is_file = |path: &Path| path.metadata().map_or(true, |found| found.is_file());
         if trace && is_file(&path) {
             files.push(path);

@@ -1,11 +1,11 @@
 //! `mq`: records match traces of applications, replays them through every structure, times them,
 //! describes and generates traces, and starts the processes of a program on this machine.
 //!
-//! `mq help` lists the commands; `mq help replay` and its like show examples. Exit codes: 0, done;
+//! `mq help` lists the commands; `mq help replay` and so on show examples. Exit codes: 0, success;
 //! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read;
-//! `mq record` and `mq run` pass on the exit code of what they run.
+//! `mq record` and `mq run` return the exit code of what they run.
 
-// Elsewhere there are the commands about traces alone, and what the others print with is not used.
+// Other systems have only the commands for traces, and leave the rest of the output code unused.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
 mod advise;
@@ -43,13 +43,13 @@ use crate::error::Error;
 /// The exit code of a replay whose pairings differ from the recorded ones, and of a recording with
 /// a trace that cannot be read.
 const DIFFERS: u8 = 1;
-/// The exit code of bad usage and of input or output that fails; clap's too.
+/// The exit code for bad usage and for failed input or output; clap's too.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {
         Ok(code) => code,
-        // Whoever read the output has seen enough, as `head` does.
+        // The reader has seen enough, like `head`.
         Err(Error::ClosedPipe) => ExitCode::SUCCESS,
         Err(error) => {
             say(&error.to_string());
@@ -95,10 +95,10 @@ fn exit_code(reproduced: bool) -> ExitCode {
     }
 }
 
-/// Tells the person at the terminal; a closed stderr is no reason to stop. Written at once: a rank that
-/// is ended leaves the whole line or none.
+/// Tells the user; a closed stderr is no reason to stop. Written in one call, so that a rank that is
+/// killed leaves the whole line or none.
 fn say(message: &str) {
-    // What is in it may come from a file's name, which may have lines that look like ours.
+    // It may contain a file name, which may have lines that look like ours.
     let line = format!("mq: {}\n", report::escaped(message));
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

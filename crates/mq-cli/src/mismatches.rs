@@ -1,10 +1,10 @@
-//! Who is to blame where a trace and structures differ, in words.
+//! In words, what is wrong if a trace and structures differ.
 
 use mq_core::structures::Kind;
 use mq_trace::{Mismatch, Report};
 
-/// The first mismatch of every structure, once for structures that agree on it. Where all agree, it
-/// is the trace that is wrong.
+/// The first mismatch of every structure, once for structures that agree on it. If all agree, the
+/// trace is wrong.
 pub(crate) fn sentences(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> {
     let mut told: Vec<(Mismatch, Vec<&str>)> = Vec::new();
     for (kind, report) in reports {
@@ -26,7 +26,7 @@ pub(crate) fn sentences(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> 
     told.iter().map(sentence).collect()
 }
 
-/// A mismatch of a trace that is wrong.
+/// A mismatch of a wrong trace.
 pub(crate) fn by_the_rules(trace: &str, mismatch: &Mismatch) -> String {
     differ(trace, mismatch, "MPI's rules", "give")
 }

@@ -1,4 +1,4 @@
-//! What traces are called where several stand side by side, without what a terminal would obey.
+//! Names of traces that are listed together, without terminal control characters.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::report::escaped;
 
-/// The shortest end of each path that no other path has, by whole names: mostly that of the file.
+/// The shortest suffix of each path, in whole components, that no other path has: mostly the file name.
 pub(crate) fn distinct(paths: &[&str]) -> Vec<String> {
     let mut lengths = vec![1; paths.len()];
     loop {
@@ -19,7 +19,7 @@ pub(crate) fn distinct(paths: &[&str]) -> Vec<String> {
         for (i, end) in ends.iter().enumerate() {
             same.entry(end).or_default().push(i);
         }
-        // A path that was given twice is the same to its beginning.
+        // A path that is given twice has no unique suffix.
         let ambiguous: Vec<usize> = same
             .values()
             .filter(|all| all.iter().any(|&i| paths[i] != paths[all[0]]))
@@ -34,7 +34,7 @@ pub(crate) fn distinct(paths: &[&str]) -> Vec<String> {
     }
 }
 
-/// As [`distinct`], without the endings of traces where that tells them apart too.
+/// Like [`distinct`], without the extensions of traces if the names remain distinct.
 pub(crate) fn labels(paths: &[&str]) -> Vec<String> {
     let distinct = distinct(paths);
     let mut wholes: HashMap<&str, &str> = HashMap::new();
@@ -54,7 +54,7 @@ pub(crate) fn labels(paths: &[&str]) -> Vec<String> {
     distinct.iter().map(label).collect()
 }
 
-/// A trace's file name without its endings, for labels.
+/// A trace's file name without its extensions, for labels.
 pub(crate) fn label(path: &str) -> String {
     bare(&end(path, 1)).to_owned()
 }
@@ -64,7 +64,7 @@ fn bare(name: &str) -> &str {
     name.strip_suffix(".mqt").unwrap_or(name)
 }
 
-/// So many names from the end of a path.
+/// The last `count` components of a path.
 fn end(path: &str, names: usize) -> String {
     let all: Vec<&OsStr> = Path::new(path).iter().collect();
     let from = all.len().saturating_sub(names);

@@ -1,4 +1,4 @@
-//! Progress on stderr, for people only: nothing is shown where stderr is not a terminal.
+//! Progress on stderr, for people only: nothing is shown if stderr is not a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::report::escaped;
 /// How often a spinner turns.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A bar over `length` steps; it vanishes when it is dropped.
+/// A bar over `length` steps; it disappears when dropped.
 ///
-/// It redraws only when it is advanced: no thread runs beside a timed loop.
+/// It redraws only when advanced: no thread runs during a timed loop.
 pub(crate) fn bar(length: u64, what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent}% {eta}");
     show(
@@ -22,7 +22,7 @@ pub(crate) fn bar(length: u64, what: &str) -> ProgressBar {
     )
 }
 
-/// A bar that advances by lines of output, but not by the first ones, which are a head.
+/// A bar that advances by lines of output, except the first ones, which are a heading.
 #[derive(Debug)]
 pub(crate) struct ByLines {
     bar: ProgressBar,
@@ -30,14 +30,14 @@ pub(crate) struct ByLines {
 }
 
 impl ByLines {
-    /// A bar over so many lines after the head, shown at once.
+    /// A bar over this many lines after the heading, shown immediately.
     pub(crate) fn new(head: u64, lines: u64, what: &str) -> Self {
         let bar = bar(lines, what);
         bar.tick();
         Self { bar, head }
     }
 
-    /// Takes notice of output.
+    /// Counts the lines of some output.
     pub(crate) fn advance(&mut self, output: &[u8]) {
         let lines = output.iter().filter(|&&byte| byte == b'\n').count() as u64;
         let of_head = lines.min(self.head);
@@ -47,13 +47,13 @@ impl ByLines {
         }
     }
 
-    /// Writes something else where the bar is.
+    /// Writes something else in the bar's place.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 }
 
-/// A sign of life for work of unknown length; it vanishes when it is dropped.
+/// A spinner for work of unknown length; it disappears when dropped.
 pub(crate) fn spinner(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
     let spinner = show(ProgressBar::with_draw_target(None, target()), style, what);

@@ -1,4 +1,4 @@
-//! Tables, JSON and numbers as people read them.
+//! Output: tables, JSON and readable numbers.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use tabled::settings::{Alignment, Style};
 
 use crate::error::Error;
 
-/// Writes text to standard output at once.
+/// Writes text to standard output and flushes it.
 ///
 /// # Errors
 /// [`Error::ClosedPipe`] if nobody reads it any more.
@@ -27,8 +27,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     print(&format!("{text}\n"))
 }
 
-/// A list of JSON objects that is written as they become known. In the end it is what
-/// [`print_json`] writes of all of them.
+/// A list of JSON objects that is written as they become known. The result is what
+/// [`print_json`] writes for all of them.
 #[derive(Default)]
 pub(crate) struct JsonList {
     begun: bool,
@@ -57,16 +57,16 @@ impl JsonList {
     }
 }
 
-/// What the columns after the first hold; the first holds names.
+/// The content of the columns after the first, which holds names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cells {
-    /// Numbers, which are aligned to the right.
+    /// Numbers, right-aligned.
     Numbers,
-    /// Texts, which are aligned to the left.
+    /// Text, left-aligned.
     Text,
 }
 
-/// A table with a line feed at its end.
+/// A table, ending in a line feed.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>], cells: Cells) -> String {
     let mut builder = Builder::with_capacity(rows.len() + 1, header.len());
     builder.push_record(header.iter().copied());
@@ -80,13 +80,13 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>], cells: Cells) -> Stri
         table.modify(Columns::new(1..), Alignment::right());
         table.modify(Columns::new(1..), AlignmentStrategy::PerLine);
     }
-    // Trailing spaces are of no use to a person or a diff.
+    // Trailing spaces would only disturb diffs.
     let text = table.to_string();
     text.lines()
         .fold(String::new(), |lines, line| lines + line.trim_end() + "\n")
 }
 
-/// The head of a table whose rows are printed one by one as they become known, with the width of
+/// The heading of a table whose rows are printed one by one as they become known, with the width of
 /// each column's cells. It looks like [`table`]'s.
 pub(crate) fn head(columns: &[(&str, usize)]) -> String {
     let names: Vec<String> = columns
@@ -117,7 +117,7 @@ pub(crate) fn row(columns: &[(&str, usize)], cells: &[String]) -> String {
     format!("{}\n", aligned.join("|").trim_end())
 }
 
-/// Text in lines of at most `width` letters, broken at spaces; a longer word stands alone.
+/// Text in lines of at most `width` characters, broken at spaces; a longer word gets its own line.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let mut lines = String::with_capacity(text.len());
     let mut column = 0;
@@ -156,7 +156,7 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
 /// The most names in a list of [`some`].
 const SOME: usize = 3;
 
-/// Names with commas between them, and how many more there are than fit into a sentence.
+/// Names separated by commas, and how many more there are than fit into a sentence.
 pub(crate) fn some(names: &[String]) -> String {
     let first = &names[..names.len().min(SOME)];
     let mut text = first.join(", ");
@@ -166,7 +166,7 @@ pub(crate) fn some(names: &[String]) -> String {
     text
 }
 
-/// Text without what a terminal would obey: control characters as Rust writes them.
+/// Text with control characters escaped as in Rust, so that a terminal does not act on them.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -207,7 +207,7 @@ pub(crate) fn time(nanoseconds: f64) -> String {
     format!("{} {}", decimal(value), UNITS[unit])
 }
 
-/// A share in percent; `-` of nothing.
+/// A share in percent; `-` if the whole is 0.
 pub(crate) fn percent(part: impl TryInto<u64>, whole: impl TryInto<u64>) -> String {
     match (part.try_into(), whole.try_into()) {
         (Ok(part), Ok(whole)) if whole > 0 => {
@@ -217,7 +217,7 @@ pub(crate) fn percent(part: impl TryInto<u64>, whole: impl TryInto<u64>) -> Stri
     }
 }
 
-/// A share in percent as a sentence has it, with a decimal where it is small.
+/// A share in percent for a sentence, with a decimal if it is small.
 pub(crate) fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 1.0 {
@@ -227,7 +227,7 @@ pub(crate) fn share(share: f64) -> String {
     }
 }
 
-/// Nanoseconds or entries with as many decimals as matter, three digits or more in all.
+/// Nanoseconds or entries with at least three significant digits.
 pub(crate) fn decimal(value: f64) -> String {
     if value >= 1000.0 {
         return count(value.round() as u64);

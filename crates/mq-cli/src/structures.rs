@@ -1,4 +1,4 @@
-//! `mq structures`: which structures there are, and when to choose each.
+//! `mq structures`: the structures, and when to choose each.
 
 use std::io::IsTerminal;
 
@@ -9,7 +9,7 @@ use crate::cli::{Format, StructuresOptions};
 use crate::error::Error;
 use crate::report::{self, Cells};
 
-/// Letters in a line of a cell on a terminal, so that the table fits into 80 columns.
+/// Characters per line of a cell on a terminal, so that the table fits into 80 columns.
 const CELL: usize = 30;
 
 /// One structure in JSON.

@@ -1,4 +1,4 @@
-//! Timing structures in turns, so that a slow spell of the machine hits all of them alike.
+//! Timing structures in turn, so that a slow spell of the machine affects all of them alike.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use indicatif::ProgressBar;
 use mq_core::structures::Kind;
 use mq_trace::{Floor, Replay, Trace, timed};
 
-/// From this on a repetition is slow, and its structure gets fewer of them.
+/// From this time on a repetition is slow, and its structure gets fewer of them.
 const SLOW: Duration = Duration::from_secs(2);
-/// Time for all repetitions of a slow structure, if one repetition takes less.
+/// Time for all repetitions of a slow structure, if a single repetition takes less.
 const SLOW_BUDGET: Duration = Duration::from_secs(10);
-/// The repetitions that it takes to tell by how much they differ: of fewer there are no quartiles.
+/// The fewest repetitions that show a spread: fewer have no quartiles.
 pub(crate) const FEWEST: usize = 4;
 
 /// The times of one trace.
 pub(crate) struct Timings {
-    /// The loop without a structure, the shortest of its repetitions: whatever makes one longer is
-    /// the machine's, and the structures had their own share of it.
+    /// The loop without a structure, the shortest of its repetitions: what makes others longer is noise of
+    /// the machine, of which the structures had their own share.
     pub(crate) floor: Duration,
     /// The structures, in the order asked for.
     pub(crate) structures: Vec<(Kind, Timing)>,
@@ -35,13 +35,13 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// Nanoseconds an operation; 0 of an empty trace.
+    /// Nanoseconds per operation; 0 for an empty trace.
     pub(crate) fn ns_per_op(&self, operations: usize) -> f64 {
         ns_per_op(self.median, operations)
     }
 
-    /// Nanoseconds an operation by which repetitions differ from the median: half of what is
-    /// between the quartiles. None if there are fewer than [`FEWEST`].
+    /// Spread of the repetitions around the median in nanoseconds per operation: half of the interquartile
+    /// range. None if there are fewer than [`FEWEST`].
     pub(crate) fn spread_ns_per_op(&self, operations: usize) -> Option<f64> {
         let between = self.quartiles.1 - self.quartiles.0;
         let enough = self.repetitions >= FEWEST;
@@ -49,7 +49,7 @@ impl Timing {
     }
 }
 
-/// Nanoseconds an operation of a time for so many; 0 of none.
+/// Nanoseconds per operation, given the time of all; 0 for none.
 pub(crate) fn ns_per_op(time: Duration, operations: usize) -> f64 {
     if operations == 0 {
         return 0.0;
@@ -57,7 +57,7 @@ pub(crate) fn ns_per_op(time: Duration, operations: usize) -> f64 {
     time.as_secs_f64() * 1e9 / operations as f64
 }
 
-/// Times structures, `repetitions` times each after one to warm up; slow ones less often.
+/// Times structures, `repetitions` times each after one warm-up; slow ones less often.
 ///
 /// `progress` advances by 1 for each repetition or warm-up, left-out ones included.
 pub(crate) fn measure(
@@ -96,7 +96,7 @@ struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// Warms up, and so learns how slow it is.
+    /// Warms up, which also shows how slow the structure is.
     fn new(mut replay: Box<dyn Replay + 'a>, repetitions: usize, progress: &ProgressBar) -> Self {
         let warm_up = replay.repetition();
         progress.inc(1);
@@ -128,7 +128,7 @@ impl<'a> Series<'a> {
     }
 }
 
-/// How often something is repeated that takes `one` repetition so long.
+/// The number of repetitions of something whose repetition takes `one`.
 fn affordable(one: Duration, repetitions: usize) -> usize {
     if one <= SLOW {
         return repetitions;
@@ -137,7 +137,7 @@ fn affordable(one: Duration, repetitions: usize) -> usize {
     repetitions.min(fitting as usize).max(1)
 }
 
-/// The middle one of sorted values, or the mean of the two in the middle; nothing of none.
+/// The middle of sorted values, or the mean of the two in the middle; none if there are no values.
 pub(crate) fn median<T: Copy>(sorted: &[T], mean: impl FnOnce(T, T) -> T) -> Option<T> {
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle)?;
@@ -148,7 +148,7 @@ pub(crate) fn median<T: Copy>(sorted: &[T], mean: impl FnOnce(T, T) -> T) -> Opt
     }
 }
 
-/// The nearest ranks of sorted times; of three or fewer the shortest and the longest.
+/// The quartiles of sorted times by nearest rank; of three or fewer, the shortest and the longest.
 fn quartiles(times: &[Duration]) -> (Duration, Duration) {
     let below = times.len().div_ceil(4).saturating_sub(1);
     let lower = times.get(below).copied().unwrap_or_default();

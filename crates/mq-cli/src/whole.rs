@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Files that are complete or absent.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Links that lead from one to the next, before they are taken for a circle: as many as Linux follows.
+/// The longest chain of links that is not taken for a cycle: as many as Linux follows.
 const LINKS: usize = 40;
 
-/// Finds out before any work is done whether a file can be written where it is wanted. What is
-/// there stays as it is; nothing is left where nothing was.
+/// Checks before any work is done whether a file can be written in its place. An existing file stays
+/// as it is; no file is left where none was.
 pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
     let target = target(path);
-    // Who reads a pipe would take the look for all there is.
+    // The reader of a pipe would take the check for the whole output.
     if fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Ok(());
     }
@@ -25,7 +25,7 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
         Err(error) => Err(error),
         Ok(_) => fs::remove_file(&target),
     };
-    // It is written beside its place first.
+    // The file is first written next to its place.
     let made = made.and_then(|()| {
         let beside = beside(&target);
         File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
@@ -33,11 +33,11 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
     made.map_err(|error| Error::write(path, error))
 }
 
-/// Writes a file by `write`, which is given a path beside it: what has the file's own name is never a
-/// part of it, whenever the process is stopped, or the disc is full. One that was there keeps its mode.
-/// Where there is something that is no file, as a device, that itself is written.
+/// Writes a file by `write`, which gets a path next to it: the file's own name never holds a partial file,
+/// whenever the process is stopped or the disc is full. A file that is replaced keeps its mode. If the path
+/// is something other than a file, such as a device, that is written directly.
 pub(crate) fn write(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    // A link stays one.
+    // A link stays a link.
     let target = target(path);
     let found = fs::metadata(&target).ok();
     if found.as_ref().is_some_and(|found| !found.is_file()) {
@@ -54,15 +54,15 @@ pub(crate) fn write(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) ->
     written
 }
 
-/// Makes an empty file of this mode: before there is anything in it that is not for all to read.
+/// Makes an empty file of this mode, before it has any content that not all may read.
 fn empty(path: &Path, mode: Permissions) -> io::Result<()> {
     File::create(path)?.set_permissions(mode)
 }
 
-/// Where a file is, or will be, that may be named by links: of links to what is not there yet, too.
+/// The target of a file name that may be a link, even to a file that does not exist yet.
 fn target(path: &Path) -> PathBuf {
     if let Ok(found) = fs::metadata(path) {
-        // A link to what is open already, as `/dev/stdout` to a pipe, leads where no path does.
+        // A link to an open file, such as `/dev/stdout` to a pipe, leads to something without a path.
         let whole = path.canonicalize().ok().filter(|_| found.is_file());
         return whole.unwrap_or_else(|| path.to_owned());
     }
@@ -71,15 +71,15 @@ fn target(path: &Path) -> PathBuf {
         let Ok(next) = fs::read_link(&target) else {
             break;
         };
-        // Unless it says where it leads from the root, it does so from where it is.
+        // A relative target starts from the link's directory.
         target.pop();
         target.push(next);
     }
     target
 }
 
-/// A name of this process's own in the same directory. It ends in `.gz` if the file's does, and is
-/// none of those that traces have.
+/// A name of this process's own in the same directory. It ends in `.gz` if the file's does, and is not a
+/// name that traces have.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_can_be_written_and_not_beside_is_found_out_too() {
         let folder = tempfile::tempdir().expect("a folder");
-        // Names have 255 bytes at most, and that of the file beside it has more.
+        // Names have 255 bytes at most, and the one next to the file would have more.
         let path = folder.path().join(format!("{}.svg", "a".repeat(250)));
         fs::write(&path, "<svg>").expect("written");
         prepare(&path).expect_err("there is no name beside it");

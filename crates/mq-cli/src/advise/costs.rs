@@ -5,26 +5,26 @@ use serde::Serialize;
 
 use crate::replay::{Replayed, Row};
 
-/// What the structures cost, cheapest first. The fields are keys of the JSON output.
+/// The costs of the structures, cheapest first. The fields are keys of the JSON output.
 #[derive(Serialize)]
 pub(super) struct Costs {
     pub(super) operations: usize,
     pub(super) structures: Vec<Cost>,
 }
 
-/// What one structure costs; times are less the loop floor.
+/// The cost of one structure; the loop floor is subtracted from times.
 #[derive(Serialize, Clone)]
 pub(super) struct Cost {
     pub(super) structure: &'static str,
     pub(super) ns_per_op: f64,
-    /// How many times what `list` takes; none if that is nothing.
+    /// Its time divided by that of `list`; none if that is 0.
     pub(super) x_list: Option<f64>,
     pub(super) total_ns: f64,
     pub(super) peak_bytes: usize,
     pub(super) mismatches: usize,
-    /// Repetitions that were timed; of several traces the fewest.
+    /// Timed repetitions; for several traces the fewest.
     pub(super) repetitions: usize,
-    /// What repetitions differ from their median by; none if they are too few to tell.
+    /// Spread of the repetitions around their median; none if there are too few.
     pub(super) spread_ns_per_op: Option<f64>,
 }
 
@@ -45,14 +45,14 @@ impl Costs {
         Self::new(operations, replayed.rows.iter().map(cost).collect())
     }
 
-    /// The costs of several traces, one after the other; all have the same structures.
+    /// The costs of several traces in sequence; all have the same structures.
     pub(super) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut operations = 0;
         let mut sums: Vec<Cost> = Vec::new();
         for costs in all {
             operations += costs.operations;
             for cost in &costs.structures {
-                // For the time being in nanoseconds, and not an operation.
+                // For now total nanoseconds, not per operation.
                 let whole = |spread: f64| spread * costs.operations as f64;
                 let spread = cost.spread_ns_per_op.map(whole);
                 match sums.iter_mut().find(|sum| sum.structure == cost.structure) {
@@ -92,13 +92,13 @@ impl Costs {
         costs
     }
 
-    /// Whether the structures that every advice compares with reproduced all pairings.
+    /// Whether the structures that every verdict compares with reproduced all pairings.
     pub(super) fn comparable(&self) -> bool {
         let mut compared = [Kind::List, Kind::default()].into_iter();
         compared.all(|kind| self.of_kind(kind).is_some_and(|cost| cost.mismatches == 0))
     }
 
-    /// What one structure costs, if it was timed.
+    /// The cost of one structure, if it was timed.
     pub(super) fn of_kind(&self, kind: Kind) -> Option<&Cost> {
         let mut structures = self.structures.iter();
         structures.find(|cost| cost.structure == kind.name())
@@ -107,7 +107,7 @@ impl Costs {
 
 #[cfg(test)]
 impl Costs {
-    /// Costs in nanoseconds an operation, measured often and without spread over 10,000 operations.
+    /// Costs in nanoseconds per operation, from many repetitions without spread over 10,000 operations.
     pub(super) fn measured(costs: &[(Kind, f64)]) -> Self {
         let operations = 10_000;
         let cost = |&(kind, ns_per_op): &(Kind, f64)| Cost {

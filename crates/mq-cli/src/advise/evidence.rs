@@ -1,29 +1,29 @@
-//! What a trace asks of its queues, as far as it explains what structures cost.
+//! The demands of a trace on its queues, as far as they explain the costs of structures.
 
 use serde::Serialize;
 
 use crate::report::{count, decimal, percent};
 use crate::stats::{Searched, Summary};
 
-/// Why structures differ, or do not. The fields are keys of the JSON output.
+/// Why structures differ or not. The fields are keys of the JSON output.
 #[derive(Serialize, Default)]
 pub(super) struct Evidence {
     /// Receives posted.
     receives: u64,
-    /// Those from any source, of any tag, or both.
+    /// Receives from any source, of any tag, or both.
     wildcard_receives: u64,
     /// The most posted receives queued at a time.
     max_posted: usize,
     /// The most unexpected messages queued at a time.
     max_unexpected: usize,
-    /// Of `list` in the posted queue.
+    /// Searches of `list` in the posted queue.
     posted_searches: Searched,
-    /// Of `list` in the unexpected queue.
+    /// Searches of `list` in the unexpected queue.
     unexpected_searches: Searched,
 }
 
 impl Evidence {
-    /// What one trace shows.
+    /// The evidence of one trace.
     pub(super) fn of(summary: &Summary) -> Self {
         Self {
             receives: summary.traffic.receives,
@@ -35,7 +35,7 @@ impl Evidence {
         }
     }
 
-    /// What several traces show, one after the other.
+    /// The evidence of several traces in sequence.
     pub(super) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for one in all {
@@ -49,7 +49,7 @@ impl Evidence {
         sum
     }
 
-    /// The entries that a search of either queue compares with on average.
+    /// The mean number of entries that a search of either queue compares.
     pub(super) fn mean_search(&self) -> f64 {
         self.posted_searches.with(&self.unexpected_searches).mean
     }

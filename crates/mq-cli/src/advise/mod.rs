@@ -18,11 +18,11 @@ use crate::error::Error;
 use crate::replay::{self, Replayed};
 use crate::{input, names, report, stats};
 
-/// What is to be said of one trace, or of all together. The fields are keys of the JSON output.
+/// The advice on one trace, or on all together. The fields are keys of the JSON output.
 #[derive(Serialize)]
 struct Advice {
     trace: String,
-    /// What a sentence calls the trace.
+    /// The name of the trace in sentences.
     #[serde(skip)]
     label: String,
     #[serde(flatten)]
@@ -37,11 +37,11 @@ struct Advice {
 #[derive(Serialize)]
 struct Output {
     traces: Vec<Advice>,
-    /// As if one process had done what all traces hold, one after the other.
+    /// As if one process had run all traces in sequence.
     together: Advice,
 }
 
-/// Advises on the traces; whether all pairings were reproduced.
+/// Advises on the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
     let kinds = kinds(replay::structures(&options.timed, &traces)?, &traces);
@@ -79,7 +79,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     Ok(reproduced)
 }
 
-/// Whether somebody still reads what is printed.
+/// Whether the output still has a reader.
 fn told(printed: Result<(), Error>) -> Result<bool, Error> {
     match printed {
         Err(Error::ClosedPipe) => Ok(false),
@@ -87,8 +87,8 @@ fn told(printed: Result<(), Error>) -> Result<bool, Error> {
     }
 }
 
-/// Those asked for, the two that every advice compares with, and what the libraries that wrote the
-/// traces match with, unless a trace is too large for it.
+/// The requested structures, the two that every verdict compares with, and those of the libraries that
+/// wrote the traces, unless a trace is too large for one.
 fn kinds(mut asked: Vec<Kind>, traces: &[Trace]) -> Vec<Kind> {
     let own = traces
         .iter()
@@ -136,7 +136,7 @@ impl Advice {
     }
 }
 
-/// On which of several traces pairings differ, in words; nothing if they do on none.
+/// In words, on which of several traces pairings differ; none if they differ on none.
 fn differing(advices: &[Advice]) -> Option<String> {
     let differ = advices.iter().filter(|advice| !advice.costs.comparable());
     let labels: Vec<String> = differ.map(|advice| advice.label.clone()).collect();

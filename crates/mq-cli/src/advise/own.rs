@@ -1,15 +1,15 @@
-//! What the MPI library that wrote a trace matches with itself.
+//! The matching structure of the MPI library that wrote a trace.
 
 use mq_core::structures::Kind;
 use mq_trace::{Header, Trace};
 
-/// The fields of a header that may name the library: of traces made otherwise, and of those that a
+/// The header fields that may name the library, in traces from other tools and in those that a
 /// patched library wrote.
 const FIELDS: [&str; 2] = ["mpi", "source"];
-/// How the name of an Open MPI begins.
+/// Prefix of the names of Open MPI versions.
 const OPEN_MPI: &str = "openmpi-";
 
-/// The structure of the library that a header names, if that is another than `list`.
+/// The structure of the library that a header names, if it is not `list`.
 pub(super) fn structure(header: &Header) -> Option<Kind> {
     let mut names = FIELDS.iter().filter_map(|field| header.get(field));
     names

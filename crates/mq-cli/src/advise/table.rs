@@ -7,9 +7,9 @@ use crate::report::{self, Cells, counted, decimal, escaped};
 
 const HEADER: [&str; 5] = ["structure", "ns/op", "x list", "total", "peak\nmemory"];
 
-/// What stands before a verdict.
+/// The prefix of a verdict.
 const ARROW: &str = "=> ";
-/// Letters in a line of a verdict.
+/// Characters in a line of a verdict.
 const WIDTH: usize = 80;
 
 /// The advice on one trace.
@@ -40,7 +40,7 @@ fn reasons(advice: &Advice) -> String {
     format!("{}{verdict}\n", advice.evidence.lines())
 }
 
-/// The verdict behind an arrow, in lines that a terminal need not break inside words.
+/// The verdict after an arrow, in lines that a terminal need not break inside words.
 fn verdict(sentences: &str) -> String {
     let lines = report::wrapped(sentences, WIDTH - ARROW.len());
     let indented = format!("\n{}", " ".repeat(ARROW.len()));

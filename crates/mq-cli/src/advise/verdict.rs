@@ -8,38 +8,38 @@ use super::evidence::Evidence;
 use crate::report::{count, counted, decimal, share};
 use crate::timing::FEWEST;
 
-/// The share of the time of `list` below which no difference counts, however steady the
-/// repetitions are: about what two builds of the same code differ by.
+/// The share of `list`'s time below which no difference counts, however steady the repetitions are:
+/// about the difference between two builds of the same code.
 const LEAST_NOISE: f64 = 0.05;
-/// No structure gains as much over `list`: from this share on nothing speaks for the default.
+/// No structure can gain this much over `list`: with more noise nothing speaks for the default.
 const MOST_NOISE: f64 = 1.0;
-/// The nanoseconds an operation for which the default is left at all: less is what the same
-/// structure differs by between machines, and no message is slower for it.
+/// The smallest gain, in nanoseconds per operation, that is worth leaving the default: a smaller one is
+/// within the same structure's variation between machines, and slows down no message.
 const LEAST_WORTH: f64 = 2.0;
-/// Below so many nanoseconds in all, the clock and a single interrupt decide.
+/// Below this total in nanoseconds, the clock and a single interrupt decide.
 const SHORTEST: f64 = 10_000.0;
-/// Up to so many entries compared, a search is short.
+/// A search that compares up to this many entries is short.
 const SHORT_SEARCH: f64 = 4.0;
-/// Beyond this, how many times less is of no interest.
+/// Beyond this, the exact factor is of no interest.
 const MANY: f64 = 10_000.0;
 
-/// Which structure to take. The fields are keys of the JSON output.
+/// Which structure to use. The fields are keys of the JSON output.
 #[derive(Serialize)]
 pub(super) struct Verdict {
     pub(super) recommended: &'static str,
     pub(super) default: &'static str,
-    /// What the library that wrote the trace matches with, if that is known and not `list`.
+    /// The structure of the library that wrote the trace, if it is known and not `list`.
     pub(super) own: Option<&'static str>,
-    /// The share of the time of `list` up to which differences are noise; none if it can not be told,
-    /// by too few repetitions or operations, or if pairings differ.
+    /// The share of `list`'s time up to which differences are noise; none if unknown, because of too few
+    /// repetitions or operations, or because pairings differ.
     pub(super) noise: Option<f64>,
     /// Why, as a sentence or two.
     pub(super) verdict: String,
 }
 
 impl Verdict {
-    /// The verdict on `place`: the name of a trace, or what stands for several. `own` is what the
-    /// library that wrote it matches with, if that is not `list`.
+    /// The verdict on `place`: the name of a trace, or a phrase for several. `own` is the structure of the
+    /// library that wrote it, if that is not `list`.
     pub(super) fn on(costs: &Costs, evidence: &Evidence, place: &str, own: Option<Kind>) -> Self {
         let default = Kind::default().name();
         let stay = |reason: String| Self {
@@ -64,7 +64,7 @@ impl Verdict {
                 noise: Some(contest.noise),
                 ..stay(format!(
                     "too noisy to tell on {place}: repetitions differ by {} of the time of list; \
-                     advise again on a quieter machine, or with more of them (--repeat)",
+                     try again on a quieter machine, or with more repetitions (--repeat)",
                     share(contest.noise)
                 ))
             };
@@ -92,13 +92,13 @@ struct Contest<'a> {
     list: &'a Cost,
     default: &'a Cost,
     cheapest: &'a Cost,
-    /// The fewest that one of them was timed over.
+    /// The fewest repetitions of any of them.
     repetitions: usize,
     noise: f64,
 }
 
 impl<'a> Contest<'a> {
-    /// None if what to compare with was not timed, or did not reproduce all pairings.
+    /// None if a structure to compare with was not timed, or did not reproduce all pairings.
     fn of(costs: &'a Costs) -> Option<Self> {
         if !costs.comparable() {
             return None;
@@ -119,28 +119,28 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// What was measured, too seldom to tell what of it is noise.
+    /// The measured costs, which have too few repetitions to tell gains from noise.
     fn too_seldom(&self, place: &str) -> String {
         let mut costs = vec![self.list, self.default];
         let cheapest = self.cheapest.structure;
         if costs.iter().all(|cost| cost.structure != cheapest) {
             costs.push(self.cheapest);
         }
-        // One that is slow is timed seldom whatever is asked for.
+        // A slow structure gets few repetitions whatever was requested.
         let is_choice = costs.iter().all(|cost| cost.repetitions < FEWEST);
         let how = if is_choice { " (--repeat)" } else { "" };
         let times = costs
             .iter()
             .map(|cost| format!("{} ns in {}", decimal(cost.ns_per_op), cost.structure));
         format!(
-            "only {} to tell gains from noise on {place}, and {FEWEST} are the least{how}: an \
+            "only {} to tell gains from noise on {place}, and at least {FEWEST} are needed{how}: an \
              operation takes {}",
             counted(self.repetitions, "repetition"),
             times.collect::<Vec<_>>().join(", ")
         )
     }
 
-    /// Whether one is cheaper by more than noise.
+    /// Whether `one` is cheaper by more than noise.
     fn beats(&self, one: &Cost, other: &Cost) -> bool {
         other.ns_per_op - one.ns_per_op > self.noise * self.list.ns_per_op
     }
@@ -149,7 +149,7 @@ impl<'a> Contest<'a> {
         self.beats(cost, self.list)
     }
 
-    /// The default, unless that costs more than need be, and that more matters.
+    /// The default, unless another structure is cheaper by a difference that matters.
     fn winner(&self) -> &'a Cost {
         let best = if self.gains(self.cheapest) {
             self.cheapest
@@ -234,11 +234,11 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// What changes for who has the library's own structure now.
+/// The change for a user of the library's own structure.
 fn against_own(winner: &Cost, own: &Cost) -> String {
     let name = own.structure;
     if winner.structure == name {
-        return format!("{name} is Open MPI's own structure: nothing is to be changed. ");
+        return format!("{name} is Open MPI's own structure: nothing needs to change. ");
     }
     let Some((own_spread, spread)) = own.spread_ns_per_op.zip(winner.spread_ns_per_op) else {
         return format!(
@@ -253,7 +253,7 @@ fn against_own(winner: &Cost, own: &Cost) -> String {
     } else if saved < -noise {
         format!("slower in matching than {name}, Open MPI's own structure")
     } else {
-        format!("as fast in matching as {name}, Open MPI's own structure, but for noise")
+        format!("as fast in matching as {name}, Open MPI's own structure, within noise")
     };
     format!(
         "{}: {compared} ({} ns -> {} ns per operation). ",
@@ -263,7 +263,7 @@ fn against_own(winner: &Cost, own: &Cost) -> String {
     )
 }
 
-/// By how much one time is less than another, in words.
+/// In words, by how much one time is less than another.
 fn less(one: f64, other: f64) -> String {
     let times = other / one;
     if times >= MANY {

@@ -11,18 +11,18 @@ use super::{Format, Timed};
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-Every trace is checked and timed as by `mq replay`. The structures stand in the order of their cost, \
-beside `list`, which most MPI libraries have; `list` and the default are always among them. Where a \
-trace's header names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` has it), \
-`array`, which is Open MPI's own structure, is among them too, and the verdict compares with it \
-first. Less than 5% of the time of `list` is noise, or what repetitions differ from their median by \
-if that is more; fewer than four do not tell. No other structure than the default is advised for \
-noise, by fewer than four repetitions, or for less than 2 ns an operation. In json `noise` and a \
-structure's `spread_ns_per_op`, what its `repetitions` differ by, are null where these are fewer than \
-four, `noise` also where operations are too few to tell or pairings differ. Traces hold no times: how \
-much of a run its matching is, `total` beside the run's own time tells.
+Every trace is checked and timed as by `mq replay`. The structures are listed by cost, compared with \
+`list`, which most MPI libraries use; `list` and the default are always included. If a trace's header \
+names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` writes it), `array`, Open MPI's \
+own structure, is included too, and the verdict compares with it first. Differences below 5% of `list`'s \
+time, or below the spread of the repetitions if larger, count as noise; fewer than four repetitions \
+cannot show a spread. A structure other than the default is only recommended from at least four \
+repetitions, for a gain above noise and of at least 2 ns per operation. In json, `noise` and a \
+structure's `spread_ns_per_op`, the spread of its `repetitions`, are null if there are fewer than four \
+repetitions, and `noise` also if there are too few operations to tell or pairings differ. Traces hold no \
+times: compare `total` with the run's own time to see how much of the run is matching.
 
-All traces are held in memory, at 48 bytes an operation.
+All traces are held in memory, at 48 bytes per operation.
 
 Examples:
   mq advise mq-traces
@@ -30,21 +30,21 @@ Examples:
   mq advise traces/hotspot128-*.mqt.gz --structure bins,array
   mq advise mq-traces --repeat 31 --format json > advice.json
 
-Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in \
-a directory were left out: they could not be read, or a recording did not collect them."
+Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
+directory were left out because they could not be read or a recording did not collect them."
 )]
 pub(crate) struct AdviseOptions {
     /// Trace files, gzip-compressed or plain, directories of them, or `-` for standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// What is timed, and how often.
+    /// What to time, and how often.
     #[command(flatten)]
     pub(crate) timed: Timed,
-    /// How to print the results; json is an object of `traces`, a list, and `together`, with --summary
+    /// Output format; json is an object with the list `traces` and the object `together`; with --summary,
     /// the latter alone
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Print the advice on all traces together alone
+    /// Print only the combined advice
     #[arg(long)]
     pub(crate) summary: bool,
 }

@@ -11,16 +11,16 @@ use super::{Format, named};
 /// Options of `mq record`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The patched library writes a trace for each process into the directory that MQ_TRACE names, and \
-matches with the structure that MQ_STRUCTURE names. Each trace is read, compressed and replayed when \
-the command has ended, also when it failed or was stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, \
-SIGUSR1 and SIGUSR2 go to it. A trace that cannot be read stays as it was written. So do all if \
-`mq record` itself is killed: in recording-PID in the output directory, which `mq stats` and the \
-others take like any directory.
+The patched library writes one trace per process into the directory named by MQ_TRACE, and matches with \
+the structure named by MQ_STRUCTURE. When the command has ended, each trace is read, compressed and \
+replayed, even if the command failed or was stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 \
+and SIGUSR2 go to the command. A trace that cannot be read stays as written. If `mq record` itself is \
+killed, all traces stay as written, in recording-PID in the output directory, which `mq stats` and the \
+other commands accept like any directory.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun \
-hands the environment to the processes that it starts on this machine; for other machines name \
-MQ_TRACE, MQ_STRUCTURE and LD_LIBRARY_PATH to it (-x or -genvlist), with a shared --output.
+passes the environment to the processes that it starts on this machine; for other machines tell it to \
+pass MQ_TRACE, MQ_STRUCTURE and LD_LIBRARY_PATH (-x or -genvlist), and use a shared --output.
 
 Examples:
   mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app
@@ -28,26 +28,26 @@ Examples:
   mq record --output run2 --force -- srun -n 4 ./app
   mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app && mq advise mq-traces
 
-Exit codes: the command's own if it is not 0 (128 and the signal's number if it was killed), 126 if \
-it cannot be executed, 127 if it is not there, else 1 if a trace is invalid or differs from MPI's \
-rules, 2 on bad usage or if there is no trace, 0 if all is well.")]
+Exit codes: the command's own if it is not 0 (128 plus the signal's number if it was killed), 126 if it \
+cannot be executed, 127 if it does not exist; else 1 if a trace is invalid or differs from MPI's rules, \
+2 on bad usage or if there is no trace, 0 otherwise.")]
 pub(crate) struct RecordOptions {
-    /// Where the patched MPI library is installed: its bin and lib come first for the command
+    /// Where the patched MPI library is installed; the command searches its bin and lib first
     #[arg(long, value_name = "DIR")]
     pub(crate) prefix: Option<PathBuf>,
-    /// Directory for the traces; made if it is not there
+    /// Directory for the traces; created if it does not exist
     #[arg(short, long, value_name = "DIR", default_value = "mq-traces")]
     pub(crate) output: PathBuf,
     /// Structure that the library matches with [default: the library's]
     #[arg(short, long, value_name = "NAME", value_parser = named(Kind::ALL, Kind::name))]
     pub(crate) structure: Option<Kind>,
-    /// Add to a directory that has traces; those of the same name are replaced
+    /// Add to a directory that already has traces, replacing those of the same name
     #[arg(long)]
     pub(crate) force: bool,
-    /// How to print the results; json is a list with an object for each trace
+    /// Output format; json is a list with one object per trace
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// What to run, with its arguments
+    /// Command to run, with its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

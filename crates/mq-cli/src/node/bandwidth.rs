@@ -13,12 +13,12 @@ use super::{Memory, Plan};
 use crate::cli::{BandwidthOptions, By, NodeOptions};
 use crate::error::Error;
 
-/// The tag of the first size's window. Each size has its own, which is not that of a ping-pong
-/// either: receives stand ready until the last message of their size is acknowledged, and the next
-/// may come before they are taken back.
+/// The tag of the first size's window. Each size has its own, different from that of a ping-pong: receives
+/// stay posted until the last message of their size is acknowledged, and the next message may arrive
+/// before they are cancelled.
 const FIRST_TAG: i32 = 16;
 const ACKNOWLEDGED: i32 = 2;
-/// Bytes of the receives that stand ready.
+/// Total bytes of the receives that are posted at a time.
 const IN_FLIGHT: usize = 4 << 20;
 
 pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         what: what(options),
         shared_buffers: options.shared_buffers,
         memory: {
-            // Of a window two or more are received at a time.
+            // Two or more messages of a window are received at a time.
             let by_window = options.by.contains(&By::Window);
             Memory::of_two(&options.sizes, options.shared_buffers && !by_window)
         },
@@ -61,7 +61,7 @@ fn what(options: &BandwidthOptions) -> String {
     }
 }
 
-/// Nanoseconds of a message.
+/// Nanoseconds per message.
 fn message(
     world: &World,
     options: &BandwidthOptions,
@@ -111,7 +111,7 @@ fn receive(
     tag: i32,
 ) -> Result<Samples, CommError> {
     let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
-    // One piece of memory that begins at a page, as in `benches/node/modes.c`.
+    // One page-aligned block of memory, as in `benches/node/modes.c`.
     let mut memory = Aligned::filled(0xa5, standing * size)?;
     world.scope(|scope| {
         let mut requests = VecDeque::new();
@@ -136,7 +136,7 @@ fn receive(
             world.send(&[0_u8; 0], 0, ACKNOWLEDGED)
         })?;
         for request in requests {
-            // Nothing more is sent; a receive that is taken back is over.
+            // Nothing more is sent; a cancelled receive is complete.
             drop(request.cancel());
         }
         Ok(samples)

@@ -1,5 +1,5 @@
-//! Which cores the processes run on, and what lies between two of them: more than anything else that
-//! decides what a message takes.
+//! Which cores the processes run on, and what lies between two of them, which affects the cost of a
+//! message more than anything else.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use crate::binding::{self, CoreList};
 use crate::cli::NodeOptions;
 use crate::error::Error;
 
-/// Says where a rank runs.
+/// Tag of a message that says where a rank runs.
 const TAG: i32 = (1 << 20) + 1;
 
-/// Whether the cores that were asked for are there.
+/// Checks that the requested cores exist.
 pub(super) fn check(processes: u32, options: &NodeOptions) -> Result<(), Error> {
     let cores = binding::cores(processes, options.cores.as_ref());
     cores.map(drop).map_err(|error| refused(&error))
@@ -24,12 +24,12 @@ fn refused(error: &io::Error) -> Error {
     Error::Usage(format!("--cores: {error}"))
 }
 
-/// Where the processes may run; found out before they are bound, for then each may use one core
-/// alone.
+/// Where the processes may run; determined before they are bound, since each may then use only one
+/// core.
 pub(super) struct Places {
-    /// None where the scheduler decides.
+    /// None if the scheduler decides.
     usable: Option<CoreList>,
-    /// Whether somebody asked for these.
+    /// Whether these were requested.
     wanted: bool,
 }
 
@@ -46,9 +46,9 @@ impl Places {
         Ok(Self { usable, wanted })
     }
 
-    /// Binds the first `processes` of the ranks, which share cores only where there are too few for
-    /// them, and tells rank 0 about it; the others stay where they are. On the other ranks only
-    /// their own core is in the answer.
+    /// Binds the first `processes` of the ranks, which share cores only if there are too few, and reports
+    /// to rank 0; the other ranks stay where they are. On ranks other than 0 the result holds only
+    /// their own core.
     pub(super) fn bind(&self, world: &World, processes: u32) -> Result<Cores, CommError> {
         let cores = self.usable.as_ref().map(|usable| usable.deal(processes));
         let own = cores.and_then(|cores| cores.get(world.rank() as usize).copied());
@@ -56,14 +56,14 @@ impl Places {
             && let Err(error) = binding::bind(core)
             && self.wanted
         {
-            // Where the system does not permit what nobody asked for, the scheduler decides.
+            // If the system does not allow a binding that nobody requested, the scheduler decides.
             return Err(CommError::Start(format!("--cores: {error}")));
         }
         Cores::gathered(world, processes)
     }
 }
 
-/// The core of each rank, of those that are bound to one.
+/// The core of each rank that is bound to one.
 #[derive(Serialize, Clone)]
 #[serde(transparent)]
 pub(super) struct Cores(Vec<Option<usize>>);
@@ -89,17 +89,17 @@ impl Cores {
         Ok(Self(cores))
     }
 
-    /// How many ranks they are of.
+    /// The number of ranks.
     pub(super) const fn ranks(&self) -> usize {
         self.0.len()
     }
 
-    /// The cores as `--cores` takes them; a dash where the scheduler chooses.
+    /// The cores as `--cores` takes them; a dash if the scheduler chooses.
     pub(super) fn list(&self) -> String {
         match self.known() {
             None => "-".into(),
             Some(known) if known.is_sorted_by(|a, b| a < b) => CoreList::from(known).to_string(),
-            // Shared ones are better seen one by one.
+            // Shared cores are clearer when listed one by one.
             Some(known) => known
                 .iter()
                 .map(ToString::to_string)
@@ -156,7 +156,7 @@ fn between(one: usize, other: usize) -> Option<&'static str> {
         "cores that share a cache"
     } else if same("topology/physical_package_id")? {
         match caches[..] {
-            // Some machines say nothing of them.
+            // Some machines do not report their caches.
             [] => "cores of one socket",
             _ => "cores of one socket that share no cache",
         }

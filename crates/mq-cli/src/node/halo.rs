@@ -12,7 +12,7 @@ use crate::cli::{HaloOptions, NodeOptions};
 use crate::error::Error;
 
 const PROCESSES: u32 = 4;
-/// Four that are sent and four that are received.
+/// Four sent and four received borders.
 const BORDERS: u64 = 8;
 
 pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
@@ -45,8 +45,8 @@ pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
     })
 }
 
-/// The neighbour in each of four directions, in a periodic grid of 2 x 2. Opposite directions lead
-/// to the same one: a border that is sent one way is received from the other.
+/// The neighbour in each of four directions, in a periodic grid of 2 x 2. Opposite directions lead to
+/// the same neighbour: a border that is sent one way is received from the other.
 fn neighbours(rank: u32) -> [u32; 4] {
     let (beside, above) = (rank ^ 1, rank ^ 2);
     [beside, beside, above, above]

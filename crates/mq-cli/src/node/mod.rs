@@ -1,7 +1,6 @@
 //! Measurements inside one node: latency, bandwidth, message rate and halo exchange over `mq-comm`.
 //!
-//! What is measured, and how, is written in `benches/node/README.md`, whose MPI program does the
-//! same.
+//! `benches/node/README.md` describes what is measured and how; its MPI program measures the same.
 
 mod bandwidth;
 mod cores;
@@ -35,24 +34,24 @@ pub(crate) use self::rate::run as rate;
 /// What a command is about to do.
 struct Plan {
     processes: u32,
-    /// Rows to come.
+    /// The number of rows.
     rows: usize,
-    /// What is the same in all rows and stands in none, as a sentence.
+    /// A sentence about what is the same in all rows and not printed in them.
     what: String,
     /// Whether messages come from shared buffers.
     shared_buffers: bool,
     memory: Memory,
 }
 
-/// What a process needs for its messages, the one that needs most.
+/// The memory for messages of the process that needs most.
 struct Memory {
     bytes: u64,
-    /// The options that it follows from.
+    /// The options that determine it.
     chosen_by: &'static str,
 }
 
 impl Memory {
-    /// Of two processes that have two messages each, or one if the other is in a shared buffer.
+    /// For two processes with two messages each, or one if the other is in a shared buffer.
     fn of_two(sizes: &[usize], shared_buffers: bool) -> Self {
         let longest = sizes.iter().copied().max().unwrap_or(0) as u64;
         let messages = if shared_buffers { 1 } else { 2 };
@@ -63,20 +62,20 @@ impl Memory {
     }
 
     /// # Errors
-    /// If the system would not give it to a process.
+    /// If the system would not provide it to a process.
     fn look_for(&self) -> Result<(), Error> {
         if outgoing::could_have(self.bytes) {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "a process would need {} for its messages, which the system does not give: choose less by {}",
+            "a process would need {} for its messages, more than the system provides: reduce {}",
             report::bytes(self.bytes as usize),
             self.chosen_by
         )))
     }
 }
 
-/// Does a measurement with the planned processes, of which this is one, or that this one starts.
+/// Runs a measurement with the planned processes: as one of them, or by starting them.
 fn measured(
     plan: &Plan,
     options: &NodeOptions,
@@ -89,13 +88,13 @@ fn measured(
     if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
         if let Some(name) = World::unknown_launcher() {
             return Err(Error::Usage(format!(
-                "this process has a rank by {name}, of a launcher that is not known here: each of its processes \
-                 would measure for itself. Start it without, or by `mq run`, mpirun or srun"
+                "{name} gives this process a rank, but its launcher is not supported: each process would measure \
+                 on its own. Start the command without a launcher, or with `mq run`, mpirun or srun"
             )));
         }
         prepare_plot(options)?;
         plan.memory.look_for()?;
-        // Its ranks say what is wrong with the environment.
+        // The ranks report what is wrong with the environment.
         return start(plan, options);
     }
     let world = World::init().map_err(failed)?;
@@ -105,7 +104,7 @@ fn measured(
         return Err(Error::Usage(message));
     }
     if world.rank() == 0 {
-        // One alone: what one looks for another may be making.
+        // One rank only: another might be creating the file that this one checks for.
         prepare_plot(options)?;
     }
     let places = Places::of(options)?;
@@ -123,10 +122,11 @@ fn prepare_plot(options: &NodeOptions) -> Result<(), Error> {
         .map_or(Ok(()), crate::whole::prepare)
 }
 
-/// Runs this very command once in each process.
+/// Runs this same command once in each process.
 fn start(plan: &Plan, options: &NodeOptions) -> Result<ExitCode, Error> {
     let own = std::env::current_exe();
-    let own = own.map_err(|error| Error::Launch(format!("mq does not find itself: {error}")))?;
+    let own =
+        own.map_err(|error| Error::Launch(format!("cannot locate the mq executable: {error}")))?;
     let mut program = vec![own.into_os_string()];
     program.extend(std::env::args_os().skip(1).collect::<Vec<OsString>>());
     let run = RunOptions {
@@ -137,15 +137,15 @@ fn start(plan: &Plan, options: &NodeOptions) -> Result<ExitCode, Error> {
         timeout: None,
         bind: Bind::None,
         cores: None,
-        // What is typed is the shell's, or the pager's.
+        // Typed input is for the shell or the pager.
         stdin: Input::None,
         program,
     };
     crate::run::run_with(&run, bar(plan, options.format))
 }
 
-/// A bar that advances by rows; none where they are seen themselves, as on a terminal, or may be: who
-/// reads a pipe may show them on the very terminal where the bar is.
+/// A bar that advances by rows; none if the rows themselves are visible, as on a terminal, or may be: the
+/// reader of a pipe may show them on the same terminal as the bar.
 fn bar(plan: &Plan, format: Format) -> Option<ByLines> {
     let head = match format {
         Format::Table => rows::HEAD_LINES,
@@ -155,7 +155,7 @@ fn bar(plan: &Plan, format: Format) -> Option<ByLines> {
     unseen.then(|| ByLines::new(head, plan.rows as u64, "measuring"))
 }
 
-/// Whether nobody sees what is written there as it comes: it is a file, or `/dev/null`.
+/// Whether nobody sees the output as it is written: it goes to a file or `/dev/null`.
 fn is_unseen(output: BorrowedFd<'_>) -> bool {
     let kind = fstat(output).map(|found| FileType::from_raw_mode(found.st_mode));
     match kind {
@@ -194,8 +194,8 @@ mod tests {
             .look_for()
             .expect_err("no system gives it")
             .to_string();
-        let expected = "a process would need 1048576.0 TiB for its messages, which the system does not \
-                        give: choose less by --sizes";
+        let expected = "a process would need 1048576.0 TiB for its messages, more than the system provides: \
+                        reduce --sizes";
         assert_eq!(error, expected);
         assert!(Memory::of_two(&[8, 64], false).look_for().is_ok());
     }

@@ -1,4 +1,4 @@
-//! Memory that messages go out of and into: the process's own, or a shared buffer.
+//! Memory for sending and receiving messages: the process's own, or a shared buffer.
 
 use std::ops::{Deref, DerefMut};
 
@@ -22,7 +22,7 @@ pub(super) enum Outgoing {
 }
 
 impl Outgoing {
-    /// The [pattern] of a message, where it is to lie.
+    /// The [pattern] of a message, in its place.
     pub(super) fn new(
         world: &World,
         shared: bool,
@@ -59,8 +59,8 @@ impl DerefMut for Outgoing {
     }
 }
 
-/// The process's own memory, at the beginning of a page as in `benches/node/node.c`: how quickly it
-/// is copied depends on where it begins.
+/// The process's own memory, page-aligned as in `benches/node/node.c`: its alignment affects how fast
+/// it is copied.
 pub(super) struct Aligned {
     memory: Vec<u8>,
     from: usize,
@@ -89,7 +89,7 @@ pub(super) fn filled(with: u8, size: usize) -> Result<Vec<u8>, Error> {
     Ok(memory)
 }
 
-/// As [`filled`], with the [pattern] of a message.
+/// Like [`filled`], with the [pattern] of a message.
 pub(super) fn patterned(size: usize, message: usize) -> Result<Vec<u8>, Error> {
     let mut memory = filled(0, size)?;
     write(&mut memory, message);
@@ -103,11 +103,11 @@ fn write(memory: &mut [u8], message: usize) {
     }
 }
 
-/// Whether this process could have so many bytes: what is said before any work is done is said once.
+/// Whether this process could allocate so many bytes; checked before any work, so that it is reported once.
 pub(super) fn could_have(bytes: u64) -> bool {
     let mut memory: Vec<u8> = Vec::new();
     let room = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
-    // Memory that nobody looks at would not be asked for at all.
+    // Unused memory would not be allocated at all.
     std::hint::black_box(&memory);
     room
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
     })
 }
 
-/// Nanoseconds that a message of `size` bytes takes one way, written before or not.
+/// One-way time of a message of `size` bytes in nanoseconds, with or without writing it first.
 pub(super) fn one_way(
     world: &World,
     options: &NodeOptions,

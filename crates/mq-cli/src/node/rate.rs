@@ -14,9 +14,9 @@ use crate::report;
 
 const TAG: i32 = 1;
 const READY: i32 = 2;
-/// Bytes that a buffer takes beside its own.
+/// Bytes that a buffer takes in addition to its own.
 const BESIDE: u64 = 64;
-/// The most bytes of buffers: beyond this it is a slip of the keyboard.
+/// The most bytes of buffers: more is a typing error.
 const MOST: u64 = 4 << 30;
 
 pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &senders in &options.senders {
-            // Few senders have the cores that more would have to share.
+            // Few senders get the cores that more would have to share.
             rows.place(world, senders + 1)?;
             // The others wait in the broadcast that begins the next block.
             let round = if world.rank() == 0 {
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
     })
 }
 
-/// What the receiver needs, who needs most.
+/// The memory of the receiver, which needs most.
 fn memory(options: &RateOptions) -> Result<Memory, Error> {
     let most = options.senders.iter().copied().max().unwrap_or(1);
     let messages = u64::from(most) * u64::from(options.window);
@@ -65,7 +65,7 @@ fn memory(options: &RateOptions) -> Result<Memory, Error> {
     };
     if memory.bytes > MOST {
         return Err(Error::Usage(format!(
-            "the receiver would need {} for its buffers, and {} is the most: choose less by {}",
+            "the receiver would need {} for its buffers, but {} is the limit: reduce {}",
             report::bytes(memory.bytes as usize),
             report::bytes(MOST as usize),
             memory.chosen_by
@@ -82,7 +82,7 @@ fn receive(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f
     let mut checked = false;
     let samples = sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
-            // By turns, as the MPI programs that this is compared with do.
+            // Interleaved, as in the MPI programs that this is compared with.
             for (message, buffer) in buffers.iter_mut().enumerate() {
                 scope.irecv(buffer, message as u32 % senders + 1, TAG)?;
             }

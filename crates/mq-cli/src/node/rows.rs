@@ -1,4 +1,4 @@
-//! Rows as they are measured: a line of JSON or of a table each, and a plot at the end.
+//! Measured rows: printed one by one as JSON or table lines, and plotted at the end.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::report::{self, count, decimal};
 /// The lines of a table before its first row.
 pub(super) const HEAD_LINES: u64 = 4;
 
-/// One measurement, in the words of `benches/node/README.md`.
+/// One measurement, with the names of `benches/node/README.md`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "mode", rename_all = "lowercase")]
 pub(super) enum Row {
@@ -49,7 +49,7 @@ pub(super) enum Row {
 }
 
 impl Row {
-    /// The columns, and how wide their numbers can be.
+    /// The columns and the width of their numbers.
     fn columns(&self) -> &'static [(&'static str, usize)] {
         match self {
             Self::Pingpong { .. } => &[("bytes", 13), ("ns one way", 11), ("best", 11)],
@@ -101,7 +101,7 @@ impl Row {
         }
     }
 
-    /// The line that the row belongs to, and its point on it.
+    /// The series of the row, and its point in it.
     fn point(&self) -> (&'static str, f64, f64) {
         match self {
             Self::Pingpong { size, ns, .. } => ("median", *size as f64, *ns),
@@ -121,7 +121,7 @@ impl Row {
         series::Axes { title, x, y }
     }
 
-    /// The lines above the table, and its head.
+    /// The lines above the table, and its heading.
     fn head(&self, cores: &Cores) -> String {
         let cores = match self {
             Self::Rate { .. } => {
@@ -146,10 +146,10 @@ struct Line<'a> {
     settings: &'a Settings,
 }
 
-/// The settings of the message layer that the environment has and that were taken, by name.
+/// The settings of the message layer that the environment sets and that were accepted, by name.
 type Settings = BTreeMap<String, String>;
 
-/// What rank 0 has measured; the others print nothing.
+/// The rows of rank 0; the other ranks print nothing.
 pub(super) struct Rows<'a> {
     options: &'a NodeOptions,
     places: Places,
@@ -183,13 +183,13 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Only the first `processes` ranks take part in the next rows: they get the cores.
+    /// Only the first `processes` ranks take part in the next rows, so they get the cores.
     pub(super) fn place(&mut self, world: &World, processes: u32) -> Result<(), CommError> {
         self.cores = self.places.bind(world, processes)?;
         Ok(())
     }
 
-    /// A row is known.
+    /// Adds a measured row.
     pub(super) fn add(&mut self, row: Row) {
         if !self.first {
             return;
@@ -200,7 +200,7 @@ impl<'a> Rows<'a> {
         self.rows.push((row, self.cores.clone()));
     }
 
-    /// What is printed of a row.
+    /// The printed form of a row.
     fn text(&self, row: &Row) -> String {
         let cores = &self.cores;
         if self.options.format == Format::Json {
@@ -222,10 +222,10 @@ impl<'a> Rows<'a> {
         head + &report::row(row.columns(), &row.cells(cores))
     }
 
-    /// All rows are known.
+    /// Called after the last row.
     pub(super) fn finish(self, what: &str) -> Result<(), Error> {
         match self.failed {
-            // Nobody reads on, but the plot is still wanted.
+            // Nobody reads the output any more, but the plot is still wanted.
             Some(Error::ClosedPipe) if self.options.plot.is_some() => {}
             Some(error) => return Err(error),
             None => {}
@@ -255,7 +255,7 @@ fn settings(variable: impl Fn(&str) -> Option<OsString>) -> Settings {
     set
 }
 
-/// Nothing if there are none.
+/// None if there are no settings.
 fn one_line(settings: &Settings) -> Option<String> {
     let each = settings
         .iter()

@@ -19,20 +19,20 @@ pub(super) struct Samples {
 pub(super) enum Clock {
     /// That of rank 0.
     First,
-    /// That of whoever took longest.
+    /// That of the slowest rank.
     Slowest,
 }
 
 const TAG: i32 = 1 << 20;
 
-/// Rounds before it is found out how many a block has. An endpoint asks the kernel whether it shares
-/// its core only after some waits, and until it knows that it does each of them takes much longer.
+/// Rounds before the block length is determined. An endpoint asks the kernel only after some waits
+/// whether it shares its core, and until then each wait takes much longer.
 const WARM_UP_ROUNDS: u64 = 64;
-/// The time after which it is enough all the same: then rounds are long by themselves.
+/// The time after which the warm-up ends in any case: the rounds themselves are long then.
 const WARM_UP_TIME: Duration = Duration::from_millis(200);
 
-/// Does rounds in blocks of a length that rank 0 finds out, and times them. The figures are rank
-/// 0's alone.
+/// Runs and times rounds in blocks, whose length rank 0 determines. Only rank 0's figures are
+/// meaningful.
 pub(super) fn sample(
     world: &World,
     options: &NodeOptions,
@@ -58,7 +58,7 @@ pub(super) fn sample(
             Ok(time)
         }
         .map(|time| {
-            // Never nothing: that is how the others know of the end.
+            // Never zero, which tells the others that it is the end.
             time.max(Duration::from_nanos(1))
         })
     };
@@ -71,7 +71,7 @@ pub(super) fn sample(
     }
     warm_up(&mut block)?;
     let mut rounds = 1;
-    // One that takes long may have been held up: then the next does not.
+    // A long block may have been held up; then the next one is shorter.
     while rounds < 1 << 40 && (block(rounds)? < options.block() || block(rounds)? < options.block())
     {
         rounds *= 2;
@@ -88,7 +88,7 @@ pub(super) fn sample(
     })
 }
 
-/// Does rounds that count for nothing.
+/// Runs rounds that are not counted.
 fn warm_up(mut block: impl FnMut(u64) -> Result<Duration, Error>) -> Result<(), Error> {
     let (mut done, mut time) = (0, Duration::ZERO);
     let mut rounds = 1;
@@ -100,7 +100,7 @@ fn warm_up(mut block: impl FnMut(u64) -> Result<Duration, Error>) -> Result<(), 
     Ok(())
 }
 
-/// At rank 0 the longest of all times; elsewhere the own.
+/// At rank 0 the longest of all times; elsewhere the rank's own.
 fn slowest(world: &World, time: Duration) -> Result<Duration, Error> {
     if world.rank() > 0 {
         world.send(&[time.as_nanos() as u64], 0, TAG)?;
@@ -115,7 +115,7 @@ fn slowest(world: &World, time: Duration) -> Result<Duration, Error> {
     Ok(longest)
 }
 
-/// Bytes that tell a message from every other one of the same size.
+/// Bytes that distinguish a message from every other one of the same size.
 pub(super) fn pattern(size: usize, message: usize) -> impl Iterator<Item = u8> {
     (0..size).map(move |at| (at.wrapping_mul(31) ^ (at >> 8) ^ message.wrapping_mul(97)) as u8)
 }
@@ -140,7 +140,7 @@ pub(super) fn check(received: &[u8], size: usize, message: usize) -> Result<(), 
 mod tests {
     use super::*;
 
-    /// How many rounds a warm-up does if each takes so long.
+    /// The rounds of a warm-up if each takes this long.
     fn warmed_up(round: Duration) -> u64 {
         let mut done = 0;
         let counted = |rounds: u64| {

@@ -1,4 +1,4 @@
-//! What an operation costs in each structure, as bars: a panel for each trace.
+//! The cost of an operation in each structure, as bars: a panel for each trace.
 
 use mq_core::structures::Kind;
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
@@ -18,7 +18,7 @@ const BASELINE: RGBColor = RGBColor(0x77, 0x77, 0x77);
 const PUBLISHED: RGBColor = RGBColor(0x4c, 0x8b, 0xc4);
 const DEFAULT: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 
-/// What the colours mean.
+/// The legend of the colours.
 const LEGEND: [(&str, RGBColor); 3] = [
     ("list, the baseline", BASELINE),
     ("published structures", PUBLISHED),
@@ -28,7 +28,7 @@ const LEGEND: [(&str, RGBColor); 3] = [
 /// Pixels of a panel, and of one bar with the space around it.
 const PANEL_WIDTH: u32 = 620;
 const BAR_HEIGHT: u32 = 22;
-/// Pixels of a panel that bars do not use: its title above, the axis below.
+/// Pixels of a panel outside the bars: its title above, the axis below.
 const PANEL_HEAD: u32 = 34;
 const PANEL_FOOT: u32 = 52;
 /// Space for the structures' names.
@@ -37,8 +37,8 @@ const NAMES: u32 = 92;
 /// A panel: costs to the right, structures downwards.
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
 
-/// Draws nanoseconds an operation on a logarithmic scale that all panels share, of many traces those
-/// that take most in `list`.
+/// Draws nanoseconds per operation on a logarithmic scale that all panels share; of many traces, those
+/// that take longest in `list`.
 pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
     let labels = names::labels(&traces);
@@ -66,7 +66,7 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     image(size, title, &legend, |root| {
         if let Some((some, all)) = left_out {
             let text = format!(
-                "The {some} of {} traces that take most in list; the others are not shown.",
+                "The {some} of {} traces that take longest in list; the others are not shown.",
                 count(all)
             );
             note(root, 0, &text)?;
@@ -123,7 +123,7 @@ fn draw_panel(
     draw_bars(root, &mut chart, result)
 }
 
-/// Draws the bars, their structures' names before them, and their lengths behind them.
+/// Draws the bars, with the structures' names to their left and the values to their right.
 fn draw_bars(root: &Area<'_>, chart: &mut Chart<'_, '_>, result: &Replayed) -> Result<(), Error> {
     let low = chart.x_range().start;
     for (i, row) in result.rows.iter().enumerate() {
@@ -149,7 +149,7 @@ fn color(structure: &str) -> RGBColor {
 }
 
 /// The scale: from a power of ten below the shortest bar to past the end of the longest, where its
-/// number stands.
+/// value is written.
 fn range(results: &[Replayed], shown: &[usize]) -> (f64, f64) {
     let costs = || {
         let rows = shown.iter().flat_map(|&i| &results[i].rows);
@@ -162,7 +162,7 @@ fn range(results: &[Replayed], shown: &[usize]) -> (f64, f64) {
     (low, low * 10_f64.powf(decades * 1.15))
 }
 
-/// A power of ten as people write it.
+/// A power of ten in readable form.
 fn tick(value: f64) -> String {
     if value >= 1.0 {
         decimal(value.round())

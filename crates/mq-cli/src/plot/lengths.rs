@@ -18,7 +18,7 @@ const UNEXPECTED: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 const WIDTH: u32 = 1000;
 const HEIGHT: u32 = 300;
 
-/// Draws the queue lengths by operation number, of many traces those with the longest queues.
+/// Draws the queue lengths by operation number; of many traces, those with the longest queues.
 pub(crate) fn draw(traces: &[Lengths]) -> Result<String, Error> {
     let names: Vec<&str> = traces.iter().map(|trace| &*trace.trace).collect();
     let labels = names::labels(&names);

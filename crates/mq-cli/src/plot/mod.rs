@@ -1,4 +1,4 @@
-//! Plots, as SVG that needs no other file.
+//! Plots, as self-contained SVG.
 
 pub(crate) mod costs;
 pub(crate) mod lengths;
@@ -17,7 +17,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::error::Error;
 use crate::whole;
 
-/// What a plot is drawn on.
+/// The canvas of a plot.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Axis numbers and labels, in pixels.
@@ -26,7 +26,7 @@ const TEXT: u32 = 13;
 const PANEL_TITLE: u32 = 15;
 /// The title of the plot.
 const TITLE: u32 = 20;
-/// What texts are drawn in.
+/// The colour of text.
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 /// Lines behind the data.
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
@@ -36,7 +36,7 @@ const HEAD: u32 = 76;
 const NOTE: u32 = 20;
 /// Space around everything.
 const MARGIN: i32 = 16;
-/// The most panels: more would be looked at by nobody.
+/// The most panels: nobody would look at more.
 const PANELS: usize = 24;
 
 /// Writes a drawn plot to a file.
@@ -61,7 +61,7 @@ fn image(
             let swatch = Rectangle::new([(x, 49), (x + 14, 61)], color.filled());
             root.draw(&swatch).map_err(failed)?;
             text(&root, name, (x + 20, 55), TEXT, HPos::Left)?;
-            // No font is at hand to measure; most letters are narrower than this.
+            // No font is available to measure; most letters are narrower than this.
             x += 48 + name.chars().count() as i32 * 13 / 2;
         }
         body(&root)?;
@@ -70,7 +70,7 @@ fn image(
     Ok(svg)
 }
 
-/// Writes one of the lines below the legend, which are about all that is drawn.
+/// Writes one of the lines below the legend, which apply to the whole plot.
 fn note(root: &Area<'_>, line: i32, words: &str) -> Result<(), Error> {
     let y = HEAD as i32 + 6 + NOTE as i32 * line;
     text(root, words, (MARGIN, y), TEXT, HPos::Left)
@@ -83,8 +83,8 @@ fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) ->
     area.draw(&Text::new(text, at, style)).map_err(failed)
 }
 
-/// Which of so many traces have a panel, in the order in which they were given: if they are many, those
-/// of which there is most to see.
+/// The traces that get a panel, in the order in which they were given: if there are many, those that
+/// rank highest.
 fn shown(traces: usize, to_see: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..traces).collect();
     shown.sort_by(|&a, &b| to_see(b).total_cmp(&to_see(a)));

@@ -14,12 +14,12 @@ const COLORS: [RGBColor; 4] = [
 ];
 /// Space on the right, for half of the number under the last point: 1,073,741,824 at most.
 const RIGHT: i32 = 48;
-/// Pixels of the plot without what stands above it.
+/// Pixels of the plot without what is above it.
 const SIZE: (u32, u32) = (900, 444);
-/// Letters of a note that fit.
+/// Characters of a note that fit.
 const LETTERS: usize = 130;
 
-/// What the plot and its axes are called.
+/// The titles of the plot and its axes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Axes {
     pub(crate) title: &'static str,
@@ -27,11 +27,11 @@ pub(crate) struct Axes {
     pub(crate) y: &'static str,
 }
 
-/// A point: the name of its series, a size, and what was measured with it.
+/// A point: the name of its series, a size, and the value measured for it.
 type Point = (&'static str, f64, f64);
 
-/// Draws points, each with the name of its series; a size of 0 stands where 1/2 would, and what was
-/// measured as 0 where the least above it does. The notes stand above them, a line each.
+/// Draws points, each with the name of its series; a size of 0 is placed at 1/2, and a value of 0 at
+/// the least value above it. The notes are written above the plot, a line each.
 pub(crate) fn draw(axes: &Axes, notes: &[String], points: &[Point]) -> Result<String, Error> {
     let mut names: Vec<&str> = Vec::new();
     for (name, ..) in points {
@@ -92,7 +92,7 @@ pub(crate) fn draw(axes: &Axes, notes: &[String], points: &[Point]) -> Result<St
                 .filter(|(series, ..)| *series == name)
                 .map(|&(_, x, y)| (place(x), height(y)))
                 .collect();
-            // Sizes may have been asked for in any order.
+            // Sizes may have been given in any order.
             line.sort_by(|a, b| a.0.total_cmp(&b.0));
             let dots = line
                 .iter()
@@ -115,7 +115,7 @@ mod tests {
         y: "ns one way",
     };
 
-    /// What a tag says under a name.
+    /// The value of an attribute of a tag.
     fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
         let (_, rest) = tag
             .split_once(&format!(" {name}=\""))
@@ -127,14 +127,14 @@ mod tests {
         text.parse().expect("a number")
     }
 
-    /// Where a text stands, in pixels from the left.
+    /// The position of a text, in pixels from the left.
     fn place(svg: &str, text: &str) -> f64 {
         let lines: Vec<&str> = svg.lines().collect();
         let at = lines.iter().position(|line| *line == text).expect("there");
         number(attribute(lines[at - 1], "x"))
     }
 
-    /// The dots, in pixels from the left and from above, in the order in which they are drawn.
+    /// The dots, in pixels from the left and from the top, in drawing order.
     fn dots(svg: &str) -> Vec<(f64, f64)> {
         let circles = svg.lines().filter(|line| line.starts_with("<circle "));
         let place = |tag, name| number(attribute(tag, name));

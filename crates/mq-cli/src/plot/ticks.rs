@@ -1,11 +1,11 @@
-//! The numbers of a logarithmic axis, and where they stand.
+//! The numbers of a logarithmic axis and their positions.
 
 use crate::report::count;
 
-/// Numbers that an axis has at most, beside its first.
+/// The most numbers of an axis, not counting its first.
 const MOST: usize = 12;
 
-/// Those of the values that were measured, each once; if they are many, some of them, the first and
+/// The measured values, without duplicates; if there are many, some of them, including the first and
 /// the last.
 pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut ticks: Vec<f64> = values.collect();
@@ -13,7 +13,7 @@ pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
     ticks.dedup();
     let step = ticks.len().div_ceil(MOST).max(1);
     let first = ticks.first().copied();
-    // Where the last step is too short, the first is in the place of its neighbour.
+    // If the remaining step is too short, the first value replaces its neighbour.
     let left_over = ticks.len().saturating_sub(1) % step;
     let mut some: Vec<f64> = ticks.into_iter().rev().step_by(step).collect();
     if left_over > 0 && left_over * 2 <= step {
@@ -57,7 +57,7 @@ fn evenly(least: f64, most: f64) -> Vec<f64> {
     (first..=last).map(|at| at as f64 * step).collect()
 }
 
-/// A number as people write it, with three digits that count and no zeros behind them.
+/// A number with three significant digits and no trailing zeros.
 pub(crate) fn label(number: f64) -> String {
     if number <= 0.0 {
         return "0".into();

@@ -1,4 +1,4 @@
-//! From what the processes wrote to traces that are known to be good.
+//! Turning what the processes wrote into validated traces.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::stats::Traffic;
 use crate::{input, mismatches, progress};
 
-/// What became of one process's trace. The fields are keys of the JSON output.
+/// The result for one process's trace. The fields are keys of the JSON output.
 #[derive(Serialize)]
 pub(super) struct Collected {
     /// Where the trace is now.
@@ -29,7 +29,7 @@ pub(super) enum Outcome {
     Invalid { error: String },
 }
 
-/// What is in a valid trace.
+/// The contents of a valid trace.
 #[derive(Serialize)]
 pub(super) struct Counts {
     pub(super) communicator_count: usize,
@@ -39,7 +39,7 @@ pub(super) struct Counts {
     pub(super) messages: u64,
     pub(super) probes: u64,
     pub(super) cancels: u64,
-    /// Operations that the default structure decides otherwise than the library did.
+    /// Operations that the default structure decides differently from the library.
     pub(super) mismatches: usize,
     pub(super) max_posted: usize,
     pub(super) max_unexpected: usize,
@@ -48,7 +48,7 @@ pub(super) struct Counts {
 }
 
 impl Collected {
-    /// What is wrong with the trace, if something is.
+    /// What is wrong with the trace, if anything.
     pub(super) fn complaint(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Valid(counts) => {
@@ -103,12 +103,12 @@ fn counts(raw: &Path) -> Result<Counts, TraceError> {
 
 /// Compresses a trace and moves it to the output directory; its new name.
 ///
-/// It moves when it is complete, so that whatever stands in the output directory is a whole trace.
+/// It moves when it is complete, so the output directory holds only whole traces.
 fn compress(raw: &Path, output: &Path) -> Result<String, Error> {
     let packed = raw.with_extension("mqt.gz");
     let target = output.join(packed.file_name().unwrap_or_default());
     if let Err(error) = pack(raw, &packed) {
-        // The disc is full, perhaps: the trace is there as it was written, and this helps nobody.
+        // The disc may be full: the trace remains as written, and a partial copy helps nobody.
         let _ = std::fs::remove_file(&packed);
         return Err(error);
     }

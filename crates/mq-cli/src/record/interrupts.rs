@@ -1,4 +1,4 @@
-//! Signals that ask for an end while a command runs.
+//! Signals that ask `mq record` to end while a command runs.
 
 #![expect(
     clippy::disallowed_types,
@@ -15,21 +15,21 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
-/// Signals that the command gets; each would end `mq`, and leave the command without anyone to collect
-/// its traces.
+/// Signals that are for the command; each would end `mq`, and nobody would collect the command's
+/// traces.
 const HELD: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 
-/// What comes so soon after a signal says the same: `timeout` sends it to the process and to its
-/// group, and the command may end in between.
+/// A signal repeated this soon does not count: `timeout` sends it to the process and to its group, and
+/// the command may end in between.
 const THE_SAME: Duration = Duration::from_secs(1);
 
-/// While this lives, Ctrl-C, SIGTERM and their like end the command alone, and its traces are still
-/// collected: batch systems and `timeout` send SIGTERM when the time is over. Afterwards they end
-/// `mq` as ever.
+/// While this exists, Ctrl-C, SIGTERM and so on end only the command, and its traces are still
+/// collected: batch systems and `timeout` send SIGTERM when the time is over. Afterwards they end `mq`
+/// as usual.
 pub(super) struct Interrupts {
     deadly: Arc<AtomicBool>,
     signals: Option<SignalsInfo<WithRawSiginfo>>,
-    /// One has come.
+    /// A signal has come.
     interrupted: bool,
 }
 
@@ -40,13 +40,13 @@ impl Interrupts {
         let mut held = HELD.to_vec();
         held.retain(|&signal| !is_ignored(signal));
         for &signal in &held {
-            // A handler, because the command would inherit that the signal is ignored. Without it
+            // A handler, because the command would inherit an ignored signal. If it cannot be installed,
             // the signal ends `mq` too, and the traces stay as they were written.
             let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&deadly));
         }
         let signals = SignalsInfo::<WithRawSiginfo>::new(held).ok();
-        // Who ignores the ends of its children, as some do that start `mq`, is not told how they ended.
-        // With a handler it is; the command does not inherit that.
+        // If SIGCHLD is ignored, as by some parents of `mq`, the status of children is lost. A handler
+        // prevents that; the command does not inherit it.
         let _ = signal_hook::flag::register(SIGCHLD, Arc::new(AtomicBool::new(false)));
         Self {
             deadly,
@@ -55,7 +55,7 @@ impl Interrupts {
         }
     }
 
-    /// Waits for the end of the command, and passes on to it what comes.
+    /// Waits for the end of the command, and passes signals on to it.
     pub(super) fn wait(&mut self, mut command: Child) -> io::Result<ExitStatus> {
         let Some(mut signals) = self.signals.take() else {
             return command.wait();
@@ -71,7 +71,7 @@ impl Interrupts {
                 }
                 any
             });
-            // Its number is its own until it has been waited for.
+            // Its number is not reused until it has been waited for.
             let ended = until_ended(number);
             handle.close();
             self.interrupted = passing.join().unwrap_or(true);
@@ -94,21 +94,21 @@ impl Drop for Interrupts {
     }
 }
 
-/// What `nohup` has ignored stays so, here and in the command.
+/// Signals that `nohup` ignores stay ignored, here and in the command.
 #[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     crate::run::ignored()(signal)
 }
 
-/// Passes a signal on, unless the command has it by the terminal. Those that processes send have an
-/// origin of 0 or below; the kernel's have one above. Whether one was sent to all of the group, as by
-/// `timeout`, does not show: the command gets that twice.
+/// Passes a signal on, unless the command gets it from the terminal. Signals from processes have an
+/// origin of 0 or below, those from the kernel one above. Whether a signal was sent to the whole group,
+/// as by `timeout`, does not show: the command gets it twice.
 #[cfg(target_os = "linux")]
 fn pass_on(signal: i32, origin: i32, command: u32) {
     use rustix::process::{Pid, Signal, kill_process};
 
-    // What is typed goes to all in the foreground of the terminal, and twice would mean something else
-    // to many an `mpirun`.
+    // Typed signals reach all of the terminal's foreground group, and to many an `mpirun` a second
+    // one means something else.
     if origin > 0 && matches!(signal, SIGINT | SIGQUIT) {
         return;
     }
@@ -140,7 +140,7 @@ fn is_ignored(_: i32) -> bool {
     false
 }
 
-/// Elsewhere only Ctrl-C, which the command gets by itself, leaves the traces to be collected.
+/// On other systems traces are collected only after Ctrl-C, which the command gets by itself.
 #[cfg(not(target_os = "linux"))]
 fn pass_on(_: i32, _: i32, _: u32) {}
 

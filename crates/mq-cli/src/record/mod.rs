@@ -37,7 +37,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let ended = interrupts.wait(started);
     drop(interrupts);
 
-    // Whatever is known of its end, there may be traces.
+    // However it ended, there may be traces.
     let finished = finish(options, &scratch);
     let code = ended
         .as_ref()
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     match ended {
         Ok(status) if status.code().is_none() => say(&format!("{name}: ended by {status}")),
         Ok(_) => {}
-        Err(error) => say(&format!("{name}: how it ended is not known: {error}")),
+        Err(error) => say(&format!("{name}: its exit status is unknown: {error}")),
     }
     if let Err(error) = finished {
         say(&error.to_string());
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(code))
 }
 
-/// The command, with all that the patched library and its `mpirun` need in the environment.
+/// The command, with the environment that the patched library and its `mpirun` need.
 fn command(
     options: &RecordOptions,
     prefix: Option<&Prefix>,
@@ -80,7 +80,7 @@ fn command(
     Ok(command)
 }
 
-/// Collects and prints; whether every trace is valid and agrees with MPI's rules.
+/// Collects and prints; returns whether every trace is valid and agrees with MPI's rules.
 fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     let collected = collect::all(scratch, &options.output)?;
     let printed = match options.format {
@@ -89,7 +89,7 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
         Format::Table => report::print(&table::render(&options.output, &collected)),
     };
     match printed {
-        // The traces are what was wanted, and they are there.
+        // The traces were what was wanted, and they exist.
         Err(Error::ClosedPipe) => {}
         printed => printed?,
     }
@@ -106,14 +106,14 @@ fn untraced(options: &RecordOptions) -> String {
     let command = options.command[0].to_string_lossy();
     match &options.prefix {
         Some(prefix) => format!(
-            "`{command}` left no trace: is what it runs an MPI program, and does that load the \
-             libmpi in {}? `ldd` shows which one it loads. An Open MPI with UCX or libfabric sends by \
-             `pml/ob1` only if asked: mpirun --mca pml ob1",
+            "`{command}` left no trace: does it run an MPI program, and does that program load the libmpi in \
+             {}? `ldd` shows which one it loads. An Open MPI with UCX or libfabric uses `pml/ob1` only if told \
+             to: mpirun --mca pml ob1",
             prefix.join("lib").display()
         ),
         None => format!(
-            "`{command}` left no trace: is what it runs an MPI program, and is its MPI library a \
-             patched one? --prefix names where that is installed, `ldd` shows which one is loaded"
+            "`{command}` left no trace: does it run an MPI program, and is its MPI library a patched one? \
+             --prefix names where that library is installed, `ldd` shows which one is loaded"
         ),
     }
 }

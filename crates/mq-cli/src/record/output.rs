@@ -1,4 +1,4 @@
-//! The directory of the traces, and the one in it where they are written.
+//! The directory of the traces, and the directory inside it where they are written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use crate::error::Error;
 use crate::input::RECORDING;
 use crate::{input, report};
 
-/// Where the processes of one run write: a new directory in the output directory, which vanishes
-/// with this unless something is left in it; and so do the output directory and those above it, if
+/// Where the processes of one run write: a new directory in the output directory. It is removed when
+/// this is dropped, unless something is left in it; so are the output directory and its parents, if
 /// they were made for it.
 pub(super) struct Scratch {
     path: PathBuf,
-    /// The output directory and those above it that were not there, from the innermost on.
+    /// The output directory and its parents that did not exist, innermost first.
     made: Vec<PathBuf>,
 }
 
-/// Makes the output directory and one for this run in it; refuses one that has traces, unless
-/// `force` is given.
+/// Makes the output directory and one for this run in it; refuses an output directory that has traces,
+/// unless `force` is given.
 pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
     let failed = |error| Error::write(output, error);
     if output.exists() && !output.is_dir() {
@@ -35,11 +35,11 @@ pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
     {
         let more = match present.len() - 1 {
             0 => String::new(),
-            more => format!(" and {} more", report::count(more)),
+            more => format!(" (and {} more)", report::count(more)),
         };
         return Err(Error::Usage(format!(
-            "{} is there already{more}; name another directory with --output, or add to this one \
-             with --force",
+            "{} already exists{more}; name another directory with --output, or add to this one with \
+             --force",
             first.display()
         )));
     }
@@ -47,7 +47,7 @@ pub(super) fn prepare(output: &Path, force: bool) -> Result<Scratch, Error> {
     Ok(Scratch { path, made })
 }
 
-/// Process numbers come again, so that what an earlier run left behind may have this one's.
+/// Process numbers are reused, so an earlier run may have left a directory with this one's.
 fn create(output: &Path) -> io::Result<PathBuf> {
     let process = std::process::id();
     let mut path = output.join(format!("{RECORDING}{process}"));
@@ -69,7 +69,7 @@ impl Scratch {
         &self.path
     }
 
-    /// The directory for processes that may work elsewhere.
+    /// The absolute path, for processes that may have another working directory.
     pub(super) fn absolute(&self) -> Result<PathBuf, Error> {
         std::path::absolute(&self.path).map_err(|error| Error::write(&self.path, error))
     }

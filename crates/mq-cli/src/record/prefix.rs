@@ -1,4 +1,4 @@
-//! An installed MPI library, and the environment in which programs use it.
+//! An installed MPI library, and the environment for programs that use it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// Looks for what an MPI library has: `bin/mpirun` and `lib/libmpi*`.
+    /// Checks for the files of an MPI library: `bin/mpirun` and `lib/libmpi*`.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let root = std::path::absolute(path).map_err(|error| Error::list(path, error))?;
         let prefix = Self { root };
         let mpirun = prefix.bin().join("mpirun");
         if !mpirun.is_file() {
             return Err(Error::Usage(format!(
-                "{} is not there; --prefix names the directory where the patched MPI library is \
+                "{} does not exist; --prefix names the directory where the patched MPI library is \
                  installed",
                 mpirun.display()
             )));
@@ -50,8 +50,8 @@ impl Prefix {
         })
     }
 
-    /// The program that a word names: the library's own `mpirun` or `mpiexec`, for instance, if the
-    /// word is no path.
+    /// The program that a word names: for instance the library's own `mpirun` or `mpiexec`, if the word is
+    /// not a path.
     pub(super) fn program(&self, name: &OsStr) -> OsString {
         let own = self.bin().join(name);
         if Path::new(name).components().count() == 1 && own.is_file() {
@@ -61,13 +61,13 @@ impl Prefix {
         }
     }
 
-    /// What has to be set for a program to find the library, before anything else of that name.
+    /// The variables that make a program find this library before any other of its name.
     pub(super) fn environment(&self) -> Result<Vec<(&'static str, OsString)>, Error> {
         let mut variables = vec![
             ("PATH", before(self.bin(), "PATH")?),
             ("LD_LIBRARY_PATH", before(self.lib(), "LD_LIBRARY_PATH")?),
         ];
-        // Open MPI finds its own files by this if it was moved after it was installed.
+        // Open MPI finds its own files by this variable if it was moved after its installation.
         if self.has_library("libopen-pal.so") {
             variables.push(("OPAL_PREFIX", self.root.clone().into()));
         }
@@ -78,9 +78,9 @@ impl Prefix {
 /// The directory list `variable` with a directory put in front.
 fn before(directory: PathBuf, variable: &str) -> Result<OsString, Error> {
     let inherited = std::env::var_os(variable).unwrap_or_default();
-    // An empty element would stand for the working directory.
+    // An empty element would mean the working directory.
     let others = std::env::split_paths(&inherited).filter(|path| !path.as_os_str().is_empty());
     let name = directory.display().to_string();
     std::env::join_paths(std::iter::once(directory).chain(others))
-        .map_err(|error| Error::Usage(format!("{name}: cannot stand in {variable}: {error}")))
+        .map_err(|error| Error::Usage(format!("{name}: cannot be used in {variable}: {error}")))
 }

@@ -17,7 +17,7 @@ const HEADER: [&str; 9] = [
     "longest\nunexpected",
 ];
 
-/// How many traces there are and where, and a row for each that is valid.
+/// The number of traces, their place, and a row for each valid one.
 pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     let rows: Vec<Vec<String>> = collected.iter().filter_map(cells).collect();
     let invalid = collected.len() - rows.len();

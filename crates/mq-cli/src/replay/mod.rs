@@ -1,4 +1,4 @@
-//! `mq replay`: every pairing checked, then every structure timed.
+//! `mq replay`: checks every pairing, then times every structure.
 
 pub(crate) mod table;
 
@@ -15,7 +15,7 @@ use crate::{input, mismatches, names, plot, progress, report, say, whole};
 /// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
 const MAX_ARRAY_RANKS: u64 = 1 << 27;
 
-/// What one structure did with one trace. The fields are the keys of the JSON output.
+/// The result of one structure on one trace. The fields are the keys of the JSON output.
 #[derive(Serialize)]
 pub(crate) struct Row {
     trace: String,
@@ -25,22 +25,22 @@ pub(crate) struct Row {
     communicators: usize,
     /// Operations whose outcome differs from the recorded one.
     pub(crate) mismatches: usize,
-    /// Less the loop floor, and never below 0.
+    /// Without the loop floor, and never below 0.
     pub(crate) ns_per_op: f64,
     /// Its time divided by that of `list`, as in the table.
     x_list: Option<f64>,
     floor_ns_per_op: f64,
-    /// Of the posted queue, by arriving messages.
+    /// Searches of the posted queue, by arriving messages.
     posted_searches: Visited,
-    /// Of the unexpected queue, by receives and probes.
+    /// Searches of the unexpected queue, by receives and probes.
     unexpected_searches: Visited,
     max_posted: usize,
     max_unexpected: usize,
-    /// The most heap bytes the queues held at a time.
+    /// The most heap bytes that the queues held at a time.
     pub(crate) peak_bytes: usize,
-    /// Repetitions that were timed: fewer than asked for of a slow structure.
+    /// Timed repetitions: fewer than requested for a slow structure.
     pub(crate) repetitions: usize,
-    /// By how much they differ, see [`Timing::spread_ns_per_op`].
+    /// Their spread, see [`Timing::spread_ns_per_op`].
     #[serde(skip)]
     pub(crate) spread_ns_per_op: Option<f64>,
 }
@@ -49,15 +49,15 @@ pub(crate) struct Row {
 #[derive(Serialize)]
 struct Visited {
     searches: u64,
-    /// The entries that one of them compares with on average.
+    /// The mean number of entries that a search compares.
     mean: f64,
 }
 
-/// What all structures did with one trace.
+/// The results of all structures on one trace.
 pub(crate) struct Replayed {
     /// The trace's name.
     pub(crate) trace: String,
-    /// A row for each structure asked for, in that order.
+    /// A row for each requested structure, in the order of the request.
     pub(crate) rows: Vec<Row>,
     /// Operations of the trace.
     pub(crate) operations: usize,
@@ -66,7 +66,7 @@ pub(crate) struct Replayed {
     pub(crate) list_ns_per_op: f64,
 }
 
-/// Replays the traces; whether all pairings were reproduced.
+/// Replays the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
     let kinds = structures(&options.timed, &traces)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
         let (result, same) = replay(trace, &kinds, options.timed.repeat as usize);
         reproduced &= same;
         match printer.add(&result) {
-            // Nobody reads on, but the plot is still wanted.
+            // Nobody reads the output any more, but the plot is still wanted.
             Err(Error::ClosedPipe) if options.plot.is_some() => {}
             Err(Error::ClosedPipe) => return left_out.verdict().map(|()| reproduced),
             printed => printed?,
@@ -96,11 +96,11 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     Ok(reproduced)
 }
 
-/// Prints what is known of a trace as soon as it is: whoever stops a long replay keeps that.
+/// Prints the results of each trace as soon as they are known, so that stopping a long replay keeps them.
 struct Printer {
     repetitions: usize,
     tables: usize,
-    /// The list that the objects are in, if they are to be JSON.
+    /// The list of the objects, for JSON output.
     list: Option<JsonList>,
 }
 
@@ -128,8 +128,8 @@ impl Printer {
     }
 }
 
-/// The structures asked for. `array` is refused where it would use up the memory, or, if nobody named
-/// it, left out with a word.
+/// The requested structures. If `array` would use up the memory, it is refused, or, if it was not
+/// requested by name, left out with a message.
 pub(crate) fn structures(timed: &Timed, traces: &[Trace]) -> Result<Vec<Kind>, Error> {
     let mut kinds = timed.structures();
     let too_large = |trace| Some((trace, too_many_ranks(trace)?));
@@ -154,12 +154,12 @@ pub(crate) fn structures(timed: &Timed, traces: &[Trace]) -> Result<Vec<Kind>, E
     Ok(kinds)
 }
 
-/// Whether no trace is too large for a structure.
+/// Whether a structure can hold every trace.
 pub(crate) fn fits(kind: Kind, traces: &[Trace]) -> bool {
     kind != Kind::Array || traces.iter().all(|trace| too_many_ranks(trace).is_none())
 }
 
-/// The ranks that `array` would keep memory for, if they are too many.
+/// The number of ranks that `array` would keep memory for, if that is too many.
 fn too_many_ranks(trace: &Trace) -> Option<u64> {
     let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
     let ranks: u64 = trace.communicators().map(|comm| heads(comm.size)).sum();
@@ -194,7 +194,7 @@ pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Repl
 }
 
 impl Replayed {
-    /// Puts what was checked and what was timed together; both begin with the same structures.
+    /// Combines the results of checking and timing; both begin with the same structures.
     fn new(trace: &Trace, reports: &[(Kind, Report)], timings: &Timings) -> Self {
         let operations = trace.operations().len();
         let floor = ns_per_op(timings.floor, operations);

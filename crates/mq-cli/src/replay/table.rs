@@ -14,8 +14,8 @@ const HEADER: [&str; 8] = [
     "peak\nmemory",
 ];
 
-/// The header lines, the table, and a line for each structure that was timed less often than
-/// `wanted`.
+/// The header lines, the table, and a line for each structure that was timed fewer than `wanted`
+/// times.
 pub(super) fn render(result: &Replayed, wanted: usize) -> String {
     let rows: Vec<Vec<String>> = result
         .rows
@@ -39,12 +39,12 @@ pub(crate) fn heading(result: &Replayed, wanted: usize) -> String {
     )
 }
 
-/// A line for each structure that was timed less often than `wanted`.
+/// A line for each structure that was timed fewer than `wanted` times.
 pub(crate) fn slow(result: &Replayed, wanted: usize) -> String {
     let mut text = String::new();
     for row in result.rows.iter().filter(|row| row.repetitions < wanted) {
         text += &format!(
-            "{} is slow here and was timed over {} only\n",
+            "{} is slow here and was timed over only {}\n",
             row.structure,
             counted(row.repetitions, "repetition")
         );
@@ -52,7 +52,7 @@ pub(crate) fn slow(result: &Replayed, wanted: usize) -> String {
     text
 }
 
-/// Whether the recorded pairings were reproduced, in words.
+/// In words, whether the recorded pairings were reproduced.
 fn pairings(rows: &[Row]) -> String {
     if rows.iter().all(|row| row.mismatches == 0) {
         return "all pairings reproduced".into();
@@ -91,7 +91,7 @@ fn cells(row: &Row, list_ns_per_op: f64) -> Vec<String> {
     ]
 }
 
-/// How many times the cost of `list`; small shares keep a digit more.
+/// The cost as a multiple of that of `list`; small ratios get one more digit.
 pub(crate) fn ratio_text(ratio: f64) -> String {
     if ratio < 0.1 {
         format!("{ratio:.3}")

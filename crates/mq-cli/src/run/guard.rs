@@ -1,4 +1,4 @@
-//! What outlives a launcher that is killed.
+//! The guard, which outlives a launcher that is killed.
 
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
@@ -10,11 +10,11 @@ use super::orphans;
 use super::signals::Signals;
 use super::start::THIS;
 
-/// What the launcher says when it needs no guard any more.
+/// Sent by the launcher when it no longer needs a guard.
 const DONE: &str = "done";
 
 /// A process that waits for the launcher's end, and kills what ranks have started if the launcher
-/// could not do so itself. (The kernel kills the ranks alone.) Dropping dismisses it.
+/// could not do so itself. (The kernel kills only the ranks.) Dropping dismisses the guard.
 pub(super) struct Guard {
     process: Child,
     to: Option<ChildStdin>,
@@ -22,7 +22,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Starts it, in a process group of its own: what ends the launcher's does not end it.
+    /// Starts it in its own process group, so that a signal to the launcher's group does not end it.
     pub(super) fn start() -> io::Result<Self> {
         let mut command = Command::new(THIS);
         command.arg0("mq").arg("guard-ranks").process_group(0);
@@ -30,7 +30,7 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        // It is none of what it guards, and not of another run either, of which this one is a part.
+        // It must not carry the mark of what it guards, nor that of an enclosing run.
         command.env_remove(orphans::MARK);
         let mut process = command.spawn()?;
         let to = process.stdin.take();
@@ -44,19 +44,19 @@ impl Guard {
         Ok(guard)
     }
 
-    /// What ranks have in their environment, in [`orphans::MARK`], and what they start inherits.
+    /// The value of [`orphans::MARK`] in the ranks' environment, which what they start inherits.
     pub(super) fn mark(&self) -> &str {
         &self.mark
     }
 
-    /// Gives it another process group to guard.
+    /// Adds a process group to guard.
     pub(super) fn add(&mut self, group: u32) {
         self.tell(&format!("{group}"));
     }
 
     fn tell(&mut self, word: &str) {
         if let Some(to) = &mut self.to {
-            // If somebody has killed it, the ranks are watched over by the launcher alone.
+            // If the guard was killed, only the launcher watches over the ranks.
             let _ = to.write_all(format!("{word}\n").as_bytes());
         }
     }
@@ -70,9 +70,9 @@ impl Drop for Guard {
     }
 }
 
-/// What the guard does.
+/// Runs the guard.
 pub(crate) fn guard_ranks() -> ExitCode {
-    // What a batch system sends to every process of a job is for the launcher and the ranks.
+    // Signals that a batch system sends to every process of a job are for the launcher and the ranks.
     let _held = Signals::kept_off();
     let words: Vec<String> = io::stdin().lock().lines().map_while(Result::ok).collect();
     if words.last().is_none_or(|word| word != DONE)
@@ -82,10 +82,10 @@ pub(crate) fn guard_ranks() -> ExitCode {
             .iter()
             .filter_map(|word| Pid::from_raw(word.parse().ok()?))
         {
-            // All of it may be gone already.
+            // The whole group may be gone already.
             let _ = kill_process_group(group, Signal::KILL);
         }
-        // What has left its group has another parent by now, and cannot be known by that.
+        // Processes that left their group have another parent by now; only the mark identifies them.
         orphans::kill_marked(mark);
     }
     ExitCode::SUCCESS

@@ -1,13 +1,13 @@
-//! Bytes to lines.
+//! Splitting output into lines.
 
-/// The longest line that is kept together, in bytes without its end.
+/// The longest line that is not broken, in bytes without its newline.
 pub(super) const LONGEST: usize = 64 * 1024;
 
-/// Puts together the lines of one stream of one rank.
+/// Assembles the lines of one stream of one rank.
 pub(super) enum Lines {
-    /// Nothing can come in between: bytes are passed on as they come.
+    /// The stream shares its output with no other: bytes are passed on as they come.
     Unchanged,
-    /// Only whole lines are passed on, each behind a label, which may be empty.
+    /// Only whole lines are passed on, each after a label, which may be empty.
     Whole { label: String, begun: Vec<u8> },
 }
 
@@ -18,7 +18,7 @@ impl Lines {
         Self::Whole { label, begun }
     }
 
-    /// Takes what was read and appends what can be passed on.
+    /// Takes what was read and appends to `out` what can be passed on.
     pub(super) fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let Self::Whole { label, begun } = self else {
             return out.extend_from_slice(bytes);
@@ -41,7 +41,7 @@ impl Lines {
         }
     }
 
-    /// Appends a last line that has no end, with one.
+    /// Appends an unterminated last line, with a newline.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         if let Self::Whole { label, begun } = self
             && !begun.is_empty()
@@ -51,7 +51,7 @@ impl Lines {
     }
 }
 
-/// Appends the line that was begun, and its end.
+/// Appends the line that was begun, with a newline.
 fn end(label: &str, begun: &mut Vec<u8>, out: &mut Vec<u8>) {
     out.extend_from_slice(label.as_bytes());
     out.append(begun);
@@ -62,7 +62,7 @@ fn end(label: &str, begun: &mut Vec<u8>, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// What comes out if the bytes come in portions of this size.
+    /// The output if the bytes come in portions of this size.
     fn passed_on(mut lines: Lines, bytes: &[u8], portion: usize) -> Vec<u8> {
         let mut out = Vec::new();
         for portion in bytes.chunks(portion) {

@@ -1,5 +1,5 @@
-//! `mq run`: the processes of a program on this machine, watched over by one thread that sleeps
-//! until one of them writes or ends, a signal comes, or it is time.
+//! `mq run`: the processes of a program on this machine, supervised by one thread that sleeps until
+//! one of them writes or ends, a signal comes, or a deadline passes.
 
 mod guard;
 mod lines;
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Error> {
     run_with(options, None)
 }
 
-/// As [`run`], with a bar that advances by the lines that the ranks print.
+/// Like [`run`], with a progress bar that advances by the lines that the ranks print.
 pub(crate) fn run_with(options: &RunOptions, progress: Option<ByLines>) -> Result<ExitCode, Error> {
     if options.cores.is_some() {
         let cores = binding::cores(options.processes, options.cores.as_ref());
@@ -60,7 +60,7 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {
     // Before the first rank starts, so that no end and no signal is missed.
     let signals = Signals::held()?;
     let refusals = Refusals::new()?;
-    // Before the segment, which is the ranks' alone.
+    // Before the segment, which only the ranks inherit.
     let guard = Guard::start().map_err(|error| start::no_process("the ranks' guard", &error))?;
     let segment = segment::segment_for(options.processes)?;
     let Started {

@@ -1,4 +1,4 @@
-//! What ranks have started and left, in whatever process group or session it is.
+//! Processes that ranks started and left behind, in any process group or session.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,37 +11,37 @@ use rustix::process::{
     pidfd_send_signal, set_child_subreaper, waitid,
 };
 
-/// The variable by which whatever a run has started is known after the launcher's death.
+/// The variable that identifies everything a run has started, after the launcher's death.
 pub(super) const MARK: &str = "MQ_RUN";
-/// How long what was killed may take to end: who waits for a disc takes its time, and nobody waits for
-/// that without end.
+/// How long killed processes may take to end: one that waits for a disc takes its time, and the launcher
+/// does not wait for it forever.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The time between two looks.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The processes that become the launcher's children when who started them has ended.
+/// The processes that become the launcher's children when their parent ends.
 pub(super) struct Orphans {
-    /// Children that are nobody's orphans: the guard, and those of whoever became `mq` by `exec`.
+    /// Children that are not orphans: the guard, and those of the process that became `mq` by `exec`.
     others: HashSet<Pid>,
-    /// What the run's own have in their environments, where those others are: they may leave orphans
-    /// too.
+    /// What the run's own processes have in their environments, if there are such other children, which
+    /// may leave orphans too.
     mark: Option<Vec<u8>>,
 }
 
 impl Orphans {
-    /// Makes this process the parent of all that ranks will leave behind. No rank has been started yet.
+    /// Makes this process the parent of all that ranks will leave behind. Called before any rank starts.
     pub(super) fn adopted(mark: &str) -> Self {
-        // Where the kernel does not know of it, they are left to process 1 as ever.
+        // If the kernel does not support it, orphans go to process 1 as usual.
         let _ = set_child_subreaper(Some(getpid()));
         let others: HashSet<Pid> = children().into_iter().collect();
-        // One is the guard.
+        // One of them is the guard.
         let has_strangers = others.len() > 1;
         let mark = has_strangers.then(|| variable(mark));
         Self { others, mark }
     }
 
-    /// Takes notice of those that have ended, lest they stay zombies as long as the run takes. Where the
-    /// kernel has no list of children they do: a look at all processes at every end would be too much.
+    /// Reaps those that have ended, so that they do not stay zombies for the whole run. If the kernel
+    /// lists no children they do stay: scanning all processes at every end would cost too much.
     pub(super) fn bury(&self, ranks: &HashSet<Pid>) {
         let children = listed().unwrap_or_default();
         for pid in children {
@@ -51,15 +51,15 @@ impl Orphans {
         }
     }
 
-    /// Kills those that are left, when there are no ranks any more. Who is killed leaves its own
-    /// children, until nobody is left.
+    /// Kills the remaining ones when there are no ranks any more, again and again, since a killed process
+    /// leaves its own children.
     pub(super) fn end(&self) {
         let enough = Instant::now() + PATIENCE;
         loop {
             let mut any = false;
             for pid in children() {
-                // Nobody else gets its number before its end has been taken notice of. A program that
-                // has changed its user is not killed, and so not waited for.
+                // Its number is not reused before it is reaped. A program that has changed its user
+                // cannot be killed, so it is not waited for.
                 let is_ours = !self.others.contains(&pid)
                     && (self.mark.as_ref()).is_none_or(|set| marked(pid, set).is_some());
                 if is_ours && kill_process(pid, Signal::KILL).is_ok() {
@@ -75,7 +75,7 @@ impl Orphans {
     }
 }
 
-/// Whether a child has ended, which is taken notice of.
+/// Whether a child has ended; if so, it is reaped.
 fn has_ended(pid: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     waitid(WaitId::Pid(pid), options).is_ok_and(|ended| ended.is_some())
@@ -90,7 +90,7 @@ fn children() -> Vec<Pid> {
     })
 }
 
-/// The children of this process as the kernel lists them, if it was built to.
+/// The children of this process as the kernel lists them, if it was built with that list.
 fn listed() -> Option<Vec<Pid>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
@@ -118,7 +118,7 @@ fn process(number: &str) -> Option<Pid> {
 fn parent(pid: Pid) -> Option<Pid> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // In front of it is the name, in brackets, which may have any letters.
+    // Before it is the name, in brackets, which may contain any characters.
     let (_, fields) = stat.rsplit_once(") ")?;
     process(fields.split(' ').nth(1)?)
 }
@@ -130,13 +130,13 @@ pub(super) fn mark() -> String {
     format!("{}-{now}", std::process::id())
 }
 
-/// A mark as it stands in an environment.
+/// A mark as an entry of an environment.
 fn variable(mark: &str) -> Vec<u8> {
     format!("{MARK}={mark}").into_bytes()
 }
 
-/// Kills whatever has a mark in its environment: what a launcher leaves that was killed itself is
-/// nobody's child who knows of it.
+/// Kills everything with a mark in its environment: what a killed launcher leaves behind is not a child
+/// of any process that knows of it.
 pub(super) fn kill_marked(mark: &str) {
     let set = variable(mark);
     let enough = Instant::now() + PATIENCE;
@@ -146,7 +146,7 @@ pub(super) fn kill_marked(mark: &str) {
             let process = marked(pid, &set);
             any |= process.is_some_and(|it| pidfd_send_signal(it, Signal::KILL).is_ok());
         }
-        // Who was killed may have started another just before.
+        // A killed process may have started another just before.
         if !any || Instant::now() > enough {
             return;
         }
@@ -154,9 +154,9 @@ pub(super) fn kill_marked(mark: &str) {
     }
 }
 
-/// A process, if that variable is set in its environment.
+/// A descriptor of a process, if that variable is set in its environment.
 fn marked(pid: Pid, set: &[u8]) -> Option<OwnedFd> {
-    // First of all: from here on another one that gets its number is not taken for it.
+    // First, so that a later process with the same number is not mistaken for it.
     let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environment.split(|&byte| byte == 0);

@@ -1,4 +1,4 @@
-//! What the launcher writes.
+//! The launcher's output.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use crate::progress::ByLines;
 use crate::report::escaped;
 
-/// The bytes that may wait to be written before no more output is read from the ranks.
+/// The bytes that may be queued before no more output is read from the ranks.
 const ENOUGH: usize = 256 * 1024;
-/// What a pipe that is ready for writing takes without blocking, in bytes: a page. (A terminal may
+/// The bytes that a pipe ready for writing takes without blocking: a page. (A terminal may
 /// take less, see [`Terminals`].)
 const PORTION: usize = 4096;
 
@@ -42,9 +42,8 @@ impl Stream {
 }
 
 /// Those of the two streams that are terminals, opened once more. A terminal that is ready for writing
-/// may have less room than a [`PORTION`], and whoever has stopped it by Ctrl-S takes nothing at all: so
-/// it is written without blocking. To say so of the descriptor that was inherited would say it of the
-/// shell's as well.
+/// may have less room than a [`PORTION`], and one stopped by Ctrl-S takes nothing at all, so it is
+/// written without blocking. Setting that on the inherited descriptor would set it for the shell too.
 #[derive(Default)]
 struct Terminals {
     out: Option<OwnedFd>,
@@ -59,7 +58,7 @@ impl Terminals {
         }
     }
 
-    /// The descriptor by which a stream is written.
+    /// The descriptor through which a stream is written.
     fn fd(&self, stream: Stream) -> BorrowedFd<'_> {
         let own = match stream {
             Stream::Out => &self.out,
@@ -69,8 +68,8 @@ impl Terminals {
     }
 }
 
-/// Another descriptor of a terminal, one that does not block; none of anything else, or of a terminal
-/// that this user may write but not open.
+/// A new, non-blocking descriptor of a terminal; none for anything else, or for a terminal that this
+/// user may write but not open.
 fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     if !fd.is_terminal() {
         return None;
@@ -78,25 +77,25 @@ fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let again = open(path, flags, Mode::empty()).ok()?;
-    // The other side of a terminal (`/dev/ptmx`) is a new terminal each time that it is opened.
+    // Opening the other side of a terminal (`/dev/ptmx`) makes a new terminal each time.
     let is_a_maker = fstat(fd).ok()?.st_rdev == makedev(5, 2);
     (!is_a_maker).then_some(again)
 }
 
-/// Lines on their way to one place.
+/// Lines queued for one destination.
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<(Stream, Vec<u8>)>,
-    /// Bytes of them.
+    /// Bytes in `lines`.
     waiting: usize,
-    /// Bytes of the first that are written.
+    /// Bytes of the first line that are already written.
     written: usize,
 }
 
-/// Lines on their way to standard output and standard error: in one queue where both are the same, as a
-/// terminal where a line of one must not end up in a line of the other; otherwise in one each, so that what is
-/// wrong is said also where nobody reads what was printed before. Writing never blocks, so that signals and time
-/// limits are seen to whatever the reader does.
+/// Lines queued for standard output and standard error: in one queue if both are the same, such as a
+/// terminal, where their lines must not mix; otherwise in one queue each, so that errors are written even if
+/// nobody reads the earlier output. Writing never blocks, so that signals and time limits are handled whatever
+/// the reader does.
 #[derive(Default)]
 pub(super) struct Output {
     queues: [Queue; 2],
@@ -105,7 +104,7 @@ pub(super) struct Output {
     closed: Vec<Stream>,
     failed: bool,
     terminals: Terminals,
-    /// Advances by the lines of standard output; it is drawn on standard error.
+    /// Advances by the lines of standard output; drawn on standard error.
     progress: Option<ByLines>,
 }
 
@@ -119,7 +118,7 @@ impl Output {
         }
     }
 
-    /// Adds whole lines. If nobody reads the stream any more they are forgotten.
+    /// Adds whole lines. If nobody reads the stream any more, they are dropped.
     pub(super) fn push(&mut self, stream: Stream, lines: Vec<u8>) {
         if !lines.is_empty() && !self.closed(stream) {
             if let (Stream::Out, Some(progress)) = (stream, &mut self.progress) {
@@ -131,7 +130,7 @@ impl Output {
         }
     }
 
-    /// Which queue a stream's lines are in.
+    /// The queue of a stream's lines.
     const fn number(&self, stream: Stream) -> usize {
         match stream {
             Stream::Err if self.apart => 1,
@@ -141,27 +140,27 @@ impl Output {
 
     /// Adds a sentence of the launcher's own.
     pub(super) fn say(&mut self, sentence: &str) {
-        // What is in it may come from a program's name.
+        // It may contain a program's name.
         let line = format!("mq: {}\n", escaped(sentence));
         self.push(Stream::Err, line.into_bytes());
     }
 
-    /// Whether so much waits that who writes more to the stream has to.
+    /// Whether so much is queued that the stream's writers have to wait.
     pub(super) fn full(&self, stream: Stream) -> bool {
         self.queues[self.number(stream)].waiting >= ENOUGH
     }
 
-    /// Whether a stream takes no more.
+    /// Whether a stream accepts no more output.
     pub(super) fn closed(&self, stream: Stream) -> bool {
         self.closed.contains(&stream)
     }
 
-    /// Whether something could not be written, for another reason than that nobody reads it.
+    /// Whether a write failed for a reason other than a missing reader.
     pub(super) fn failed(&self) -> bool {
         self.failed
     }
 
-    /// What has to become ready for more to be written.
+    /// The descriptors that must become ready before more can be written.
     pub(super) fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let first = self.queues.iter().filter_map(|queue| queue.lines.front());
         first.map(|(stream, _)| self.terminals.fd(*stream))
@@ -186,7 +185,7 @@ impl Output {
             let rest = &lines[queue.written..];
             let write = || rustix::io::write(fd, &rest[..rest.len().min(PORTION)]);
             let written = match (stream, &self.progress) {
-                // No line of the ranks begins behind the bar.
+                // No line of the ranks may begin on the bar's line.
                 (Stream::Err, Some(progress)) => progress.aside(write),
                 _ => write(),
             };
@@ -225,7 +224,7 @@ impl Queue {
     }
 }
 
-/// Whether the two streams lead to different places.
+/// Whether the two streams go to different destinations.
 fn are_apart() -> bool {
     let place = |stream: Stream| {
         let status = fstat(stream.fd()).ok()?;

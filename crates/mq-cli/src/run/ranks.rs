@@ -1,4 +1,4 @@
-//! The processes of a run, from their start until nothing of them is left.
+//! The processes of a run, from their start until none is left.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -52,8 +52,8 @@ impl Member {
     }
 }
 
-/// The processes, by rank. Those that have ended stay zombies until the last one has ended: so a
-/// process group that is sent a signal is always the rank's, never another that got its number.
+/// The processes, by rank. Those that have ended stay zombies until the last one has ended, so a
+/// process group that is sent a signal is always the rank's, never a later one with the same number.
 /// Dropping kills what is left.
 pub(super) struct Ranks {
     members: Vec<Member>,
@@ -80,7 +80,7 @@ impl Ranks {
         self.members.push(Member { process, ended });
     }
 
-    /// How many have not ended, as far as was looked.
+    /// How many had not ended at the last check.
     pub(super) fn running(&self) -> usize {
         self.members.iter().filter(|member| !member.ended).count()
     }
@@ -95,7 +95,7 @@ impl Ranks {
         self.members[rank].process.id()
     }
 
-    /// Looks which ranks have ended since the last look, in the order of the ranks.
+    /// The ranks that have ended since the last check, in rank order.
     pub(super) fn look(&mut self) -> Vec<(usize, End)> {
         let ranks: HashSet<Pid> = self.members.iter().map(Member::pid).collect();
         self.orphans.bury(&ranks);
@@ -115,28 +115,27 @@ impl Ranks {
     pub(super) fn send(&self, signal: Signal) {
         for member in &self.members {
             let pid = member.pid();
-            // A group of zombies takes the signal without a word; that is all that can be amiss.
+            // A group of zombies accepts the signal silently; nothing else can go wrong.
             let _ = kill_process_group(pid, signal);
-            // The rank itself may have gone to another group.
+            // The rank itself may have moved to another group.
             if getpgid(Some(pid)).is_ok_and(|group| group != pid) {
                 let _ = kill_process(pid, signal);
             }
         }
     }
 
-    /// Kills all that is left of the ranks and what they have started, and waits for the ranks'
-    /// end.
+    /// Kills all that is left of the ranks and what they have started, and waits for the ranks to end.
     pub(super) fn clear(&mut self) {
         if self.members.is_empty() && self.guard.is_none() {
             return;
         }
         self.send(Signal::KILL);
-        // Before the groups' numbers can be another's.
+        // Before the groups' numbers can be reused.
         self.guard = None;
         for mut member in self.members.drain(..) {
             let _ = member.process.wait();
         }
-        // What ranks had started outside their groups is the launcher's own by now.
+        // What ranks started outside their groups is a child of the launcher by now.
         self.orphans.end();
     }
 }

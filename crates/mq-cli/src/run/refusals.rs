@@ -1,4 +1,4 @@
-//! How a process that cannot become the program tells the launcher why.
+//! How a process that cannot execute the program tells the launcher why.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -11,16 +11,16 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use crate::error::not_started;
 use crate::{FAILED, exit};
 
-/// What a process does before it is the program, and last of all.
+/// The steps of a process up to executing the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// It binds its life to the launcher's.
+    /// Arranging to be killed when the launcher dies.
     Life,
-    /// It gives the program the limit of open files that the launcher was given.
+    /// Restoring the launcher's original limit of open files.
     OpenFiles,
-    /// It binds itself to its core.
+    /// Binding itself to its core.
     Core,
-    /// It becomes the program.
+    /// Executing the program.
     Program,
 }
 
@@ -33,7 +33,7 @@ impl Step {
     }
 }
 
-/// Why a process cannot become the program.
+/// Why a process cannot execute the program.
 #[derive(Debug)]
 pub(super) struct Refusal {
     step: Step,
@@ -41,16 +41,16 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// A sentence; the program is to blame for the last step alone.
+    /// As a sentence; only the last step can fail because of the program.
     pub(super) fn sentence(&self, program: &OsStr) -> String {
         let error = &self.error;
         let step = match self.step {
-            Step::Life => "end with what started it",
-            Step::OpenFiles => "give back the limit of open files",
+            Step::Life => "be tied to its parent's life",
+            Step::OpenFiles => "restore the limit of open files",
             Step::Core => "be bound to its core",
             Step::Program => return not_started(program, error),
         };
-        format!("a process cannot be started, for it cannot {step}: {error}")
+        format!("a process cannot be started: it cannot {step}: {error}")
     }
 
     /// The exit code of the process.
@@ -62,8 +62,8 @@ impl Refusal {
     }
 }
 
-/// A pipe that only a process which could not start its program writes to. It is reached through
-/// `/proc`, so that no program inherits a descriptor that it knows nothing of.
+/// A pipe that only processes that could not start their program write to. It is reached through
+/// `/proc`, so that no program inherits a descriptor that it does not know of.
 pub(super) struct Refusals {
     read: File,
     write: OwnedFd,
@@ -76,12 +76,12 @@ impl Refusals {
         Ok(Self { read, write })
     }
 
-    /// What [`tell`] is given.
+    /// The descriptor number that [`tell`] takes.
     pub(super) fn number(&self) -> i32 {
         self.write.as_raw_fd()
     }
 
-    /// Why a program could not be started, if that was told.
+    /// Why a program could not be started, if a process has reported it.
     pub(super) fn told(&mut self) -> Option<Refusal> {
         let mut text = [0; 512];
         let count = self.read.read(&mut text).ok()?;
@@ -127,7 +127,7 @@ mod tests {
             (refusal.sentence(OsStr::new("./p")), refusal.code())
         };
         let (sentence, code) = of(Step::Core, Errno::NOENT);
-        let expected = "a process cannot be started, for it cannot be bound to its core: ";
+        let expected = "a process cannot be started: it cannot be bound to its core: ";
         assert!(sentence.starts_with(expected), "{sentence}");
         assert_eq!(code, FAILED);
         let (sentence, code) = of(Step::Program, Errno::NOENT);

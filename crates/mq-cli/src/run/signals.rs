@@ -1,4 +1,4 @@
-//! Signals that the launcher gets.
+//! Signals to the launcher.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,31 +18,29 @@ const PASSED_ON: [i32; 9] = [
     SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGCONT, SIGTSTP,
 ];
 
-/// Signals, held until they are asked for.
+/// Signals, held until they are fetched.
 pub(super) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
 }
 
 impl Signals {
-    /// Holds signals from now on. Those that are ignored, as `nohup` has it, stay ignored here and,
-    /// by inheritance, in the ranks.
+    /// Holds signals from now on. Those that are ignored, as under `nohup`, stay ignored here and, by
+    /// inheritance, in the ranks.
     pub(super) fn held() -> io::Result<Self> {
         let ignored = ignored();
         let wanted = PASSED_ON.into_iter().filter(|signal| !ignored(*signal));
         let (read, write) = UnixStream::pair()?;
-        // A child's end is looked for even if someone ignored it: its status would be lost
-        // otherwise.
+        // SIGCHLD is handled even if it was ignored: the children's status would be lost otherwise.
         let signals = wanted.chain([SIGCHLD]);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
-        // Nor would a child's end come where whoever started this process waits for such signals, and has
-        // left them blocked.
+        // It is unblocked too: a parent that waits for such signals may have left them blocked.
         let mut ends = SigSet::empty();
         ends.add(nix::sys::signal::SIGCHLD);
         ends.thread_unblock()?;
         Ok(Self { delivery })
     }
 
-    /// Holds those that may be sent to all processes of a job, for one that is to outlive the others.
+    /// Holds the signals that may be sent to all processes of a job, in a process that must outlive the others.
     pub(super) fn kept_off() -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         let signals = PASSED_ON.into_iter().filter(|&signal| signal != SIGCONT);
@@ -50,7 +48,7 @@ impl Signals {
         Ok(Self { delivery })
     }
 
-    /// What becomes readable when a signal has come.
+    /// A descriptor that becomes readable when a signal has come.
     pub(super) fn awaited(&self) -> BorrowedFd<'_> {
         self.delivery.get_read().as_fd()
     }
@@ -61,7 +59,7 @@ impl Signals {
     }
 }
 
-/// Which signals this process was told to ignore.
+/// The signals that this process inherited as ignored.
 pub(crate) fn ignored() -> impl Fn(i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -69,12 +67,12 @@ pub(crate) fn ignored() -> impl Fn(i32) -> bool {
     move |signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1
 }
 
-/// Stops the launcher, as SIGTSTP does a process that does not handle it, until SIGCONT.
+/// Stops the launcher until SIGCONT, as an unhandled SIGTSTP would.
 pub(super) fn stop() {
     let _ = emulate_default_handler(SIGTSTP);
 }
 
-/// A signal in the form that it is sent in.
+/// A signal in the form in which it can be sent.
 pub(super) fn sendable(signal: i32) -> Option<Signal> {
     Signal::from_named_raw(signal)
 }

@@ -1,4 +1,4 @@
-//! What the ranks write.
+//! The ranks' output.
 
 use rustix::io::Errno;
 
@@ -9,8 +9,8 @@ use crate::cli::{Label, RunOptions};
 
 /// The most that is read at once, in bytes.
 const AT_ONCE: usize = 16 * 1024;
-/// The most that is read of a stream after the ranks' end, in bytes: the largest pipe that a user
-/// may have. What comes after it is from someone who has left the rank's process group.
+/// The most that is read of a stream after the ranks' end, in bytes: the largest pipe that a user may
+/// have. Anything beyond it comes from a process that has left the rank's process group.
 const LEFT_IN_PIPE: usize = 1024 * 1024;
 
 /// One stream of one rank.
@@ -20,7 +20,7 @@ pub(super) struct Source {
     left: usize,
 }
 
-/// What a look at a stream has brought.
+/// The result of reading from a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Took {
     Bytes(usize),
@@ -49,12 +49,12 @@ impl Source {
         self.pipe.stream
     }
 
-    /// What has to become ready.
+    /// The descriptor to wait for.
     pub(super) fn awaited(&self) -> &impl std::os::fd::AsFd {
         &self.pipe.fd
     }
 
-    /// Reads once and passes the whole lines on.
+    /// Reads once and passes on the whole lines.
     pub(super) fn take(&mut self, output: &mut Output) -> Took {
         let mut bytes = [0; AT_ONCE];
         let mut lines = Vec::new();
@@ -75,7 +75,7 @@ impl Source {
         took
     }
 
-    /// Passes on what is left when the ranks have ended, as long as the output takes it; whether
+    /// Passes on what is left when the ranks have ended, as long as the output takes it; returns whether
     /// that was all.
     pub(super) fn empty(&mut self, output: &mut Output) -> bool {
         while !output.full(self.pipe.stream) {

@@ -21,19 +21,19 @@ use crate::binding;
 use crate::cli::{Bind, RunOptions, StartRankOptions};
 use crate::say;
 
-/// This program, also if its file has been replaced since it was started.
+/// This program, even if its file has been replaced since it was started.
 pub(super) const THIS: &str = "/proc/self/exe";
-/// Descriptors that the launcher needs beside those of the ranks.
+/// Descriptors that the launcher needs in addition to those of the ranks.
 const OWN_FILES: u64 = 32;
 
-/// A rank's output as it comes.
+/// One output stream of a rank.
 pub(super) struct Pipe {
     pub(super) rank: usize,
     pub(super) stream: Stream,
     pub(super) fd: OwnedFd,
 }
 
-/// The ranks, running, and what leads to them.
+/// The running ranks and the pipes to and from them.
 pub(super) struct Started {
     pub(super) ranks: Ranks,
     pub(super) pipes: Vec<Pipe>,
@@ -41,7 +41,7 @@ pub(super) struct Started {
     pub(super) input: Option<ChildStdin>,
 }
 
-/// Starts all ranks; if one cannot be started, the others are killed again. Rank 0 reads `input`.
+/// Starts all ranks; if one cannot be started, the others are killed. Rank 0 reads `input`.
 pub(super) fn all(
     options: &RunOptions,
     guard: Guard,
@@ -82,8 +82,8 @@ pub(super) fn all(
         }
         command.stdin(input.take().unwrap_or_else(Stdio::null));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: a terminal's Ctrl-C comes to the launcher alone, which passes it on,
-        // and what a rank starts can be found.
+        // Its own group: a terminal's Ctrl-C reaches only the launcher, which passes it on, and what
+        // a rank starts can be found.
         command.process_group(0);
         let whose = format!("rank {rank} of {}", options.processes);
         let added = started.add(&mut command);
@@ -92,7 +92,7 @@ pub(super) fn all(
     Ok(started)
 }
 
-/// Why somebody has no process, with the limit that it may be up to.
+/// Why a process could not be started, with the limit that may be the reason.
 pub(super) fn no_process(whose: &str, error: &io::Error) -> io::Error {
     let limit = match Errno::from_io_error(error) {
         Some(Errno::AGAIN) => "; `ulimit -u` says how many processes a user may have",
@@ -121,15 +121,15 @@ impl Started {
     }
 }
 
-/// Leaves rank 0 alone with the launcher's standard input, so that whoever writes it learns that
-/// rank 0 has ended.
+/// Leaves the launcher's standard input to rank 0 only, so that its writer notices when rank 0 has
+/// ended.
 pub(super) fn give_away_input() -> io::Result<()> {
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     Ok(())
 }
 
-/// Allows the launcher two pipes for each rank, and as many files beside them as it may have: it may have
-/// inherited some of which it knows nothing. Returns the limit that programs are to keep, if it was
+/// Allows the launcher two pipes per rank, and otherwise as many open files as it may have, since it may
+/// have inherited some that it does not know of. Returns the limit to restore in the programs, if it was
 /// changed.
 fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
     let needed = 2 * u64::from(processes) + OWN_FILES;
@@ -146,13 +146,13 @@ fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
     let current = maximum;
     match setrlimit(Resource::Nofile, Rlimit { current, maximum }) {
         Ok(()) => Ok(Some(soft)),
-        // It may do as it is.
+        // The current limit may suffice.
         Err(_) if soft >= needed => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// What runs first in each process: binds its life to the launcher's and becomes the program.
+/// Runs first in each process: ties its life to the launcher's and executes the program.
 pub(crate) fn start_rank(options: &StartRankOptions) -> ExitCode {
     let refusal = become_program(options);
     if refusals::tell(options.launcher, options.refusals, &refusal).is_err() {
@@ -161,7 +161,7 @@ pub(crate) fn start_rank(options: &StartRankOptions) -> ExitCode {
     ExitCode::from(refusal.code())
 }
 
-/// Returns only if that fails.
+/// Returns only on failure.
 fn become_program(options: &StartRankOptions) -> Refusal {
     if let Err(refusal) = prepare(options) {
         return refusal;
@@ -172,7 +172,7 @@ fn become_program(options: &StartRankOptions) -> Refusal {
     Step::Program.failed(error)
 }
 
-/// All that comes before the program.
+/// All steps before the program.
 fn prepare(options: &StartRankOptions) -> Result<(), Refusal> {
     bound_to(options.launcher).map_err(|error| Step::Life.failed(error))?;
     if let Some(soft) = options.open_files {
@@ -184,10 +184,10 @@ fn prepare(options: &StartRankOptions) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// This process is killed when the launcher dies, at whatever moment.
+/// Has this process killed when the launcher dies, at any moment.
 fn bound_to(launcher: i32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have died before: then this process has another parent by now.
+    // If the launcher died before, this process has another parent by now.
     if getppid() != Pid::from_raw(launcher) {
         return Err(Errno::SRCH.into());
     }

@@ -11,18 +11,18 @@ use rustix::termios::tcgetpgrp;
 
 use crate::cli::Input;
 
-/// Whether who reads the terminal now is not stopped for it.
+/// Whether reading the terminal now does not stop the reader.
 fn may_be_read() -> bool {
     match tcgetpgrp(stdin()) {
         Ok(group) => group == getpgrp(),
-        // It is a terminal and not this session's, as after `setsid` or `su -c`: nobody is stopped for it.
+        // A terminal of another session, as after `setsid` or `su -c`: reading it stops nobody.
         Err(error) => error == Errno::NOTTY,
     }
 }
 
-/// What rank 0 gets as its standard input. A terminal is read by the launcher: whoever is not in
-/// the foreground group would be stopped for reading it, and that group is the launcher's, so that
-/// Ctrl-C and Ctrl-Z come to it.
+/// Rank 0's standard input. A terminal is read by the launcher: a process outside the foreground group
+/// would be stopped for reading it, and that group is the launcher's, so that Ctrl-C and Ctrl-Z reach
+/// the launcher.
 pub(super) fn input(wanted: Input) -> Stdio {
     if wanted == Input::None {
         Stdio::null()
@@ -33,7 +33,7 @@ pub(super) fn input(wanted: Input) -> Stdio {
     }
 }
 
-/// What is typed, on its way to rank 0.
+/// Typed input on its way to rank 0.
 pub(super) struct Terminal {
     to: ChildStdin,
     typed: Vec<u8>,
@@ -46,8 +46,8 @@ impl Terminal {
         Ok(Self { to, typed })
     }
 
-    /// What has to become ready before the next step: rank 0's pipe, or the terminal if the
-    /// launcher may read it now.
+    /// What must become ready before the next step: rank 0's pipe, or the terminal if the launcher may
+    /// read it now.
     pub(super) fn awaited(&self) -> Option<PollFd<'_>> {
         if !self.typed.is_empty() {
             Some(PollFd::new(&self.to, PollFlags::OUT))
@@ -58,7 +58,7 @@ impl Terminal {
         }
     }
 
-    /// Hands on what was typed before, else reads what is typed now; whether there can be more.
+    /// Passes on what was typed before, else reads what is typed now; returns whether there can be more.
     pub(super) fn step(&mut self) -> bool {
         if self.typed.is_empty() {
             let mut typed = [0; 4096];

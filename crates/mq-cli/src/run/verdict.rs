@@ -1,4 +1,4 @@
-//! What a run is judged by: its exit code, and the sentences about ranks that failed.
+//! The outcome of a run: its exit code, and the sentences about ranks that failed.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
 use super::ranks::End;
 use super::signals;
 
-/// The exit code after a time limit, as `timeout` gives it.
+/// The exit code after a time limit, as that of `timeout`.
 const OUT_OF_TIME: u8 = 124;
 
-/// Who ends so soon after a signal has heeded it.
+/// A rank that ends so soon after a signal is taken to have obeyed it.
 const A_MOMENT: Duration = Duration::from_secs(10);
 
 /// What is known so far.
@@ -20,15 +20,15 @@ pub(super) struct Verdict {
     failure: Option<u8>,
     /// Signals that were passed on to the ranks.
     passed_on: Vec<i32>,
-    /// When the last came by which processes are told to end.
+    /// When the last signal that asks processes to end was passed on.
     told_to_end: Option<Instant>,
-    /// The one of these that was the first to end a rank.
+    /// The first signal that was passed on and killed a rank.
     interrupted: Option<i32>,
-    /// Whether the program could not be started, which is told once for all ranks.
+    /// Whether the program could not be started, which is reported once for all ranks.
     pub(super) refused: bool,
     /// Whether the time limit has ended the run.
     pub(super) out_of_time: bool,
-    /// Whether what the ranks do now is their answer to being told to end.
+    /// Whether the ranks were told to end, so that their ends need no report.
     pub(super) ending: bool,
     /// Whether nobody reads standard output any more.
     pub(super) unread: bool,
@@ -43,21 +43,21 @@ impl Verdict {
         self.passed_on.push(signal);
     }
 
-    /// Whether it was a signal that has ended the run, as far as is known: it has killed a rank, or came a moment
-    /// before the last one ended. A program may heed one and go on for long.
+    /// Whether a signal ended the run, as far as is known: it killed a rank, or came just before the last
+    /// rank ended. A program may handle a signal and go on for long.
     pub(super) fn was_told_to_end(&self) -> bool {
         let just_now = |at: Instant| at.elapsed() < A_MOMENT;
         self.interrupted.is_some() || self.told_to_end.is_some_and(just_now)
     }
 
-    /// A rank has failed. Returns what is to be said about it, if anything.
+    /// A rank has failed. Returns the message about it, if any.
     pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
         self.failure.get_or_insert(end.code());
         if self.refused || self.ending {
             return None;
         }
         match end {
-            // Whoever read the output has seen enough, as `head` does.
+            // The reader has seen enough, like `head`.
             end if self.unread && end.code() == End::Killed(SIGPIPE).code() => None,
             End::Killed(signal) if self.passed_on.contains(&signal) => {
                 self.interrupted.get_or_insert(signal);
@@ -67,7 +67,7 @@ impl Verdict {
         }
     }
 
-    /// What is to be said at the end, if anything.
+    /// The message at the end, if any.
     pub(super) fn last_word(&self) -> Option<String> {
         let signal = signals::describe(self.interrupted?);
         Some(format!("{signal}, which was passed on, ended the run"))

@@ -1,4 +1,4 @@
-//! The loop that watches over a run.
+//! The loop that supervises a run.
 
 use std::time::{Duration, Instant};
 
@@ -17,20 +17,20 @@ use super::verdict::Verdict;
 use crate::FAILED;
 use crate::cli::RunOptions;
 
-/// How often a launcher in the background looks whether it may read the terminal now.
+/// How often a launcher in the background checks whether it may read the terminal.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 
-/// So often in a row ranks are asked to end by the same signal, before it kills them.
+/// How many times in a row the same signal is passed on before the next one kills the ranks.
 const PATIENCE: u32 = 2;
 
-/// Signals that follow each other within this time are in a row.
+/// Signals within this time of each other count as consecutive.
 const IN_A_ROW: Duration = Duration::from_secs(5);
 
-/// What comes so soon after a signal says the same: `timeout` sends it to the process and then to its
-/// group, of which the process is one.
+/// A signal repeated this soon does not count: `timeout` sends it to the process and then to the
+/// process's group.
 const THE_SAME: Duration = Duration::from_secs(1);
 
-/// How often a signal has come in a row.
+/// How often the same signal has come in a row.
 #[derive(Default)]
 pub(super) struct Asked {
     last: Option<(i32, Instant)>,
@@ -38,7 +38,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// It has come at this moment; how often that makes, or none if it has been heeded just before.
+    /// A signal has come; how many that makes in a row, or none if it repeats the last one too soon.
     fn once_more(&mut self, signal: i32, now: Instant) -> Option<u32> {
         let last = self.last.filter(|(last, _)| *last == signal);
         self.times = match last.map(|(_, at)| now - at) {
@@ -51,7 +51,7 @@ impl Asked {
     }
 }
 
-/// A run, and what there is to watch.
+/// A run and all that is watched.
 pub(super) struct Watch<'a> {
     pub(super) options: &'a RunOptions,
     pub(super) ranks: Ranks,
@@ -62,9 +62,9 @@ pub(super) struct Watch<'a> {
     pub(super) refusals: Refusals,
     pub(super) output: Output,
     pub(super) verdict: Verdict,
-    /// What the ranks were asked by a signal.
+    /// Which signal asked the ranks to end, and how often.
     pub(super) asked: Asked,
-    /// When `--timeout` is over.
+    /// When `--timeout` expires.
     pub(super) time_limit: Option<Instant>,
     /// When ranks that were asked to end are killed.
     pub(super) kill_at: Option<Instant>,
@@ -80,7 +80,7 @@ struct Ready {
 }
 
 impl Watch<'_> {
-    /// Watches until nothing is left of the run; its exit code.
+    /// Watches until nothing is left of the run; returns its exit code.
     pub(super) fn finish(mut self) -> u8 {
         while self.ranks.running() > 0 {
             self.output.flush();
@@ -94,7 +94,7 @@ impl Watch<'_> {
             }
             self.heed_time();
         }
-        // What the ranks left behind would hold the pipes open.
+        // Processes that the ranks left behind would hold the pipes open.
         self.ranks.clear();
         if let Some(sentence) = self.verdict.last_word() {
             self.output.say(&sentence);
@@ -106,9 +106,8 @@ impl Watch<'_> {
         self.verdict.code(otherwise)
     }
 
-    /// Waits until something is ready or it is time. It writes nothing itself: who has found
-    /// something left to write, and waits for that, would not be woken any more if it were written
-    /// here.
+    /// Waits until something is ready or the deadline passes. It must not write anything: a caller that
+    /// waits because something is left to write would not be woken if that were written here.
     fn wait(&self, deadline: Option<Instant>) -> Ready {
         let mut fds = vec![PollFd::from_borrowed_fd(
             self.signals.awaited(),
@@ -129,7 +128,7 @@ impl Watch<'_> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| left.try_into().ok());
         if poll(&mut fds, left.as_ref()).is_err() {
-            // Interrupted by a signal, which the next look finds.
+            // Interrupted by a signal, which the next wait finds.
             return Ready::default();
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
@@ -158,7 +157,7 @@ impl Watch<'_> {
 
     /// Passes on what ranks have written, and forgets streams that have ended.
     fn read(&mut self, ready: &[usize]) {
-        // In their order: of what one rank wrote to both streams at a time, standard output comes first.
+        // In order: of what one rank wrote to both streams at the same time, standard output comes first.
         let mut ended = Vec::new();
         for &i in ready {
             if self.sources[i].take(&mut self.output) == Took::Ended {
@@ -191,7 +190,7 @@ impl Watch<'_> {
                 None => return,
                 Some(..PATIENCE) => {}
                 Some(PATIENCE) => self.output.say(&format!(
-                    "{} of {} still running after {PATIENCE} times {}; once more in {} to {} s kills them",
+                    "{} of {} still running after {PATIENCE} times {}; another one in {} to {} s kills them",
                     self.ranks.running(),
                     self.options.processes,
                     signals::describe(signal),
@@ -263,22 +262,22 @@ impl Watch<'_> {
         let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
         let all = self.options.processes;
         self.output.say(&format!(
-            "the {seconds} s of --timeout are over; ending the {running} of {all} still running"
+            "--timeout of {seconds} s expired; ending the {running} of {all} still running"
         ));
         self.end_all();
     }
 
-    /// Asks all ranks to end; those that do not are killed when the grace is over.
+    /// Asks all ranks to end; those that do not are killed after the grace period.
     fn end_all(&mut self) {
         self.verdict.ending = true;
         self.ranks.send(Signal::TERM);
-        // Who is stopped ends only when it goes on.
+        // A stopped process ends only when it is continued.
         self.ranks.send(Signal::CONT);
         self.kill_at = Instant::now().checked_add(self.options.grace);
     }
 
-    /// Writes what is left when the ranks have ended, however long the reader takes, unless there
-    /// is a time limit, a signal has ended them, or one says that it has been long enough. Returns that.
+    /// Writes what is left when the ranks have ended, however long the reader takes, unless a time limit
+    /// expires, a signal had ended them, or a new signal ends the writing. Returns that signal.
     fn hand_over_the_rest(&mut self) -> Option<i32> {
         self.terminal = None;
         let is_told = self.verdict.was_told_to_end();
@@ -296,7 +295,7 @@ impl Watch<'_> {
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 if is_told {
-                    let lost = "what the ranks wrote last was not read within --grace, and is lost";
+                    let lost = "the ranks' last output was not read within --grace and is lost";
                     self.output.say(lost);
                     self.output.flush();
                 } else {
@@ -307,7 +306,7 @@ impl Watch<'_> {
             if self.wait(deadline).signals {
                 for signal in self.signals.come() {
                     match signal {
-                        // What the ranks were told just before, and have heeded.
+                        // A repeat of the signal that the ranks have obeyed.
                         SIGINT | SIGTERM if !self.is_new(signal) => {}
                         SIGINT | SIGTERM | SIGHUP | SIGQUIT => return Some(signal),
                         SIGTSTP => signals::stop(),
@@ -318,7 +317,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether a signal says more than the one before it.
+    /// Whether a signal is more than a repeat of the last one.
     fn is_new(&mut self, signal: i32) -> bool {
         self.asked.once_more(signal, Instant::now()).is_some()
     }

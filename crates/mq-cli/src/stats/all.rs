@@ -1,4 +1,4 @@
-//! All described traces side by side: which of the processes of a run searched longest.
+//! All described traces side by side: shows which processes of a run searched longest.
 
 use serde::Serialize;
 
@@ -19,10 +19,10 @@ const HEADER: [&str; 9] = [
     "longest\nqueue",
 ];
 
-/// A row for each trace, and one for all together. The fields are keys of the JSON output.
+/// A row for each trace and one for all together. The fields are keys of the JSON output.
 #[derive(Serialize)]
 pub(super) struct All<'a> {
-    /// Those with the most entries compared first.
+    /// Traces with the most entries compared come first.
     traces: Vec<Named<'a>>,
     all: Row,
 }
@@ -31,14 +31,14 @@ pub(super) struct All<'a> {
 #[derive(Serialize)]
 struct Named<'a> {
     trace: &'a str,
-    /// What tells it from the others in a table.
+    /// Its unique name in a table.
     #[serde(skip)]
     name: String,
     #[serde(flatten)]
     row: Row,
 }
 
-/// The figures of one trace, or of several together.
+/// The figures of one trace or of several together.
 #[derive(Serialize)]
 struct Row {
     operations: u64,
@@ -85,7 +85,7 @@ impl<'a> All<'a> {
         }
     }
 
-    /// A line about the traces that differ from MPI's rules; nothing if none does.
+    /// A line about the traces that differ from MPI's rules; empty if none does.
     fn mismatches(&self) -> String {
         let differ = self.traces.iter().filter(|one| one.row.mismatches > 0);
         let differ: Vec<String> = differ
@@ -117,7 +117,7 @@ impl Row {
         }
     }
 
-    /// Entries that the searches were compared with, in one list.
+    /// Entries that the searches compared, in one list.
     fn compared(&self) -> f64 {
         self.posted_searches.entries() + self.unexpected_searches.entries()
     }

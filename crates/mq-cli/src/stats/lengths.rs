@@ -2,10 +2,10 @@
 
 use mq_trace::Sample;
 
-/// The most points of a curve: about one a pixel.
+/// The most points of a curve: about one per pixel.
 const POINTS: usize = 800;
 
-/// The queue lengths of one trace: of each stretch of operations the longest.
+/// The queue lengths of one trace: the longest in each stretch of operations.
 pub(crate) struct Lengths {
     /// The trace's name.
     pub(crate) trace: String,
@@ -20,7 +20,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// No lengths yet of a trace with so many operations.
+    /// No lengths yet, for a trace with this many operations.
     pub(super) fn new(name: &str, operations: usize) -> Self {
         let stretch = operations.div_ceil(POINTS).max(1);
         let points = operations.div_ceil(stretch);

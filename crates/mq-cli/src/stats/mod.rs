@@ -1,4 +1,4 @@
-//! `mq stats`: what an application asked of its queues.
+//! `mq stats`: what an application demanded of its queues.
 
 mod all;
 mod lengths;
@@ -26,16 +26,17 @@ use crate::{input, names, plot, progress, report, whole};
 const STEP: usize = 4096;
 
 /// What mismatches are, for people.
-const MISMATCHES: &str = "recorded otherwise than MPI's rules say; mq replay names the first";
+const MISMATCHES: &str =
+    "recorded outcomes that differ from MPI's rules; mq replay names the first";
 
-/// What a trace holds. The fields are the keys of the JSON output.
+/// The contents of a trace. The fields are the keys of the JSON output.
 #[derive(Serialize)]
 pub(crate) struct Summary {
     trace: String,
     /// The fields of the trace's header.
     header: BTreeMap<String, String>,
     operations: usize,
-    /// Operations of which `list` decides otherwise than recorded.
+    /// Operations that `list` decides differently from the recording.
     mismatches: usize,
     #[serde(flatten)]
     pub(crate) traffic: Traffic,
@@ -43,9 +44,9 @@ pub(crate) struct Summary {
     pub(crate) max_posted: usize,
     /// The most unexpected messages queued at a time.
     pub(crate) max_unexpected: usize,
-    /// Of the posted queue, by arriving messages, in one list for all communicators.
+    /// Searches of the posted queue, by arriving messages, in one list for all communicators.
     pub(crate) posted_searches: SearchLengths,
-    /// Of the unexpected queue, by receives and probes, in one list for all communicators.
+    /// Searches of the unexpected queue, by receives and probes, in one list for all communicators.
     pub(crate) unexpected_searches: SearchLengths,
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
             }
             trace => trace?,
         };
-        // In memory no longer than it takes to describe it.
+        // Kept in memory only while it is described.
         let (summary, queued) = describe(&trace);
         summaries.push(summary);
         lengths.push(queued);
@@ -88,7 +89,7 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
             report::print(&texts.join("\n"))
         }
     };
-    // What was left out is told even to whoever does not read on.
+    // Traces that were left out are reported even if nobody reads the output any more.
     left_out.verdict()?;
     printed
 }

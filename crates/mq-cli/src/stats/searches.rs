@@ -1,8 +1,8 @@
-//! How long searches were.
+//! Search lengths.
 
 use serde::Serialize;
 
-/// How long the searches of a queue were, in one trace or in several together.
+/// The search lengths of a queue, in one trace or in several together.
 #[derive(Serialize, Default)]
 pub(crate) struct Searched {
     pub(crate) searches: u64,
@@ -10,18 +10,18 @@ pub(crate) struct Searched {
     pub(crate) max: u64,
 }
 
-/// The entries that each search of a queue compared with.
+/// The number of entries that each search of a queue compared.
 #[derive(Default)]
 pub(super) struct Searches {
     visited: Vec<u64>,
 }
 
-/// How long the searches of a queue were, in entries compared with; all 0 if there were none.
+/// The search lengths of a queue in entries compared; all 0 if there were no searches.
 #[derive(Serialize, Debug, PartialEq)]
 pub(crate) struct SearchLengths {
     pub(crate) searches: usize,
     pub(crate) mean: f64,
-    /// The nearest rank, as of the 99th percentile: a length that occurred.
+    /// By nearest rank, like the 99th percentile: a length that occurred.
     pub(super) median: u64,
     pub(super) p99: u64,
     pub(crate) max: u64,
@@ -64,7 +64,7 @@ impl Searched {
         }
     }
 
-    /// These and others.
+    /// These and other searches together.
     pub(crate) fn with(&self, other: &Self) -> Self {
         let searches = self.searches + other.searches;
         Self {
@@ -74,7 +74,7 @@ impl Searched {
         }
     }
 
-    /// The entries that all of them together were compared with.
+    /// The number of entries that all searches together compared.
     pub(crate) fn entries(&self) -> f64 {
         self.mean * self.searches as f64
     }

@@ -5,10 +5,10 @@ use super::searches::SearchLengths;
 use super::traffic::Traffic;
 use crate::report::{Cells, count, counted, decimal, escaped, percent, table};
 
-/// The most communicators in the table; JSON has them all.
+/// The most communicators in the table; JSON has all of them.
 const MAX_COMMUNICATORS: usize = 20;
 
-/// All tables of a trace, under its name; those that would be empty are left out.
+/// All tables of a trace, under its name; empty ones are left out.
 pub(super) fn render(summary: &Summary) -> String {
     let mut parts = vec![overview(summary)];
     if summary.operations > 0 {
@@ -79,7 +79,7 @@ fn traffic_counts(traffic: &Traffic) -> [Count; 10] {
     ]
 }
 
-/// A share in words; nothing of nothing.
+/// A share in words; empty if the whole is 0.
 fn share(part: u64, whole: u64, of: &str) -> String {
     if whole == 0 {
         return String::new();
@@ -126,7 +126,7 @@ fn classes(summary: &Summary) -> String {
     let table = table(&header, &rows, Cells::Numbers);
     format!(
         "Traffic classes, by the tags that Open MPI gives its collective operations: {collective} of messages \
-         belong to some\n{table}"
+         belong to one\n{table}"
     )
 }
 

@@ -1,4 +1,4 @@
-//! Who sent what: operations by kind, wildcards, classes and communicators.
+//! Traffic: operations by kind, wildcards, classes and communicators.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Traffic {
     pub(super) any_source: u64,
     /// Receives of any tag.
     pub(super) any_tag: u64,
-    /// Receives that are both.
+    /// Receives with both wildcards.
     pub(super) any_source_and_tag: u64,
     /// Receives from any source, of any tag, or both.
     pub(crate) wildcard_receives: u64,

@@ -259,13 +259,13 @@ fn what_a_killed_recording_left_is_named() {
     let nothing = format!("{folder}: the directory has no traces (*.mqt or *.mqt.gz)");
     assert_eq!(mq(&["advise", &folder]).refusal(), nothing);
     std::fs::write(at("recording-7/a.mqt"), "# mqtrace 1\n").expect("written");
-    let one = ", which a recording did not collect: name that";
+    let one = " traces that a recording did not collect: name that directory";
     let expected = format!("{nothing}, but {folder}/recording-7 has{one}");
     assert_eq!(mq(&["advise", &folder]).refusal(), expected);
     std::fs::create_dir(at("recording-8-2")).expect("made");
     std::fs::write(at("recording-8-2/a.mqt"), "# mqtrace 1\n").expect("written");
     let run = mq(&["stats", &folder]);
-    let both = "recording-7 and 1 more have, which recordings did not collect: name those";
+    let both = "recording-7 and 1 more have traces that recordings did not collect: name those directories";
     assert!(run.refusal().ends_with(both), "{}", run.stderr);
     assert_eq!(mq(&["stats", &format!("{folder}/recording-7")]).code, 0);
 }
@@ -285,7 +285,7 @@ fn what_a_killed_recording_left_is_missed_beside_other_traces() {
     assert_eq!(mq(&["stats", &folder]).code, 0);
     left("recording-7", &["a.mqt", "b.mqt", "c.mqt.gz"]);
     let one = format!(
-        "mq: {folder}/recording-7 has 3 more traces that a recording did not collect: name that too\n"
+        "mq: {folder}/recording-7 has 3 more traces that a recording did not collect: name that directory too\n"
     );
     for command in [
         &["stats", "--summary"][..],
@@ -308,8 +308,7 @@ fn what_a_killed_recording_left_is_missed_beside_other_traces() {
     let run = mq(&["stats", &folder]);
     assert_eq!(run.code, 2);
     let said: Vec<&str> = run.stderr.lines().collect();
-    let both =
-        "recording-7 and 1 more have 4 more traces that recordings did not collect: name those too";
+    let both = "recording-7 and 1 more have 4 more traces that recordings did not collect: name those directories too";
     assert!(
         said[0].starts_with(&format!("mq: {folder}/b.mqt:1: ")),
         "{said:?}"

@@ -96,13 +96,13 @@ fn a_trace_that_is_stopped_while_it_is_written_is_not_there() {
         args.join(" "),
         text(&path)
     );
-    // The signal at the limit ends it at once, as a kill does.
+    // The signal at the limit ends it immediately, like a kill.
     let status = std::process::Command::new("sh")
         .args(["-c", &limited])
         .status();
     assert!(!status.expect("sh starts").success());
     assert_eq!(std::fs::read_to_string(&path).expect("there"), "old");
-    // What is left beside it is none that is taken for a trace.
+    // The leftover next to it is not taken for a trace.
     let run = mq(&["stats", &text(folder.path())]);
     assert!(run.refusal().contains("t.mqt:1: "), "{}", run.stderr);
 }

@@ -1,4 +1,4 @@
-//! The command `mq` as a person runs it: the real binary on real traces.
+//! The command `mq` as a user runs it: the real binary on real traces.
 
 mod advise;
 mod generate;

@@ -1,4 +1,4 @@
-//! Input that is no trace: refused in one sentence with its place, never a panic.
+//! Input that is not a trace: refused in one sentence with its place, never a panic.
 
 use crate::support::{file, mq, real};
 
@@ -104,7 +104,7 @@ fn a_file_that_is_not_there_and_a_folder() {
     );
 }
 
-/// The end of a pipe that nobody reads.
+/// The write end of a pipe without a reader.
 fn closed_pipe() -> std::io::PipeWriter {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -143,7 +143,7 @@ fn one_bad_trace_of_a_directory_does_not_keep_the_others_from_being_used() {
             said[2],
             "mq: 2 of 3 traces could not be read and were left out"
         );
-        // Even if nobody reads on.
+        // Even if nobody reads the output any more.
         let unread = crate::support::command(&[command, &[&directory]].concat())
             .stdout(closed_pipe())
             .output()
@@ -151,7 +151,7 @@ fn one_bad_trace_of_a_directory_does_not_keep_the_others_from_being_used() {
         let said = String::from_utf8_lossy(&unread.stderr);
         assert_eq!(unread.status.code(), Some(2), "{command:?}: {said}");
         assert_eq!(said.lines().count(), 3, "{command:?}: {said}");
-        // One that was named is wanted.
+        // A trace that was named must be readable.
         let run = mq(&[command, &[&at("a.mqt"), &at("b.mqt")]].concat());
         assert!(run.refusal().starts_with(&at("b.mqt")), "{}", run.stderr);
     }

@@ -207,7 +207,7 @@ fn of_many_traces_the_plot_shows_some() {
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert_eq!(run.objects().len(), 26);
     let svg = svg(&plot);
-    let note = "The 24 of 26 traces that take most in list; the others are not shown.";
+    let note = "The 24 of 26 traces that take longest in list; the others are not shown.";
     assert!(svg.contains(note), "{svg}");
     let panels = svg.lines().filter(|line| line.starts_with('r'));
     assert_eq!(panels.count(), 24, "{svg}");

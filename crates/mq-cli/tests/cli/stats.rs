@@ -240,8 +240,8 @@ fn mismatches_stand_below_the_summary() {
     let (_folder, wrong) = file("wrong.mqt", wrong);
     let melt = real("lmp-melt16-r0");
     let run = mq(&["stats", &melt, &wrong, "--summary"]);
-    let line = "\nmismatches: 2 in wrong.mqt; recorded otherwise than MPI's rules say; mq replay names the \
-                first\n";
+    let line = "\nmismatches: 2 in wrong.mqt; recorded outcomes that differ from MPI's rules; mq replay names \
+                the first\n";
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.ends_with(line), "{}", run.stdout);
     let run = mq(&["stats", &melt, "--summary"]);

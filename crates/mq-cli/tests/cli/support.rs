@@ -1,11 +1,11 @@
-//! Running `mq` and looking at what it says.
+//! Running `mq` and inspecting its output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// What a run of `mq` left behind.
+/// The results of a run of `mq`.
 pub(crate) struct Run {
     /// The exit code.
     pub(crate) code: i32,
@@ -21,7 +21,7 @@ impl Run {
         serde_json::from_str(&self.stdout).expect("stdout is one JSON array")
     }
 
-    /// Asserts that the run failed with exit code 2 and told why in one sentence, without panic;
+    /// Asserts that the run failed with exit code 2 and gave the reason in one sentence, without panic;
     /// returns the sentence.
     pub(crate) fn refusal(&self) -> &str {
         assert_eq!(self.code, 2, "{}", self.stderr);
@@ -36,7 +36,7 @@ impl Run {
     }
 }
 
-/// A command that has yet to run.
+/// A command that has not run yet.
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
     command.args(args).stdin(Stdio::null());
@@ -71,7 +71,7 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir,
     (folder, text(&path))
 }
 
-/// The path of a file that is not there yet, in a folder for one test.
+/// The path of a file that does not exist yet, in a folder for one test.
 pub(crate) fn fresh(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(name);

@@ -108,12 +108,12 @@ fn a_time_limit_ends_all_with_124() {
     let pids = launcher.pids(3);
     let run = launcher.finish();
     assert_eq!(run.code(), 124);
-    let sentence = "mq: the 3 s of --timeout are over; ending the 3 of 3 still running\n";
+    let sentence = "mq: --timeout of 3 s expired; ending the 3 of 3 still running\n";
     assert_eq!(run.stderr, sentence);
     until_gone(&pids);
 }
 
-/// In the environment of the process that this test starts of itself.
+/// Set in the environment of the process that this test starts from its own executable.
 const CHILD: &str = "MQ_TEST_LEAVES_ITS_GROUP";
 
 #[test]
@@ -183,8 +183,8 @@ fn what_ranks_have_started_in_other_groups_goes_with_them_too() {
     }
 }
 
-/// A shell runs a script, says the number of a process in it, and becomes `mq`, which ends well. That
-/// process is still there.
+/// A shell runs a script, prints the number of a process in it, and becomes `mq`, which succeeds. That
+/// process still exists.
 fn stays(before: &str, program: &str) {
     let mq = env!("CARGO_BIN_EXE_mq");
     let script = format!("{before} exec {mq} run -n 1 -- {program}");
@@ -198,7 +198,7 @@ fn stays(before: &str, program: &str) {
     kill_process(pid, Signal::KILL).expect("it runs");
 }
 
-/// A shell that becomes `mq` leaves it its children.
+/// A shell that becomes `mq` passes its children on to it.
 #[test]
 fn what_was_there_before_the_launcher_stays() {
     stays("sleep 1000 >/dev/null 2>&1 & echo $!;", "true");

@@ -1,4 +1,4 @@
-//! However a run ends, no process of it stays, nothing in `/dev/shm`, and no socket.
+//! However a run ends, it leaves no process, nothing in `/dev/shm`, and no socket.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Launcher, command, until, until_gone};
 
-/// What a rank is to do, in the program that the launcher starts: this one.
+/// The role of a rank, in the program that the launcher starts: this one.
 const TASK: &str = "MQ_TEST_LEFTOVERS";
 
 /// The part of a rank.
@@ -24,7 +24,7 @@ fn a_rank_talks() {
         panic!("by intention");
     }
     if task != "exit" {
-        // Nobody sends it: the end comes from outside, or as an error.
+        // Nobody sends it: the process is killed, or gets an error.
         let heard = world.recv(&mut [0_u8], (world.rank() + 1) % world.size(), 99);
         std::process::exit(if heard.is_err() { 5 } else { 6 });
     }
@@ -44,7 +44,7 @@ fn talk(world: &World) -> Result<(), Error> {
     world.barrier()
 }
 
-/// What is there that could be ours.
+/// Existing files that could be ours.
 fn names() -> Vec<String> {
     let entries = std::fs::read_dir("/dev/shm");
     let entries = entries.into_iter().flatten().flatten();
@@ -52,7 +52,7 @@ fn names() -> Vec<String> {
     names.filter(|name| name.starts_with("mq")).collect()
 }
 
-/// Whether there is a socket at which the processes of a job meet.
+/// Whether there is a socket where the processes of a job meet.
 fn is_place(job: &str) -> bool {
     let sockets = std::fs::read_to_string("/proc/net/unix").expect("the kernel's list");
     sockets.contains("@mq/") && sockets.contains(&format!("/slurm-{job}-"))
@@ -76,7 +76,7 @@ fn run(task: &str, copy: &str) -> (Launcher, Vec<i32>) {
     let launcher = Launcher::start(&mut command);
     let mut pids = Vec::new();
     while pids.len() < 4 {
-        // The first line may begin with what the test runner says.
+        // The first line may begin with output of the test runner.
         let line = launcher.line();
         if let Some((_, pid)) = line.split_once("pid ") {
             pids.push(pid.parse().expect("a number"));
@@ -101,7 +101,7 @@ fn nothing_stays_whatever_ends_a_run() {
 
         let (launcher, pids) = run("panic", copy);
         let ended = launcher.finish();
-        // That of the panic, or of a rank that has heard of it.
+        // That of the panic, or of a rank that was notified of it.
         assert!([101, 5].contains(&ended.code()), "{ended:?}");
         until_gone(&pids);
         assert_eq!(names(), before, "after a panic");
@@ -122,7 +122,7 @@ fn nothing_stays_whatever_ends_a_run() {
     }
 }
 
-/// Who meets at a name leaves none.
+/// Processes that meet at a named socket leave none behind.
 #[test]
 fn ranks_that_have_met_at_a_place_leave_none() {
     let before = names();
@@ -154,7 +154,7 @@ fn ranks_that_have_met_at_a_place_leave_none() {
     assert_eq!(names(), before);
 }
 
-/// A process that waits for one that does not come, as SLURM starts it.
+/// A process, as started by SLURM, that waits for another one that does not come.
 #[test]
 fn who_is_ended_while_it_waits_for_another_leaves_nothing() {
     let before = names();

@@ -1,4 +1,4 @@
-//! `mq run` as a person uses it: the real binary starts small shell programs.
+//! `mq run` as a user runs it: the real binary starts small shell programs.
 #![cfg(target_os = "linux")]
 
 mod ends;

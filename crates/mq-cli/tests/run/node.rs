@@ -1,4 +1,4 @@
-//! `mq pingpong`, `bandwidth`, `rate` and `halo`: short, for what they print.
+//! `mq pingpong`, `bandwidth`, `rate` and `halo`: short runs that check the output.
 
 use std::process::{Command, Output, Stdio};
 
@@ -227,16 +227,15 @@ fn more_memory_than_there_is_is_refused_with_its_size() {
         ),
     ] {
         let said = format!(
-            "mq: a process would need 2.0 GiB for its messages, which the system does not give: choose \
-             less by {option}\n"
+            "mq: a process would need 2.0 GiB for its messages, more than the system provides: reduce {option}\n"
         );
         assert_eq!(limited(&format!("{command} {short}")), said, "{command}");
     }
-    let said = "mq: the receiver would need 58.6 GiB for its buffers, and 4.0 GiB is the most: choose less \
-                by --size, --window or --senders\n";
+    let said = "mq: the receiver would need 58.6 GiB for its buffers, but 4.0 GiB is the limit: reduce --size, \
+                --window or --senders\n";
     assert_eq!(limited("rate --size 1M --window 60000"), said);
     assert!(limited("rate --senders 1000 --window 65536 --size 0").contains("would need 3.9 GiB"));
-    // Where somebody else starts the processes, each finds out by itself.
+    // If another launcher starts the processes, each finds out by itself.
     let mq = env!("CARGO_BIN_EXE_mq");
     let errors = limited(&format!("run -n 2 -- {mq} pingpong --sizes 1G {short}"));
     let said = "mq: there is no memory for a message of 1073745920 bytes";
@@ -289,8 +288,8 @@ fn where_the_processes_run_is_chosen_and_said() {
 fn cores_that_are_not_there_are_refused() {
     let unknown = format!("{},1000", usable()[0]);
     for (list, said) in [
-        (&*unknown, "--cores: core 1000 is none of those"),
-        ("1-", "give numbers of cores up to 1023, as 0,2 or 4-7"),
+        (&*unknown, "--cores: core 1000 is not one of those"),
+        ("1-", "expected core numbers up to 1023, such as 0,2 or 4-7"),
     ] {
         let output = mq(&["pingpong", "--sizes", "0", "--cores", list], &[]);
         assert_eq!(output.status.code(), Some(2));

@@ -63,7 +63,7 @@ fn a_last_line_without_end_is_printed_with_one() {
 
 #[test]
 fn a_single_process_is_passed_on_byte_by_byte() {
-    // A prompt comes although its line has no end: the process goes on only when it was seen.
+    // A prompt appears although its line has no end: the process continues only when it was seen.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let seen = folder.path().join("seen");
     let script = format!(
@@ -85,8 +85,8 @@ fn a_single_process_is_passed_on_byte_by_byte() {
 
 #[test]
 fn no_line_is_cut_by_another_rank_or_the_other_stream() {
-    // Both streams of eight ranks end up in one pipe; lines are written in pieces, some longer than
-    // what a pipe takes at once.
+    // Both streams of eight ranks end up in one pipe; lines are written in pieces, some longer than a pipe
+    // takes at a time.
     let script = format!(
         "exec 2>&1; exec {} run -n 8 -- sh -c '
             x=0123456789012345678901234567890123456789; y=$x$x$x$x$x; z=$y$y$y$y$y$y$y$y$y$y$y$y$y$y$y
@@ -153,7 +153,7 @@ fn a_reader_that_does_not_read_holds_up_no_time_limit() {
     assert_eq!(status.and_then(|status| status.code()), Some(124));
 }
 
-/// A terminal: the end at which a person would sit, and the one that programs have.
+/// A terminal: the user's end, and the programs' end.
 fn terminal() -> (OwnedFd, OwnedFd) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let person = openpt(flags).expect("there is a terminal");

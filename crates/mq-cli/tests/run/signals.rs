@@ -1,4 +1,4 @@
-//! Signals that the launcher gets.
+//! Signals to the launcher.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Launcher, command, shell, state, until, until_gone};
 
-/// A program that says when it is ready, names the signals it gets, and ends with SIGTERM.
+/// A program that reports when it is ready, prints the signals it gets, and ends with SIGTERM.
 const TALKATIVE: &str =
     "for name in INT HUP QUIT USR1 USR2 CONT; do trap \"echo $name\" $name; done
     trap 'echo TERM; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
@@ -32,7 +32,7 @@ fn signals_are_passed_on() {
             [format!("[0] {name}"), format!("[1] {name}")]
         );
     }
-    // (On standard error the shell tells of the ends of its `sleep`.)
+    // (On standard error the shell reports the ends of its `sleep`.)
     let run = launcher.finish();
     assert_eq!((run.code(), run.stdout.as_str()), (0, ""));
 }
@@ -69,16 +69,16 @@ fn ranks_that_do_not_heed_a_signal_are_killed_by_its_third() {
         for _ in 0..2 {
             launcher.signal(signal);
             assert_eq!(launcher.lines(2), ["no", "no"]);
-            // What comes within a second says the same.
+            // A repeat within a second does not count.
             std::thread::sleep(Duration::from_millis(1200));
         }
         launcher.signal(signal);
         let run = launcher.finish();
         assert_eq!(run.code(), 128 + 9);
         let said = format!(
-            "mq: 2 of 2 still running after 2 times {name}; once more in 1 to 5 s kills them\n"
+            "mq: 2 of 2 still running after 2 times {name}; another one in 1 to 5 s kills them\n"
         );
-        // (The shells tell of the ends of their `sleep`.)
+        // (The shells report the ends of their `sleep`.)
         assert!(run.stderr.contains(&said), "{}", run.stderr);
         assert!(!run.stderr.contains("rank 0"), "{}", run.stderr);
         until_gone(&pids);
@@ -161,7 +161,7 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(launcher.finish().code(), 128 + 15);
 }
 
-/// As whoever waits for signals by `sigwait` or `signalfd` may leave them to what it starts.
+/// As by a parent that waits for signals with `sigwait` or `signalfd` and leaves them blocked.
 #[test]
 fn the_ends_of_ranks_are_seen_where_their_signal_was_blocked() {
     let blocking = || {
@@ -236,7 +236,7 @@ fn what_ranks_have_started_in_other_groups_dies_with_a_launcher_that_is_killed()
     until_gone(&pids);
 }
 
-/// As batch systems do, who warn every process of a job.
+/// As by batch systems, which warn every process of a job.
 #[test]
 fn a_signal_to_all_leaves_the_guard_at_its_post() {
     let script =
@@ -263,8 +263,8 @@ fn a_signal_to_all_leaves_the_guard_at_its_post() {
 
 #[test]
 fn ranks_die_with_a_launcher_that_is_killed_while_it_starts_them() {
-    // Each round kills it a little later. Ranks have a folder of their own as working directory, by
-    // which they are found.
+    // Each round kills it a little later. Ranks have their own folder as working directory, by which they
+    // are found.
     for round in 0..40 {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = command(&["-n", "8", "--", "sleep", "1000"]);
@@ -278,9 +278,9 @@ fn ranks_die_with_a_launcher_that_is_killed_while_it_starts_them() {
     }
 }
 
-/// The processes that work in a directory.
+/// The processes whose working directory is this one.
 fn working_in(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
-    // As the kernel has it, also where temporary folders are reached by a link.
+    // As the kernel reports it, even if temporary folders are reached by a link.
     let folder = folder.canonicalize().expect("it is there");
     let entries = std::fs::read_dir("/proc").expect("listed").flatten();
     let processes = entries.map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! What ranks find when they start, and programs that cannot be started.
+//! The environment of ranks at their start, and programs that cannot be started.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ fn nobody_reads_standard_input_that_is_for_nobody() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("mq starts");
-        // Where nobody is to read it, the pipe may be closed already.
+        // If nobody is to read it, the pipe may already be closed.
         let _ = launcher.stdin.take().expect("piped").write_all(b"typed\n");
         let output = launcher.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0));
@@ -65,7 +65,10 @@ fn ranks_are_bound_to_cores_if_that_is_asked_for() {
 fn a_core_that_may_not_be_used_is_refused() {
     let run = shell(&["-n", "2", "--cores", "1000"], "echo started").finish();
     assert_eq!((run.code(), run.stdout.as_str()), (2, ""), "{run:?}");
-    assert!(run.stderr.contains("core 1000 is none of those"), "{run:?}");
+    assert!(
+        run.stderr.contains("core 1000 is not one of those"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -93,7 +96,7 @@ fn all_ranks_inherit_one_segment_without_a_name() {
     assert_eq!(names_in_shared_memory(), before);
 }
 
-/// The names there that could be ours.
+/// The names in it that could be ours.
 fn names_in_shared_memory() -> Vec<String> {
     let entries = std::fs::read_dir("/dev/shm")
         .into_iter()
@@ -105,7 +108,7 @@ fn names_in_shared_memory() -> Vec<String> {
 
 #[test]
 fn ranks_inherit_no_other_descriptor_of_the_launcher() {
-    // 255 and what the test itself was given are of no interest: only what is new counts.
+    // 255 and the descriptors of the test itself do not matter: only new ones count.
     let list = "for fd in /proc/$$/fd/*; do echo ${fd##*/}; done";
     let alone = Command::new("sh")
         .args(["-c", list])
@@ -119,7 +122,7 @@ fn ranks_inherit_no_other_descriptor_of_the_launcher() {
         .filter(|fd| !alone.lines().any(|known| known == *fd))
         .collect();
     assert_eq!(new, [segment]);
-    // Scripts have descriptors of their own, by small numbers.
+    // Scripts use low-numbered descriptors of their own.
     assert!(
         segment.parse::<u32>().is_ok_and(|number| number >= 200),
         "{segment}"
@@ -153,7 +156,7 @@ fn only_rank_0_reads_standard_input() {
 
 #[test]
 fn whoever_feeds_rank_0_learns_that_it_has_ended() {
-    // `yes` ends only when nobody has the other end of its pipe any more, and rank 1 only then.
+    // `yes` ends only when nobody holds the other end of its pipe any more, and rank 1 only after that.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let script = format!(
         "(yes; touch ended) | {} run -n 2 -- sh -c \
@@ -211,25 +214,25 @@ fn a_program_that_is_executable_but_not_for_this_user_is_not_said_to_lack_its_mo
     let interpreter = at("interpreter");
     std::fs::write(&interpreter, "").expect("written");
     std::fs::write(at("source"), format!("#!{interpreter}\n")).expect("written");
-    // Another process makes the file, which would be busy otherwise if a test beside this one starts a
-    // process just then.
+    // Another process makes the file, which could be busy otherwise if a concurrent test is starting a
+    // process.
     let mut install = Command::new("install");
     let installed = install.args(["-m", "755", &at("source"), &at("program")]);
     assert!(installed.status().expect("install starts").success());
     let run = launcher(&["-n", "2", "--", &at("program")]).finish();
     assert_eq!((run.code(), run.stdout.as_str()), (126, ""));
-    let said = "program: this user may not execute it, although ";
+    let said = "program: this user may not execute it, and ";
     assert!(run.stderr.contains(said), "{}", run.stderr);
     assert!(run.stderr.contains("noexec"), "{}", run.stderr);
 }
 
 #[test]
 fn what_fails_before_the_program_is_not_said_of_the_program() {
-    // As the launcher starts a rank, but with a launcher or a core that is not there, and nobody who
-    // is told.
+    // As the launcher starts a rank, but with a launcher or a core that does not exist, and nobody to
+    // report to.
     let own = std::process::id().to_string();
     for (launcher, said) in [
-        ("5000000", "end with what started it: "),
+        ("5000000", "be tied to its parent's life: "),
         (own.as_str(), "be bound to its core: "),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
@@ -239,7 +242,7 @@ fn what_fails_before_the_program_is_not_said_of_the_program() {
         let output = command.output().expect("mq starts");
         assert_eq!(output.status.code(), Some(2), "{launcher}");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let said = format!("mq: a process cannot be started, for it cannot {said}");
+        let said = format!("mq: a process cannot be started: it cannot {said}");
         assert!(stderr.starts_with(&said), "{stderr}");
     }
 }
@@ -313,7 +316,7 @@ fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
 
 #[test]
 fn files_that_the_launcher_inherits_take_none_from_the_ranks() {
-    // Sixty files, and a limit that would do without them. (`sh` has no numbers above 9.)
+    // Sixty files, and a limit that would suffice without them. (`sh` has no numbers above 9.)
     let script = format!(
         "for i in {{1..60}}; do exec {{fd}}</dev/null; done; ulimit -S -n 90
          exec {} run -n 20 --label never -- sh -c 'ulimit -S -n'",
@@ -333,7 +336,7 @@ fn a_wrong_variable_that_counts_for_the_launcher_is_named_once() {
     let run = with("10000G", &["true"]);
     assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
     let too_much = "mq: the processes cannot be started: MQ_SHARED_BUFFERS=10000G: a process of this \
-                    segment may have ";
+                    segment can have ";
     assert!(run.stderr.starts_with(too_much), "{}", run.stderr);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
 

@@ -1,4 +1,4 @@
-//! A launcher under test, and a watchdog for each thing that is waited for.
+//! A launcher under test, and a watchdog for everything that is waited for.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// After this something hangs.
+/// After this time something is taken to hang.
 const WATCHDOG: Duration = Duration::from_secs(90);
 
-/// Waits for something to come true; panics if it does not.
+/// Waits for a condition; panics if it does not become true.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
@@ -20,11 +20,11 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What a run left behind.
+/// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) status: ExitStatus,
-    /// What was printed and not looked at before.
+    /// Output that was not inspected before.
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -43,7 +43,7 @@ impl Run {
     }
 }
 
-/// A launcher that runs.
+/// A running launcher.
 pub(crate) struct Launcher {
     child: Child,
     lines: Receiver<String>,
@@ -60,7 +60,7 @@ pub(crate) fn launcher(arguments: &[&str]) -> Launcher {
     Launcher::start(&mut command(arguments))
 }
 
-/// `mq run arguments...`, yet to be started.
+/// `mq run arguments...`, not started yet.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
     command.arg("run").args(arguments).stdin(Stdio::null());
@@ -113,7 +113,7 @@ impl Launcher {
         lines
     }
 
-    /// The processes whose numbers the ranks print without label.
+    /// The processes whose numbers the ranks print without labels.
     pub(crate) fn pids(&self, count: usize) -> Vec<i32> {
         let lines = self.lines(count);
         lines
@@ -170,7 +170,7 @@ pub(crate) fn state(pid: i32) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// Waits until processes are gone; their parent may have yet to take notice.
+/// Waits until processes are gone; their parent may not have reaped them yet.
 pub(crate) fn until_gone(pids: &[i32]) {
     for &pid in pids {
         until("the end of a process", || {

@@ -99,7 +99,7 @@ fn what_open_mpi_has_is_compared_first() {
         assert!(then.contains(" in matching than list on t ("), "{then}");
     }
     let text = own(400.0, 100.0);
-    assert!(text.starts_with("array is Open MPI's own structure: nothing is to be changed. "));
+    assert!(text.starts_with("array is Open MPI's own structure: nothing needs to change. "));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn no_time_at_all_is_a_multiple_without_end() {
     assert_eq!(less(4.0, 5.0), "20% less time");
 }
 
-/// Costs of three structures that were timed so often.
+/// Costs of three structures with these numbers of repetitions.
 fn timed(repetitions: [usize; 3]) -> Costs {
     let costs = [
         (Kind::List, 100.0),
@@ -171,15 +171,15 @@ fn few_repetitions_advise_nothing_but_the_default() {
     assert_eq!((known.recommended, known.noise), ("bins", Some(0.05)));
     let few = verdict([1; 3]);
     assert_eq!((few.recommended, few.noise), ("indexed", None));
-    let expected = "only 1 repetition to tell gains from noise on t, and 4 are the least (--repeat): an \
+    let expected = "only 1 repetition to tell gains from noise on t, and at least 4 are needed (--repeat): an \
                     operation takes 100 ns in list, 90.0 ns in indexed, 40.0 ns in bins; stay with \
                     indexed, the default.";
     assert_eq!(few.verdict, expected);
-    // Slow structures are timed less often than was asked for.
+    // Slow structures are timed less often than requested.
     let slow = verdict([3, 15, 15]);
     assert_eq!((slow.recommended, slow.noise), ("indexed", None));
     let said =
-        "only 3 repetitions to tell gains from noise on t, and 4 are the least: an operation";
+        "only 3 repetitions to tell gains from noise on t, and at least 4 are needed: an operation";
     assert!(slow.verdict.starts_with(said), "{}", slow.verdict);
 }
 

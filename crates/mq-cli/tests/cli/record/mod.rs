@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use self::workplace::{Workplace, names};
 use crate::support::{command, mq, real, text};
 
-/// A trace of everything that the table counts: a receive from anyone is taken, another is
+/// A trace of everything that the table counts: a receive from any source is matched, another is
 /// cancelled, a message waits, is probed and received.
 const TRACE: &str = "# mqtrace 1 rank=0\nc 0 4 0\np 0 * 5\np 0 2 7\na 0 1 5 =0\na 0 3 9\n\
                      b 0 3 9 =1\np 0 3 9 =1\nx 1\n";
@@ -46,7 +46,7 @@ fn traces_are_collected_compressed_and_counted() {
         ["app.0.mqt.gz", "1", "3", "2", "1", "1", "0", "2", "1"]
     );
 
-    // What was written is what was recorded, and other commands take the directory.
+    // The traces are as recorded, and other commands accept the directory.
     let stats = mq(&["stats", &place.output(), "--format", "json"]).objects();
     assert_eq!(stats.len(), 2);
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_prefix_that_is_none_is_refused_with_what_is_missing() {
     fs::remove_file(place.path("mpi/lib/libmpi.so")).expect("there");
     refused("lib has no libmpi*");
     fs::remove_file(place.path("mpi/bin/mpirun")).expect("there");
-    refused("bin/mpirun is not there");
+    refused("bin/mpirun does not exist");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn a_command_that_is_not_there_is_named() {
     assert_eq!(run.code, 126);
     assert!(
         run.stderr
-            .starts_with("mq: /: is a directory, and no program")
+            .starts_with("mq: /: is a directory, not a program")
     );
     assert!(place.has_no_output(), "nothing is left behind");
 }
@@ -329,7 +329,7 @@ fn earlier_traces_are_not_touched_without_force() {
     place.write("out/b.mqt.gz", "old");
     let run = place.record(&[], &[&app]);
     let refusal = run.refusal();
-    let first = format!("{}/a.mqt is there already and 1 more", place.output());
+    let first = format!("{}/a.mqt already exists (and 1 more)", place.output());
     assert!(
         refusal.starts_with(&first) && refusal.contains("--force"),
         "{refusal}"

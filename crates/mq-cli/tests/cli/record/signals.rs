@@ -1,4 +1,4 @@
-//! Signals that come while a command runs, and what their being ignored means.
+//! Signals that come while a command runs, and ignored signals.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -10,11 +10,11 @@ use super::TRACE;
 use super::workplace::Workplace;
 use crate::support::command;
 
-/// What an application does that does not end by itself: it says who it is and who has started it.
+/// An application that does not end by itself: it records its own and its parent's process number.
 const GOES_ON: &str = "ulimit -c 0\ncd \"$(dirname \"$0\")\"\necho $$ > number\n\
                        echo $PPID > parent\ntouch ready\nexec sleep 60\n";
 
-/// Waits for something to come true; panics if it does not.
+/// Waits for a condition; panics if it does not become true.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(50);
     while !is_so() {
@@ -23,13 +23,13 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Runs a line of a shell.
+/// Runs a shell command line.
 fn shell(line: &str) {
     let done = Command::new("sh").args(["-c", line]).status();
     assert!(done.expect("sh starts").success(), "{line}");
 }
 
-/// Whether the application has ended, and its trace is there.
+/// Asserts that the application has ended, and its trace exists.
 fn assert_collected(place: &Workplace, how: &str) {
     assert_eq!(place.collected(), ["t.mqt.gz"], "{how}");
     let number = fs::read_to_string(place.path("number")).expect("written");
@@ -38,7 +38,7 @@ fn assert_collected(place: &Workplace, how: &str) {
 }
 
 /// Records an application that does not end by itself, stops it with a `kill` of `mq` or its group,
-/// and looks at what is there then.
+/// and checks the results.
 fn stopped(kill: &str, signal: i32) {
     let place = Workplace::new();
     let app = place.application(&[("t.mqt", TRACE)], GOES_ON);
@@ -97,7 +97,7 @@ fn an_interrupt_to_mq_alone_reaches_the_command_at_a_terminal_too() {
         env!("CARGO_BIN_EXE_mq"),
         place.output()
     );
-    // `script` gives it a terminal, in whose foreground it is.
+    // `script` gives it a terminal, with it in the foreground.
     let mut terminal = Command::new("script")
         .args(["-qec", &mq, "/dev/null"])
         .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! Where a test of `mq record` works.
+//! The working directory of a test of `mq record`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::{Run, mq, text};
 
-/// A folder to work in, with an output directory that is not there yet.
+/// A folder to work in, with an output directory that does not exist yet.
 pub(super) struct Workplace {
     pub(super) folder: tempfile::TempDir,
 }
@@ -31,16 +31,16 @@ impl Workplace {
     fn script(&self, name: &str, content: &str) -> PathBuf {
         let source = self.write(&format!("{name}.sh"), &format!("#!/bin/sh\n{content}"));
         let path = self.path(name);
-        // Another process makes the file: one that this process has written may be busy, because a
-        // test beside this one starts a process just then.
+        // Another process makes the file: a file that this process has written may be busy, because a
+        // concurrent test may be starting a process.
         let mut install = Command::new("install");
         let installed = install.args(["-m", "755"]).args([&source, &path]).status();
         assert!(installed.expect("install starts").success());
         path
     }
 
-    /// Something that looks like an installed Open MPI; its `mpirun` leaves out `-n N`, tells what
-    /// it found in the environment, and runs the rest.
+    /// Something that looks like an installed Open MPI; its `mpirun` drops `-n N`, prints what it found
+    /// in the environment, and runs the rest.
     pub(super) fn prefix(&self) -> String {
         self.write("mpi/lib/libmpi.so", "");
         self.write("mpi/lib/libopen-pal.so.80", "");
@@ -50,7 +50,7 @@ impl Workplace {
         text(&self.path("mpi"))
     }
 
-    /// A script that writes each of these traces, and what runs it.
+    /// A script that writes each of these traces, and its path.
     pub(super) fn application(&self, traces: &[(&str, &str)], then: &str) -> String {
         let mut script = String::new();
         for (i, (name, content)) in traces.iter().enumerate() {
