@@ -1,8 +1,8 @@
-//! Which structure to choose for a program, from a trace of what one of its processes did.
+//! Chooses a structure for a program from a trace of one of its processes.
 //!
-//! Every structure replays the trace twice over: once compared with what the MPI library decided
-//! and counting what its searches visit, and then for time. Timed repetitions go round all
-//! structures, so that a change in the machine's speed meets all of them; the median counts.
+//! Every structure replays the trace twice over: first compared with the MPI library's decisions,
+//! counting the entries its searches visit, then timed. Timed repetitions go round all structures, so
+//! that a change in the machine's speed affects all of them; the median counts.
 //!
 //! Run it: `cargo run --release -p mq-examples --example choose_by_trace [TRACE]`; without a path
 //! it reads the bundled `traces/hpcc32-r0.mqt.gz`.
@@ -18,14 +18,14 @@ const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/hpcc32-r0.
 /// Timed repetitions of each structure.
 const REPETITIONS: usize = 9;
 
-/// Structures within this factor of the fastest are as fast: timings are no more exact than that.
+/// Structures within this factor of the fastest count as equally fast: timings are no more exact.
 const AS_FAST: f64 = 1.1;
 
-/// What is known of a structure.
+/// What is known about a structure.
 struct Candidate {
     kind: Kind,
     report: Report,
-    /// Nanoseconds an operation, without those of the replay loop.
+    /// Nanoseconds per operation, less those of the replay loop.
     nanoseconds: f64,
 }
 
@@ -78,7 +78,7 @@ fn measure(trace: &Trace) -> Vec<Candidate> {
         .map(|(&kind, nanoseconds)| Candidate {
             kind,
             report: check(trace, kind),
-            // A short trace may be quicker than the empty loop was.
+            // A short trace may be faster than the empty loop was.
             nanoseconds: (nanoseconds - floor).max(0.0),
         })
         .collect()
@@ -114,8 +114,8 @@ fn print_table(trace: &Trace, candidates: &[Candidate]) {
     }
 }
 
-/// The default if none is faster; otherwise, of those that are as fast as the fastest, the one that
-/// holds the least memory.
+/// The default if none is faster; otherwise, among those as fast as the fastest, the one that holds the
+/// least memory.
 fn explain(candidates: &[Candidate]) {
     let Some(fastest) = candidates.first() else {
         return;

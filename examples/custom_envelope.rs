@@ -1,10 +1,10 @@
 //! A runtime's own header: envelopes and patterns that are not MPI's.
 //!
-//! A dataflow runtime sends parcels between the stages of a job. A parcel's header is the job, the
-//! worker that sent it, the stage it is for, and a key; a task asks for one key of a stage, or for
-//! all keys with a common prefix (a shard), from one worker or any. Worker, stage and key are
-//! packed into a `u64`, and what a task leaves open is a mask, so that the engine matches parcels
-//! as fast as it matches MPI messages.
+//! A dataflow runtime sends parcels between the stages of a job. A parcel's header has the job, the
+//! worker that sent it, the stage it is for, and a key. A task asks for one key of a stage, or for all
+//! keys with a common prefix (a shard), from one worker or any. Worker, stage and key are packed into
+//! a `u64`, and a mask covers what a task leaves open, so the engine matches parcels as fast as MPI
+//! messages.
 //!
 //! Run it: `cargo run -p mq-examples --example custom_envelope`
 
@@ -14,7 +14,7 @@ use mq_core::{
     matches,
 };
 
-/// Where the fields of the word begin: 16 bits of worker, 16 of stage, 32 of key.
+/// Bit positions of the fields: 16 bits of worker, 16 of stage, 32 of key.
 const WORKER_SHIFT: u32 = 48;
 const STAGE_SHIFT: u32 = 32;
 
@@ -172,7 +172,7 @@ fn shard_takes_any_key_with_its_prefix(
     Ok(())
 }
 
-/// A task that names its worker is not served by another, and can be called off.
+/// A task that names its worker is not served by another, and can be cancelled.
 fn named_worker_is_waited_for(parcels: &mut Parcels) -> Result<(), Box<dyn std::error::Error>> {
     let wanted = Wanted {
         job: 1,
@@ -200,7 +200,7 @@ fn named_worker_is_waited_for(parcels: &mut Parcels) -> Result<(), Box<dyn std::
     Ok(())
 }
 
-/// A job that promised to name every key is held to it; the task comes back with the refusal.
+/// A job that promised to name every key is held to the promise; the task comes back with the refusal.
 fn promise_is_kept(parcels: &mut Parcels) -> Result<(), Box<dyn std::error::Error>> {
     parcels.create_context(2, ContextOptions::new().no_any_tag())?;
     let open = Wanted {

@@ -1,9 +1,9 @@
-//! A structure of one's own: two lanes, one for the senders on this node and one for all others.
+//! A structure of your own: two lanes, one for the senders on this node and one for all others.
 //!
-//! [`Route`] says which lane holds the entries of a sender; [`Routed`] makes a whole structure of
-//! that: wildcards, cancelling, purging. The structure then takes the conformance suite, is
-//! compared with what a real MPI library decided in a recorded run, and with the list of MPICH for
-//! the entries that its searches visit.
+//! [`Route`] says which lane holds the entries of a sender; [`Routed`] turns that into a whole
+//! structure, with wildcards, cancelling and purging. The structure then runs the conformance suite, is
+//! compared with the decisions of a real MPI library in a recorded run and, for the entries that its
+//! searches visit, with the list of MPICH.
 //!
 //! Run it: `cargo run -p mq-examples --example custom_structure`
 
@@ -20,13 +20,13 @@ const TRACE: &str = concat!(
     "/../traces/lmp-melt16-r0.mqt.gz"
 );
 
-/// Ranks on a node; the first of them are on ours, as rank 0 replays the trace.
+/// Ranks per node; the first ranks are on our node, since rank 0 replays the trace.
 const RANKS_PER_NODE: u32 = 4;
 
 const SAME_NODE: LaneId = 0;
 const OTHER_NODES: LaneId = 1;
 
-/// The two lanes. They are never made or freed, so most of the trait is trivial.
+/// The two lanes. They are never created or freed, so most of the trait is trivial.
 #[derive(Debug)]
 struct Nodes {
     lanes: [Lane; 2],
@@ -49,7 +49,7 @@ impl Route for Nodes {
         }
     }
 
-    /// Two lanes for each communicator: its queues are not searched for another's entries.
+    /// Two lanes per communicator: a search does not visit the entries of other communicators.
     fn scope() -> Scope {
         Scope::Context
     }
@@ -79,7 +79,7 @@ impl Route for Nodes {
     }
 }
 
-/// The structure: usable wherever one of the library's is. Receives and messages are numbers.
+/// The structure, usable like those of the library. Receives and messages are numbers.
 type NodeQueues = Routed<Nodes, MpiPattern, u32, u32>;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("100 random runs, each answer as the oracle's");
 
-    // What a real program did, compared with what its MPI library decided.
+    // A recorded run of a real program, compared with the decisions of its MPI library.
     let trace = Trace::open(TRACE)?;
     let ours = visited::<NodeQueues>(&trace)?;
     println!(

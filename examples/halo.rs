@@ -1,15 +1,15 @@
-//! An exchange with both neighbours on a ring of processes, as in codes on a grid: non-blocking
+//! A halo exchange with both neighbours on a ring of processes, as in grid codes: non-blocking
 //! operations on borrowed memory, which is free again when the scope ends.
 //!
 //! Run it: `mq run -n 4 -- target/debug/examples/halo`, after `cargo build -p mq-examples --examples`;
-//! alone, or under `mpirun`, it runs as well.
+//! it also runs as a single process or under `mpirun`.
 
 use mq_comm::{Error, World};
 
 const CELLS: usize = 1000;
 const STEPS: usize = 100;
 
-/// Tags of what goes to the left and to the right.
+/// Tags of messages to the left and to the right.
 const LEFT: i32 = 1;
 const RIGHT: i32 = 2;
 
@@ -21,10 +21,10 @@ fn program(world: &World) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
 
-    // The cells of this process, with one of each neighbour's at the ends. Heat is in rank 0.
+    // The cells of this process, with one halo cell per neighbour at the ends. Rank 0 has the heat.
     let mut cells = vec![f64::from(u8::from(rank == 0)); CELLS + 2];
     for _ in 0..STEPS {
-        // The ends are written while the cells behind them are read: disjoint parts of one vector.
+        // The ends are written while the cells next to them are read: disjoint parts of one vector.
         let (from_left, rest) = cells.split_at_mut(1);
         let (own, from_right) = rest.split_at_mut(CELLS);
         world.scope(|scope| {
@@ -36,7 +36,7 @@ fn program(world: &World) -> Result<(), Error> {
                 scope.isend(&own[..1], left, LEFT)?,
                 scope.isend(&own[CELLS - 1..], right, RIGHT)?,
             );
-            // What needs no neighbour could be computed here.
+            // Work that needs no neighbour could be done here.
             receives.0.wait()?;
             receives.1.wait()?;
             sends.0.wait()?;
@@ -49,7 +49,7 @@ fn program(world: &World) -> Result<(), Error> {
         }
     }
 
-    // No heat is lost on the ring: everybody's sum goes to rank 0.
+    // No heat is lost on the ring: rank 0 collects all sums.
     let heat: f64 = cells[1..=CELLS].iter().sum();
     if rank > 0 {
         return world.send(&[heat], 0, 0);

@@ -1,6 +1,6 @@
 //! A progress loop as a runtime would write it: packets come from a network, requests from the
-//! program, and the engine brings them together. A packet that the engine has no room for stays in
-//! the network, in order, and comes again: nothing is lost, and that is flow control.
+//! program, and the engine matches them. A packet for which the engine has no room stays in the
+//! network, in order, and is tried again. Nothing is lost: that is flow control.
 //!
 //! Run it: `cargo run -p mq-examples --example progress_loop`
 
@@ -26,14 +26,14 @@ struct Packet {
 struct Runtime {
     engine: Engine<Indexed<MpiPattern, Request, Packet>>,
     network: VecDeque<Packet>,
-    /// Of each request, who has answered it.
+    /// For each request, the rank that answered it.
     requests: Vec<Option<Rank>>,
     refused: usize,
 }
 
 impl Runtime {
     fn new() -> Result<Self, Error> {
-        // At most five packets that nobody waits for, and 64 bytes in them.
+        // At most five unexpected packets, with 64 bytes in total.
         let budget = Budget::UNLIMITED
             .entries(5)
             .bytes(64, |packet: &Packet| packet.bytes.len() as u64);
@@ -55,7 +55,7 @@ impl Runtime {
                     receive, message, ..
                 }) => self.complete(receive, &message),
                 Ok(Arrive::Unexpected) => {}
-                // A budget is used up: the packet is back, unchanged, and waits in front of the others.
+                // A budget is used up: the packet comes back unchanged and waits before the others.
                 Err(Refused {
                     error: Error::EntryBudget { .. } | Error::ByteBudget { .. },
                     payload,
@@ -72,7 +72,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Begins to receive.
+    /// Starts a receive.
     fn receive(&mut self, from: Source, tag: i32) -> Result<Request, Error> {
         let request = self.requests.len();
         self.requests.push(None);

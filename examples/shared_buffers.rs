@@ -1,7 +1,7 @@
-//! A field that goes round from process to process, out of buffers that the others can see: a
-//! message is copied once, unless the ring is found to be quicker.
+//! A field that goes round from process to process, in buffers that all processes can see: a message
+//! is copied once, unless the ring is found to be faster.
 //!
-//! Run it: `mq run -n 4 -- target/release/examples/shared_buffers`, or alone:
+//! Run it: `mq run -n 4 -- target/release/examples/shared_buffers`, or as a single process:
 //! `cargo run -p mq-examples --example shared_buffers`
 
 use mq_comm::{Error, World};
@@ -16,7 +16,7 @@ fn program(world: &World) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
 
-    // Made once, used again and again; given back when they are dropped.
+    // Allocated once and reused; released when dropped.
     let mut field = world.shared_buffer::<f64>(CELLS)?;
     let mut theirs = world.shared_buffer::<f64>(CELLS)?;
     field.fill(f64::from(rank));
@@ -26,7 +26,7 @@ fn program(world: &World) -> Result<(), Error> {
         field.iter_mut().for_each(|cell| *cell += 1.0);
     }
 
-    // It is back where it began, and everybody has added one.
+    // The field is back where it began, and every process has added one.
     assert!(field.iter().all(|&cell| cell == f64::from(rank + size)));
     let profile = world.profile();
     let (copied, ring) = (profile.shared_copy, profile.ring);

@@ -1,5 +1,5 @@
 //! Processes that send a number to rank 0: `mq run -n 4 -- target/release/examples/square_roots`.
-//! Alone, it is a world of one and has nothing to say.
+//! As a single process it is a world of one and prints nothing.
 
 use mq_comm::{Error, Source, World};
 

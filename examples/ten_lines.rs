@@ -7,7 +7,7 @@ use mq_core::structures::Indexed;
 use mq_core::{ContextOptions, Engine, Source};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Receives carry a buffer's name here, and messages their text; any two types will do.
+    // Here receives carry a buffer's name, and messages their text; any two types work.
     let mut engine: Engine<Indexed<MpiPattern, &str, &str>> = Engine::new();
     engine.create_context(0, ContextOptions::new())?;
 

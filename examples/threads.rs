@@ -1,5 +1,5 @@
-//! One engine for many threads: each sender's messages come from a thread of their own, and two others receive, one of
-//! them from anybody.
+//! One engine for many threads: each sender's messages come from its own thread, and two other threads
+//! receive, one of them from any source.
 //!
 //! Run it: `cargo run -p mq-examples --example threads`
 
@@ -18,15 +18,15 @@ const MESSAGES: u32 = 1000;
 const ORDERED: i32 = 1;
 const ANY: i32 = 2;
 
-/// A receive carries the way to the thread that waits for it.
+/// A receive carries the channel to the thread that waits for it.
 type Answer = mpsc::Sender<(u32, u32)>;
 
 fn main() -> Result<(), Error> {
     let engine: SharedEngine<Indexed<MpiPattern, Answer, u32>> = SharedEngine::new();
-    // The handle saves the search for the context, in the communicator object of a library.
+    // A library keeps the handle in its communicator object, which saves looking the context up.
     let context = engine.create_context(0, ContextOptions::new().size(SENDERS))?;
 
-    // Waits for one message; its sender and its number.
+    // Waits for one message; returns its sender and its number.
     let receive = |from: Source, tag: i32| {
         let (answer, answered) = mpsc::channel();
         let posted = context.post(MpiPattern::new(0, from, tag), answer);
@@ -66,7 +66,7 @@ fn main() -> Result<(), Error> {
             }
             Ok::<(), Error>(())
         });
-        // Which sender comes next is open, but the messages of each come in order.
+        // Senders may come in any order, but each sender's messages come in order.
         let mut next = [0; SENDERS as usize];
         for _ in 0..SENDERS * MESSAGES {
             let (from, number) = receive(Source::Any, ANY)?;

@@ -1,8 +1,8 @@
 //! Tasks for workers that may die: rank 0 hands them out, waits for whichever result comes first, and
-//! gives what a dead worker had to another.
+//! gives a dead worker's task to another.
 //!
-//! Run it: `mq run -n 4 -- target/debug/examples/workers`; alone, rank 0 works itself. To see worker 2 fail
-//! with its first task: `mq run -n 4 --keep-going -- target/debug/examples/workers 2`
+//! Run it: `mq run -n 4 -- target/debug/examples/workers`; as a single process, rank 0 works itself. To see
+//! worker 2 fail with its first task: `mq run -n 4 --keep-going -- target/debug/examples/workers 2`
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use mq_comm::{Error, TagSelector, World};
 
 const TASKS: u32 = 20;
 
-/// Tags: numbers to work on, the result, and that there is nothing left.
+/// Tags: numbers to work on, the result, and the end of the work.
 const TASK: i32 = 1;
 const RESULT: i32 = 2;
 const DONE: i32 = 3;
@@ -27,7 +27,7 @@ fn work(numbers: &[f64]) -> f64 {
 type AnyError = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), AnyError> {
-    // Whoever fails tells the others so, in place of leaving them to wait.
+    // A rank that fails tells the others instead of leaving them waiting.
     World::run(|world| match world.rank() {
         0 => Ok(lead(world)?),
         rank => serve(world, std::env::args().nth(1) == Some(rank.to_string())),
@@ -72,10 +72,10 @@ fn lead(world: &World) -> Result<(), Error> {
             (Err(error), _) => return Err(error),
         }
     }
-    // Nobody is left, or nobody was there.
+    // No worker is left, or there was none.
     sum += open.iter().map(|&number| work(&task(number))).sum::<f64>();
     for worker in 1..world.size() {
-        // One that has ended needs not be told.
+        // A worker that has already ended need not be told.
         let _ = world.send::<u8>(&[], worker, DONE);
     }
     let expected: f64 = (0..TASKS).map(|number| work(&task(number))).sum();

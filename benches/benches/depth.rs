@@ -1,8 +1,8 @@
-//! The cost of a receive and its message by the depth of the queue.
+//! The cost of a receive and its message by queue depth.
 //!
-//! Rows are named `depth/ORDER-QUEUE-by-KEY/STRUCTURE/DEPTH`, and their time is that of one post
-//! and one arrival. A queue is filled to the depth and drained in the given order, round after
-//! round: `cargo bench -p mq-benches --bench depth -- 'reverse-posted-by-source/(list|indexed)/'`
+//! Rows are named `depth/ORDER-QUEUE-by-KEY/STRUCTURE/DEPTH`; their time is that of one post and one
+//! arrival. A queue is filled to the depth and drained in the given order, round after round:
+//! `cargo bench -p mq-benches --bench depth -- 'reverse-posted-by-source/(list|indexed)/'`
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use mq_trace::generate::{DepthPattern, Filled, KeyedBy, Order};
 
 const DEPTHS: [u32; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
 
-/// Rows whose repetition would visit more entries and objects are left out: it would take a third
-/// of a second or more, and criterion needs a dozen. Visits are counted, not seconds, so that every
+/// Rows whose repetition would visit more entries and objects are left out: one would take a third of a
+/// second or more, and criterion needs a dozen. The limit is in visits, not seconds, so that every
 /// machine has the same rows.
 const MOST_VISITS: f64 = 1e8;
 
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// Measures all structures at all depths of one pattern, and says which were left out.
+/// Measures all structures at all depths of one pattern, and reports which were left out.
 fn bench_pattern(
     criterion: &mut Criterion,
     name: &str,
@@ -71,8 +71,8 @@ fn bench_pattern(
     }
 }
 
-/// The depth up to which a repetition stays below [`MOST_VISITS`], foretold from two small depths
-/// by the power of the depth with which the visits grow between them.
+/// The depth up to which a repetition stays below [`MOST_VISITS`], extrapolated from two small depths
+/// by the power of the depth with which visits grow between them.
 fn deepest(pattern: DepthPattern, kind: Kind) -> f64 {
     const SMALL: u32 = 256;
     const LARGE: u32 = 1024;
@@ -81,7 +81,7 @@ fn deepest(pattern: DepthPattern, kind: Kind) -> f64 {
     f64::from(LARGE) * (MOST_VISITS / large).powf(power.max(1.0).recip())
 }
 
-/// Entries and objects that one round visits, at least one a search.
+/// Entries and objects that one round visits, at least one per search.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn visits(pattern: DepthPattern, depth: u32, kind: Kind) -> f64 {
     let trace = DepthPattern { depth, ..pattern }.trace();

@@ -1,7 +1,7 @@
 //! The cost of an operation in the recorded traces of `traces/`.
 //!
-//! Rows are named `traces/TRACE/STRUCTURE`, and their time is that of one operation. The row
-//! `floor` is the replay loop alone, without matching: subtract it before comparing structures.
+//! Rows are named `traces/TRACE/STRUCTURE`; their time is that of one operation. The row `floor` is only
+//! the replay loop, without matching: subtract it before comparing structures.
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@
 //! entries in all. Their time is that of one post and one arrival. Queues are drained in random
 //! order.
 //!
-//! A wildcard takes what another receive names, so some receives and messages stay queued from one
-//! round to the next: less than a quarter of the depth, which they do not raise.
+//! A wildcard takes messages that another receive names, so some receives and messages stay queued from
+//! one round to the next: less than a quarter of the depth, which they do not raise.
 
 use std::time::Duration;
 
@@ -34,8 +34,8 @@ fn main() {
     criterion.final_summary();
 }
 
-/// Any-source where sources tell the messages apart, and any-tag where tags do: the wildcard
-/// matches all that is queued.
+/// Any-source if sources distinguish the messages, and any-tag if tags do: the wildcard matches
+/// everything that is queued.
 fn bench_wildcards(criterion: &mut Criterion, filled: Filled, depth: u32) {
     let base = DepthPattern {
         depth,

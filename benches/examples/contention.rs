@@ -1,9 +1,9 @@
 //! Pairs of post and arrive per second from several threads: the shared engine against an engine
 //! behind one lock.
 //!
-//! Each thread posts a receive and delivers its message, again and again. Rounds of all
-//! measurements are interleaved and medians taken, so that what disturbs the machine disturbs all
-//! alike. `contention --help` tells what can be chosen.
+//! Each thread repeatedly posts a receive and delivers its message. Rounds of all measurements are
+//! interleaved and medians taken, so that disturbances of the machine affect all alike.
+//! `contention --help` lists the options.
 
 use std::fmt;
 use std::hint::black_box;
@@ -98,7 +98,7 @@ impl fmt::Display for Work {
     }
 }
 
-/// Who does the matching.
+/// The engine that does the matching.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Subject {
     /// `Mutex<Engine>`.
@@ -162,7 +162,7 @@ impl Matcher for SharedContext<Queues> {
     }
 }
 
-/// One thread's pairs. Its tag is its own, so that each of its messages takes its own receive.
+/// One thread's pairs. Each thread has its own tag, so each of its messages takes its own receive.
 fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32, own: Duration) {
     let context = work.context(thread);
     let tag = i32::try_from(thread).expect("few threads");
@@ -184,7 +184,7 @@ fn pairs(matcher: &impl Matcher, work: Work, thread: u32, count: u32, own: Durat
     }
 }
 
-/// The processors to bind threads to: those asked for, or all that this program may use.
+/// The processors to bind threads to: those requested, or all that this program may use.
 fn processors(arguments: &Arguments) -> Vec<u32> {
     if !arguments.cores.is_empty() {
         return arguments.cores.clone();
@@ -195,18 +195,18 @@ fn processors(arguments: &Arguments) -> Vec<u32> {
         .collect()
 }
 
-/// Binds the calling thread to one of the processors, all in turn, as libraries do: a round is over
-/// before the system has given two threads that began on one processor one each.
+/// Binds the calling thread to one of the processors in turn, as libraries do: a round is over before the
+/// system has moved two threads that began on the same processor apart.
 fn bind(thread: u32, processors: &[u32]) -> rustix::io::Result<()> {
     let mut own = CpuSet::new();
     own.set(processors[thread as usize % processors.len()] as usize);
     sched_setaffinity(None, &own)
 }
 
-/// Seconds from the moment when the first thread begins to the one when the last has done.
+/// Seconds from the moment the first thread begins to the moment the last has finished.
 ///
-/// They look at the clock themselves: with as many threads as processors, one that only waits for
-/// them would see the beginning late.
+/// The threads read the clock themselves: with as many threads as processors, a thread that only waits
+/// for them would see the beginning late.
 fn seconds<T: Matcher>(
     matchers: &[T],
     work: Work,
@@ -343,7 +343,7 @@ fn rows(arguments: &Arguments, processors: &[u32]) -> Vec<Row> {
 fn main() {
     let arguments = Arguments::parse();
     let processors = processors(&arguments);
-    // By a thread of its own: who is bound hands that on to those it starts.
+    // In a separate thread: a bound thread passes its binding on to the threads it starts.
     let unusable = std::thread::scope(|scope| {
         let tried = scope.spawn(|| {
             (0..)

@@ -1,9 +1,9 @@
 //! The first receives from any source while messages wait, one by one.
 //!
-//! `first_searches [STRUCTURE...]`, of `list` and `indexed` if none is named. Each engine is new and
-//! has so many messages, each with a tag of its own. Receives from any source take the newest
-//! first. Printed is the time of each of the first seven in nanoseconds, the least over the
-//! repetitions, the clock's own included, as a Markdown table.
+//! `first_searches [STRUCTURE...]`, with `list` and `indexed` if none is named. Each engine is new and
+//! holds a number of messages, each with its own tag. Receives from any source take the newest first. A
+//! Markdown table shows the time of each of the first seven in nanoseconds, the least over the
+//! repetitions, clock overhead included.
 
 use std::process::ExitCode;
 use std::time::Instant;

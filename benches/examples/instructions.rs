@@ -1,7 +1,7 @@
 //! Pairs of post and arrive, without a clock, for an instruction counter.
 //!
 //! `instructions STRUCTURE DEPTH expected|unexpected PAIRS` queues DEPTH entries that match nothing
-//! else, all of one sender, and then PAIRS times a receive and its message: the receive first if
+//! else, all from one sender, and then PAIRS times a receive and its message: the receive first if
 //! `expected`, the message first if `unexpected`. The difference between two runs that differ only
 //! in PAIRS is the cost of the pairs. `instructions --structures` prints the names of the
 //! structures. `ci/instructions.sh` makes a table.
@@ -72,7 +72,7 @@ fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
 impl KindVisitor<MpiPattern, u32, u32> for Job {
     type Output = ();
 
-    // By itself, so that one structure's loop is the same whatever the others' are.
+    // Not inlined, so that one structure's loop is the same whatever the others' are.
     #[inline(never)]
     fn visit<Q>(self)
     where

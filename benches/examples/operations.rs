@@ -1,12 +1,11 @@
-//! Single operations of a queue that grows and drains, without a clock, for a tracer of
-//! instructions.
+//! Single operations on a queue that grows and drains, without a clock, for an instruction tracer.
 //!
-//! `operations STRUCTURE QUEUE DEPTH ORDER` fills a queue (`posted` or `unexpected`) of a new
-//! engine with DEPTH entries, each with a source of its own, and drains it `forward` or in
-//! `scattered` order. As `any-source` the queue is of messages, each with a tag of its own and
-//! received from any source, and has been filled and drained once before. It calls one function
-//! before each operation and after the last, and prints that function's address first, so that a
-//! trace can be cut there. `benches/tail.sh` makes the table.
+//! `operations STRUCTURE QUEUE DEPTH ORDER` fills a queue (`posted` or `unexpected`) of a new engine
+//! with DEPTH entries, each with its own source, and drains it `forward` or in `scattered` order. With
+//! `any-source` the queue holds messages, each with its own tag and received from any source, and has
+//! been filled and drained once before. The program calls one function before each operation and after
+//! the last, and prints that function's address first, so that a trace can be cut there.
+//! `benches/tail.sh` makes the table.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -65,16 +64,17 @@ fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
         "posted" => Queue::Posted,
         "unexpected" => Queue::Unexpected,
         "any-source" => Queue::AnySource,
-        other => return Err(format!("`{other}` is no queue").into()),
+        other => return Err(format!("`{other}` is not a queue").into()),
     };
     let scattered = match order.as_str() {
         "scattered" => true,
         "forward" => false,
         other => return Err(format!("`{other}` is neither scattered nor forward").into()),
     };
-    let depth: u32 = (depth.parse()).map_err(|_| format!("`{depth}` is no number of entries"))?;
+    let depth: u32 =
+        (depth.parse()).map_err(|_| format!("`{depth}` is not a number of entries"))?;
     if u64::from(depth) % SCATTER == 0 {
-        return Err(format!("{depth} entries can not be scattered; take one more").into());
+        return Err(format!("{depth} entries cannot be scattered; take one more").into());
     }
     let job = Job {
         queue,
@@ -84,7 +84,7 @@ fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
     Ok((structure.parse()?, job))
 }
 
-/// What stands before each operation in a trace.
+/// Marks the start of each operation in a trace.
 #[inline(never)]
 fn mark() {
     black_box(());

@@ -1,9 +1,9 @@
-//! A recorded trace, replayed without a clock, for a counter of instructions.
+//! A recorded trace, replayed without a clock, for an instruction counter.
 //!
 //! `replays TRACE STRUCTURE...` replays the trace twice in each structure, after two turns of the
-//! empty loop: the first turn warms up. It prints how many operations the trace has. A counter that
-//! collects inside of functions named `replay` only, and writes down what it has whenever one
-//! returns, has the loop first and then the structures, by turns warming up and warm.
+//! empty loop; the first of two turns warms up. It prints the number of operations in the trace. A
+//! counter that counts only inside functions named `replay`, and dumps its count whenever one returns,
+//! gets the loop first and then the structures, alternating between warm-up and warm.
 //! `benches/trace-instructions.sh` makes the table.
 
 use std::error::Error;

@@ -1,8 +1,8 @@
-//! What the benchmarks share: rows of replays, measured by the element.
+//! Common parts of the benchmarks: rows of replays, measured per element.
 //!
 //! The benchmarks are `depth`, `wildcards` and `traces`; `cargo bench -p mq-benches --bench depth`
-//! runs one, and a regular expression behind `--` chooses among its rows. The example
-//! `instructions` is counted by `ci/instructions.sh`.
+//! runs one, and a regular expression after `--` selects its rows. `ci/instructions.sh` counts the
+//! example `instructions`.
 
 use std::cell::LazyCell;
 use std::fmt::Display;
@@ -16,15 +16,15 @@ use mq_core::structures::Kind;
 use mq_trace::generate::DepthPattern;
 use mq_trace::{Replay, Trace, timed};
 
-/// A trace that is made for the first row that is measured on it, and never if the command line
-/// leaves all of them out.
+/// A trace that is generated for the first row measured on it, and never if the command line leaves all
+/// of its rows out.
 pub type LazyTrace = LazyCell<Trace, Box<dyn FnOnce() -> Trace>>;
 
-/// Pairs that a repetition of a generated pattern has at least, so that the two looks at the clock
-/// are lost among them.
+/// The fewest pairs in a repetition of a generated pattern, so that the two clock readings do not
+/// matter.
 const PAIRS: u32 = 4096;
 
-/// Criterion with the arguments of the command line, and times so short that hundreds of rows take
+/// Criterion with the arguments of the command line, and times short enough for hundreds of rows to take
 /// minutes; `--measurement-time` and `--sample-size` make them longer.
 pub fn criterion(warm_up: Duration, measurement: Duration) -> Criterion {
     Criterion::default()
@@ -35,7 +35,7 @@ pub fn criterion(warm_up: Duration, measurement: Duration) -> Criterion {
         .configure_from_args()
 }
 
-/// The pattern with as many rounds as make a repetition long enough to be timed.
+/// The pattern with enough rounds for a repetition to be timed.
 #[must_use]
 pub fn with_rounds(pattern: DepthPattern) -> DepthPattern {
     DepthPattern {
@@ -44,7 +44,7 @@ pub fn with_rounds(pattern: DepthPattern) -> DepthPattern {
     }
 }
 
-/// The trace of a pattern, not made yet.
+/// The trace of a pattern, not generated yet.
 pub fn lazy_trace(pattern: DepthPattern) -> LazyTrace {
     LazyCell::new(Box::new(move || pattern.trace()))
 }
@@ -61,10 +61,10 @@ pub fn pattern_row(
     });
 }
 
-/// Measures a replay: time per element, of which a repetition has as many as `make` says.
+/// Measures a replay: time per element; `make` gives the number of elements in a repetition.
 ///
-/// `make` is called only if the command line chooses the row. Repetitions are never cut short:
-/// their time is scaled to the number of elements that criterion asks for.
+/// `make` is called only if the command line selects the row. Repetitions are never cut short: their time
+/// is scaled to the number of elements that criterion asks for.
 pub fn row<'a>(
     group: &mut BenchmarkGroup<'_, WallTime>,
     id: BenchmarkId,
@@ -90,11 +90,11 @@ fn elapsed(replay: &mut dyn Replay, elements: u64, wanted: u64) -> Duration {
     total.mul_f64(share)
 }
 
-/// Prints a line on standard output. The program ends when nobody reads any more, as behind a pipe
-/// into `head`.
+/// Prints a line on standard output. The program exits if the reader is gone, as with a pipe into
+/// `head`.
 ///
 /// # Panics
-/// If the line can not be written for another reason.
+/// If the line cannot be written for another reason.
 pub fn print_line(line: impl Display) {
     match writeln!(stdout(), "{line}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),

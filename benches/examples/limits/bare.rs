@@ -1,8 +1,8 @@
-//! A hash table and nothing else: what entries that are found by hashing cost on this machine.
+//! A bare hash table: what entries found by hashing cost on this machine.
 //!
-//! One chain a bucket, a bucket an entry at least, one multiplication; all memory allocated
-//! beforehand. It knows neither wildcards, order under a key, contexts, handles, errors nor limits,
-//! and would be flooded by chosen keys.
+//! One chain per bucket, at least one bucket per entry, one multiplication; all memory allocated
+//! beforehand. It has no wildcards, no order under a key, no contexts, handles, errors or limits, and
+//! chosen keys would flood it.
 
 use crate::stream::{Key, Step, Stream};
 use crate::subject::Steps;
@@ -26,7 +26,8 @@ pub(crate) struct BareTable {
 }
 
 impl BareTable {
-    /// A table for a stream, if it can match that: every entry of a key of its own, and no wildcards.
+    /// A table for a stream, if it can match the stream: every entry has its own key, and there are no
+    /// wildcards.
     pub(crate) fn for_stream(stream: &Stream) -> Option<Self> {
         if stream.steps.iter().any(|step| step.key().is_none()) {
             return None;

@@ -1,4 +1,4 @@
-//! What was aimed at, and whether `indexed` reaches it.
+//! The goals, and whether `indexed` meets them.
 
 use mq_core::structures::Kind;
 

@@ -1,6 +1,6 @@
-//! What the matching structures cost: tables of `docs/results-engine.md`.
+//! The costs of the matching structures: tables of `docs/results-engine.md`.
 //!
-//! `cargo run --release -p mq-benches --example limits` prints all of them; names of tables choose.
+//! `cargo run --release -p mq-benches --example limits` prints all of them; names of tables select some.
 //! `benches/report.sh` prints them with the others.
 
 mod bare;
@@ -27,12 +27,12 @@ use mq_core::structures::Kind;
 
 use crate::timing::Plan;
 
-/// Prints what the matching structures cost, as Markdown.
+/// Prints the costs of the matching structures, as Markdown.
 ///
-/// Times are medians and best repetitions in one run, structures taking turns and each turn run once
-/// before it is timed, in nanoseconds for a pair of a receive and its message, or for an operation
-/// of a trace. A structure that is too slow for its time in a row is measured over a part of it, and
-/// its figure marked.
+/// Times are medians and best repetitions of one run, in nanoseconds per pair of a receive and its
+/// message, or per operation of a trace. Structures take turns, and each turn runs once before it is
+/// timed. A structure that is too slow for its time in a row is measured over part of the row, and its
+/// figure is marked.
 #[derive(Parser)]
 #[command(after_help = "Examples:
   limits                                  all tables of all structures, some ten minutes
@@ -43,7 +43,7 @@ use crate::timing::Plan;
   limits traces --traces ~/recorded       other traces
   limits --quick                          whether everything runs
 
-Exit codes: 0 printed, 1 a trace can not be read or a structure answers otherwise than recorded,
+Exit codes: 0 printed, 1 a trace cannot be read or a structure answers otherwise than recorded,
 2 bad usage.")]
 struct Arguments {
     /// The tables to print.
@@ -52,7 +52,7 @@ struct Arguments {
     /// The structures to compare; all if none is named.
     #[arg(long, value_delimiter = ',')]
     structures: Vec<Kind>,
-    /// Repetitions of each measurement, if they fit into the time that each has.
+    /// Repetitions of each measurement, if they fit into its time.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
     /// Milliseconds for each structure in each row.
@@ -64,7 +64,7 @@ struct Arguments {
     /// Traces, or directories of them.
     #[arg(long, value_delimiter = ',', default_value = "traces")]
     traces: Vec<PathBuf>,
-    /// Only to see that everything runs: once, for 5 milliseconds, with fewer entries.
+    /// Only check that everything runs: once, for 5 milliseconds, with fewer entries.
     #[arg(long, conflicts_with_all = ["repeat", "allowance"])]
     quick: bool,
 }

@@ -13,7 +13,7 @@ type Queues = AnyQueues<MpiPattern, u64, u64>;
 /// Ranks of the communicators of idle contexts.
 const RANKS: u32 = 1 << 20;
 
-/// Contexts that together would hold more than this are not all made.
+/// If the contexts together would hold more than this, not all are created.
 const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) fn print(kinds: &[Kind], plan: Plan) {
@@ -66,7 +66,7 @@ fn filled(kind: Kind, posted: bool, entries: u32) -> Queues {
     queues
 }
 
-/// Bytes that stay when all entries have been taken, in their order.
+/// Bytes that stay after all entries have been taken in order.
 fn drained(mut queues: Queues, posted: bool, entries: u32) -> usize {
     for i in 0..entries {
         if posted {

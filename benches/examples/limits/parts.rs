@@ -1,9 +1,9 @@
-//! What filling and draining a queue costs a structure that is too slow to do it once.
+//! The cost of filling and draining a queue for a structure that is too slow to do it once.
 //!
-//! The state in the middle of a drain is reached by filling a new queue with what would be left. So
-//! parts of the drain are timed that lie evenly spread over it, and the mean of their means stands
-//! for the whole. It is that of the whole where the cost of a search falls evenly with what is
-//! left, as that of a list.
+//! The state in the middle of a drain is reached by filling a new queue with the entries that would be
+//! left. So evenly spaced parts of the drain are timed, and the mean of their means stands for the
+//! whole. It equals that of the whole if the cost of a search falls evenly with the entries left, as for
+//! a list.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -29,7 +29,8 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
-    /// The steps of a queue filled and drained, and who takes what: any structure says the same.
+    /// The steps of a queue filled and drained, and which step takes which entry: the same in any
+    /// structure.
     pub(crate) fn of(steps: &[Step], ranks: u32) -> Self {
         let (filling, draining) = steps.split_at(steps.len() / 2);
         let mut judge = subject(Kind::Indexed, ranks);

@@ -48,9 +48,9 @@ struct Row {
     name: String,
     /// Entries of the queue.
     depth: u32,
-    /// Made when its turn has come.
+    /// Created when its turn comes.
     stream: Box<dyn Fn() -> Stream>,
-    /// The same without wildcards, for a table that knows none, if it has some.
+    /// The same without wildcards, for the bare table, if the stream has wildcards.
     in_full: Option<Box<dyn Fn() -> Stream>>,
     target: Target,
 }
@@ -68,8 +68,8 @@ fn row(name: String, depth: u32, target: Target, stream: impl Fn() -> Stream + '
 const QUEUES: [(Queue, &str); 2] = [(Queue::Posted, "posted"), (Queue::Unexpected, "unexpected")];
 
 fn rows() -> Vec<Row> {
-    // A hot spot is an application: existing engines were measured by the operation there, and the
-    // goals, 5 and 8, are for one. Two of them make a pair.
+    // A hot spot is an application: existing engines were measured per operation there, and the goals,
+    // 5 and 8, are per operation. Two operations make a pair.
     let hot_spot = Target::new("4.2 an operation", Goal::AtMost(10.0));
     let quarter = Target::new("10.1 an operation", Goal::AtMost(16.0));
     let mut rows = vec![
@@ -148,7 +148,7 @@ fn target(depth: u32, by: By, order: Order) -> Target {
     Target::new(best_c, goal)
 }
 
-/// Queues that stay as long as they are.
+/// Queues of constant length.
 fn standing() -> Vec<Row> {
     const ANY_SOURCE: (Wild, &str) = (Wild::Source, "`ANY_SOURCE`");
     const ANY_TAG: (Wild, &str) = (Wild::Tag, "`ANY_TAG`");

@@ -1,4 +1,4 @@
-//! Streams of operations: what is queued first, and what is timed.
+//! Streams of operations: those that fill the queues first, and those that are timed.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::{Source, Tag};
@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 
-/// A step of a stream, in twelve bytes: long streams are read while they are timed, and as patterns
-/// and envelopes they would take more of the caches than the queues do.
+/// A step of a stream, in twelve bytes: long streams are read while they are timed; as patterns and
+/// envelopes they would take more cache than the queues do.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
     Post(Key),
@@ -44,7 +44,7 @@ impl Step {
         })
     }
 
-    /// Sender and tag, if it says both.
+    /// Sender and tag, if it names both.
     #[inline(always)]
     pub(crate) fn key(self) -> Option<Key> {
         match self {
@@ -58,24 +58,24 @@ impl Step {
 pub(crate) struct Stream {
     pub(crate) fill: Vec<Step>,
     pub(crate) steps: Vec<Step>,
-    /// After so many steps the queues are as long as before: a pair of a steady queue, a queue
+    /// After this many steps the queues are as long as before: a pair for a steady queue, or a queue
     /// filled and drained.
     pub(crate) unit: usize,
     /// How often the steps are repeated in one measurement.
     pub(crate) rounds: u32,
 }
 
-/// Pairs that one measurement has at least.
+/// The fewest pairs in one measurement.
 const PAIRS: u32 = 16_384;
 
-/// Pairs of a steady queue at least. Of 4,096 pairs that come again, a processor learns every branch
-/// by heart, which no program lets it do.
+/// The fewest pairs of a steady queue. If the same 4,096 pairs repeat, a processor learns every branch,
+/// which no program lets it do.
 const NOT_BY_HEART: u32 = 65_536;
 
 /// The smallest communicator.
 const FEWEST_RANKS: u32 = 64;
 
-/// Pairs that are told in one go at least, so that the way to them is lost among them.
+/// The fewest pairs passed in one call, so that the call itself does not matter.
 const AT_ONCE: usize = 2048;
 
 impl Stream {
@@ -92,7 +92,7 @@ impl Stream {
         }
     }
 
-    /// Ranks of a communicator in which all senders are, a power of two.
+    /// Ranks of a communicator that holds all senders, a power of two.
     pub(crate) fn ranks(&self) -> u32 {
         let steps = self.fill.iter().chain(&self.steps);
         let sources = steps.map(|step| match *step {
@@ -174,7 +174,7 @@ pub(crate) fn from_any_source(mut stream: Stream) -> Stream {
     stream
 }
 
-/// What a receive of a mix does not say.
+/// What a receive of a mix leaves open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wild {
     Source,
@@ -187,17 +187,17 @@ fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
     match wild {
         Wild::Source => Step::PostAnySource(tag),
         Wild::Tag => Step::PostAnyTag(source),
-        // What says neither source nor tag would take everything: three bits of the tag are said,
-        // and one of them only by wildcards.
+        // A receive that names neither source nor tag would take everything: it names three bits of the
+        // tag, one of which is only for wildcards.
         Wild::Both => Step::PostAnyOf(tag & 3),
     }
 }
 
-/// A queue that stays as long as it is: each step takes an entry, chosen at random, and puts it
-/// back, as the latest. `percent` of the entries belong to wildcard receives.
+/// A queue of constant length: each step takes an entry, chosen at random, and puts it back as the
+/// latest. `percent` of the entries belong to wildcard receives.
 ///
-/// Every entry has a source and a tag of its own, so that the receive that takes a message is the
-/// one that was meant for it; or, with `Wild::Both`, one of a quarter of the wildcards, all alike.
+/// Every entry has its own source and tag, so a message is taken by the receive meant for it or, with
+/// `Wild::Both`, by one of a quarter of the wildcards, all alike.
 pub(crate) fn steady(queue: Queue, depth: u32, wild: Wild, percent: u32) -> Stream {
     let mut random = random(2);
     let is_wild: Vec<bool> = (0..depth)

@@ -1,4 +1,4 @@
-//! Engines of one structure, to be told steps.
+//! Engines of one structure, driven by steps.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Markdown, a row at a time, and how far a table has got.
+//! A Markdown table, printed row by row, and its progress.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mq_benches::say;
@@ -10,8 +10,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Prints the heading; the first `words` columns are words, the others figures. `rows` will
-    /// follow.
+    /// Prints the heading; the first `words` columns are words, the others figures. `rows` rows follow.
     pub(crate) fn new(columns: &[String], words: usize, rows: usize) -> Self {
         say!("| {} |", columns.join(" | "));
         let rule = |i| if i < words { "---" } else { "---:" };

@@ -28,7 +28,7 @@ const CASES: [(&str, Queue, Receives); 3] = [
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Receives {
     Exact,
-    /// In an engine that has filled and drained such a queue before: the first time a structure may
+    /// In an engine that has already filled and drained such a queue: the first time, a structure may
     /// look at all messages.
     FromAnySource,
 }
@@ -44,8 +44,8 @@ impl Receives {
     }
 }
 
-/// What is repeated is the same to the last operation but for the hash. So the least of an
-/// operation's times is what it costs itself, and the rest is the machine's.
+/// Repetitions are identical to the last operation, except for the hash. So the least of an operation's
+/// times is its own cost, and the rest is due to the machine.
 pub(crate) fn print(kinds: &[Kind], plan: Plan) {
     let depth = if plan.quick { 2048 } else { 65_536 };
     say!(
@@ -83,7 +83,7 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan) {
     }
 }
 
-/// Whether the queue is filled and drained once within so long.
+/// Whether the queue can be filled and drained once within the allowance.
 fn fits(kind: Kind, stream: &Stream, allowance: Duration) -> bool {
     let mut subject = subject(kind, stream.ranks());
     let start = Instant::now();

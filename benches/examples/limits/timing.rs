@@ -1,9 +1,9 @@
 //! Running streams against the clock, each structure within an allowance.
 //!
-//! A structure runs the steps once to warm up. What is left of its allowance says how often it is
-//! repeated, by turns with the others; in each turn the steps run once before they are timed, or
-//! the caches would be as eleven other structures have left them. A structure that can not end the steps within the allowance
-//! is measured over a part of them: the first whole units, or, where a queue is too deep to be
+//! A structure runs the steps once to warm up. The rest of its allowance determines how often it is
+//! repeated, taking turns with the others. In each turn the steps run once before they are timed, or the
+//! caches would be as eleven other structures left them. A structure that cannot finish the steps within
+//! the allowance is measured over a part of them: the first whole units or, if a queue is too deep to be
 //! drained once, parts of the drain (see [`parts`]).
 
 use std::cell::OnceCell;
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) repeat: u32,
     /// Time for one structure in one row.
     pub(crate) allowance: Duration,
-    /// Only to see that everything runs.
+    /// Only check that everything runs.
     pub(crate) quick: bool,
 }
 
@@ -35,7 +35,7 @@ impl Plan {
     }
 }
 
-/// Nanoseconds a pair.
+/// Nanoseconds per pair.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) median: f64,
@@ -44,11 +44,11 @@ pub(crate) struct Cost {
     pub(crate) part: bool,
 }
 
-/// What a table says of figures that [`show`] marks.
+/// What a table says about figures marked by [`show`].
 pub(crate) const MARK: &str = "`~`: too slow for its time, measured once: the mean of the first pairs that fitted, or of \
      eight parts, evenly spread, of filling and draining a deep queue once";
 
-/// Steps after which the clock is looked at while it is not known how slow a structure is.
+/// Steps between clock readings while the speed of a structure is unknown.
 const LOOK: usize = 64;
 
 /// The cost of a stream in each structure, which take turns.
@@ -56,8 +56,7 @@ pub(crate) fn measure(stream: &Stream, kinds: &[Kind], plan: Plan) -> Vec<Cost> 
     take_turns(series(stream, kinds, plan), plan)
 }
 
-/// The same, and by turns with them that of a stream without wildcards in a [`BareTable`], if it can
-/// match that.
+/// The same, taking turns with a stream without wildcards in a [`BareTable`], if the table can match it.
 pub(crate) fn measure_beside_table(
     stream: &Stream,
     in_full: &Stream,
@@ -96,7 +95,7 @@ struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// Warms up, and so learns how slow it is.
+    /// Warms up, which also shows how slow the structure is.
     fn new(kind: Kind, stream: &'a Stream, drain: &OnceCell<Drain>, plan: Plan) -> Self {
         let mut this = Self::untried(subject(kind, stream.ranks()), stream);
         match this.trial(plan.allowance / 2) {
@@ -150,12 +149,12 @@ impl<'a> Series<'a> {
             }
         }
         let time = start.elapsed();
-        // What refuses or misses would be quick.
+        // A structure that refuses or misses would be fast.
         assert_eq!(matched, done / 2, "one of each pair matches the other");
         Trial::Whole(time)
     }
 
-    /// As many repetitions as fit into what is left, of as many rounds as there should be, if that
+    /// Plans as many repetitions as fit into the time left, with the intended number of rounds if that
     /// many fit.
     fn plan(&mut self, one: Duration, plan: Plan) {
         let left = plan.allowance.saturating_sub(one).as_secs_f64();
@@ -205,13 +204,13 @@ impl<'a> Series<'a> {
     }
 }
 
-/// What the steps cost the first time.
+/// The cost of the steps the first time.
 enum Trial {
-    /// All of them took so long.
+    /// The time of all steps.
     Whole(Duration),
-    /// Some units did not fit: nanoseconds of a pair in those that did.
+    /// Some units did not fit: nanoseconds per pair in those that did.
     Units(f64),
-    /// Not one unit fitted.
+    /// Not even one unit fitted.
     NotOne,
 }
 
@@ -223,7 +222,7 @@ pub(crate) fn show(cost: Cost) -> String {
     }
 }
 
-/// The median alone, marked likewise.
+/// Only the median, marked likewise.
 pub(crate) fn show_median(cost: Cost) -> String {
     let mark = if cost.part { "~" } else { "" };
     format!("{mark}{}", digits(cost.median))

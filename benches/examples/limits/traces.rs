@@ -14,7 +14,7 @@ use crate::timing::{Plan, digits};
 /// Repetitions of a trace, if they fit: short ones need many.
 const MOST: u32 = 51;
 
-/// What the names of traces of a hot spot begin with; the others have short queues.
+/// The prefix of the names of hot-spot traces; the other traces have short queues.
 const HOT_SPOT: &str = "hotspot";
 
 const HOT: Target = Target::new("4.2, preposted", Goal::AtMost(5.0));
@@ -193,7 +193,7 @@ struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// Warms up, and so learns how often the trace fits into the allowance.
+    /// Warms up, which also shows how often the trace fits into the allowance.
     fn new(mut replay: Box<dyn Replay + 'a>, most: u32, allowance: Duration) -> Self {
         let one = replay.repetition().as_secs_f64().max(1e-9);
         let fitting = (allowance.as_secs_f64() / (2.0 * one)) as u32;
@@ -204,8 +204,8 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// The first replay finds the processor's caches and predictors as the structure before it has
-    /// left them, which no program does to its engine.
+    /// The first replay finds the processor's caches and predictors as the previous structure left them,
+    /// which no program does to its engine.
     fn repeat(&mut self) {
         if self.times.len() < self.wanted {
             self.replay.repetition();

@@ -118,7 +118,7 @@ fn bytes(stream: &Stream) -> usize {
     filled.bytes()
 }
 
-/// Nanoseconds of a load that has to wait for the one before it, anywhere in so many bytes.
+/// Nanoseconds of a load that has to wait for the previous one, anywhere in `bytes` bytes.
 fn chase(bytes: usize, quick: bool) -> f64 {
     const LINE: usize = 64 / size_of::<usize>();
     let lines = (bytes / 64).max(2);

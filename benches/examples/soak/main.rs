@@ -22,14 +22,14 @@ use crate::shadow::{Outcome, Shadow};
 use crate::subject::{Reference, Subject};
 use crate::traffic::{CONTEXTS, MOST_POSTED, Operation, Source64};
 
-/// A window begins so often, and is so long.
+/// How often a window begins, and how long it is.
 const WINDOW_EVERY: u64 = 100_000;
 const WINDOW: u64 = 1_000;
 
-/// The progress bar moves so often.
+/// How often the progress bar moves.
 const TICK: u64 = 1 << 16;
 
-/// Allocators round, and keep what they may need again: growth up to here is none.
+/// Allocators round, and keep memory for reuse: growth up to this does not count.
 const SLACK_KIB: u64 = 1_024;
 
 /// What the queues may hold when they are empty: two slabs and an index of 256 KiB for each
@@ -51,10 +51,10 @@ The same seed gives the same operations. Exit codes: 0 all answers were right an
 grow, 1 otherwise, 2 bad usage."
 )]
 struct Options {
-    /// How many operations
+    /// Number of operations
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100_000_000)]
     operations: u64,
-    /// Where random numbers begin
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Structures that contexts take in turn as they are made, separated by commas
@@ -175,7 +175,7 @@ impl Soak {
             receives, messages, ..
         } = &self.subject;
         match self.source.draw(receives, messages) {
-            // It would take away what has leaked.
+            // It would hide a leak.
             Operation::Clear if !warming_up => Operation::PurgeSome(number % 4),
             Operation::Post(_) | Operation::PostHalves(_) if self.shadow.posted >= MOST_POSTED => {
                 Operation::PurgeSome(number % 4)
@@ -241,7 +241,7 @@ impl Soak {
     /// Begins or ends a window in which the oracle is asked too.
     fn window(&mut self, number: u64) -> Result<(), String> {
         match number % WINDOW_EVERY {
-            // The first one at once, so that a short run has one too.
+            // The first window immediately, so that a short run has one too.
             1 => self.oracle = Some(self.subject.oracle()),
             WINDOW => {
                 if let Some(oracle) = self.oracle.take() {
@@ -313,7 +313,7 @@ fn per_second(operations: u64, time: Duration) -> u64 {
     (operations as f64 / time.as_secs_f64()) as u64
 }
 
-/// Resident memory of this process, where the system tells it in `/proc`.
+/// Resident memory of this process, if the system reports it in `/proc`.
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,7 +1,7 @@
 //! [`Shadow`]: what each operation must do, in nearly constant time.
 //!
-//! Entries stand in one queue for each combination of what they carry or ask for, so that the
-//! earliest match is the smallest number at the heads of the few queues that can match.
+//! There is one queue for each combination of what entries carry or ask for, so the earliest match is the
+//! smallest number at the heads of the few queues that can match.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(crate) const SOURCE_BYTES: u64 = 700;
 pub(crate) const HIGH: usize = 300;
 pub(crate) const LOW: usize = 150;
 
-/// What message `number` weighs: 0 to 63 bytes.
+/// The weight of message `number`: 0 to 63 bytes.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the budget's signature")]
 pub(crate) fn weigh(number: &u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58
@@ -387,7 +387,7 @@ fn remove(queue: &mut VecDeque<u64>, number: u64) -> bool {
     found.is_ok_and(|index| queue.remove(index).is_some())
 }
 
-/// The context that an operation is refused without.
+/// The context that an operation needs.
 fn needed(operation: &Operation) -> Option<usize> {
     match *operation {
         Operation::Post(wanted)

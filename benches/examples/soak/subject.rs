@@ -1,4 +1,4 @@
-//! What is compared with the shadow: the engine, and for some windows the oracle of `mq-trace`.
+//! What is compared with the shadow: the engine and, in some windows, the oracle of `mq-trace`.
 
 use std::sync::{Arc, Mutex};
 
@@ -290,8 +290,7 @@ impl Subject {
 pub(crate) struct Reference(Oracle<MpiPattern, u64, u64>);
 
 impl Reference {
-    /// What an operation should do that was answered by `answer`; `shadow` has not performed it
-    /// yet.
+    /// What an operation answered by `answer` should do; `shadow` has not performed it yet.
     pub(crate) fn perform(
         &mut self,
         operation: &Operation,

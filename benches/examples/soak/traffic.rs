@@ -1,4 +1,4 @@
-//! What operations are about: few enough contexts, senders and tags that each is used all the time.
+//! The traffic: few enough contexts, senders and tags that each is used all the time.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::{Handle, MessageHandle, Rank, Source, Tag, TrafficClass};
@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 pub(crate) const CONTEXTS: usize = 6;
-/// Senders of a context; their ranks lie behind one another from anywhere below 2^20.
+/// Senders of a context; their ranks are consecutive, starting anywhere below 2^20.
 pub(crate) const SENDERS: usize = 24;
 pub(crate) const TAGS: [i32; 6] = [0, 1, 2, i32::MAX, -12, -13];
 pub(crate) const SELECTORS: [TagSelector; 10] = [
@@ -32,7 +32,7 @@ const fn masked(wanted: i32, ignore: u32) -> TagSelector {
     }
 }
 
-/// The tag rule, written anew.
+/// The tag rule, written independently.
 pub(crate) fn selects(selector: TagSelector, tag: i32) -> bool {
     match selector {
         TagSelector::Exact(wanted) => tag == wanted.0,
@@ -149,7 +149,7 @@ impl<N: Copy, At: Copy> Ring<N, At> {
     }
 }
 
-/// Which operations prevail for a while.
+/// Which operations dominate for a while.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     left: u64,

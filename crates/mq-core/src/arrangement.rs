@@ -30,8 +30,8 @@ pub type EnvelopeIn<A> = <<A as Arrangement>::Pattern as Pattern>::Envelope;
 ///
 /// # Contract
 /// A search returns the earliest matching entry by the order of
-/// [`Slab::sequence`], decided by [`matches`](crate::matches). A `Place` is used at once for the
-/// entry that was looked for in vain, or never.
+/// [`Slab::sequence`], decided by [`matches`](crate::matches). A `Place` is used immediately after the
+/// failed search that gave it, for the entry of that search, or never.
 pub trait Arrangement: Sized {
     /// What receives ask for.
     type Pattern: Pattern;
@@ -94,10 +94,10 @@ pub trait Arrangement: Sized {
     /// Unlinks an unexpected message, which is removed from storage next.
     fn unlink_unexpected(&mut self, slot: u32);
 
-    /// Forgets all links and all that was learned; the slabs have been cleared.
+    /// Forgets all links and everything learned; the slabs are already cleared.
     fn reset(&mut self);
 
-    /// See [`MatchQueues::add_context`]; the numbers of entries are seen to.
+    /// See [`MatchQueues::add_context`]; the numbers of entries are already taken care of.
     fn context_added(&mut self, _config: &Config) {}
 
     /// See [`MatchQueues::update_context`].
@@ -109,8 +109,8 @@ pub trait Arrangement: Sized {
     /// See [`MatchQueues::announce`].
     fn announced(&mut self, _call: &CollectiveCall) {}
 
-    /// [`MatchQueues::post`], put together from the parts above. A structure overrides it where
-    /// its own way of going through the parts is faster.
+    /// [`MatchQueues::post`], assembled from the methods above. A structure overrides it if its own
+    /// way is faster.
     #[inline]
     fn post_step(
         &mut self,
@@ -121,7 +121,7 @@ pub trait Arrangement: Sized {
         post_by_parts(self, pattern, receive, meter)
     }
 
-    /// [`MatchQueues::arrive`], put together from the parts above; see
+    /// [`MatchQueues::arrive`], assembled from the methods above; see
     /// [`post_step`](Self::post_step).
     #[inline]
     fn arrive_step(
@@ -133,7 +133,7 @@ pub trait Arrangement: Sized {
         arrive_by_parts(self, envelope, message, meter)
     }
 
-    /// [`MatchQueues::extract`], put together from the parts above; see
+    /// [`MatchQueues::extract`], assembled from the methods above; see
     /// [`post_step`](Self::post_step).
     #[inline]
     fn extract_step(
@@ -145,7 +145,7 @@ pub trait Arrangement: Sized {
         Some(take_unexpected(self, slot))
     }
 
-    /// [`MatchQueues::deliver`], put together from the parts above; see
+    /// [`MatchQueues::deliver`], assembled from the methods above; see
     /// [`post_step`](Self::post_step).
     #[inline]
     fn deliver_step(
@@ -352,7 +352,7 @@ impl<A: Arrangement> MatchQueues for A {
     fn cancel(&mut self, handle: Handle) -> Option<A::Receive> {
         let posted = &self.slabs().posted;
         let slot = posted.slot_of(handle)?;
-        // A context may have moved here from another object, whose numbers were others.
+        // A context may have moved here from another object, which numbered differently.
         if posted.key(slot).context() != handle.context() {
             return None;
         }

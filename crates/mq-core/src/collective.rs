@@ -1,8 +1,8 @@
-//! Collective calls, announced to structures that plan by them.
+//! Collective calls, announced to structures that plan with them.
 
 use crate::envelope::{ContextId, TrafficClass};
 
-/// One call of a collective operation, as far as its queue behaviour depends on it.
+/// One call of a collective operation: the parameters that its queue behaviour depends on.
 ///
 /// Libraries choose a collective's algorithm by message size and communicator size, and the
 /// algorithm decides what the queues see (Ghazimirsaeed et al. 2019, §4.1).

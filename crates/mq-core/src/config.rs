@@ -1,4 +1,4 @@
-//! What a structure is told when it is made.
+//! What a structure is created with.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use crate::structures::Kind;
 
 pub use crate::profile::Clusters;
 
-/// What a structure is told when it is made.
+/// What a structure is created with.
 ///
 /// The default suits a context of unknown size and the default structure.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {
-    /// Which structure a run-time choice makes; ignored by a structure named by its type.
+    /// The structure to create, if it is chosen at run time; ignored by a structure named by its type.
     pub kind: Kind,
-    /// Ranks of the communicator, if known. Structures of process scope are told each
-    /// ([`MatchQueues::add_context`](crate::MatchQueues::add_context)).
+    /// Ranks of the communicator, if known. Structures of process scope get each communicator's size by
+    /// [`MatchQueues::add_context`](crate::MatchQueues::add_context).
     pub size: Option<u32>,
-    /// Whether the order of matching may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1
-    /// §7.4.4). A structure may ignore it.
+    /// Whether the matching order may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1 §7.4.4). A
+    /// structure may ignore it.
     pub allow_overtaking: bool,
-    /// The smallest number that handles may use, at most 2^64 - 2^48; keeps those of a freed context
+    /// The smallest number that handles may use, at most 2^64 - 2^48; keeps handles of a freed context
     /// stale.
     pub first_sequence: u64,
     /// Parameters of the structures.
@@ -28,7 +28,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A configuration that makes structure `kind`.
+    /// A configuration for structure `kind`.
     pub fn of_kind(kind: Kind) -> Self {
         Self {
             kind,
@@ -48,20 +48,20 @@ impl Config {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// `indexed`: a search that would visit more entries than this, at most 255, has its queue get
-    /// tables. That of a receive or probe with a wildcard may visit six times as many, and some of
-    /// those that are longer visit all.
+    /// `indexed`: a search that would visit more entries than this, at most 255, makes its queue build
+    /// tables. A search for a receive or probe with a wildcard may visit six times as many, and some
+    /// longer ones visit all.
     pub scan_limit: u32,
-    /// `indexed`: two queues of more entries than this together, at most 4,096, are made deep
-    /// whatever their searches cost, as soon as storage has to grow for one of them. It bounds what
-    /// one step moves when the form changes.
+    /// `indexed`: if the two queues together hold more entries than this, at most 4,096, they become
+    /// deep as soon as storage has to grow for one of them, whatever their searches cost. It bounds
+    /// what one step moves when the form changes.
     pub short_limit: u32,
-    /// `indexed`: what the hash starts from; 0 is as none. Without it every context draws a secret
-    /// one, so that nobody can choose tags that collide; with it, runs can be compared instruction
+    /// `indexed`: the seed of the hash; 0 counts as none. Without a seed every context draws a secret
+    /// one, so that nobody can choose tags that collide; with a seed, runs can be compared instruction
     /// by instruction.
     pub hash_seed: Option<u32>,
-    /// `threshold`: what the longest 4-D search is multiplied by to get the communicator size from
-    /// which on the 4-D structure is used. At least 1.
+    /// `threshold`: the 4-D structure is used from a communicator size of the longest 4-D search times
+    /// this factor. At least 1.
     pub adjustment: f64,
     /// `bins`, `adaptive`: number of lists, rounded up to a power of two.
     pub bins: u32,
@@ -69,13 +69,12 @@ pub struct Tuning {
     pub adaptive_search: u32,
     /// `pnp`: the length of a shared queue at which partners are chosen (theta).
     pub partner_threshold: u32,
-    /// `pnp`, `col`: dedicated queues are limited to k times the root of the communicator size;
+    /// `pnp`, `col`: dedicated queues are limited to k times the square root of the communicator size;
     /// this is k for point-to-point traffic, 8 as in §5.3 of their paper.
     pub point_to_point_k: f64,
-    /// The same for collective traffic, for which 2 to 4 were enough in all of its applications
-    /// but one.
+    /// The same for collective traffic. In that paper 2 to 4 were enough for all applications but one.
     pub collective_k: f64,
-    /// `clusters`: which ranks share a queue. Without it all ranks share one.
+    /// `clusters`: which ranks share a queue. If absent, all ranks share one.
     pub clusters: Option<Arc<Clusters>>,
 }
 

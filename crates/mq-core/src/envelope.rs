@@ -1,7 +1,7 @@
 //! Envelopes: what a message carries, and the fields it is made of.
 //!
-//! A runtime keeps its own header type and implements [`Envelope`] for it; two families are ready
-//! made: [`mpi`](crate::mpi) and [`tagged`](crate::tagged).
+//! A runtime keeps its own header type and implements [`Envelope`] for it. Two ready-made families:
+//! [`mpi`](crate::mpi) and [`tagged`](crate::tagged).
 
 use core::fmt;
 use core::hash::Hash;
@@ -9,7 +9,7 @@ use core::ops::{BitAnd, BitXor, Not};
 
 /// The communicator (context id) of a message: matching never crosses contexts.
 ///
-/// MPI 4.1 §3.2.3. Small dense numbers make the fastest engine, any `u32` works.
+/// MPI 4.1 §3.2.3. Any `u32` works; small dense numbers are fastest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ContextId(pub u32);
 
@@ -24,7 +24,7 @@ pub struct Rank(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Tag(pub i32);
 
-/// A number of its own kind, and back.
+/// Conversions of a newtype from and to its number.
 macro_rules! number {
     ($type:ident, $number:ty) => {
         impl From<$number> for $type {
@@ -73,8 +73,8 @@ macro_rules! traffic_classes {
         /// a pattern can match has the pattern's class, or the pattern says
         /// [`Unknown`](Self::Unknown) and is tried against all classes.
         ///
-        /// More classes may get names; the number of one, `class as u8`, is for tables in memory and may
-        /// differ between versions of this crate. The C interface has numbers of its own, which stay.
+        /// More classes may get names. A class's number, `class as u8`, is for tables in memory and may
+        /// differ between versions of this crate; the C interface has its own, stable numbers.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
         #[repr(u8)]
         #[non_exhaustive]
@@ -95,7 +95,7 @@ macro_rules! traffic_classes {
                 Self::PointToPoint, Self::OtherCollective, $(Self::$variant,)* Self::Unknown,
             ];
 
-            /// The class whose `class as u32` this is.
+            /// The class whose `class as u32` is `number`.
             #[inline]
             pub const fn numbered(number: u32) -> Option<Self> {
                 match number {
@@ -200,11 +200,11 @@ pub trait MatchBits:
     const ZERO: Self;
     /// All bits set.
     const ALL: Self;
-    /// The word in 64 bits, for a hash that spreads them: the word itself if it is no longer, and
-    /// otherwise its [`digest`](Self::digest).
+    /// The word in 64 bits, for a hash that spreads them: the word itself if it fits, otherwise its
+    /// [`digest`](Self::digest).
     fn fold(self, seed: u64) -> u64;
-    /// A 64-bit digest for hashing; equal words have equal digests under equal seeds, and who does
-    /// not know the seed cannot choose words of which many have the same.
+    /// A 64-bit digest for hashing. Equal words have equal digests under equal seeds; without knowing
+    /// the seed, nobody can choose many words with the same digest.
     fn digest(self, seed: u64) -> u64;
 }
 
@@ -238,7 +238,7 @@ impl MatchBits for u128 {
     #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
     fn digest(self, seed: u64) -> u64 {
         // Adding a secret to each half before they are multiplied keeps a pair (high, low) from
-        // cancelling another. Each half is added once more, for what the other makes 0.
+        // cancelling another. Each half is added once more, in case the other makes the product 0.
         let low = (self as u64) ^ seed;
         let high = ((self >> 64) as u64) ^ seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15;
         let product = u128::from(low) * u128::from(high);
@@ -267,7 +267,7 @@ pub trait Envelope: Copy + fmt::Debug {
     /// All that must match besides the context, packed. The source is part of it: a pattern that
     /// names a source cares about its bits.
     fn bits(&self) -> Self::Bits;
-    /// Which operation the message belongs to.
+    /// The operation the message belongs to.
     fn class(&self) -> TrafficClass {
         TrafficClass::PointToPoint
     }

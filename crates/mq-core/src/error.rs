@@ -13,14 +13,14 @@ use crate::structures::Kind;
 pub enum Error {
     /// The context was never created, or was freed.
     #[error(
-        "context {0} does not exist; create it before use, and if it was freed take its handle anew"
+        "context {0} does not exist; create it before use, and if it was freed, get a new handle"
     )]
     UnknownContext(ContextId),
     /// The context exists already.
     #[error("context {0} exists already; free it before creating it again")]
     ContextExists(ContextId),
-    /// An operation through the handle of one context names another.
-    #[error("the handle is of context {handle}, but context {named} was named; use its own handle")]
+    /// An operation through the handle of one context names another context.
+    #[error("this handle belongs to context {handle}; use the handle of context {named}")]
     OtherContext {
         /// The context of the handle.
         handle: ContextId,
@@ -46,11 +46,11 @@ pub enum Error {
     /// A receive of any tag where none was promised (`mpi_assert_no_any_tag`).
     #[error("context {0} has the promise no_any_tag; name the tag of the receive")]
     AnyTagForbidden(ContextId),
-    /// Promises that are taken back while entries lie as they allowed: see
+    /// Promises are withdrawn while the entries are still placed as these promises allow: see
     /// `SharedEngine::update_context`.
     #[error(
-        "context {0} is divided by its promises no_any_source and no_any_tag; take them back while \
-         nothing is queued in it"
+        "context {0} is divided by its promises no_any_source and no_any_tag; withdraw them only \
+         while nothing is queued in it"
     )]
     PromisesInUse(ContextId),
     /// The budget of unexpected messages is used up.
@@ -105,11 +105,11 @@ pub enum Error {
     },
 }
 
-/// An operation that was refused, with what the caller handed over.
+/// A refused operation, with the payload that the caller handed over.
 ///
-/// It does not become an [`enum@Error`] by `?` alone, since the payload would be lost without a word: who
-/// has no more use for it says so by `.map_err(Refused::into_error)?`. Into a boxed error it goes with its
-/// payload, which has to be `'static` then, and `Send` and `Sync` if the box is.
+/// `?` does not convert it into an [`enum@Error`], since the payload would be silently lost. A caller that
+/// does not need the payload writes `.map_err(Refused::into_error)?`. A boxed error keeps the payload, which
+/// must then be `'static`, and `Send` and `Sync` if the box is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused<T> {
@@ -136,17 +136,17 @@ impl<T> fmt::Display for Refused<T> {
 impl<T> core::error::Error for Refused<T> {}
 
 impl<T> Refused<T> {
-    /// What a wrapper of an engine refuses on its own.
+    /// A refusal by a wrapper of an engine.
     pub const fn new(error: Error, payload: T) -> Self {
         Self { error, payload }
     }
 
-    /// Why, dropping the receive or message.
+    /// The reason; drops the receive or message.
     pub fn into_error(self) -> Error {
         self.error
     }
 
-    /// Why, and the receive or message.
+    /// The reason, and the receive or message.
     pub fn into_parts(self) -> (Error, T) {
         (self.error, self.payload)
     }
@@ -169,7 +169,7 @@ impl fmt::Display for UnknownKind {
         let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
         write!(
             f,
-            "there is no structure `{}`; choose one of {}",
+            "unknown structure `{}`; choose one of {}",
             self.name,
             names.join(", ")
         )

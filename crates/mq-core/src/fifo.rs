@@ -4,11 +4,11 @@ use crate::slab::{NIL, Slab};
 
 /// Where the links of a list are kept.
 pub(crate) trait Links {
-    /// The slot behind `slot`, or [`NIL`].
+    /// The slot after `slot`, or [`NIL`].
     fn next(&self, slot: u32) -> u32;
     /// The slot before `slot`, or [`NIL`].
     fn prev(&self, slot: u32) -> u32;
-    /// Changes the slot behind `slot`.
+    /// Changes the slot after `slot`.
     fn set_next(&mut self, slot: u32, next: u32);
     /// Changes the slot before `slot`.
     fn set_prev(&mut self, slot: u32, prev: u32);
@@ -18,7 +18,7 @@ pub(crate) trait Links {
 pub(crate) trait Keys<K> {
     /// The key in `slot`.
     fn key(&self, slot: u32) -> &K;
-    /// The slot behind `slot`, or [`NIL`].
+    /// The slot after `slot`, or [`NIL`].
     fn next(&self, slot: u32) -> u32;
 }
 
@@ -33,7 +33,7 @@ pub struct Fifo {
 /// Where a search ended, and what it cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Search {
-    /// The slot of the earliest entry that was wanted.
+    /// The slot of the earliest wanted entry.
     pub found: Option<u32>,
     /// Entries compared, the found one included.
     pub visited: u32,
@@ -60,7 +60,7 @@ impl Fifo {
         self.head == NIL
     }
 
-    /// Links the entry in `slot` behind all others.
+    /// Links the entry in `slot` after all others.
     #[inline(always)]
     pub fn push_back<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32) {
         if slab.has_far() {
@@ -118,7 +118,7 @@ impl Fifo {
         self.tail = slot;
     }
 
-    /// Stores an entry in a slab without far entries and links it behind all others, as one step.
+    /// Stores an entry in a slab without far entries and links it after all others, as one step.
     #[inline(always)]
     pub(crate) fn insert_back<K: Copy, T>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Handles: names of queued entries that outlive them harmlessly.
+//! Handles: names of queued entries. A handle may safely outlive its entry.
 
 use core::fmt;
 
@@ -7,11 +7,11 @@ use crate::envelope::ContextId;
 /// The name of one queued receive.
 ///
 /// The sequence number is never given twice in a context, not even when the context is freed and
-/// created again, so a handle kept after its receive was matched, cancelled or purged names
-/// nothing: using it is an ordinary "gone".
+/// created again. A handle kept after its receive was matched, cancelled or purged therefore names
+/// nothing, and operations report the receive as gone.
 ///
-/// It belongs to the engine that gave it: engines number alike, and in another one it may name
-/// another's receive, unless their numbers are kept apart
+/// A handle belongs to the engine that gave it. Engines number alike: in another engine it may name
+/// one of that engine's receives, unless their numbers are kept apart
 /// ([`EngineOptions::first_sequence`](crate::EngineOptions::first_sequence)).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
@@ -43,9 +43,8 @@ impl Handle {
         self.slot
     }
 
-    /// The number of the receive: the greater of two is the younger, if one object of a structure has
-    /// given both. In a context of a `SharedEngine` that is divided, the upper bits say in which shard
-    /// it is.
+    /// The receive's number. Of two numbers given by the same object of a structure, the greater is the
+    /// younger. In a divided context of a `SharedEngine`, the upper bits name the shard.
     #[inline(always)]
     pub const fn sequence(self) -> u64 {
         self.sequence
@@ -53,8 +52,8 @@ impl Handle {
 }
 
 /// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find) or
-/// [`queue_message`](crate::MatchQueues::queue_message); as lasting as a [`Handle`], and no name of a
-/// receive.
+/// [`queue_message`](crate::MatchQueues::queue_message). It lasts as long as a [`Handle`], but does not
+/// name a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MessageHandle(Handle);
 
@@ -78,14 +77,14 @@ impl MessageHandle {
         self.0.slot()
     }
 
-    /// The number of the message among those of its queue, as [`Handle::sequence`] among receives.
+    /// The message's number within its queue, as [`Handle::sequence`] for receives.
     #[inline(always)]
     pub const fn sequence(self) -> u64 {
         self.0.sequence()
     }
 
-    /// The name within the unexpected queue, which numbers its entries as the posted queue does: there
-    /// it may name a receive.
+    /// The name within the unexpected queue. The posted queue numbers its entries alike: there it may
+    /// name a receive.
     #[inline(always)]
     pub(crate) const fn name(self) -> Handle {
         self.0

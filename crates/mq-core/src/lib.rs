@@ -1,8 +1,8 @@
 //! MPI message matching: posted and unexpected queues behind one safe API.
 //!
 //! When a message arrives, an MPI library must find the receive that was posted for it; when a
-//! receive is posted, the message that already came. This crate does both, with eleven published
-//! structures and a default, [`structures::Indexed`], that needs no choosing.
+//! receive is posted, it must find the message that already arrived. This crate does both, with eleven
+//! published structures and a default, [`structures::Indexed`], that needs no choosing.
 //!
 //! ```
 //! use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -28,12 +28,12 @@
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - `SharedEngine`, with the feature `shared`, which is on by default: an engine for many threads, whose
-//!   operations are whole steps: not those that show or name an entry and leave it for a later one.
-//! - [`Routed`](structures::Routed): the short way to write a structure of your own, where it is a choice of
-//!   the list that a sender's entries go to; [`Arrangement`](arrangement::Arrangement): where storage and
-//!   order are those of all, and the links between entries are yours; [`MatchQueues`]: from nothing.
-//! - [`Meter`], [`Footprint`]: what a search cost, what a structure weighs.
+//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has only
+//!   whole steps, no operation that shows or names an entry for a later one.
+//! - For a structure of your own: [`Routed`](structures::Routed) if it only chooses the list that a sender's
+//!   entries go to; [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but
+//!   storage and order are the common ones; [`MatchQueues`] to start from scratch.
+//! - [`Meter`], [`Footprint`]: the cost of a search, the memory of a structure.
 
 pub mod arrangement;
 mod collective;

@@ -1,8 +1,8 @@
-//! Memory accounting: what a structure weighs, computed only when asked.
+//! Memory accounting: how much a structure holds, computed only on request.
 
 use core::ops::{Add, AddAssign};
 
-/// Heap bytes that a structure holds, whether in use or kept for reuse.
+/// Heap bytes that a structure holds, in use or kept for reuse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Memory {
@@ -35,14 +35,14 @@ impl AddAssign for Memory {
     }
 }
 
-/// Structures that can say what they weigh.
+/// Structures that can report their memory.
 pub trait Footprint {
     /// Heap bytes held now, from the capacities of the allocations (the allocator's own overhead
     /// is not known here).
     ///
     /// # Cost
-    /// Constant for a structure of one context, but for `indexed`, which takes one look for every 1,024
-    /// messages that it has indexed for receives with wildcards; linear in its contexts otherwise.
+    /// Constant for a structure of one context, except that `indexed` takes one look per 1,024 messages
+    /// that it has indexed for receives with wildcards. Otherwise linear in the structure's contexts.
     fn memory(&self) -> Memory;
 }
 

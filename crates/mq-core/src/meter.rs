@@ -1,7 +1,7 @@
-//! Metering: what a search cost. Free when not asked for.
+//! Metering: the cost of a search. Free if not used.
 //!
-//! Every search reports to a [`Meter`] that the caller passes; with [`Unmetered`], which the plain
-//! operations use, the compiler removes the counting.
+//! Every search reports to a [`Meter`] that the caller passes. The plain operations pass
+//! [`Unmetered`], with which the compiler removes the counting.
 
 /// Which of the two queues.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -12,8 +12,8 @@ pub enum Queue {
     Unexpected,
 }
 
-/// Receives the cost of each search as it ends, in the middle of the operation: it must not panic, or
-/// the queues may be left with half an entry.
+/// Receives the cost of each search when the search ends, in the middle of the operation: it must not
+/// panic, or the queues may be left with half an entry.
 pub trait Meter {
     /// A search of `queue` compared `entries` queued entries with what it was looking for.
     fn visited(&mut self, queue: Queue, entries: u32);

@@ -153,9 +153,9 @@ pub struct MpiPattern {
     stream: Stream,
 }
 
-/// Word by word, which is how a pattern is written. In one piece it would be read by loads that are
-/// wider than the stores, and such a load waits until these have reached the cache: some 10 ns for
-/// a receive that is taken soon after it was posted.
+/// Copies word by word, as a pattern is written. Copying in one piece would use loads wider than the
+/// stores, and such a load waits until the stores have reached the cache: some 10 ns for a receive
+/// that is taken soon after it was posted.
 #[expect(clippy::non_canonical_clone_impl, reason = "that copies in one piece")]
 impl Clone for MpiPattern {
     #[inline(always)]
@@ -201,9 +201,9 @@ impl MpiPattern {
         }
     }
 
-    /// The same receive as part of a collective operation: one that [`new`](Self::new) takes for
-    /// point-to-point, since it names its tag. See [`TrafficClass`]: whatever message it can take has
-    /// the same class.
+    /// The same receive as part of a collective operation, for a receive that [`new`](Self::new) takes
+    /// for point-to-point because it names its tag. See [`TrafficClass`]: every message that it can
+    /// match has the same class.
     #[inline]
     #[must_use]
     pub const fn with_class(mut self, class: TrafficClass) -> Self {
@@ -278,7 +278,7 @@ impl fmt::Debug for MpiPattern {
     }
 }
 
-/// A context and a class in one word. It has no value that the compiler could give another meaning,
+/// A context and a class in one word. It has no invalid value that the compiler could use as a niche,
 /// so an envelope is copied word by word, whatever it is part of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Stream(u64);
@@ -300,8 +300,8 @@ impl Stream {
     }
 }
 
-/// The same word. That it is the same, the compiler finds out when it has given up copying the whole
-/// of which it is part.
+/// The same word. The compiler recognises that only after it has given up copying the whole value in
+/// one piece.
 #[inline(always)]
 const fn by_itself(word: u64) -> u64 {
     word.rotate_left(32).rotate_left(32)

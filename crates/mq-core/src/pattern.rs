@@ -39,11 +39,11 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 
 /// What a receive asks for: a context, and a masked comparison with an envelope's bits.
 ///
-/// A header with an 8-bit source and a 16-bit tag, for instance, packs them as
-/// `source << 16 | tag`; a receive from anyone with tag 5 then has the bits `5` and cares about
-/// `0xffff`, one from source 2 with any tag has the bits `2 << 16` and cares about `0xff_0000`, and one from
-/// source 2 with tag 5 has the bits `2 << 16 | 5` and cares about all 64, those too that are never set: by
-/// that, structures tell it from a receive with a wildcard, which is searched for in more places.
+/// For instance, a header with an 8-bit source and a 16-bit tag packs them as `source << 16 | tag`. A
+/// receive from any source with tag 5 has the bits `5` and cares about `0xffff`; one from source 2 with
+/// any tag has the bits `2 << 16` and cares about `0xff_0000`; one from source 2 with tag 5 has the bits
+/// `2 << 16 | 5` and cares about all 64 bits, even those that are never set. That is how structures tell
+/// it from a receive with a wildcard, which is searched for in more places.
 ///
 /// # Example
 /// ```
@@ -109,11 +109,11 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 /// assert!(matches!(engine.post(wanted, "the second")?, Post::Matched { .. }));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-/// The example `custom_envelope` has contexts, too, and asks for tags by their first bits.
+/// The example `custom_envelope` also has contexts, and selects tags by their first bits.
 ///
 /// # Contract
-/// When `source` is a rank, every envelope that the pattern matches comes from that rank.
-/// Structures choose a queue by it. Bits that the pattern does not care about may have any value.
+/// If `source` is a rank, every envelope that the pattern matches comes from that rank: structures
+/// choose a queue by it. Bits that the pattern does not care about may have any value.
 pub trait Pattern: Copy + fmt::Debug {
     /// The envelopes this pattern is compared with.
     type Envelope: Envelope;
@@ -122,7 +122,7 @@ pub trait Pattern: Copy + fmt::Debug {
     fn context(&self) -> ContextId;
     /// The sender's rank, or any.
     fn source(&self) -> Source;
-    /// The source, or rank 0 if any will do: a rank that a context has if it admits the receive.
+    /// The source, or rank 0 for any source: a rank of the context if the context admits the receive.
     #[inline(always)]
     fn least_rank(&self) -> Rank {
         match self.source() {
@@ -132,13 +132,13 @@ pub trait Pattern: Copy + fmt::Debug {
     }
     /// The wanted source and tag, packed as in [`Envelope::bits`].
     fn bits(&self) -> BitsOf<Self>;
-    /// The bits that must be equal; all 64 or 128, unused ones too, for a fully specified receive.
+    /// The bits that must be equal; all 64 or 128, including unused ones, for a fully specified receive.
     fn care(&self) -> BitsOf<Self>;
-    /// Whether more than one tag can match (refused where `no_any_tag` was promised). True of a receive
-    /// that leaves open anything else that tells one sender's messages apart: where both wildcards
-    /// are promised away, threads may rely on it that receives are matched by equality.
+    /// Whether more than one tag can match (refused where `no_any_tag` was promised). Also true of a
+    /// receive that leaves open anything else that distinguishes one sender's messages: where both
+    /// wildcards are promised away, threads may rely on receives being matched by equality.
     fn any_tag(&self) -> bool;
-    /// Which operation the receive belongs to; [`TrafficClass::Unknown`] if it may be several.
+    /// The operation the receive belongs to; [`TrafficClass::Unknown`] if it may be one of several.
     fn class(&self) -> TrafficClass {
         TrafficClass::PointToPoint
     }
@@ -146,9 +146,9 @@ pub trait Pattern: Copy + fmt::Debug {
 
 /// Whether a receive takes a message: equal contexts, and equal bits where the pattern cares.
 ///
-/// Every structure decides so, most of them by this function; `indexed`, which compares in its inner
-/// loops only what it does not know yet, and what searches it, by the same rule. MPI 4.1 §3.2.4: a
-/// source or `ANY_SOURCE` and a tag or `ANY_TAG` are both such masks (see [`mpi`](crate::mpi)).
+/// Every structure follows this rule, most of them by calling this function. `indexed`, and the code
+/// that searches it, apply the rule themselves: inner loops compare only what is not known yet. MPI 4.1
+/// §3.2.4: a source or `ANY_SOURCE` and a tag or `ANY_TAG` are both such masks (see [`mpi`](crate::mpi)).
 ///
 /// # Cost
 /// One comparison of contexts, and xor, and, compare of the packed word.

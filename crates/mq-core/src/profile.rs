@@ -12,7 +12,7 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// A grouping from pairs of sender and group number. Groups are numbered anew, without gaps.
+    /// A grouping from pairs of sender and group number. Groups are renumbered without gaps.
     pub fn new(members: impl IntoIterator<Item = ((ContextId, Rank), u32)>) -> Self {
         let mut group_of: BTreeMap<_, _> = members.into_iter().collect();
         let used: BTreeSet<u32> = group_of.values().copied().collect();
@@ -44,10 +44,10 @@ impl Clusters {
     }
 
     /// Groups senders by k-means over how many elements each put into a queue, so that senders of
-    /// like weight share a queue (Ghazimirsaeed & Afsahi 2017).
+    /// similar weight share a queue (Ghazimirsaeed & Afsahi 2017).
     ///
-    /// `counts` gives the elements of each sender; at most `groups` groups are made, at least
-    /// one, and no more than there are different counts: senders that are all alike share one.
+    /// `counts` gives the elements of each sender. At most `groups` groups are made, at least one, and
+    /// no more than there are different counts: senders that are all alike share one.
     pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
         let mut values: Vec<u64> = counts.values().copied().collect();
         values.sort_unstable();
@@ -88,7 +88,7 @@ fn k_means(sorted: &[u64], groups: usize) -> Vec<u64> {
     centres
 }
 
-/// The nearest of some centres in ascending order, which means of parts of a sorted list are.
+/// The index of the nearest centre. The centres ascend: they are means of parts of a sorted list.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "fewer centres than u32 groups"

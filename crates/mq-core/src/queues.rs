@@ -42,8 +42,8 @@ pub enum Arrive<P, R, M> {
         /// The message that arrived, handed back.
         message: M,
     },
-    /// Nothing matched: the message waits to be received. It has no name here; a caller that may want
-    /// to take it back, as the cancelling of a send does, arrives in halves and gets one from
+    /// Nothing matched: the message waits to be received. It gets no name here. A caller that may have
+    /// to withdraw it, to cancel the send, takes the step in halves and gets a name from
     /// [`queue_message`](MatchQueues::queue_message).
     Unexpected,
 }
@@ -80,11 +80,11 @@ pub enum Removed<P: Pattern, R, M> {
 pub enum Scope {
     /// One object for the whole process, contexts mixed, as the published design has it.
     Process,
-    /// One object for each context: the cost in one does not depend on the others.
+    /// One object for each context: the cost in one context does not depend on the others.
     Context,
 }
 
-/// A pattern and a visitor's view, without spelling out the associated types.
+/// An [`Entry`] of structure `Q`.
 pub type EntryOf<'a, Q> = Entry<
     'a,
     <Q as MatchQueues>::Pattern,
@@ -92,7 +92,7 @@ pub type EntryOf<'a, Q> = Entry<
     <Q as MatchQueues>::Message,
 >;
 
-/// An entry of a structure, handed back.
+/// A [`Removed`] entry of structure `Q`.
 pub type RemovedOf<Q> =
     Removed<<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive, <Q as MatchQueues>::Message>;
 
@@ -128,29 +128,29 @@ pub type ShownOf<'a, Q> = (
 
 /// The posted receive queue and the unexpected message queue, in one searchable object.
 ///
-/// Every operation of MPI searches one queue and, failing, inserts into the other, so a structure
-/// holds both and performs the two as one step: the place where the search failed serves the
-/// insertion (Zounmevo & Afsahi 2014, §3.4), and nothing comes between.
+/// Every MPI operation searches one queue and, if nothing matches, inserts into the other. A structure
+/// therefore holds both and does search and insertion as one step: the insertion starts where the
+/// search failed (Zounmevo & Afsahi 2014, §3.4), and nothing comes in between.
 ///
-/// A library that must do something between the two, such as making the request only when it has to
-/// be queued, takes the step in halves: [`extract`](Self::extract) or [`find`](Self::find) and
+/// A library that must act between search and insertion, for example to allocate the request only if it
+/// is queued, takes the step in halves: [`extract`](Self::extract) or [`find`](Self::find) and
 /// [`take`](Self::take), then [`queue_receive`](Self::queue_receive); [`deliver`](Self::deliver),
 /// then [`queue_message`](Self::queue_message).
 ///
 /// # Contract
 /// With [`matches`](crate::matches) deciding, and contexts mixed freely:
 /// 1. an arriving message takes the **earliest posted** receive that matches it;
-/// 2. a posted receive takes the **earliest arrived** message that it matches (MPI 4.1 §3.5, made
-///    stronger: the order holds over all senders);
+/// 2. a posted receive takes the **earliest arrived** message that it matches (stronger than MPI 4.1
+///    §3.5: the order holds across all senders);
 /// 3. payloads are moved in and out, never copied, and none is lost;
-/// 4. a handle names its receive until that leaves the queue, and nothing afterwards.
+/// 4. a handle names its receive until the receive leaves the queue, and nothing afterwards.
 ///
 /// The conformance suite of the `mq-trace` crate checks any implementation against these rules.
 ///
-/// # For who implements it
-/// Required are the two searches that leave in place what they find, taking by name, queueing without a
-/// search, and what shows and clears the whole. The steps of MPI are made of these where a structure does
-/// not do them better, and what is added to this trait later will have a default, too.
+/// # For implementers
+/// Required methods: the two searches that leave the found entry in place, taking by name, queueing
+/// without a search, and showing and clearing all entries. The MPI steps have defaults made of these, which
+/// a structure may override. Methods added to this trait later will have defaults too.
 ///
 /// # Example
 /// ```
@@ -182,10 +182,10 @@ pub trait MatchQueues: Sized {
     /// The caller's payload of a message.
     type Message;
 
-    /// Empty queues. Allocates nothing that the number of ranks determines.
+    /// Empty queues. Allocates nothing whose size depends on the number of ranks.
     fn with_config(config: &Config) -> Self;
 
-    /// Whether one object serves one context or all of them; [`Engine`](crate::Engine) asks.
+    /// Whether one object serves one context or all of them. Called by [`Engine`](crate::Engine).
     fn scope(config: &Config) -> Scope;
 
     /// [`post`](Self::post), reporting the cost of its search.
@@ -270,23 +270,23 @@ pub trait MatchQueues: Sized {
         meter: &mut impl Meter,
     ) -> Option<ShownOf<'_, Self>>;
 
-    /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
+    /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
     ///
     /// # Cost
-    /// Constant; with `indexed`, for a name given before entries of a short queue moved last, the
+    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
 
     /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
-    /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern was in vain,
-    /// with no other operation in between. A receive that is queued beside a message which it matches may
-    /// be passed over by later messages until that one is taken, and so may receives and messages of the
-    /// same key that come later, until none of one kind is left.
+    /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern found nothing,
+    /// with no other operation in between. If a message that the receive matches is queued, later
+    /// messages may pass the receive over until that message is taken. Later receives and messages of
+    /// the same key may be passed over too, until none of one kind is left.
     fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
 
     /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
-    /// whose [`deliver`](Self::deliver) of the same envelope was in vain, with no other operation
-    /// in between; otherwise likewise.
+    /// whose [`deliver`](Self::deliver) of the same envelope found nothing, with no other operation
+    /// in between; otherwise as for [`queue_receive`](Self::queue_receive).
     fn queue_message(
         &mut self,
         envelope: EnvelopeOf<Self>,
@@ -295,17 +295,17 @@ pub trait MatchQueues: Sized {
 
     /// Takes a receive out of the posted queue by name (`MPI_Cancel`, MPI 4.1 §3.8.4).
     ///
-    /// `None` if it has left already: matched, cancelled or purged.
+    /// `None` if it has already left the queue: matched, cancelled or purged.
     ///
     /// # Cost
-    /// Constant; with `indexed`, for a name given before entries of a short queue moved last, the
+    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
 
-    /// Removes from both queues what `select` chooses and hands each to `back`: posted receives in
-    /// posting order, then messages in order of arrival (communicator free, revoke, peer failure).
-    /// `select` is asked about every entry, in the order of [`visit`](Self::visit), before one is
-    /// removed. A structure that keeps contexts apart may remove and visit one after the other.
+    /// Removes the entries that `select` chooses from both queues and hands each to `back`: posted
+    /// receives in posting order, then messages in order of arrival (communicator free, revoke, peer
+    /// failure). `select` is asked about every entry, in the order of [`visit`](Self::visit), before any
+    /// is removed. A structure that keeps contexts apart may purge and visit one context after another.
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.
@@ -327,63 +327,62 @@ pub trait MatchQueues: Sized {
     /// Number of unexpected messages.
     fn unexpected_len(&self) -> usize;
 
-    /// A number greater than those of all handles given so far, of receives and of messages.
+    /// A number greater than those of all handles given so far, for receives and messages.
     fn next_sequence(&self) -> u64;
 
-    /// How many entries have been queued, receives and messages together; it begins anew after 2^32. The
-    /// difference of two says how many came in between.
+    /// How many entries have been queued so far, receives and messages together, wrapping at 2^32: the
+    /// difference of two results is the number queued in between.
     ///
-    /// 0 always where nobody counts. A `SharedEngine` goes by it when it judges how
-    /// much threads wait for each other, and divides no context then of its own accord.
+    /// A structure that does not count returns 0. A `SharedEngine` uses the count to judge how much
+    /// threads wait for each other; without it, the engine never divides a context of its own accord.
     fn come(&self) -> u32 {
         0
     }
 
-    /// Numbers the receives and messages that are queued from now on from `sequence` at least, or
-    /// from 2^64 - 2^48 if that is less: for a caller who compares the numbers of several objects.
+    /// Numbers the receives and messages queued from now on from at least `sequence`, or from
+    /// 2^64 - 2^48 if that is less: for a caller that compares the numbers of several objects.
     fn raise_sequence(&mut self, sequence: u64);
 
-    /// One more context will use these queues, which serve several: handles given from now on are
-    /// numbered from `config.first_sequence`, and its size may be larger than those known.
+    /// One more context will use these queues, which serve several. Handles given from now on are
+    /// numbered from `config.first_sequence`, and `config.size` may exceed all sizes known so far.
     ///
     /// [`Engine`](crate::Engine) calls this for structures of process scope.
     fn add_context(&mut self, config: &Config);
 
-    /// A context that these queues served, with others, is no more, and its entries have all left:
-    /// what was learned of its senders is of no use.
+    /// One of the contexts that these queues serve no longer exists, and all its entries have left:
+    /// what was learned about its senders is useless.
     ///
     /// [`Engine`](crate::Engine) calls this when a context is freed. Never required for correct matching.
     fn remove_context(&mut self, _context: ContextId) {}
 
-    /// A context that these queues serve has another size now, or made other promises; `config` is what it
-    /// would be made with today. What was planned by the number of ranks may be planned anew, as far as no
-    /// entry depends on it; handles keep their meaning. A permission that is taken back, such as to relax
-    /// the order of matching, may not be used any longer.
+    /// The size or the promises of a context that these queues serve have changed; `config` is what the
+    /// context would be created with now. Plans made from the number of ranks may be remade, as far as no
+    /// entry depends on them; handles keep their meaning. A permission that is withdrawn, such as relaxed
+    /// matching order, must not be used any longer.
     ///
-    /// [`Engine`](crate::Engine) calls this when it updates a context, having seen that all that is queued
-    /// keeps to its new size. Not required for correct matching of a structure that uses no permission.
+    /// [`Engine`](crate::Engine) calls this when it updates a context, after checking that every queued
+    /// entry fits the new size. A structure that uses no permission matches correctly without it.
     fn update_context(&mut self, _context: ContextId, _config: &Config) {}
 
-    /// Drops all entries and forgets what was learned of senders, calls and lengths; memory may be
+    /// Drops all entries and forgets what was learned about senders, calls and lengths; memory may be
     /// kept for reuse.
     fn clear(&mut self);
 
     /// Announces that this process is about to take part in a collective call.
     ///
-    /// Structures that plan their queues by the collectives of the program listen; the others
-    /// ignore it. Never required for correct matching.
+    /// Structures that plan their queues by the program's collectives use it; the others ignore it.
+    /// Never required for correct matching.
     fn announce(&mut self, _call: &CollectiveCall) {}
 
-    /// A receive is called: takes the earliest unexpected message that `pattern` matches, or else
+    /// Posts a receive: takes the earliest unexpected message that `pattern` matches, or else
     /// queues the receive. `MPI_Recv`, `MPI_Irecv`, MPI 4.1 §3.2.4, §3.7.
     ///
     /// # Cost
-    /// One search of the unexpected queue, and an insertion: what a search costs is the structure's,
-    /// whose module says it ([`structures`](crate::structures) lists them). So it is with those below.
+    /// One search of the unexpected queue, and an insertion. The cost of a search, here and in the methods
+    /// below, depends on the structure; its module states it ([`structures`](crate::structures) lists them).
     ///
     /// # Panics
-    /// If a queue would come to hold 2^31 - 256 entries, as `arrive`, `queue_receive` and
-    /// `queue_message` do.
+    /// If a queue would reach 2^31 - 256 entries, as do `arrive`, `queue_receive` and `queue_message`.
     #[inline(always)]
     fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
         self.post_metered(pattern, receive, &mut Unmetered)
@@ -399,7 +398,7 @@ pub trait MatchQueues: Sized {
         self.arrive_metered(envelope, message, &mut Unmetered)
     }
 
-    /// Takes the earliest unexpected message that `pattern` matches and queues nothing otherwise.
+    /// Takes the earliest unexpected message that `pattern` matches; otherwise queues nothing.
     /// `MPI_Mprobe`, `MPI_Improbe`, MPI 4.1 §3.8.2.
     ///
     /// # Cost
@@ -409,8 +408,8 @@ pub trait MatchQueues: Sized {
         self.extract_metered(pattern, &mut Unmetered)
     }
 
-    /// Takes the earliest posted receive that matches a message and queues nothing otherwise: for
-    /// a caller that has no room for an unexpected message, or must prepare it before it is queued.
+    /// Takes the earliest posted receive that matches a message; otherwise queues nothing. For a
+    /// caller that has no room for an unexpected message, or must prepare the message before queueing it.
     ///
     /// # Cost
     /// One search of the posted queue, as for `find_receive`.
@@ -428,7 +427,7 @@ pub trait MatchQueues: Sized {
 
     /// Shows the earliest posted receive that matches a message and names it, so that
     /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
-    /// [`find`](Self::find), for a caller who compares the first matches of several objects.
+    /// [`find`](Self::find), for a caller that compares the first matches of several objects.
     #[inline(always)]
     fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<ShownOf<'_, Self>> {
         self.find_receive_metered(envelope, &mut Unmetered)
@@ -437,7 +436,7 @@ pub trait MatchQueues: Sized {
     /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
     /// `MPI_Probe`, `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
-    /// Takes `&mut self` so that a structure may index what is asked for again and again.
+    /// Takes `&mut self` so that a structure may index what is repeatedly asked for.
     #[inline(always)]
     fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenOf<'_, Self>> {
         self.probe_metered(pattern, &mut Unmetered)

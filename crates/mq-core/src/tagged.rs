@@ -1,7 +1,7 @@
 //! The 64-bit tag with an ignore mask, as in libfabric, UCX, PSM and Portals.
 //!
-//! A message matches when `(tag ^ wanted) & !ignore == 0` and its source is the one asked for, or
-//! any. Runtimes that put the source into the tag leave it 0 on both sides.
+//! A message matches if `(tag ^ wanted) & !ignore == 0` and its source is the one asked for, or
+//! any. Runtimes that put the source into the tag leave the source 0 on both sides.
 
 use crate::envelope::{ContextId, Envelope, Rank, TrafficClass};
 use crate::pattern::{Pattern, Source};
@@ -22,7 +22,7 @@ const SOURCE_SHIFT: u32 = 64;
 pub struct TaggedEnvelope {
     /// The endpoint or communicator.
     pub context: ContextId,
-    /// The sender; 0 everywhere where the tag names it.
+    /// The sender; always 0 if the tag names the sender.
     pub source: Rank,
     /// The tag.
     pub tag: u64,

@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// As a library does that makes a request only when it has to be queued.
+/// Like a library that allocates a request only when it has to be queued.
 fn post_in_halves<Q>(queues: &mut Q, pattern: MpiPattern, receive: u32) -> PostOf<Q>
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
@@ -46,7 +46,7 @@ where
     }
 }
 
-/// As one that looks first which receive it would be.
+/// Like a library that first looks which receive would match.
 fn arrive_in_halves<Q>(queues: &mut Q, envelope: MpiEnvelope, message: u32) -> ArriveOf<Q>
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
@@ -69,7 +69,7 @@ where
     }
 }
 
-/// Both structures, always told the same.
+/// Both structures, always given the same operations.
 struct Pair<Q> {
     subject: Q,
     array: Array<MpiPattern, u32, u32>,
@@ -285,7 +285,7 @@ fn deep_queues_agree_with_arrays_of_ranks() {
 fn messages_that_wildcards_take_in_rounds_agree_with_arrays_of_ranks() {
     let mut random = Random(2);
     let mut pair = Pair::<Indexed<MpiPattern, u32, u32>>::new();
-    // Of lengths that are indexed at once, in parts, and as they come.
+    // Lengths at which entries are indexed all at once, in parts, and as they come.
     for messages in [300, 300, 900, 900, 3000, 3000, 6000, 12_000, 3000, 500] {
         run(Phase::Unexpected, messages, 3, &mut pair, &mut random);
         run(Phase::Mixed, messages / 4, 2, &mut pair, &mut random);

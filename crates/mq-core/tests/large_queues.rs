@@ -1,5 +1,5 @@
-//! A queue of a million entries builds and drains in every structure that is not a list, and gives
-//! its memory back.
+//! A queue of a million entries fills and drains in every structure that is not a list, and frees its
+//! memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

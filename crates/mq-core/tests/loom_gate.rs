@@ -68,8 +68,8 @@ fn lengths(context: &Context) -> (usize, usize) {
     (posted, context.unexpected_len().expect("it exists"))
 }
 
-/// Everything is tried, up to the preemptions that `LOOM_MAX_PREEMPTIONS` allows; the outcomes that
-/// occurred are those that must.
+/// Tries everything, up to the preemptions that `LOOM_MAX_PREEMPTIONS` allows; exactly the expected
+/// outcomes must occur.
 fn outcomes<T: Ord + Clone + Send + std::fmt::Debug + 'static>(
     expected: &[T],
     model: impl Fn() -> T + Send + Sync + 'static,
@@ -168,7 +168,7 @@ fn a_named_receive_that_was_posted_first_is_taken_first() {
     });
 }
 
-/// [NUMBER]: the other way about.
+/// [NUMBER]: the other way round.
 #[test]
 fn a_wildcard_that_was_posted_first_is_taken_first() {
     let expected = [
@@ -209,7 +209,7 @@ fn two_messages_take_a_wildcard_and_a_named_receive() {
     });
 }
 
-/// [GATE-OPEN]: two messages of different shards at a closed gate with one wildcard behind it.
+/// [GATE-OPEN]: two messages of different shards at a closed gate, with one wildcard behind it.
 #[test]
 fn a_gate_that_opens_loses_no_message() {
     let expected = [
@@ -392,15 +392,15 @@ fn a_context_is_divided_once() {
     });
 }
 
-/// [STAND]: promises are taken back before a message arrives or after; it is where receives from
-/// any source, allowed from then on, look for it.
+/// [STAND]: promises are withdrawn before a message arrives or after; receives from any source, allowed
+/// from then on, find the message where they look for it.
 #[test]
 fn promises_are_taken_back_before_an_operation_or_after() {
     let expected = [false, true];
     outcomes(&expected, || {
         let (engine, context) = engine(Divide::AtOnce);
         let promises = ContextOptions::new().no_any_source().no_any_tag();
-        // Divided anew, by what the promises allow.
+        // Divided again, by what the promises allow.
         engine
             .free_context(CONTEXT, &mut |_| ())
             .expect("it exists");

@@ -1,5 +1,4 @@
-//! When a context is divided: where threads wait for each other often, and receives from any source
-//! are few.
+//! When a context is divided: if threads often wait for each other, and few receives are from any source.
 
 #![cfg(all(feature = "shared", not(mq_loom)))]
 
@@ -35,11 +34,11 @@ fn pair(context: &Context, source: Source) -> bool {
     matches!(post, Ok(Post::Queued(_))) && matches!(arrival, Ok(Arrive::Matched { .. }))
 }
 
-/// Whether the context is divided after so many pairs, with one receive from any source among so
-/// many, and a thread that waits once in `each` pairs, if it is not late.
+/// Whether the context is divided after a number of pairs, with one receive from any source among some,
+/// and a thread that waits once in `each` pairs, if it is not late.
 fn is_divided(context: &Context, pairs: usize, wildcards: usize, each: usize) -> bool {
     let turn = Barrier::new(2);
-    // Nothing may panic in here, or the other thread waits for ever.
+    // Nothing may panic in here, or the other thread waits forever.
     let all_match = thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..pairs / each {

@@ -18,7 +18,7 @@ const MESSAGES: u32 = 60_000;
 const CONTEXT: u32 = 5;
 const TAG: i32 = 3;
 
-/// A receive, by who posted it; a message, by its place in its sender's order.
+/// A receive, by the thread that posted it; a message, by its place in its sender's order.
 type Queues = Indexed<MpiPattern, (u32, u32), u32>;
 type Engine = SharedEngine<Queues>;
 type Context = SharedContext<Queues>;
@@ -26,7 +26,7 @@ type Context = SharedContext<Queues>;
 /// One match: the sender, the number of the message, and the receive that got it.
 type Match = (u32, u32, (u32, u32));
 
-/// Fails, with a stuck program, rather than waits for ever.
+/// Fails if the program is stuck, instead of waiting forever.
 fn watched<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = channel();
     let worker = std::thread::spawn(move || done.send(work()).expect("the test waits"));
@@ -39,7 +39,7 @@ fn watched<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     }
 }
 
-/// Sends the messages of every so many-th sender, interleaved.
+/// Sends the messages of every n-th sender, interleaved.
 fn send(context: &Context, thread: u32) -> Vec<Match> {
     let mut matches = Vec::new();
     for number in 0..MESSAGES {

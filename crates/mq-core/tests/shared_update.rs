@@ -173,7 +173,7 @@ fn elders_do_not_keep_promises_from_being_taken_back() {
     }
 }
 
-/// What was queued before the context was divided is found also when the shards are others.
+/// Entries queued before the division are still found after the shards have changed.
 #[test]
 fn what_was_there_before_is_found_when_promises_are_taken_back() {
     for source in 0..16 {
@@ -197,8 +197,8 @@ fn what_was_there_before_is_found_when_promises_are_taken_back() {
     }
 }
 
-/// A structure that plans by the size is made anew, in every shard: what was named before stays stale,
-/// what is queued afterwards has names of its own.
+/// A structure that plans by the size is recreated in every shard: earlier names stay stale, and entries
+/// queued afterwards have names of their own.
 #[test]
 fn what_plans_by_the_size_plans_anew_in_each_shard() {
     for divide in [Divide::AtOnce, Divide::Never] {

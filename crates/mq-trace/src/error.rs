@@ -1,19 +1,18 @@
-//! What can go wrong while a trace is read, told as one sentence with a file name and a line
-//! number.
+//! Errors of reading a trace: one sentence each, with file name and line number.
 
 use std::io;
 
 use crate::gzip;
 
-/// Characters of refused input that a message repeats; more would drown the reason.
+/// Characters of refused input that a message quotes; more would obscure the reason.
 const QUOTED_CHARS: usize = 40;
 
 /// Why a trace could not be read.
 ///
-/// `Display` gives one sentence: the name of the file or stream, the line number where there is
-/// one, and the reason, as in ``x.mqt.gz:17: unknown operation `q`; expected c, p, a, b or x``. The
-/// operating system's own words are part of it, so nothing is lost by printing this error alone;
-/// `source()` has the [`io::Error`] too.
+/// `Display` gives one sentence: the name of the file or stream, the line number if there is one, and
+/// the reason, as in ``x.mqt.gz:17: unknown operation `q`; expected c, p, a, b or x``. It includes the
+/// operating system's message, so printing only this error loses nothing; `source()` returns the
+/// [`io::Error`] too.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -48,21 +47,21 @@ pub enum TraceError {
         /// What is wrong with it, without a full stop.
         reason: String,
     },
-    /// There is no memory for the rest of the trace: some 40 bytes for each of its lines, and as many again while it is
-    /// read.
+    /// There is not enough memory for the rest of the trace: some 40 bytes per line, and as many again
+    /// while it is read.
     #[error(
-        "{name}:{line}: no memory for this line and those behind it: give the process more, or take a shorter trace"
+        "{name}:{line}: not enough memory from this line on; give the process more, or use a shorter trace"
     )]
     Memory {
         /// The file or stream.
         name: String,
-        /// The first line that there is no memory for, from 1.
+        /// The first line for which there is no memory, from 1.
         line: u64,
     },
 }
 
 impl TraceError {
-    /// The file's path as it was given to open it, or the name that the stream was given.
+    /// The path that was opened, as it was given, or the name given to the stream.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -73,7 +72,7 @@ impl TraceError {
         }
     }
 
-    /// The line number, from 1 (the header); `None` where the file could not be opened.
+    /// The line number, from 1 (the header); `None` if the file could not be opened.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         match self {
@@ -116,8 +115,7 @@ fn describe_read(gzip: bool, error: &io::Error) -> String {
 /// characters.
 pub(crate) fn quoted(text: &str) -> String {
     let shown = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug);
-    // Quotes need no escape between back quotes, and `\'` would only puzzle the person who reads
-    // it.
+    // Quotes need no escape between back quotes, and `\'` would only puzzle the reader.
     let shown = shown
         .collect::<String>()
         .replace("\\'", "'")

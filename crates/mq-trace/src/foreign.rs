@@ -1,16 +1,16 @@
-//! Files of other kinds, told by how they begin.
+//! Files of other kinds, recognised by their first bytes.
 
 use crate::header::Header;
 
-/// How files begin that a compressor wrote which is not read.
+/// The first bytes of files from unsupported compressors.
 const COMPRESSED: [(&[u8], &str); 3] = [
     (b"\xfd7zXZ\0", "xz"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "bzip2"),
 ];
 
-/// Why a first line, as it was read, can not be that of a trace, if it is not even text or has no
-/// end. Of other lines, and of what begins as a header does, who reads the header says more.
+/// Why a first line, as read, cannot be that of a trace, if it is not even text or has no end. For
+/// other lines, and for what begins like a header, the header parser gives a better reason.
 pub(crate) fn reason(line: &[u8]) -> Option<String> {
     let header = Header::MAGIC.as_bytes();
     if line.starts_with(header) || header.starts_with(line) {
@@ -19,7 +19,7 @@ pub(crate) fn reason(line: &[u8]) -> Option<String> {
     let mut known = COMPRESSED.iter();
     if let Some((_, program)) = known.find(|(magic, _)| line.starts_with(magic)) {
         return Some(format!(
-            "not a match trace, but compressed by {program}; decompress it, or compress it by gzip"
+            "not a match trace, but compressed by {program}; decompress it, or compress it with gzip"
         ));
     }
     let is_text = std::str::from_utf8(line).is_ok_and(|text| !text.contains('\0'));

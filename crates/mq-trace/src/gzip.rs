@@ -1,4 +1,4 @@
-//! Decompression of gzip members that follow each other, and of nothing else.
+//! Decompression of consecutive gzip members, and of nothing else.
 
 use std::error::Error;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// What every gzip member begins with (RFC 1952, section 2.3.1).
+/// The first bytes of every gzip member (RFC 1952, section 2.3.1).
 pub(crate) const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads all members as one stream. Other bytes after the end of a member are an error of their own.
+/// Reads all members as one stream. Other bytes after the end of a member are a distinct error.
 pub(crate) struct Members<R> {
-    /// There, but for the moment between two members.
+    /// Always present, except between two members.
     member: Option<GzDecoder<R>>,
 }
 
@@ -22,7 +22,7 @@ impl<R: BufRead> Members<R> {
         Self { member }
     }
 
-    /// Goes on to the next member; false at the end of the input.
+    /// Moves to the next member; false at the end of the input.
     fn next_member(&mut self) -> io::Result<bool> {
         let Some(member) = &mut self.member else {
             return Ok(false);
@@ -52,7 +52,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Bytes follow the last member that are no member.
+/// Bytes that are not a gzip member follow the last member.
 #[derive(Debug)]
 struct Followed;
 
@@ -64,7 +64,7 @@ impl fmt::Display for Followed {
 
 impl Error for Followed {}
 
-/// Whether an error is that bytes follow a whole gzip stream.
+/// Whether the error says that bytes follow a complete gzip stream.
 pub(crate) fn is_followed(error: &io::Error) -> bool {
     matches!(error.get_ref(), Some(inner) if inner.is::<Followed>())
 }

@@ -1,14 +1,13 @@
-//! The first line of a trace: the format's version and what the trace was taken from.
+//! The first line of a trace: the format version and the trace's origin.
 
 use std::fmt;
 
 use crate::error::quoted;
 
-/// The only version there is.
+/// The only version.
 const VERSION: &str = "1";
 
-/// The header `# mqtrace 1 key=value ...`: named remarks on where a trace comes from, in the order
-/// given.
+/// The header `# mqtrace 1 key=value ...`: named remarks on the origin of a trace, in the given order.
 ///
 /// ```
 /// use mq_trace::Header;
@@ -61,12 +60,12 @@ impl Header {
         &self.fields
     }
 
-    /// Reads a header line, given without its line feed; one carriage return at its end is ignored. What
-    /// separates fields is a blank; other white space in them is read as `_`.
+    /// Reads a header line without its line feed; one carriage return at its end is ignored. Fields are
+    /// separated by a blank; other white space in them is read as `_`.
     ///
     /// # Errors
-    /// What is wrong with the line, as one sentence without a full stop: it is no header at all,
-    /// its version is not 1, or a field is not `key=value` or comes twice.
+    /// What is wrong with the line, as one sentence without a full stop: it is not a header, its version
+    /// is not 1, or a field is not `key=value` or occurs twice.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let Some(rest) = text
@@ -104,13 +103,13 @@ impl Header {
         Ok(header)
     }
 
-    /// What every header begins with, before its version.
+    /// The start of every header, before its version.
     pub(crate) const MAGIC: &'static str = "# mqtrace ";
-    /// How a message says what the first line has to be.
+    /// How messages describe the required first line.
     pub(crate) const EXPECTED: &'static str = "the first line must be `# mqtrace 1 key=value ...`";
 }
 
-/// The line has no way to quote: white space would end a field, or the line.
+/// The line has no quoting: white space would end a field, or the line.
 fn in_one_word(text: &str) -> String {
     text.replace(char::is_whitespace, "_")
 }

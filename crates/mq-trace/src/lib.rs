@@ -1,14 +1,14 @@
-//! Match traces: what a real MPI process posted, received, probed and cancelled, with the outcome
-//! its library reached.
+//! Match traces: what a real MPI process posted, received, probed and cancelled, with the outcomes
+//! in its MPI library.
 //!
-//! - [`TraceReader`], [`TraceWriter`]: the `mqtrace 1` format, streaming, gzip, every error with
-//!   its file and line.
-//! - [`Recorder`]: writes down what an engine is asked and answers.
+//! - [`TraceReader`], [`TraceWriter`]: the `mqtrace 1` format, streaming, plain or gzip; every error
+//!   names file and line.
+//! - [`Recorder`]: records an engine's operations and their outcomes.
 //! - [`Trace`]: a trace in memory, as a compact array of operations.
 //! - [`check()`]: replays a trace through a structure and compares every pairing.
 //! - [`timed`]: replays it again for timing.
-//! - [`Oracle`]: the matching rules as plain code, which every structure is compared with;
-//!   [`conformance`] does that for any sequence of operations.
+//! - [`Oracle`]: the matching rules as plain code; [`conformance`] compares any structure with it, for
+//!   any sequence of operations.
 //! - [`generate`]: traces of queue-depth patterns.
 //!
 //! ```

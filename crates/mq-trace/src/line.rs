@@ -26,19 +26,18 @@ pub enum TagField {
     Tag(i32),
 }
 
-/// One line after the header: what the process did, and what the MPI library made of it.
+/// One line after the header: what the process did, and the outcome in the MPI library.
 ///
-/// Receives and messages are numbered from 0, each in the order of their own lines. Whether a
-/// number fits the lines before it is for [`Validator`](crate::Validator) to say; a `Line` knows
+/// Receives and messages are numbered from 0, each in the order of their own lines. The
+/// [`Validator`](crate::Validator) decides whether a number fits the lines before it; a `Line` knows
 /// only itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Line {
-    /// `c COMM SIZE MYRANK`: a communicator has so many ranks, and the traced process is one of
-    /// them.
+    /// `c COMM SIZE MYRANK`: a communicator has `SIZE` ranks, and the traced process is rank `MYRANK`.
     Communicator {
         /// The communicator's number within this trace, not a context id.
         comm: u32,
-        /// Its number of ranks, at least 1; of an intercommunicator, those of the local group.
+        /// Its number of ranks, at least 1; for an intercommunicator, those of the local group.
         size: u32,
         /// The traced process's rank in it, below `size`.
         my_rank: u32,
@@ -58,8 +57,8 @@ pub enum Line {
     Arrive {
         /// The communicator.
         comm: u32,
-        /// The rank that sent it, in an intercommunicator one of the remote group and so perhaps
-        /// above its size.
+        /// The rank that sent it; in an intercommunicator a rank of the remote group, which may exceed
+        /// the communicator's size.
         source: u32,
         /// Its tag.
         tag: i32,
@@ -85,7 +84,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// Reads one line, given without its line feed; one carriage return at its end is ignored.
+    /// Reads one line without its line feed; one carriage return at its end is ignored.
     ///
     /// ```
     /// use mq_trace::{Line, SourceField, TagField};
@@ -150,7 +149,7 @@ impl Line {
 }
 
 impl Line {
-    /// Whether what it says can be so, wherever it stands: what [`parse`](Self::parse) would refuse of it.
+    /// Whether the line is valid in itself, wherever it is: what [`parse`](Self::parse) would check.
     pub(crate) fn check(&self) -> Result<(), String> {
         match *self {
             Self::Communicator { comm, size: 0, .. } => {
@@ -356,7 +355,7 @@ fn refuse_operation(text: &str, operation: &str) -> String {
     }
 }
 
-/// Whether the text is decimal digits and nothing else; the standard parsers would let a `+` pass.
+/// Whether the text is only decimal digits; the standard parsers would accept a `+`.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -384,7 +383,7 @@ fn unsigned(word: &str, what: &str) -> Result<u32, String> {
             .map_err(|_| format!("{what} {} does not fit in 32 bits", quoted(word)));
     }
     Err(match word.strip_prefix('-') {
-        // Short enough to show bare, as the number it is.
+        // Short enough to show unquoted, as a number.
         Some(digits) if is_digits(digits) && digits.len() <= 20 => {
             format!("{what} {word} is negative")
         }

@@ -20,7 +20,7 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// What the trace says, in words, as `receive 1` or `no message`.
+    /// What the trace says, in words, such as `receive 1` or `no message`.
     #[must_use]
     pub fn recorded(&self) -> String {
         match self.operation {
@@ -29,7 +29,7 @@ impl Mismatch {
         }
     }
 
-    /// What the structure did, in words, as `receive 0` or `no message`.
+    /// What the structure did, in words, such as `receive 0` or `no message`.
     #[must_use]
     pub fn found(&self) -> String {
         match self.operation {
@@ -51,7 +51,7 @@ impl Mismatch {
     }
 }
 
-/// Blames neither side: which of them is wrong, who replays through one structure does not know.
+/// Blames neither side: a replay through one structure cannot tell which is wrong.
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (recorded, found) = (self.recorded(), self.found());

@@ -11,10 +11,10 @@ use mq_core::{
 
 /// An ordered list of receives and one of messages, searched from the front.
 ///
-/// This is the contract of [`MatchQueues`] as code, kept too simple to be wrong; it shares no
-/// storage, list or search with the structures that are compared with it. What a pattern matches it
-/// asks [`matches()`], as they do; the tests of [`conformance`](crate::conformance) compare that with
-/// the rule written out.
+/// This is the contract of [`MatchQueues`] as code, kept too simple to be wrong. It shares no storage,
+/// list or search with the structures that are compared with it. Like them it asks [`matches()`] what a
+/// pattern matches; the tests of [`conformance`](crate::conformance) compare that function with the rule
+/// written out.
 ///
 /// # Cost
 /// Every operation is linear.
@@ -48,7 +48,7 @@ impl<P: Pattern, R, M> Oracle<P, R, M> {
     }
 }
 
-/// Takes out what was found there.
+/// Takes out the entry found at `position`.
 fn at<T>(entries: &mut VecDeque<T>, position: usize) -> T {
     entries.remove(position).expect("it was found there")
 }

@@ -14,14 +14,14 @@ use crate::header::Header;
 use crate::line::Line;
 use crate::validate::Validator;
 
-/// The longest line that is read, in bytes without its line feed; the longest operation has 47.
+/// The longest line that is read, in bytes without its line feed; the longest operation has 47 bytes.
 pub(crate) const MAX_LINE_BYTES: usize = 4096;
-/// Bytes behind a line that makes no sense which are read to find out whether the file is damaged.
+/// Bytes read after an invalid line to find out whether the file is damaged.
 const MOST_CHECKED: u64 = 256 << 20;
-/// Bytes asked of the file, and of the decompressor, at a time.
+/// Bytes requested from the file, and from the decompressor, at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// A line of a trace and its place.
+/// A line of a trace and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// The line's number in the file, from 1; the header is line 1, so this is at least 2.
@@ -34,8 +34,8 @@ pub struct Numbered {
 /// first error.
 ///
 /// Every line is checked by a [`Validator`] before it is handed out. A gzip trace is known to be
-/// whole only when the iterator has ended without an error: the checksum is at the end. A last line
-/// without a line feed is refused, as cut.
+/// complete only when the iterator has ended without an error, since the checksum is at the end. A
+/// last line without a line feed is refused as cut off.
 ///
 /// ```
 /// use mq_trace::TraceReader;
@@ -53,9 +53,8 @@ pub struct Numbered {
 /// ```
 ///
 /// # Cost
-/// One pass, no allocation a line. Memory is what the [`Validator`] keeps, 12 bytes an operation,
-/// and some 200 KB of buffers, whatever the input: longer lines than 4,096 bytes are refused
-/// unread.
+/// One pass, no allocation per line. Memory is what the [`Validator`] keeps, 12 bytes per operation,
+/// and some 200 KB of buffers, whatever the input: lines longer than 4,096 bytes are refused unread.
 pub struct TraceReader<R> {
     name: String,
     input: R,
@@ -72,7 +71,7 @@ pub struct TraceReader<R> {
     file: FileFacts,
 }
 
-/// What is known of the file beneath the input; nothing for a stream that was handed in.
+/// What is known about the file under the input; nothing for a stream passed by the caller.
 #[derive(Debug, Default)]
 struct FileFacts {
     gzip: bool,
@@ -83,11 +82,11 @@ struct FileFacts {
 impl TraceReader<Box<dyn BufRead + Send>> {
     /// Opens a trace file, gzip-compressed or plain, and reads its header.
     ///
-    /// Which of the two it is, the first two bytes say, not the name. Several gzip members in a row
-    /// are read as one trace; other bytes behind them are refused when all lines are read.
+    /// The first two bytes, not the name, decide which. Several consecutive gzip members are read as
+    /// one trace; other bytes after them are refused once all lines are read.
     ///
     /// # Errors
-    /// [`TraceError::Open`] if the file cannot be opened or its first bytes cannot be read, else as
+    /// [`TraceError::Open`] if the file cannot be opened or its first bytes cannot be read, otherwise as
     /// [`TraceReader::new`]; an empty file is malformed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
@@ -159,17 +158,16 @@ impl<R: BufRead> TraceReader<R> {
         &self.header
     }
 
-    /// The name that errors give: the path as it was given, or the stream's name.
+    /// The name shown in errors: the path as it was given, or the stream's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes read so far, for a progress bar: those fetched from the file, compressed if it is, for
-    /// a trace that was opened by its path, and those of the lines read for a stream.
+    /// Bytes read so far, for a progress bar. For a trace opened by path: the bytes fetched from the
+    /// file, compressed if it is. For a stream: the bytes of the lines read.
     ///
-    /// A file is fetched 64 KiB at a time, so that a small one is all read at once. At the end of
-    /// an opened trace this equals [`file_len`](Self::file_len), if the file did not change
-    /// meanwhile.
+    /// A file is fetched 64 KiB at a time, so a small one is read in one go. At the end of an opened
+    /// trace this equals [`file_len`](Self::file_len), unless the file has changed meanwhile.
     pub fn bytes_read(&self) -> u64 {
         self.file
             .fetched
@@ -198,8 +196,8 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    /// Whether a line makes no sense because the file was damaged after it was compressed: what is
-    /// left of it, if that is not too much, has to fit its checksum.
+    /// Whether a line is invalid because the file was damaged after compression: the rest of the file,
+    /// if it is not too long, must fit the checksum.
     #[cold]
     fn damaged(&mut self) -> Option<TraceError> {
         if !self.file.gzip {
@@ -207,7 +205,7 @@ impl<R: BufRead> TraceReader<R> {
         }
         let mut rest = (&mut self.input).take(MOST_CHECKED);
         let source = io::copy(&mut rest, &mut io::sink()).err()?;
-        // What comes after a stream that fits its checksum says nothing about the line.
+        // Bytes after a stream that fits its checksum say nothing about the line.
         if gzip::is_followed(&source) {
             return None;
         }
@@ -219,7 +217,7 @@ impl<R: BufRead> TraceReader<R> {
         })
     }
 
-    /// Brings the next line into the buffer; false at the end of the trace.
+    /// Reads the next line into the buffer; false at the end of the trace.
     fn fetch(&mut self) -> Result<bool, TraceError> {
         self.buffer.clear();
         self.number += 1;
@@ -242,7 +240,7 @@ impl<R: BufRead> TraceReader<R> {
     /// The line in the buffer, without its line feed.
     fn text(&self) -> Result<&str, String> {
         let Some(bytes) = self.buffer.strip_suffix(b"\n") else {
-            // What is left of it may well be another valid line.
+            // What is left of the line may happen to be another valid line.
             return Err(if self.buffer.len() > MAX_LINE_BYTES {
                 format!("the line is longer than {MAX_LINE_BYTES} bytes")
             } else {
@@ -251,7 +249,7 @@ impl<R: BufRead> TraceReader<R> {
         };
         str::from_utf8(bytes).map_err(|error| {
             format!(
-                "the line is not UTF-8 from its byte {} on",
+                "the line is not valid UTF-8 from byte {} on",
                 error.valid_up_to() + 1
             )
         })
@@ -312,7 +310,7 @@ fn decompressed(
         file: stream,
         fetched: fetched.clone(),
     };
-    // Read to a full two bytes: a pipe may hand out one at a time.
+    // Read until there are two bytes: a pipe may deliver one at a time.
     let mut start = Vec::new();
     (&mut file)
         .take(gzip::MAGIC.len() as u64)
@@ -332,11 +330,10 @@ fn decompressed(
     Ok((input, facts))
 }
 
-/// A byte count that a [`Counted`] file, out of sight behind a decompressor, shares with its
-/// reader.
+/// A byte count that a [`Counted`] file, hidden behind a decompressor, shares with its reader.
 ///
-/// It is locked once for 64 KiB and never by two threads at a time; the lock is there to keep the
-/// reader `Send`.
+/// It is locked once per 64 KiB and never by two threads at a time; the lock only keeps the reader
+/// `Send`.
 #[derive(Clone, Debug, Default)]
 struct ByteCount(Arc<Mutex<u64>>);
 

@@ -1,4 +1,4 @@
-//! [`Recorder`]: writes down what an engine is asked and answers, as a trace.
+//! [`Recorder`]: records an engine's operations and their outcomes as a trace.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,9 +14,9 @@ use crate::writer::TraceWriter;
 
 /// Records operations with their outcomes.
 ///
-/// Receives and messages are numbered as the format wants them; the caller keeps the number of each
-/// beside its payload and gives it back when the payload is matched. Contexts become communicators
-/// with small numbers; one that is freed and created again gets a new number.
+/// Receives and messages are numbered as the format requires. The caller keeps each number beside its
+/// payload and passes it back when the payload is matched. Contexts become communicators with small
+/// numbers; one that is freed and created again gets a new number.
 ///
 /// ```
 /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -32,9 +32,9 @@ use crate::writer::TraceWriter;
 /// ```
 ///
 /// # Errors
-/// All methods fail when the stream does; those that take a pattern fail with
-/// [`io::ErrorKind::Unsupported`] if it has a masked tag, which the format cannot hold, and so do a rank
-/// above 2^31 - 1, and the receive or message after 2^32 - 1 others, which it has no number for.
+/// All methods fail if the stream fails. [`io::ErrorKind::Unsupported`] is returned for what the format
+/// cannot hold: a pattern with a masked tag, a rank above 2^31 - 1, or the receive or message after
+/// 2^32 - 1 others.
 #[derive(Debug)]
 pub struct Recorder<W: Write> {
     writer: TraceWriter<W>,
@@ -94,7 +94,7 @@ impl<W: Write> Recorder<W> {
         self.communicators.remove(&context);
     }
 
-    /// A receive was posted; `matched` is the number of the message that it took. Its own number.
+    /// A receive was posted; `matched` is the number of the message that it took. Returns its own number.
     ///
     /// # Errors
     /// See [`Recorder`].
@@ -110,7 +110,7 @@ impl<W: Write> Recorder<W> {
         Ok(core::mem::replace(&mut self.receives, next))
     }
 
-    /// A message arrived; `matched` is the number of the receive that it took. Its own number.
+    /// A message arrived; `matched` is the number of the receive that it took. Returns its own number.
     ///
     /// # Errors
     /// See [`Recorder`].
@@ -149,7 +149,7 @@ impl<W: Write> Recorder<W> {
         self.writer.write(&Line::Cancel { receive })
     }
 
-    /// Hands what is buffered to the stream.
+    /// Writes buffered data to the stream.
     ///
     /// # Errors
     /// The stream fails.
@@ -157,7 +157,7 @@ impl<W: Write> Recorder<W> {
         self.writer.flush()
     }
 
-    /// Completes the trace and hands the stream back.
+    /// Completes the trace and returns the stream.
     ///
     /// # Errors
     /// The stream fails; the trace is incomplete.
@@ -198,7 +198,7 @@ fn held(rank: Rank) -> io::Result<u32> {
     Ok(rank.0)
 }
 
-/// The number after that of a receive or a message.
+/// The number after that of a receive or message.
 fn after(number: u32) -> io::Result<u32> {
     number.checked_add(1).ok_or_else(|| {
         let reason = "a trace cannot hold more than 2^32 - 1 receives or messages";

@@ -1,4 +1,4 @@
-//! Timed replays: the operations of a trace, and nothing else, between two looks at the clock.
+//! Timed replays: between two clock readings, the operations of a trace and nothing else.
 
 use std::hint::black_box;
 use std::num::NonZeroU64;
@@ -11,11 +11,11 @@ use mq_core::{Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Pos
 use crate::check::tuning_for;
 use crate::trace::{Operation, Trace};
 
-/// What receives and messages carry in a timed replay: a word that is never 0, like the pointers
-/// that libraries have there.
+/// The payload of receives and messages in a timed replay: a word that is never 0, like the pointers
+/// that libraries use.
 pub type Payload = NonZeroU64;
 
-/// Something that goes through a trace and says how long it took.
+/// Something that replays a trace and returns the time it took.
 pub trait Replay {
     /// Replays the whole trace from empty queues.
     ///
@@ -28,8 +28,8 @@ pub trait Replay {
 pub struct Timed<'a, Q: MatchQueues> {
     operations: &'a [Operation],
     engine: Engine<Q>,
-    /// Handles of the receives that the trace cancels, by receive: what a library has in its
-    /// request. Empty if it cancels none.
+    /// Handles of the receives that the trace cancels, by receive, as a library has them in its
+    /// requests. Empty if the trace cancels none.
     handles: Vec<Option<Handle>>,
 }
 
@@ -120,7 +120,7 @@ where
     }
 }
 
-/// How many receives there are, if any of them is cancelled.
+/// The number of receives, if any of them is cancelled.
 fn receives_to_cancel_among(operations: &[Operation]) -> usize {
     let posts = || {
         operations.iter().filter_map(|operation| match operation {
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// The same loop without an engine: what is subtracted from the others.
+/// The same loop without an engine: its time is subtracted from the others.
 #[derive(Debug)]
 pub struct Floor<'a>(&'a [Operation]);
 

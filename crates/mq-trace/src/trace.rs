@@ -16,7 +16,7 @@ use crate::header::Header;
 use crate::line::{Line, SourceField, TagField};
 use crate::reader::TraceReader;
 
-/// One match operation, in the form that a structure takes.
+/// One match operation, in the form that a structure accepts.
 ///
 /// Receives and messages are numbered from 0 in the order of their operations; the numbers are the
 /// payloads of a replay.
@@ -26,7 +26,7 @@ pub enum Operation {
     Post {
         /// What it asks for.
         pattern: MpiPattern,
-        /// Whether a later operation cancels it, so that its handle must be kept.
+        /// Whether a later operation cancels it, so its handle must be kept.
         cancelled: bool,
     },
     /// A message arrived.
@@ -61,7 +61,7 @@ pub struct Communicator {
 /// A trace in memory.
 ///
 /// # Cost
-/// 48 bytes an operation.
+/// 48 bytes per operation.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     name: String,
@@ -69,7 +69,7 @@ pub struct Trace {
     operations: Vec<Operation>,
     /// What the MPI library decided, by operation.
     outcomes: Vec<Option<u32>>,
-    /// Where each operation stands in the file.
+    /// The line of each operation in the file.
     lines: Vec<u32>,
     communicators: BTreeMap<u32, Communicator>,
     receives: u32,
@@ -90,7 +90,7 @@ impl Trace {
     /// Reads all of a trace.
     ///
     /// # Errors
-    /// If the source cannot be read or is malformed, or there is no memory for all of it.
+    /// If the source cannot be read or is malformed, or there is not enough memory for all of it.
     pub fn read(mut reader: TraceReader<impl BufRead>) -> Result<Self, TraceError> {
         let mut trace = Self::named(reader.name(), reader.header().clone());
         for numbered in &mut reader {
@@ -104,7 +104,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// A trace of valid lines, numbered as they would be behind a header.
+    /// A trace of valid lines, numbered as they would be after a header.
     pub fn from_lines(name: &str, lines: &[Line]) -> Self {
         let mut trace = Self::named(name, Header::new());
         for (number, line) in (2..).zip(lines) {
@@ -129,7 +129,7 @@ impl Trace {
         self.posts.try_reserve(1)
     }
 
-    /// Appends a line. Line numbers beyond `u32::MAX` are shown as that.
+    /// Appends a line. Line numbers beyond `u32::MAX` are shown as `u32::MAX`.
     fn push(&mut self, number: u64, line: &Line) {
         let (operation, outcome) = match *line {
             Line::Communicator {
@@ -272,13 +272,12 @@ impl Trace {
         }
     }
 
-    /// The profile that the `clusters` structure plans by: senders grouped by how many elements
-    /// each put into the queues, into at most as many groups as `col` and `pnp` may have lists unless
-    /// told otherwise.
+    /// The profile for the `clusters` structure: senders grouped by how many elements each put into the
+    /// queues, in at most as many groups as `col` and `pnp` may have lists by default.
     pub fn clusters(&self) -> Clusters {
         let mut counts = BTreeMap::<(ContextId, Rank), u64>::new();
         for (i, operation) in self.operations.iter().enumerate() {
-            // What is matched at once is in no queue.
+            // An entry that is matched immediately is in no queue.
             if self.outcome(i).is_some() {
                 continue;
             }

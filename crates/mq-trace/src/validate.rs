@@ -1,18 +1,17 @@
-//! Whether a trace's lines can follow one another: numbers, sizes and fates that earlier lines
-//! settle.
+//! Whether a trace's lines are consistent: numbers, sizes and fates settled by earlier lines.
 
 use std::collections::HashMap;
 
 use crate::line::Line;
 
-/// Receives, and messages, that one trace may have: their count has to fit the format's 32-bit
+/// The most receives, and the most messages, of one trace: the count must fit the format's 32-bit
 /// numbers.
 const LIMIT: usize = u32::MAX as usize;
 
 /// Checks that each line of a trace is possible after the lines before it.
 ///
-/// It knows who is queued and who is gone, not who matches whom: that a recorded pairing is the one
-/// that MPI's ordering rules demand is for a replay to find out. A refused line changes nothing.
+/// It knows which entries are queued and which are gone, not which match: whether a recorded pairing is
+/// the one that MPI's ordering rules demand is checked by a replay. A refused line changes nothing.
 ///
 /// A source at or above the declared size of its communicator is accepted. The `c` line of an
 /// intercommunicator has the size of the local group, while sources are ranks of the remote one
@@ -20,9 +19,9 @@ const LIMIT: usize = u32::MAX as usize;
 /// bound must take the larger of the declared size and the largest source + 1.
 ///
 /// # Cost
-/// Constant time a line. 12 bytes a receive and 12 bytes a message (twice that at worst, as the
-/// tables grow by doubling), and about 24 bytes a declared communicator; nothing is freed before
-/// the end, so that a message can say what became of a receive long ago.
+/// Constant time per line. 12 bytes per receive and per message (twice that at worst, as the tables
+/// grow by doubling), and about 24 bytes per declared communicator. Nothing is freed before the end, so
+/// that error messages can tell what became of a receive long ago.
 #[derive(Clone, Debug)]
 pub struct Validator {
     communicators: HashMap<u32, Ranks>,
@@ -39,7 +38,7 @@ struct Ranks {
     my_rank: u32,
 }
 
-/// A receive or a message: its communicator, and what became of it.
+/// A receive or message: its communicator, and what became of it.
 #[derive(Clone, Copy, Debug)]
 struct Entry<S> {
     comm: u32,
@@ -84,7 +83,7 @@ impl Validator {
     /// Accepts the next line of the trace.
     ///
     /// # Errors
-    /// Why the line cannot stand here, as one sentence without a full stop.
+    /// Why the line is not possible here, as one sentence without a full stop.
     ///
     /// # Cost
     /// Constant time: one hash look-up or at most two table entries; allocates as the tables grow.
@@ -161,7 +160,7 @@ impl Validator {
         match entry.state {
             Receive::Queued => Ok(entry),
             Receive::TookAtOnce(message) => Err(format!(
-                "receive {number} was never queued, it took message {message} at once"
+                "receive {number} was never queued, it took message {message} immediately"
             )),
             Receive::TakenBy(message) => Err(format!(
                 "receive {number} was already taken by message {message}"
@@ -183,7 +182,7 @@ impl Validator {
                 check_communicator("message", number, entry.comm, comm).map(|()| entry)
             }
             Message::TookAtOnce(receive) => Err(format!(
-                "message {number} was never unexpected, it took receive {receive} at once"
+                "message {number} was never unexpected, it took receive {receive} immediately"
             )),
             Message::TakenBy(receive) => Err(format!(
                 "message {number} was already taken by receive {receive}"
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
     use crate::line::{SourceField, TagField};
 
-    /// Checks the lines, all good but the last, and gives the reason for which that one is refused.
+    /// Checks the lines, all good but the last, and returns the reason why the last is refused.
     /// Refusing twice shows that a refused line changes nothing.
     fn reason(lines: &[&str]) -> String {
         let mut validator = Validator::new();
@@ -297,7 +296,7 @@ mod tests {
         );
 
         let at_once = ["a 0 0 0", "p 0 0 0 =0"];
-        let never = "receive 0 was never queued, it took message 0 at once";
+        let never = "receive 0 was never queued, it took message 0 immediately";
         assert_eq!(
             reason(&[at_once[0], at_once[1], "x 0"]),
             format!("cannot cancel: {never}")
@@ -319,7 +318,7 @@ mod tests {
         let taken = "message 0 was already taken by receive 0";
         assert_eq!(reason(&["a 0 0 0", "p 0 0 0 =0", "p 0 0 0 =0"]), taken);
         assert_eq!(reason(&["a 0 0 0", "p 0 0 0 =0", "b 0 0 0 =0"]), taken);
-        let never = "message 0 was never unexpected, it took receive 0 at once";
+        let never = "message 0 was never unexpected, it took receive 0 immediately";
         assert_eq!(reason(&["p 0 0 0", "a 0 0 0 =0", "p 0 0 0 =0"]), never);
         assert_eq!(reason(&["p 0 0 0", "a 0 0 0 =0", "b 0 0 0 =0"]), never);
     }

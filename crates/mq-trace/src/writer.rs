@@ -16,14 +16,14 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A trace being written.
 ///
-/// End it with [`finish`](Self::finish): only that tells whether everything arrived. A writer that
-/// is dropped instead tries to write all the same, so that no line is lost silently while the disc
-/// has room, but it has no way to report a failure. After a failed write nothing more reaches the
-/// stream, not even the gzip trailer: what is there is a prefix of the trace, and of a compressed
-/// one a reader will say that it ends early.
+/// End it with [`finish`](Self::finish): only that tells whether everything was written. A writer that
+/// is dropped instead still tries to write, so that no line is lost silently while the disc has room,
+/// but it cannot report a failure. After a failed write nothing more reaches the stream, not even the
+/// gzip trailer: the output is a prefix of the trace, and a reader of a compressed one reports that it
+/// ends early.
 ///
-/// The writer does not judge the lines. What a [`Validator`](crate::Validator) would refuse, a
-/// reader will refuse.
+/// The writer does not check the lines: a reader will refuse what a [`Validator`](crate::Validator)
+/// refuses.
 ///
 /// ```
 /// use mq_trace::{Header, Line, TraceWriter};
@@ -44,14 +44,14 @@ enum Sink<W: Write> {
 }
 
 impl TraceWriter<File> {
-    /// Creates a trace file, or empties the one that is there, and writes the header; the file is
+    /// Creates a trace file, or truncates an existing one, and writes the header. The file is
     /// gzip-compressed if its name ends in `.gz`.
     ///
     /// # Errors
     /// The file cannot be created, or as [`TraceWriter::new`].
     pub fn create(path: impl AsRef<Path>, header: &Header) -> io::Result<Self> {
         let path = path.as_ref();
-        // Before the file: a header that is refused must not cost an older trace.
+        // Before the file: a refused header must not destroy an older trace.
         let header = header_line(header)?;
         let file = File::create(path)?;
         if path
@@ -100,7 +100,7 @@ impl<W: Write> TraceWriter<W> {
         writeln!(self.sink.as_write(), "{line}")
     }
 
-    /// Hands what is buffered to the stream, so that a reader may see it before the end.
+    /// Writes buffered data to the stream, so that a reader may see it before the end.
     ///
     /// # Errors
     /// The stream failed; the trace cannot be continued.
@@ -108,7 +108,7 @@ impl<W: Write> TraceWriter<W> {
         self.sink.as_write().flush()
     }
 
-    /// Writes what is buffered and the gzip trailer, flushes, and hands the stream back.
+    /// Writes buffered data and the gzip trailer, flushes, and returns the stream.
     ///
     /// # Errors
     /// The stream failed, and the trace is incomplete.
@@ -158,8 +158,8 @@ fn header_line(header: &Header) -> io::Result<String> {
 
 /// A stream that stays failed once it has failed.
 ///
-/// Without it a failure that passes, such as a disc full for a moment, would leave a hole in the
-/// trace, and the compressor, when it is dropped, would seal that with a valid trailer.
+/// Without it a transient failure, such as a disc full for a moment, would leave a hole in the trace,
+/// and the compressor, when dropped, would seal the trace with a valid trailer.
 #[derive(Debug)]
 struct Latch<W> {
     inner: W,

@@ -1,4 +1,4 @@
-//! Compressed traces that were damaged afterwards are called damaged, wherever it shows.
+//! Compressed traces that were damaged afterwards are reported as damaged, wherever the damage shows.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Every structure reaches the pairings that a real MPI library reached.
+//! Every structure makes the same pairings as a real MPI library.
 //!
 //! The bundled traces are always replayed. A directory of further traces can be named in the
 //! environment variable `MQ_TRACE_DIR`; naming one that holds none is an error.

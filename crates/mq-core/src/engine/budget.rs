@@ -1,16 +1,16 @@
-//! Limits on unexpected messages, and marks below them.
+//! Limits on unexpected messages, and high-water marks below them.
 
 use core::fmt;
 
 /// Limits on unexpected messages: over all contexts of an engine, and for each source of a context.
 ///
 /// Past a limit, [`Engine::arrive`](super::Engine::arrive) still matches posted receives, and hands
-/// any other message back as refused. A limit for each source keeps room for the others when one
-/// sender floods the engine.
+/// any other message back as refused. A limit per source keeps room for other senders when one sender
+/// floods the engine.
 ///
 /// # Cost
-/// Without limits one predicted branch an operation. The limits of the engine are two counters;
-/// those for each source a table with an entry for every source that has messages queued.
+/// Without limits, one predicted branch per operation. Limits of the engine take two counters; limits
+/// per source take a table with an entry for every source that has messages queued.
 ///
 /// # Example
 /// ```
@@ -55,10 +55,10 @@ impl<M> Budget<M> {
         self
     }
 
-    /// Limits the sum of what `weigh` says of the unexpected messages, usually the bytes that each
-    /// pins. `weigh` must say the same of a message when it leaves as when it came, and must not panic:
-    /// it is asked when an entry is between two places. In a `SharedEngine` it is called with locks
-    /// held, and must not use the engine.
+    /// Limits the summed weight of the unexpected messages. `weigh` gives the weight of one, usually
+    /// the bytes that it pins. It must return the same for a message that leaves as when it came, and must
+    /// not panic: it is called while an entry is between two places. A `SharedEngine` calls it with locks
+    /// held, so it must not use the engine.
     #[must_use]
     pub const fn bytes(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
         self.bytes = limit;
@@ -73,8 +73,8 @@ impl<M> Budget<M> {
         self
     }
 
-    /// Limits the sum of what `weigh` says of the unexpected messages from each source of each
-    /// context. There is one `weigh` for both limits of bytes: the one given last.
+    /// Limits the summed weight of the unexpected messages from each source of each context. Both byte
+    /// limits use the same `weigh`: the one given last.
     #[must_use]
     pub const fn bytes_per_source(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
         self.source_bytes = limit;
@@ -116,20 +116,20 @@ impl<M> fmt::Debug for Budget<M> {
     }
 }
 
-/// Unexpected messages, and what they weigh together.
+/// Unexpected messages, and their total weight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Used {
     /// Messages.
     pub entries: usize,
-    /// What [`Budget::bytes`] says of them; 0 if nothing weighs them.
+    /// Their weight by [`Budget::bytes`]; 0 if nothing weighs them.
     pub bytes: u64,
 }
 
-/// Marks on the unexpected messages of an engine: a call is made when one is reached.
+/// High-water marks on the unexpected messages of an engine: reaching one triggers a call.
 ///
-/// The call comes once, when the use reaches a high mark; the next one only after the use has come
-/// down to all low marks. Given to [`EngineOptions::high_water`](super::EngineOptions::high_water).
+/// The call comes once, when the use reaches a high mark; the next comes only after the use has fallen
+/// to all low marks. Passed to [`EngineOptions::high_water`](super::EngineOptions::high_water).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HighWater {
     high: Used,
@@ -158,8 +158,7 @@ impl HighWater {
         self
     }
 
-    /// Marks in bytes, as the `weigh` of [`Budget::bytes`] says. `high` is at least 1, and `low`
-    /// below it.
+    /// Marks in bytes, by the `weigh` of [`Budget::bytes`]. `high` is at least 1, and `low` below it.
     #[must_use]
     pub const fn bytes(mut self, high: u64, low: u64) -> Self {
         let high = if high == 0 { 1 } else { high };
@@ -168,7 +167,7 @@ impl HighWater {
         self
     }
 
-    /// Marks in percent of the limits that `budget` puts on the engine: 80 and 50, say.
+    /// Marks in percent of the limits that `budget` puts on the engine, such as 80 and 50.
     #[must_use]
     pub const fn share_of<M>(budget: &Budget<M>, high: u8, low: u8) -> Self {
         let mut marks = Self::NEVER;

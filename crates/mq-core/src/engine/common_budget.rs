@@ -6,12 +6,12 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::shared::sync::Mutex;
 
-/// A ledger under a lock, which is the innermost: whoever holds it asks for no other. A function
-/// that is called at a high mark runs under it and must not use the engine.
+/// A ledger under a lock. The lock is the innermost: its holder takes no other. The function called at
+/// a high mark runs under it and must not use the engine.
 pub(crate) struct CommonBudget<M>(Mutex<Box<Ledger<M>>>);
 
 impl<M> CommonBudget<M> {
-    /// `None` if nothing is limited or marked: then there is nothing to keep.
+    /// `None` if there is neither a limit nor a mark: then there is nothing to keep.
     pub(crate) fn new(
         budget: Budget<M>,
         high_water: Option<(HighWater, HighWaterCall)>,
@@ -20,7 +20,7 @@ impl<M> CommonBudget<M> {
         Some(Self(Mutex::new(ledger)))
     }
 
-    /// Counts a message that is to be queued; [`ring`](Self::ring) follows when it has been.
+    /// Counts a message about to be queued; [`ring`](Self::ring) follows once it is queued.
     ///
     /// # Errors
     /// There is no room for it, and nothing was counted.
@@ -31,8 +31,8 @@ impl<M> CommonBudget<M> {
         Ok(())
     }
 
-    /// Calls if a high mark has been reached. No lock but this one may be held: it is a caller's
-    /// function.
+    /// Makes the call if a high mark has been reached. It is the caller's function, so no other lock may
+    /// be held.
     pub(crate) fn ring(&self) {
         self.0.lock().ring();
     }

@@ -13,13 +13,12 @@ const NO_OBJECT: u32 = u32::MAX;
 /// One context of an engine, 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
-    /// Senders below this number exist, and nothing but the queues has to hear of their messages:
-    /// all but one if the size is unknown, none of no context, and none in an engine that counts
-    /// its messages.
+    /// Senders below this number exist, and only the queues need to see their messages. All ranks but one
+    /// if the size is unknown; 0 if there is no context, or if the engine counts its messages.
     quick_ranks: u32,
     /// Number of the object that holds its queues.
     object: u32,
-    // The terms in parts: whole they would make 20 bytes of it, and their place a multiplication.
+    // The terms in parts: as a whole they would make this 20 bytes, and finding it a multiplication.
     last_rank: u32,
     promises: Promises,
     /// Whether other contexts use the same object.
@@ -71,8 +70,8 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    // A reference: a copy would be written to the stack in pieces and read back across them, and
-    // the stall is longer than a search of a short queue.
+    // A reference: a copy would be written to the stack in pieces and read back across them, a stall
+    // longer than a search of a short queue.
     #[inline(always)]
     pub(super) fn get(&self, id: ContextId) -> Option<&Context> {
         match self.dense.get(id.0 as usize) {
@@ -86,9 +85,9 @@ impl Directory {
         self.sparse.get(&id)
     }
 
-    /// The context of an operation with this sender, or with any if that is rank 0, if one
-    /// comparison says that it exists, admits it, and is in an engine without a ledger. Who gets
-    /// `None` asks [`get`](Self::get).
+    /// The context of an operation with this sender (rank 0 for any sender), if one comparison shows that
+    /// the context exists, admits the sender, and is in an engine without a ledger. On `None` the caller
+    /// asks [`get`](Self::get).
     #[inline(always)]
     pub(super) fn quick(&self, id: ContextId, rank: Rank) -> Option<&Context> {
         let context = self.dense.get(id.0 as usize)?;
@@ -103,7 +102,7 @@ impl Directory {
         let needed = id.0 as usize + 1;
         if self.dense.len() < needed {
             if self.dense.is_empty() {
-                // Many engines have one context, and would pay for four.
+                // Many engines have one context and should not pay for four.
                 self.dense.reserve_exact(needed);
             }
             self.dense.resize(needed, Context::ABSENT);

@@ -7,8 +7,8 @@ use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
 use crate::queues::{DeliveredOf, EnvelopeOf, FoundOf, MatchQueues, TakenOf};
 
-/// Steps in halves, each as in [`MatchQueues`] after a check of its arguments: for a library that
-/// must act between the search and the insertion.
+/// Steps in halves, each as in [`MatchQueues`] after checking its arguments: for a library that must
+/// act between search and insertion.
 ///
 /// ```
 /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -85,7 +85,7 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(self.objects[object].queues.find_metered(pattern, meter))
     }
 
-    /// Takes out the message that [`find`](Self::find) named; `None` if it has left already.
+    /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
     #[inline]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
         let context = self.directory.get(message.context())?;
@@ -141,8 +141,8 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Queues a message without a search: see [`MatchQueues::queue_message`].
     ///
     /// # Errors
-    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
-    /// of range, or the budget is used up.
+    /// If the context is unknown, the rank out of range, or the budget used up. The message comes back,
+    /// and nothing has changed.
     #[inline]
     pub fn queue_message(
         &mut self,

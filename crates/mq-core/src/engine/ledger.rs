@@ -1,4 +1,4 @@
-//! [`Ledger`]: what the unexpected messages use of a budget.
+//! [`Ledger`]: how much of a budget the unexpected messages use.
 
 use core::fmt;
 
@@ -16,14 +16,14 @@ const KEPT_BYTES: usize = 256 << 10;
 /// Sources that fit in what is kept.
 const KEPT_SOURCES: usize = 7 << 10;
 
-/// The use of a budget; only an engine that has one, or a high-water mark, has this.
+/// The use of a budget; present only in an engine with a budget or a high-water mark.
 pub(crate) struct Ledger<M> {
     budget: Budget<M>,
-    /// Messages, and what they weigh together: more than a [`Used`] can say, where weights are counted
-    /// and not limited.
+    /// Messages, and their total weight, which may exceed what a [`Used`] can hold if weights are counted
+    /// but not limited.
     entries: usize,
     bytes: u128,
-    /// By context and rank, where the budget limits sources; none whose use is 0.
+    /// By context and rank, if the budget limits sources; no entry has a use of 0.
     sources: MixMap<u64, Used>,
     alarm: Option<Alarm>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Ledger<M> {
 struct Alarm {
     marks: HighWater,
     armed: bool,
-    /// What was used when a mark was reached, of which nobody has been told yet.
+    /// The use when a mark was reached, if the call has not been made yet.
     due: Option<Used>,
     call: HighWaterCall,
 }
@@ -70,7 +70,7 @@ impl<M> Ledger<M> {
         }
     }
 
-    /// What a message weighs, if there is room for it.
+    /// The weight of a message, if there is room for it.
     pub(super) fn room_for<E: Envelope>(&self, envelope: &E, message: &M) -> Result<u64, Error> {
         let (used, limit) = (self.used(), self.budget.entries);
         if used.entries >= limit {
@@ -120,14 +120,14 @@ impl<M> Ledger<M> {
         self.budget.weigh.map_or(0, |weigh| weigh(message))
     }
 
-    /// A message that there was room for was queued.
+    /// A message was queued, after [`room_for`](Self::room_for) found room.
     pub(super) fn take<E: Envelope>(&mut self, envelope: &E, weight: u64) {
         self.count(envelope, weight);
         self.ring();
     }
 
-    /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows, when others may have
-    /// taken messages out.
+    /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows, and others may take messages
+    /// out before that.
     pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) {
         self.entries += 1;
         self.bytes += u128::from(weight);
@@ -144,9 +144,9 @@ impl<M> Ledger<M> {
         }
     }
 
-    /// Calls if a high mark has been reached.
+    /// Makes the call if a high mark has been reached.
     pub(super) fn ring(&mut self) {
-        // Nothing is due any more before the call, which may panic.
+        // Cleared before the call, which may panic.
         if let Some(alarm) = &mut self.alarm
             && let Some(used) = alarm.due.take()
         {
@@ -157,8 +157,8 @@ impl<M> Ledger<M> {
     /// A message has left.
     pub(super) fn release<E: Envelope>(&mut self, envelope: &E, message: &M) {
         let weight = self.weight(message);
-        // Saturating, for a `weigh` that does not say the same twice, and for messages that came past
-        // the budget.
+        // Saturating, for a `weigh` that returns different values, and for messages that were queued
+        // past the budget.
         self.entries = self.entries.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(u128::from(weight));
         if self.budget.limits_sources() {
@@ -217,7 +217,7 @@ impl<M> fmt::Debug for Ledger<M> {
 impl Used {
     fn add(&mut self, weight: u64) {
         self.entries += 1;
-        // Where bytes are not limited nobody asks for them.
+        // If bytes are not limited, nobody asks for them.
         self.bytes = self.bytes.saturating_add(weight);
     }
 

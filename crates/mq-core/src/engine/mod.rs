@@ -33,11 +33,11 @@ use crate::structures::Kind;
 
 /// A process's matching engine: any number of contexts over queues of type `Q`.
 ///
-/// `Q` names a structure, for calls that the compiler resolves, or is
+/// `Q` is a structure, for calls resolved at compile time, or
 /// [`AnyQueues`](crate::structures::AnyQueues), for a choice at run time, per engine or per
-/// context. A structure of context scope gets one object a context, so that the cost in one does
-/// not grow with another's queues; one of process scope serves all contexts that name the same kind, as
-/// published.
+/// context. A structure of context scope gets one object per context, so that the cost in one context
+/// does not grow with another's queues. One of process scope serves all contexts that name the same kind,
+/// as published.
 ///
 /// # Example
 /// ```
@@ -64,14 +64,14 @@ pub struct Engine<Q: MatchQueues> {
     directory: Directory,
     objects: Vec<Object<Q>>,
     free_objects: Vec<u32>,
-    /// The object of each structure of process scope in use.
+    /// The object of each process-scope structure in use.
     shared: Vec<(Kind, u32)>,
     /// The structure of contexts that name none.
     kind: Kind,
     tuning: Tuning,
-    /// In an engine that counts its unexpected messages.
+    /// Present in an engine that counts its unexpected messages.
     ledger: Option<Box<Ledger<Q::Message>>>,
-    /// Greater than the number of every handle of a freed context.
+    /// Greater than all handle numbers of freed contexts.
     retired: u64,
 }
 
@@ -81,7 +81,7 @@ impl<Q: MatchQueues> Default for Engine<Q> {
     }
 }
 
-/// Shows how many entries there are, so that their payloads need not be shown.
+/// Shows only the number of entries, so that payloads need not be `Debug`.
 impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
@@ -114,21 +114,21 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// What the options ask for, for contexts that ask for none. Heeded by
-    /// [`AnyQueues`](crate::structures::AnyQueues) alone: elsewhere the type says which structure it is.
+    /// The structure of contexts that name none, from the options. Only
+    /// [`AnyQueues`](crate::structures::AnyQueues) uses it: elsewhere the type is the structure.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// A number that no handle of this engine has had, nor any above it: where another may
-    /// [begin](EngineOptions::first_sequence) for which they are to be stale.
+    /// A number greater than those of all handles of this engine: another engine that
+    /// [begins](EngineOptions::first_sequence) there treats them as stale.
     pub fn next_sequence(&self) -> u64 {
         let objects = self.objects.iter();
         let numbers = objects.map(|object| object.queues.next_sequence());
         numbers.fold(self.retired, u64::max)
     }
 
-    /// Makes a context usable.
+    /// Creates a context.
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
@@ -149,7 +149,7 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(())
     }
 
-    /// What the queues of a context with these options are made with.
+    /// The configuration for the queues of a context with these options.
     fn config_of(&self, options: &ContextOptions) -> Config {
         Config {
             kind: options.kind.unwrap_or(self.kind),
@@ -160,7 +160,7 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// Makes a context known on its terms.
+    /// Registers a context with its terms.
     fn enter(&mut self, id: ContextId, mut context: Context) {
         if self.ledger.is_none() {
             context = context.quick();
@@ -182,7 +182,7 @@ impl<Q: MatchQueues> Engine<Q> {
         object
     }
 
-    /// A new object for the queues of a context; of the context's own number, if that is to be had.
+    /// A new object for the queues of a context, with the context's own number if that is available.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "at most two objects a context"
@@ -195,21 +195,21 @@ impl<Q: MatchQueues> Engine<Q> {
             return number;
         }
         if self.objects.is_empty() {
-            // Libraries make an engine a communicator: one context, and never a second.
+            // Libraries make one engine per communicator: one context, and never a second.
             self.objects.reserve_exact(1);
         }
         self.objects.push(object);
         self.objects.len() as u32 - 1
     }
 
-    /// Whether so many objects more may be free: one more than are in use.
+    /// Whether `more` further objects may be free: at most one more than are in use.
     fn may_be_free(&self, more: usize) -> bool {
         let free = self.free_objects.len();
         free + more <= self.objects.len() - free + 1
     }
 
-    /// Adds free objects, so that the next has the number of a context, if they are not too many:
-    /// programs number their contexts from 0 or 1, but do not make them in that order.
+    /// Adds free objects, unless too many, so that the next object has the context's number: programs
+    /// number their contexts from 0 or 1, but do not create them in that order.
     #[expect(clippy::cast_possible_truncation, reason = "as in `add_object`")]
     fn make_objects_below(&mut self, id: ContextId) {
         let (objects, wanted) = (self.objects.len(), id.0 as usize);
@@ -224,8 +224,8 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// A free object: of the context's own number, if that is among those that became free last;
-    /// none if the next to be made is, and not too many are free.
+    /// A free object: the one with the context's own number, if it is among those freed last. None if
+    /// the next one to be made has that number and not too many are free.
     fn free_object(&mut self, id: ContextId) -> Option<u32> {
         const LOOKED_AT: usize = 64;
         let recent = self.free_objects.iter().rev().take(LOOKED_AT);
@@ -238,7 +238,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// Removes a context and hands every entry left in it to `back`, receives first, each queue in
-    /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale for ever.
+    /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale forever.
     ///
     /// # Cost
     /// Visits and sorts the entries of all contexts that share the structure.
@@ -267,18 +267,18 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(())
     }
 
-    /// What a context admits, for a caller that checks arguments itself; `None` if it is unknown.
+    /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
     pub fn limits(&self, context: u32) -> Option<Limits> {
         let context = self.directory.get(ContextId(context))?;
         Some(context.terms().limits())
     }
 
-    /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes of it:
-    /// for a caller that takes its own steps on them.
+    /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes: for a
+    /// caller that takes its own steps on them.
     ///
-    /// Budgets do not see such steps: in an engine that has one, take every step on a context this
-    /// way, or none. A message that was queued past the budget and is taken by the engine is counted
-    /// off all the same.
+    /// Budgets do not see such steps: in an engine with a budget, take every step on a context this
+    /// way, or none. A message queued past the budget is still subtracted from it when the engine takes
+    /// the message.
     ///
     /// # Errors
     /// As for `post`.
@@ -294,7 +294,7 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(&mut self.objects[object].queues)
     }
 
-    /// The queues for a message, after the checks that [`arrive`](Self::arrive) makes of it.
+    /// The queues for a message, after the checks that [`arrive`](Self::arrive) makes.
     ///
     /// Budgets do not see steps taken on them, as with
     /// [`queues_for_receive`](Self::queues_for_receive).
@@ -308,10 +308,10 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(&mut self.objects[object].queues)
     }
 
-    /// The queues for a message from `source`, or for a receive that names it and its whole tag, if one look
-    /// finds them: where contexts are numbered from 0, and no budget counts their messages. `None` says nothing
-    /// but to ask [`queues_for_message`](Self::queues_for_message) or
-    /// [`queues_for_receive`](Self::queues_for_receive), which say what is wrong if something is.
+    /// The queues for a message from `source`, or for a receive that names this source and its whole tag,
+    /// if one look finds them: contexts are numbered from 0, and no budget counts their messages. `None`
+    /// is not an error: ask [`queues_for_message`](Self::queues_for_message) or
+    /// [`queues_for_receive`](Self::queues_for_receive), which report any error.
     #[inline(always)]
     pub fn own_queues(&mut self, context: u32, source: u32) -> Option<&mut Q> {
         own_for_message(&mut self.objects, ContextId(context), Rank(source))

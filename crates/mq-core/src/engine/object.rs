@@ -1,18 +1,18 @@
-//! Queues, and what most operations have to know of the context that they are for.
+//! Queues, and what most operations need to know about their context.
 
 use super::terms::{Promises, Terms};
 use crate::envelope::{ContextId, Rank};
 use crate::pattern::Pattern;
 
-/// The queues of one context, or of all that share them.
+/// The queues of one context, or of all contexts that share them.
 ///
-/// Contexts are numbered from 0 in most programs, and so are objects; then one look at the object
-/// of a context's own number says all there is to know. Others are found through the directory.
+/// Most programs number contexts from 0, and objects are numbered likewise: then one look at the object
+/// with the context's own number is enough. Other contexts are found through the directory.
 #[derive(Debug)]
 pub(super) struct Object<Q> {
-    /// Senders below this number exist in the context that has this object's number, and nobody but
-    /// the queues has to hear of their messages; 0 if no such context is served by this object, or
-    /// the engine counts its messages.
+    /// Senders below this number exist in the context with this object's number, and only the queues
+    /// need to see their messages; 0 if this object serves no such context, or the engine counts its
+    /// messages.
     ranks: u32,
     promises: Promises,
     pub(super) queues: Q,
@@ -34,14 +34,14 @@ impl<Q> Object<Q> {
         self.promises = terms.parts().1;
     }
 
-    /// There is no context of this object's number any more.
+    /// The context with this object's number no longer exists.
     pub(super) const fn serve_others(&mut self) {
         self.ranks = 0;
     }
 }
 
-/// The queues for a message, if the object of the context's number says that it is theirs. Who gets
-/// `None` asks the directory.
+/// The queues for a message, if the object with the context's number serves that context. On `None`
+/// the caller asks the directory.
 #[inline(always)]
 pub(super) fn own_for_message<Q>(
     objects: &mut [Object<Q>],

@@ -13,11 +13,11 @@ use crate::queues::{
     Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, MatchQueues, Post, PostOf, RemovedOf, SeenOf,
 };
 
-/// The operations, each as in [`MatchQueues`] after a check of its arguments.
+/// The operations, each as in [`MatchQueues`] after checking its arguments.
 impl<Q: MatchQueues> Engine<Q> {
     #[inline(always)]
     pub(super) fn for_pattern(&self, pattern: &Q::Pattern) -> Result<usize, Error> {
-        // In words: a reference would have the whole pattern written to memory before.
+        // By value: a reference would first have the whole pattern written to memory.
         self.object_for_receive(pattern.context(), pattern.source(), pattern.any_tag())
     }
 
@@ -79,8 +79,8 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///
     /// # Errors
-    /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
-    /// of range, or it is a wildcard that the context promised not to use.
+    /// If the context is unknown, the rank out of range, or the receive uses a wildcard that the
+    /// context promised not to use. The receive comes back, and nothing has changed.
     #[inline(always)]
     pub fn post(
         &mut self,
@@ -114,8 +114,8 @@ impl<Q: MatchQueues> Engine<Q> {
                     });
                 }
             };
-            // With a ledger all contexts are found this way, so that those without do not ask for
-            // it.
+            // An engine with a ledger finds all contexts this way, so that the other path need not
+            // check for one.
             if let Some(ledger) = &mut self.ledger {
                 return Ok(Self::post_limited(queues, ledger, pattern, receive, meter));
             }
@@ -143,11 +143,11 @@ impl<Q: MatchQueues> Engine<Q> {
         post
     }
 
-    /// Delivers a message: see [`MatchQueues::arrive`].
+    /// A message arrives: see [`MatchQueues::arrive`].
     ///
     /// # Errors
-    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
-    /// of range, or no receive is posted for it and the budget is used up.
+    /// If the context is unknown, the rank out of range, or no receive matches and the budget is used
+    /// up. The message comes back, and nothing has changed.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -183,8 +183,8 @@ impl<Q: MatchQueues> Engine<Q> {
                 }
             };
             if let Some(ledger) = &mut self.ledger {
-                // Taken apart: handed on as it is, the answer would be in memory without a budget
-                // too.
+                // Taken apart: passed on whole, the answer would go through memory even without a
+                // budget.
                 return match Self::arrive_limited(queues, ledger, envelope, message, meter) {
                     Ok(Arrive::Matched {
                         pattern,
@@ -260,7 +260,7 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(self.objects[object].queues.probe_metered(pattern, meter))
     }
 
-    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// Takes a posted receive out by name; `None` if it has already left the queue: see
     /// [`MatchQueues::cancel`].
     #[inline]
     pub fn cancel(&mut self, handle: Handle) -> Option<Q::Receive> {
@@ -268,7 +268,7 @@ impl<Q: MatchQueues> Engine<Q> {
         self.objects[context.object()].queues.cancel(handle)
     }
 
-    /// Removes what `select` chooses from all contexts, one after the other: see
+    /// Removes the entries that `select` chooses from all contexts, one context after another: see
     /// [`MatchQueues::purge`].
     ///
     /// # Cost
@@ -283,11 +283,11 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// Removes what `select` chooses from one context: communicator free, revoke.
+    /// Removes the entries that `select` chooses from one context: communicator free, revoke.
     ///
     /// # Cost
-    /// Visits and sorts the entries of the context, or, with a structure of
-    /// [process scope](crate::Scope), of all; allocates.
+    /// Visits and sorts the entries of the context or, with a structure of
+    /// [process scope](crate::Scope), of all contexts; allocates.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
@@ -326,8 +326,8 @@ impl<Q: MatchQueues> Engine<Q> {
             });
     }
 
-    /// Shows all entries, object by object: a structure has one for each context, or, if it is of
-    /// [process scope](crate::Scope), one for all, in which contexts are mixed. See
+    /// Shows all entries, object by object. A structure has one object per context or, if it is of
+    /// [process scope](crate::Scope), one for all contexts, with their entries mixed. See
     /// [`MatchQueues::visit`].
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
         // Contexts may be many, and most of them idle.
@@ -364,11 +364,11 @@ impl<Q: MatchQueues> Engine<Q> {
             .sum()
     }
 
-    /// Receives that are posted and messages that are unexpected in one context.
+    /// Posted receives and unexpected messages in one context.
     ///
     /// # Cost
-    /// Constant, if the structure keeps the context to itself, as `indexed` does; otherwise visits the
-    /// entries of all contexts.
+    /// Constant if the structure is of context scope, as `indexed` is; otherwise visits the entries of
+    /// all contexts.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
@@ -389,7 +389,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an
-    /// engine that has neither budget nor high-water marks.
+    /// engine with neither budget nor high-water marks.
     pub fn used(&self) -> Used {
         self.ledger
             .as_ref()
@@ -402,11 +402,11 @@ impl<Q: MatchQueues> Engine<Q> {
         Some((object, &self.objects[object].queues))
     }
 
-    /// Drops all entries and forgets what was learned of senders, calls and lengths; contexts stay, and
-    /// as much memory as if the entries had left one by one.
+    /// Drops all entries and forgets what was learned about senders, calls and lengths. Contexts stay,
+    /// and so does as much memory as if the entries had left one by one.
     ///
     /// # Panics
-    /// If a payload does when it is dropped; the engine is of no use then.
+    /// If dropping a payload panics; the engine is unusable then.
     pub fn clear(&mut self) {
         self.objects
             .iter_mut()

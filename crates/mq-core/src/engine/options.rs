@@ -1,4 +1,4 @@
-//! What an engine and its contexts are told when they are made.
+//! Options of an engine and its contexts.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use super::ledger::HighWaterCall;
 use crate::config::Tuning;
 use crate::structures::Kind;
 
-/// What an engine is told when it is made.
+/// What an engine is created with.
 pub struct EngineOptions<M> {
     pub(crate) kind: Kind,
     pub(crate) tuning: Tuning,
@@ -28,8 +28,7 @@ impl<M> EngineOptions<M> {
         }
     }
 
-    /// The structure of contexts that name none. Heeded by
-    /// [`AnyQueues`](crate::structures::AnyQueues).
+    /// The structure of contexts that name none. Only [`AnyQueues`](crate::structures::AnyQueues) uses it.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
@@ -50,15 +49,14 @@ impl<M> EngineOptions<M> {
         self
     }
 
-    /// Calls `call` when the unexpected messages reach a high mark, with what they use then: once,
-    /// and again only after they have come down to the low marks.
+    /// Calls `call` with the current use when the unexpected messages reach a high mark: once, and again
+    /// only after they have fallen to the low marks.
     ///
-    /// The call comes when the message that reaches the mark has been queued, before the operation
-    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile, and a call that used a
-    /// `SharedEngine`, or waited for a lock that some thread holds while it uses the engine, would
-    /// wait for ever: one that wants something done, flow control say, leaves a note. Of a
-    /// `SharedEngine`, it may come by the next operation of another thread, a moment before the
-    /// message can be received.
+    /// The call comes after the message that reaches the mark has been queued, before the operation
+    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile. With a `SharedEngine`, a call that used
+    /// the engine, or waited for a lock that a thread holds while using the engine, would wait forever.
+    /// To have something done, such as flow control, leave a note. With a `SharedEngine` the call may
+    /// come from another thread's next operation, a moment before the message can be received.
     ///
     /// ```
     /// use std::sync::mpsc::channel;
@@ -95,9 +93,9 @@ impl<M> EngineOptions<M> {
 }
 
 impl<M> EngineOptions<M> {
-    /// Numbers handles from here on: for a caller whose handles of one engine must be stale in the
-    /// next. At most 2^63 is taken, and 2^56 in a `SharedEngine`:
-    /// numbers rise from there with each entry, and must not come to their end.
+    /// Numbers handles from `sequence` on, for a caller whose handles of one engine must be stale in the
+    /// next. Capped at 2^63, and at 2^56 in a `SharedEngine`: numbers rise with each entry and must not
+    /// run out.
     #[must_use]
     pub fn first_sequence(mut self, sequence: u64) -> Self {
         self.first_sequence = sequence.min(1 << 63);
@@ -125,8 +123,8 @@ impl<M> Default for EngineOptions<M> {
     }
 }
 
-/// What a context is told when it is made: its size, its promises (the info assertions of
-/// MPI 4.1 §7.4.4), and its structure.
+/// What a context is created with: its size, its promises (the info assertions of MPI 4.1 §7.4.4),
+/// and its structure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextOptions {
     pub(crate) size: Option<u32>,
@@ -142,15 +140,15 @@ impl ContextOptions {
         Self::default()
     }
 
-    /// The number of ranks that can send on this context: the group's size, or the remote group's
-    /// for an intercommunicator. Ranks outside are refused; structures that plan by it need it.
+    /// The number of ranks that can send on this context: the size of the group, or of the remote group
+    /// for an intercommunicator. Ranks outside are refused. Structures that plan by the size need it.
     #[must_use]
     pub fn size(mut self, ranks: u32) -> Self {
         self.size = Some(ranks);
         self
     }
 
-    /// A structure of its own. Heeded by [`AnyQueues`](crate::structures::AnyQueues).
+    /// A structure of its own. Only [`AnyQueues`](crate::structures::AnyQueues) uses it.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = Some(kind);
@@ -171,8 +169,8 @@ impl ContextOptions {
         self
     }
 
-    /// `mpi_assert_allow_overtaking`: matching need not follow the order of sending. A structure
-    /// may use it; none of those here needs to.
+    /// `mpi_assert_allow_overtaking`: matching need not follow the sending order. A structure may use
+    /// this; none in this crate needs to.
     #[must_use]
     pub fn allow_overtaking(mut self) -> Self {
         self.allow_overtaking = true;

@@ -1,11 +1,11 @@
-//! What a context was told when it was made, and whether an operation keeps to it.
+//! The terms of a context, and whether an operation keeps to them.
 
 use super::options::ContextOptions;
 use crate::envelope::{ContextId, Rank};
 use crate::error::Error;
 use crate::pattern::Source;
 
-/// The ranks of a context and its promises.
+/// The ranks and promises of a context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Terms {
     /// The last rank; `u32::MAX` if the size is unknown.
@@ -13,7 +13,7 @@ pub(crate) struct Terms {
     promises: Promises,
 }
 
-/// Promises that the engine holds its caller to.
+/// Promises that the engine enforces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Promises(u8);
 
@@ -49,13 +49,13 @@ impl Promises {
 }
 
 impl Terms {
-    /// The terms of no context.
+    /// The terms where there is no context.
     pub(crate) const NONE: Self = Self {
         last_rank: 0,
         promises: Promises::NONE,
     };
 
-    /// The terms that a context was made on.
+    /// The terms of a context with these options.
     ///
     /// # Errors
     /// [`Error::NoRanks`] for a size of 0.
@@ -70,12 +70,12 @@ impl Terms {
         })
     }
 
-    /// The last rank and the promises, for who stores them one by one.
+    /// The last rank and the promises, for storing them separately.
     pub(super) const fn parts(self) -> (u32, Promises) {
         (self.last_rank, self.promises)
     }
 
-    /// The terms of [`parts`](Self::parts).
+    /// The inverse of [`parts`](Self::parts).
     #[inline(always)]
     pub(super) const fn of_parts(last_rank: u32, promises: Promises) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Terms {
         self.last_rank.saturating_add(1)
     }
 
-    /// [`check_source`](Self::check_source) of a source that is in range.
+    /// [`check_source`](Self::check_source) for a source that is in range.
     #[inline(always)]
     pub(crate) fn keeps_promises(&self, source: Source, any_tag: bool) -> bool {
         self.promises.allow(source, any_tag)

@@ -43,8 +43,8 @@ fn wrong_arguments_are_refused_with_the_payload_and_the_reason() {
     assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
 }
 
-/// Messages of the last rank of each context wait for its receives and nobody else's, and the rank
-/// behind is refused.
+/// Messages of the last rank of each context wait only for its receives, and the rank after it is
+/// refused.
 fn check_contexts(engine: &mut Engine<Queues>, sizes: [u32; 3]) {
     let contexts = || (0..).zip(sizes);
     for (context, size) in contexts() {
@@ -155,7 +155,7 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
             matches!(post, Ok(Post::Matched { .. })),
             "it was there before"
         );
-        // What is not said is taken back.
+        // A promise left out is withdrawn.
         assert_eq!(engine.update_context(number, ContextOptions::new()), Ok(()));
         assert!(matches!(engine.post(any, 1), Ok(Post::Queued(_))));
         let arrival = engine.arrive(MpiEnvelope::new(number, 99, 7), vec![]);

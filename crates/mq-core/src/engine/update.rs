@@ -1,4 +1,4 @@
-//! Other terms for a context that is in use.
+//! Changing the terms of a context in use.
 
 use super::{ContextOptions, Engine, Terms, context_of};
 use crate::envelope::{ContextId, Envelope};
@@ -7,20 +7,19 @@ use crate::pattern::Pattern;
 use crate::queues::{Entry, EntryOf, MatchQueues};
 
 impl<Q: MatchQueues> Engine<Q> {
-    /// Gives a context another size and other promises: those of `options`, and none that these
-    /// leave out (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a communicator whose messages came before
-    /// it). Its structure stays the one that it was made with. What that plans by the size it plans anew
-    /// if it is told another one while nothing of the context is queued; otherwise it keeps to its plan.
-    /// `pnp`, `col` and `col+pnp` heed the largest size that they were told, at any time.
+    /// Sets the size and promises of a context to those of `options`; a promise left out is withdrawn
+    /// (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a communicator whose messages arrived before it). The
+    /// context keeps its structure. If the size changes while nothing of the context is queued, the
+    /// structure redoes what it planned by the size; otherwise it keeps its plan. `pnp`, `col` and
+    /// `col+pnp` always use the largest size they were given.
     ///
     /// # Cost
-    /// Visits the entries of the context, or, with a structure of
-    /// [process scope](crate::Scope), of all.
+    /// Visits the entries of the context or, with a structure of [process scope](crate::Scope), of all
+    /// contexts.
     ///
     /// # Errors
-    /// [`Error::UnknownContext`]; [`Error::NoRanks`] for a size of 0; what an operation would be
-    /// refused with, if a queued receive or message is not as `options` say. Nothing has changed
-    /// then.
+    /// [`Error::UnknownContext`]; [`Error::NoRanks`] for a size of 0; if a queued receive or message
+    /// violates `options`, the error that its operation would be refused with. Nothing has changed then.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! [`Context`]: the places of one context, their locks, and its life.
+//! [`Context`]: the places of one context, their locks, and the context's life.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::error::Error;
 use crate::memory::{Footprint, Memory};
 use crate::queues::{EntryOf, MatchQueues, Removed, RemovedOf};
 
-/// One context, for all of its lives: it is freed and made again in place, so that readers of the
+/// One context, for all of its lives: it is freed and created again in place, so that readers of the
 /// directory may keep a reference.
 ///
-/// What is in front of the undivided queues is read by every operation and hardly ever written.
+/// The fields before the undivided queues are read by every operation and hardly ever written.
 pub(super) struct Context<Q: MatchQueues> {
     pub(super) id: ContextId,
-    /// Where to look first; the place itself says whether that was right.
+    /// Where to look first; the place itself tells whether that was right.
     mode: AtomicU8,
     sharding: Sharding,
     pub(super) budget: Option<Arc<CommonBudget<Q::Message>>>,
     shards: Once<Box<[CachePadded<Lock<Q>>]>>,
-    /// For the queues of shards. Asked for while other locks are held, and never the other way
-    /// about.
+    /// For the queues of shards. Its lock is taken while other locks are held, never the other way
+    /// round.
     pub(super) config: Mutex<Config>,
     whole: CachePadded<Lock<Q>>,
 }
@@ -81,8 +81,8 @@ impl<Q: MatchQueues> Context<Q> {
         Mode::from_u8(self.mode.load(Ordering::Relaxed))
     }
 
-    /// The one place that an operation reaches, if that can be told at once, the lock is free, and
-    /// nothing needs to be looked up elsewhere. Otherwise [`hold`](Self::hold) tells.
+    /// The one place that an operation reaches, if that is clear immediately, the lock is free, and
+    /// nothing needs to be looked up elsewhere. Otherwise use [`hold`](Self::hold).
     #[inline(always)]
     pub(super) fn quick(&self, reach: impl Fn(Mode) -> Reach) -> Option<MutexGuard<'_, Place<Q>>> {
         let mode = self.guess();
@@ -99,7 +99,7 @@ impl<Q: MatchQueues> Context<Q> {
         right.then_some(place)
     }
 
-    /// Locks the places that an operation reaches, and no others.
+    /// Locks exactly the places that an operation reaches.
     #[inline(never)]
     pub(super) fn hold(&self, reach: impl Fn(Mode) -> Reach) -> Held<'_, Q> {
         let mut mode = self.guess();
@@ -110,8 +110,7 @@ impl<Q: MatchQueues> Context<Q> {
                     Held::One(PlaceId::shard(index), shards[index].lock_alone(false).0)
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
-                // That there are shards, but not yet to be seen from here, the undivided queues
-                // know.
+                // Shards may exist without being visible here yet; the undivided queues know.
                 _ => match self.lock_whole() {
                     Some(whole) => Held::One(PlaceId::WHOLE, whole),
                     None => {
@@ -139,12 +138,12 @@ impl<Q: MatchQueues> Context<Q> {
         (!divide).then_some(whole)
     }
 
-    /// Locks the undivided queues, whatever they hold, for who may hold other locks.
+    /// Locks the undivided queues, whatever they hold, for a caller that may hold other locks.
     pub(super) fn whole(&self) -> MutexGuard<'_, Place<Q>> {
         self.whole.lock()
     }
 
-    /// Locks the undivided queues, or one shard if there are shards, for who holds nothing else.
+    /// Locks the undivided queues, or one shard if there are shards, for a caller that holds no lock.
     pub(super) fn alone(&self, place: PlaceId) -> Option<MutexGuard<'_, Place<Q>>> {
         if let Some(index) = place.index() {
             return Some(self.shards.get()?.get(index)?.lock_alone(false).0);
@@ -163,7 +162,7 @@ impl<Q: MatchQueues> Context<Q> {
                 None => Vec::new(),
             };
             let whole = self.whole.lock();
-            // The context may have been divided in between; then its shards are to be seen now.
+            // The context may have been divided in between; then its shards are visible now.
             if !shards.is_empty() || !whole.standing.mode.is_divided() {
                 return All { shards, whole };
             }
@@ -185,10 +184,10 @@ impl Standing {
 
 /// Lives.
 impl<Q: MatchQueues> Context<Q> {
-    /// Begins a life, with queues as `config` says. Returns its number.
+    /// Begins a life with queues made from `config`, and returns the life's number.
     ///
     /// # Errors
-    /// [`Error::ContextExists`], or what is wrong with the terms.
+    /// [`Error::ContextExists`], or an error in the terms.
     pub(super) fn begin(
         &self,
         terms: impl FnOnce() -> Result<Terms, Error>,
@@ -220,7 +219,7 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     /// Divides the undivided queues, unless another thread did, or the context was freed or is in
-    /// another life than the caller means.
+    /// a life other than the one the caller means.
     #[cold]
     pub(super) fn divide(&self, life: Option<u64>) {
         if self.shards.get().is_none() {
@@ -228,7 +227,7 @@ impl<Q: MatchQueues> Context<Q> {
             if self.shards.get().is_none() {
                 let absent = || CachePadded::new(Lock::new());
                 let shards = (0..self.sharding.count()).map(|_| absent()).collect();
-                // Nobody else sets it: whoever does holds this lock.
+                // Nobody else sets it: setting it requires this lock.
                 let _ = self.shards.set(shards);
             }
             drop(whole);
@@ -265,7 +264,7 @@ impl<Q: MatchQueues> Context<Q> {
         self.all_stand(all, standing);
     }
 
-    /// Ends the life that `all` holds: what is left, receives first, and the number from which the
+    /// Ends the present life. Returns the entries left, receives first, and the number from which the
     /// next life must count.
     ///
     /// # Errors
@@ -287,7 +286,7 @@ impl<Q: MatchQueues> Context<Q> {
         Ok((removed, retired))
     }
 
-    /// Tells every place, and then those who come, how the context stands.
+    /// Gives every place, and then later operations, the new standing of the context.
     pub(super) fn all_stand(&self, all: &mut All<'_, Q>, standing: Standing) {
         all.whole.standing = standing;
         for shard in &mut all.shards {
@@ -299,7 +298,7 @@ impl<Q: MatchQueues> Context<Q> {
 }
 
 impl<Q: MatchQueues> All<'_, Q> {
-    /// A count greater than those of all entries so far.
+    /// A count greater than that of any entry so far.
     pub(super) fn next_count(&self) -> u64 {
         let places = self.shards.iter().chain([&self.whole]);
         let counts = places.map(|place| count_of(place.queues.next_sequence()));
@@ -330,8 +329,8 @@ impl<Q: MatchQueues> All<'_, Q> {
 
 /// All entries.
 impl<Q: MatchQueues> Context<Q> {
-    /// Takes out what `select` chooses: all receives, then all messages. It is asked about all
-    /// entries before one is taken, so that one that panics leaves all where they are.
+    /// Takes out the entries that `select` chooses: all receives, then all messages. `select` is asked
+    /// about all entries before any is taken, so if it panics, all stay where they are.
     pub(super) fn purge(
         &self,
         all: &mut All<'_, Q>,
@@ -373,8 +372,8 @@ impl<Q: MatchQueues> Context<Q> {
 
 /// All queues.
 impl<Q: MatchQueues> Context<Q> {
-    /// Announces a collective call to every place: which of them its messages will reach is not
-    /// known.
+    /// Announces a collective call to every place, since it is unknown which of them its messages will
+    /// reach.
     pub(super) fn announce(&self, life: Option<u64>, call: &CollectiveCall) -> Result<(), Error> {
         let mut all = self.lock_all();
         all.whole.standing.check_alive(self.id, life)?;
@@ -385,8 +384,8 @@ impl<Q: MatchQueues> Context<Q> {
         Ok(())
     }
 
-    /// Empties all places, which forget what they learned. What was in them is to be dropped when no
-    /// lock is held.
+    /// Empties all places, which forget what they learned. The caller drops the returned entries when it
+    /// holds no lock.
     pub(super) fn clear(&self) -> Vec<RemovedOf<Q>> {
         let mut all = self.lock_all();
         let removed = self.purge(&mut all, &mut |_| true);

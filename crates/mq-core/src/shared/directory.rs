@@ -9,14 +9,14 @@ use crate::envelope::ContextId;
 use crate::hash::MixMap;
 use crate::queues::MatchQueues;
 
-/// Contexts of a segment. Segments are made when they are first needed, and stay.
+/// Contexts per segment. A segment is allocated when first needed, and stays.
 #[cfg(not(mq_loom))]
 const SEGMENT: u32 = 64;
 /// Contexts below this number are found by indexing, the others through a locked map.
 #[cfg(not(mq_loom))]
 const DENSE: u32 = 64 * SEGMENT;
 
-/// Few cells, since the model makes all of them in every interleaving.
+/// Few cells, since the model creates all of them in every interleaving.
 #[cfg(mq_loom)]
 const SEGMENT: u32 = 1;
 #[cfg(mq_loom)]
@@ -25,17 +25,17 @@ const DENSE: u32 = 2;
 type Cell<Q> = Once<Arc<Context<Q>>>;
 type Segment<Q> = Once<Box<[Cell<Q>]>>;
 
-/// The contexts that there are or were.
+/// All present and past contexts.
 pub(super) struct Directory<Q: MatchQueues> {
-    /// Those of the lowest numbers, of which most programs have no others, are two loads nearer than
-    /// a segment's: the lock of the operation before has to be free before the first can begin.
+    /// The contexts with the lowest numbers, the only ones in most programs, are two loads nearer than
+    /// those of a segment: those loads cannot begin before the previous operation's lock is free.
     first: [Cell<Q>; SEGMENT as usize],
-    /// Segments of those behind them.
+    /// Segments of the contexts after those.
     dense: Box<[Segment<Q>]>,
     sparse: RwLock<MixMap<ContextId, Arc<Context<Q>>>>,
 }
 
-/// A context that was found: by reference where the directory keeps it for ever.
+/// A context that was found: a reference if the directory keeps it forever.
 pub(super) enum Found<'a, Q: MatchQueues> {
     Dense(&'a Arc<Context<Q>>),
     Sparse(Arc<Context<Q>>),
@@ -66,11 +66,11 @@ impl<Q: MatchQueues> Directory<Q> {
         }
     }
 
-    /// The context, which may have been freed: it says so itself.
+    /// The context. It may have been freed, which it reports itself.
     ///
     /// # Cost
-    /// Below 64, a load that nobody stores to once the context has been made, below 4,096 two more;
-    /// otherwise a lock that readers share, and a reference count.
+    /// For contexts below 64, one load of a word that is not written once the context exists; below
+    /// 4,096, two more loads. Otherwise a lock shared by readers, and a reference count.
     #[inline(always)]
     pub(super) fn get(&self, id: ContextId) -> Option<Found<'_, Q>> {
         match self.first.get(id.0 as usize) {
@@ -90,13 +90,13 @@ impl<Q: MatchQueues> Directory<Q> {
         }
     }
 
-    /// The segment of a context behind the first; `None` if it has none.
+    /// The segment of a context after the first ones; `None` if it has none.
     #[inline]
     fn segment(&self, id: ContextId) -> Option<&Segment<Q>> {
         self.dense.get((id.0 / SEGMENT - 1) as usize)
     }
 
-    /// Adds a context that is not there. One thread at a time.
+    /// Adds a context that is not there yet. One thread at a time.
     pub(super) fn insert(&self, id: ContextId, context: Arc<Context<Q>>) {
         if let Some(cell) = self.first.get(id.0 as usize) {
             let _ = cell.set(context);
@@ -114,7 +114,7 @@ impl<Q: MatchQueues> Directory<Q> {
         }
     }
 
-    /// Forgets a context that was freed, if it is of those that can be forgotten.
+    /// Forgets a freed context, if it is one that can be forgotten.
     pub(super) fn remove(&self, id: ContextId) {
         if id.0 >= DENSE {
             self.sparse.write().remove(&id);

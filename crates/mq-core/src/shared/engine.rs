@@ -25,28 +25,28 @@ use crate::structures::Kind;
 /// A process's matching engine for many threads: the whole steps of [`Engine`](crate::Engine), with
 /// `&self`.
 ///
-/// What shows an entry where it stands is left out, since it may leave at any moment, and so are the
-/// halves of steps (`find`, `take`, `queue_receive` and their like) and metering.
+/// Operations that show an entry in place are left out, since an entry may leave at any moment; so are
+/// the halves of steps (`find`, `take`, `queue_receive` and the like) and metering.
 ///
-/// Contexts share nothing, so that threads in different contexts do not slow each other down; but for
-/// the count of a [budget](EngineOptions::budget) or [mark](EngineOptions::high_water), and the lock of a
-/// map, which readers share, for those numbered from 4,096 on.
-/// Threads in one context wait for each other until the context is divided into shards, by sender
-/// or, where receives from any source and of any tag were promised away, by all that is matched:
-/// see [`Sharding`], and the [module](super) for how a receive from any source keeps its place in
+/// Contexts share nothing, so threads in different contexts do not slow each other down. The exceptions:
+/// the counter of a [budget](EngineOptions::budget) or [mark](EngineOptions::high_water) and, for contexts
+/// numbered from 4,096 on, the lock of a map, which readers share.
+/// Threads in one context wait for each other until the context is divided into shards: by sender or,
+/// if both `MPI_ANY_SOURCE` and `MPI_ANY_TAG` receives were promised away, by everything that is matched.
+/// See [`Sharding`], and the [module](super) for how a receive from any source keeps its place in
 /// order.
 ///
-/// `Q` is the structure in every place of a context; those of process scope are made anew for each
-/// place, since one object for all contexts would be one lock. A divided context has one for each shard and
-/// one more, and what a structure keeps by the number of ranks (`array`, 16 bytes a rank) or by a profile
-/// (`clusters`) is in each that is used: take few [shards](Sharding::shards) with such a structure, or
-/// [none](super::Divide::Never).
+/// `Q` is the structure in every place of a context. Each place has its own object even of a structure
+/// of process scope, since one object for all contexts would mean one lock. A divided context has one
+/// object per shard and one more, and each that is used holds what the structure keeps by number of ranks
+/// (`array`, 16 bytes a rank) or by profile (`clusters`): use few [shards](Sharding::shards) with such a
+/// structure, or [none](super::Divide::Never).
 ///
 /// # Order
 /// Each operation takes effect at one moment between call and return. An arriving message takes the
-/// earliest posted receive that matches it. A receive takes, of each sender's messages, the
-/// earliest that it matches. Which sender's, if it names none, is free in a divided context; but
-/// once such a receive has taken a message, those that arrive later overtake none that waits. An
+/// earliest posted receive that matches it. A receive takes, among one sender's messages, the earliest
+/// that it matches. If the receive names no sender, a divided context is free to choose the sender; but
+/// once such a receive has taken a message, messages that arrive later overtake none that waits. An
 /// undivided context answers exactly as [`Engine`](crate::Engine) does.
 ///
 /// # Example
@@ -79,13 +79,13 @@ pub struct SharedEngine<Q: MatchQueues> {
     tuning: Tuning,
     sharding: Sharding,
     budget: Option<Arc<CommonBudget<Q::Message>>>,
-    /// Held by whoever makes or frees a context.
+    /// Held while a context is created or freed.
     registry: Mutex<Registry>,
 }
 
-/// What making and freeing contexts writes down.
+/// What creating and freeing contexts records.
 struct Registry {
-    /// Greater than the number of every handle of a freed context.
+    /// Greater than all handle numbers of freed contexts.
     retired: u64,
 }
 
@@ -124,9 +124,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
-    /// Where another `SharedEngine` may [begin](EngineOptions::first_sequence) for which the handles
-    /// of this one are to be stale. No [`Handle::sequence`] to compare with: those have the shard in
-    /// their upper bits.
+    /// Another `SharedEngine` that [begins](EngineOptions::first_sequence) at this number treats the
+    /// handles of this one as stale. Do not compare it with a [`Handle::sequence`], whose upper bits name
+    /// the shard.
     ///
     /// # Cost
     /// Takes all locks, one context after another.
@@ -137,11 +137,11 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         counts.fold(registry.retired, u64::max)
     }
 
-    /// Makes a context usable, and returns the handle that saves the search for it.
+    /// Creates a context, and returns a handle that saves looking it up.
     ///
     /// # Cost
-    /// Contexts are made one at a time. One below 4,096 stays in memory when it is freed, empty, to
-    /// be used again: about 512 bytes, and its shards if it had any.
+    /// Contexts are created one at a time. A context below 4,096 stays in memory, empty, after it is freed,
+    /// for reuse: about 512 bytes, and its shards if it had any.
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
@@ -174,14 +174,14 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Removes a context and hands every entry left in it to `back`, all receives first
-    /// (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale for ever.
+    /// (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale forever.
     ///
-    /// Operations that other threads have begun take effect before, or find the context unknown.
+    /// Operations that other threads have already begun take effect before, or find the context unknown.
     /// Entries of each place are handed back in order; an undivided context has one place.
     ///
     /// # Cost
     /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock
-    /// held; what it has not been given when it panics is dropped.
+    /// held; if it panics, the remaining entries are dropped.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
@@ -207,7 +207,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         Some(SharedContext::new(Arc::clone(&found), life))
     }
 
-    /// What a context admits, for a caller that checks arguments itself; `None` if it is unknown.
+    /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
     pub fn limits(&self, context: u32) -> Option<Limits> {
         let found = self.directory.get(ContextId(context))?;
         let standing = found.whole().standing;
@@ -220,21 +220,20 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 }
 
-/// The operations, each as in [`MatchQueues`] after a check of its arguments.
+/// The operations, each as in [`MatchQueues`] after checking its arguments.
 ///
 /// # Cost
-/// An operation on an undivided context takes one lock. In a divided one, a message and a receive
-/// from a named source take the lock of their shard, and that of the undivided queues only while
-/// receives from any source are queued, or messages of their shard from before the context was
-/// divided, or, where their shard had receives from then, any receives from then. An operation for
-/// any source takes all locks, in a list that is allocated. Finding a context that is numbered below
-/// 4,096 writes nothing.
+/// An operation on an undivided context takes one lock. In a divided context, a message and a receive
+/// from a named source take the lock of their shard. They also take that of the undivided queues, but
+/// only while these hold receives from any source, or messages of the shard from before the division, or,
+/// if the shard had receives from before the division, any receive from then. An operation for any source
+/// takes all locks, in an allocated list. Finding a context numbered below 4,096 writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///
     /// # Errors
-    /// The receive comes back, and nothing has changed, if its context is unknown, its rank is out
-    /// of range, or it is a wildcard that the context promised not to use.
+    /// If the context is unknown, the rank out of range, or the receive uses a wildcard that the
+    /// context promised not to use. The receive comes back, and nothing has changed.
     #[inline(always)]
     pub fn post(
         &self,
@@ -250,11 +249,11 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
-    /// Delivers a message: see [`MatchQueues::arrive`].
+    /// A message arrives: see [`MatchQueues::arrive`].
     ///
     /// # Errors
-    /// The message comes back, and nothing has changed, if its context is unknown, its rank is out
-    /// of range, or no receive is posted for it and the budget is used up.
+    /// If the context is unknown, the rank out of range, or no receive matches and the budget is used
+    /// up. The message comes back, and nothing has changed.
     #[inline(always)]
     pub fn arrive(
         &self,
@@ -270,9 +269,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
-    /// The envelope of the earliest unexpected message that `pattern` matches, which may leave as
-    /// soon as this returns (`MPI_Iprobe`, MPI 4.1 §3.8.1): threads that probe and then receive use
-    /// [`extract`](Self::extract).
+    /// The envelope of the earliest unexpected message that `pattern` matches (`MPI_Iprobe`, MPI 4.1
+    /// §3.8.1). The message may leave as soon as this returns: threads that probe and then receive
+    /// should use [`extract`](Self::extract).
     ///
     /// # Errors
     /// As for [`post`](Self::post).
@@ -281,7 +280,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Shows the earliest unexpected message that `pattern` matches to `see`, under the lock: `see`
-    /// must not come back to the engine.
+    /// must not call the engine.
     ///
     /// # Errors
     /// As for [`post`](Self::post).
@@ -309,7 +308,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.find(envelope.context())?.deliver(None, envelope)
     }
 
-    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// Takes a posted receive out by name; `None` if it has already left the queue: see
     /// [`MatchQueues::cancel`].
     ///
     /// # Cost
@@ -318,17 +317,17 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.directory.get(handle.context())?.cancel(None, handle)
     }
 
-    /// Removes what `select` chooses, context by context, each at one moment: see
-    /// [`MatchQueues::purge`]. Of each context the receives are handed back first; entries of each
+    /// Removes the entries that `select` chooses, context by context, each at one moment: see
+    /// [`MatchQueues::purge`]. Each context's receives are handed back first, and the entries of each
     /// place in order.
     ///
     /// # Cost
-    /// Takes all locks of a context while `select` looks at it, so `select` must not come back to
-    /// the engine; `back` is called with no lock held.
+    /// Takes all locks of a context while `select` looks at it, so `select` must not call the engine;
+    /// `back` is called with no lock held.
     ///
     /// # Panics
-    /// If a callback does: nothing has left the context that `select` panics about, and what `back`
-    /// has not been given of a context when it panics is dropped.
+    /// If a callback panics. If `select` panics, nothing has left the context it was looking at; if `back`
+    /// panics, the remaining entries of the context are dropped.
     pub fn purge(
         &self,
         select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
@@ -343,7 +342,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Shows all entries, context by context, each at one moment, and place by place: see
-    /// [`MatchQueues::visit`]. The visitor must not come back to the engine.
+    /// [`MatchQueues::visit`]. The visitor must not call the engine.
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
         for context in self.directory.contexts() {
             context.lock_all().visit(visitor);
@@ -362,7 +361,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Drops all entries and forgets what was learned from traffic, context by context, each at one
-    /// moment; contexts, their shards and memory stay. Entries are dropped with no lock held.
+    /// moment. Contexts, their shards and memory stay. Entries are dropped with no lock held.
     pub fn clear(&self) {
         for context in self.directory.contexts() {
             drop(context.clear());
@@ -370,7 +369,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Unexpected messages in all contexts, and their weight, as the budget counts them; 0 in an
-    /// engine that has neither budget nor high-water marks.
+    /// engine with neither budget nor high-water marks.
     pub fn used(&self) -> Used {
         let budget = self.budget.as_ref();
         budget.map_or_else(Used::default, |budget| budget.used())

@@ -1,4 +1,4 @@
-//! Steps that more than one place has a part in: elders, the gate, and operations for any source.
+//! Steps that involve more than one place: elders, the gate, and operations for any source.
 
 use super::context::{All, Context};
 use super::names::{PlaceId, count_of};
@@ -6,9 +6,9 @@ use super::place::{Mode, OPEN, Place, Reach, shard_of};
 use crate::handle::Handle;
 use crate::queues::{DeliveredOf, Entry, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
 
-/// With the undivided queues asked.
+/// Steps that also ask the undivided queues.
 impl<Q: MatchQueues> Context<Q> {
-    /// Takes a message that came before the context was divided: it is earlier than all in the
+    /// Takes a message that came before the context was divided: it is earlier than everything in the
     /// shard.
     #[inline]
     pub(super) fn extract_elder(
@@ -20,7 +20,7 @@ impl<Q: MatchQueues> Context<Q> {
             return None;
         }
         let taken = self.whole().queues.extract(pattern)?;
-        // What it asks for is of its own shard. [ELDERS]
+        // The pattern's messages are of its own shard. [ELDERS]
         shard.elders -= 1;
         Some(taken)
     }
@@ -66,7 +66,7 @@ impl<Q: MatchQueues> Context<Q> {
             }
             (None, None) => None,
         };
-        // Both locks are held: the shard may know what the undivided queues know. [GATE-OPEN]
+        // Both locks are held: the shard may learn what the undivided queues know. [GATE-OPEN]
         shard.early &= whole.before.receives > 0;
         shard.gate = if shard.early { 0 } else { whole.gate };
         delivered
@@ -85,7 +85,7 @@ impl<Q: MatchQueues> All<'_, Q> {
                 self.shards[index].queues.extract(pattern)?
             }
         };
-        // What arrives from now on is later than all that waits, whatever its shard.
+        // Arrivals from now on are later than all waiting messages, whatever their shard.
         self.level();
         Some(taken)
     }
@@ -108,7 +108,7 @@ impl<Q: MatchQueues> All<'_, Q> {
         self.shards[index].queues.probe(pattern)
     }
 
-    /// The number of the earliest message in the shards, and which shard has it.
+    /// The number of the earliest message in the shards, and its shard.
     fn earliest(&mut self, pattern: &Q::Pattern) -> Option<(u64, usize)> {
         let shards = self.shards.iter_mut().enumerate();
         let found = shards.filter_map(|(index, shard)| {
@@ -118,8 +118,8 @@ impl<Q: MatchQueues> All<'_, Q> {
         found.min()
     }
 
-    /// The context is divided so: tells each shard what from before the division is for it. A receive
-    /// that names its source, and stays, keeps the gate of its own shard closed, and no other.
+    /// The context is divided by `mode`: tells each shard which entries from before the division concern
+    /// it. A receive that names its source keeps only its own shard's gate closed while it stays.
     /// [GATE-CLOSE] [ELDERS]
     pub(super) fn tell_what_was_before(&mut self, mode: Mode) {
         let Self { shards, whole } = self;
@@ -170,7 +170,7 @@ impl<Q: MatchQueues> All<'_, Q> {
         handle
     }
 
-    /// Makes all places count from the same number on, and returns it.
+    /// Makes all places continue counting from the same number, and returns it.
     fn level(&mut self) -> u64 {
         let count = self.next_count();
         self.whole
@@ -219,7 +219,7 @@ mod tests {
         let context: Context<Queues> = Context::new(id, Sharding::new().shards(4), None);
         let terms = || Terms::new(id, &ContextOptions::new());
         context.begin(terms, Config::default()).unwrap();
-        // A receive that waits for long, and a message that nobody wants.
+        // A receive that waits for a long time, and a message that nobody wants.
         context
             .whole()
             .queues
@@ -240,7 +240,7 @@ mod tests {
             elders,
             "ranks 0 and 1 are in different shards"
         );
-        // One from any source concerns all of them, for as long as it is there.
+        // A receive from any source concerns all shards, as long as it is there.
         let any = MpiPattern::new(0, Source::Any, 8);
         let own = closed(&all)[0];
         let leave: [&dyn Fn(Handle); 3] = [
@@ -267,7 +267,7 @@ mod tests {
             assert_eq!(
                 closed(&all),
                 [own],
-                "those that it alone kept closed are open"
+                "gates that only it kept closed are open"
             );
         }
         // The early one goes too.
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(receive(&context, Source::Any, 7), Some(0));
         assert_eq!(elders(&context).iter().sum::<usize>(), 2);
         assert_eq!(receive(&context, Source::from(1), 7), Some(1));
-        // The first rank's other one is left, and concerns nobody else.
+        // The first rank's other message is left, and concerns nobody else.
         assert_eq!(elders(&context).iter().filter(|&&left| left > 0).count(), 1);
         let mut all = context.lock_all();
         context.purge(&mut all, &mut |entry| {

@@ -1,4 +1,4 @@
-//! [`Lock`]: a place behind its lock, and how long a thread waits before it looks at it again.
+//! [`Lock`]: a place behind its lock, and how long a thread waits before it tries the lock again.
 
 use super::place::Place;
 use super::sync::{Hint, Mutex, MutexGuard};
@@ -7,8 +7,8 @@ use crate::queues::MatchQueues;
 /// A place behind its lock.
 pub(super) struct Lock<Q> {
     place: Mutex<Place<Q>>,
-    /// Whether threads wait here so often that each should leave those who have the lock to
-    /// themselves for a while. [CROWD]
+    /// Whether threads wait here so often that each should leave the lock's holders alone for a
+    /// while. [CROWD]
     crowded: Hint,
 }
 
@@ -25,18 +25,18 @@ impl<Q: MatchQueues> Lock<Q> {
         self.place.try_lock()
     }
 
-    /// Waits as shortly as can be: for who holds other locks, and for what is seldom.
+    /// Waits as briefly as possible: for a caller that holds other locks, and for rare operations.
     pub(super) fn lock(&self) -> MutexGuard<'_, Place<Q>> {
         self.place.lock()
     }
 
-    /// Waits as is best for all together, for who holds no other lock. The second says that it is time
-    /// to divide the context, which is asked only where that can be.
+    /// Waits as is best for all threads together, for a caller that holds no other lock. The second value
+    /// tells that it is time to divide the context; it is computed only if the context can be divided.
     ///
-    /// A thread that lets go of the lock has the queues in its caches, and if it takes the lock again it
-    /// works on at full speed. One that looks without pause gets the lock in between, after a few
-    /// operations of the other; then all that they touch has to come to its core, and two threads do a
-    /// third of the work of one. With pauses they do eight or nine tenths of it.
+    /// A thread that releases the lock has the queues in its caches, and if it takes the lock again it
+    /// continues at full speed. A thread that polls without pause gets the lock in between, after a few
+    /// operations of the other. Then everything the operations touch must move to its core, and two threads
+    /// do a third of the work of one. With pauses they do eight or nine tenths of it.
     pub(super) fn lock_alone(&self, can_divide: bool) -> (MutexGuard<'_, Place<Q>>, bool) {
         if let Some(place) = self.place.try_lock() {
             return (place, false);
@@ -48,7 +48,7 @@ impl<Q: MatchQueues> Lock<Q> {
         };
         let come = place.queues.come();
         let divide = place.pressure.waited(come, can_divide);
-        // Also after another life of the context, which nobody has waited for yet.
+        // Also after the context begins another life, in which nobody has waited yet.
         let crowded = place.pressure.is_crowded();
         if self.crowded.get() != crowded {
             self.crowded.set(crowded);
@@ -57,8 +57,8 @@ impl<Q: MatchQueues> Lock<Q> {
     }
 }
 
-/// The first pause is some hundred operations of another thread; all together are as long as it takes
-/// to put a thread to sleep and wake it.
+/// The first pause lasts some hundred operations of another thread; all pauses together last as long as
+/// putting a thread to sleep and waking it.
 #[cfg(not(mq_loom))]
 const FIRST: core::time::Duration = core::time::Duration::from_micros(2);
 #[cfg(not(mq_loom))]
@@ -79,14 +79,14 @@ fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
         if let Some(guard) = lock.try_lock() {
             return guard;
         }
-        // Whoever has it may have been put off this very core.
+        // The holder may have been descheduled from this very core.
         std::thread::yield_now();
         pause = LONGEST.min(2 * pause);
     }
     lock.lock()
 }
 
-/// The same to the model checker, which has no time.
+/// The same for the model checker, which has no time.
 #[cfg(mq_loom)]
 fn look_seldom<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock()
@@ -118,13 +118,13 @@ mod tests {
         }
     }
 
-    /// Lets this thread wait for the lock so many times, each time while another has it for as long as
-    /// that, with so many entries from one wait to the next. Says how often it was patient.
+    /// Lets this thread wait for the lock `times` times while another thread holds it for `held`, with
+    /// `between` entries from one wait to the next. Returns how often it was patient.
     fn wait(lock: &Lock<Queues>, times: u32, held: Duration, between: u32) -> u32 {
         let turn = Barrier::new(2);
         let over = Hint::default();
         let patient = PATIENT.get();
-        // Nothing may panic in here, or the other thread waits for ever.
+        // Nothing may panic in here, or the other thread waits forever.
         let waited = thread::scope(|scope| {
             scope.spawn(|| {
                 loop {
@@ -167,7 +167,7 @@ mod tests {
         assert!(!lock.crowded.get());
         assert_eq!(wait(&lock, 32, short, 100), 0);
         assert!(lock.crowded.get());
-        // Also who waits longer than he looks gets it.
+        // A thread that waits longer than it polls gets the lock too.
         assert_eq!(wait(&lock, 32, Duration::from_millis(1), 100), 32);
         assert!(lock.crowded.get());
         assert_eq!(wait(&lock, 32, short, 10_000), 32);

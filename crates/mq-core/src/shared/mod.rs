@@ -3,11 +3,11 @@
 //! # What a context consists of
 //! The **undivided queues**, behind one lock. While threads hardly wait for each other there is
 //! nothing more: an operation takes the lock and is one step of ordinary queues, wildcards
-//! included. When they are seen to wait ([`Divide`]), the context is divided into **shards**:
-//! queues behind a lock and on cache lines of their own, chosen by the sender's rank, or by all
-//! that is matched where receives from any source and of any tag were promised away. What was
-//! queued before stays where it is, so that handles keep their meaning; what no single shard can
-//! hold, a receive from any source, goes to the undivided queues also from then on.
+//! included. When threads are seen to wait ([`Divide`]), the context is divided into **shards**:
+//! queues, each behind its own lock and on its own cache lines, chosen by the sender's rank, or by
+//! everything that is matched if receives from any source and of any tag were promised away. Entries
+//! queued before stay where they are, so that handles keep their meaning. A receive from any source,
+//! which no single shard can hold, still goes to the undivided queues after the division.
 //!
 //! # Who writes and who reads
 //!
@@ -22,66 +22,65 @@
 //! | ELDERS | how many messages of the shard from before the division are left | set with all locks, lowered with the shard's lock or all | with the shard's lock |
 //! | DIRECTORY | the cells of contexts and of their shards | once, with the registry's or the undivided queues' lock; release | by anyone, acquire |
 //!
-//! Only MODE, CROWD and DIRECTORY are atomics. The gate is an ordinary word behind the shard's lock, so
-//! that it cannot be read too early: the compiler admits no access without the lock.
+//! Only MODE, CROWD and DIRECTORY are atomics. The gate is an ordinary word behind the shard's lock and
+//! cannot be read too early: the compiler allows no access without the lock.
 //!
 //! # Proof
-//! **No deadlock** (ORDER). Locks are taken in the order registry, the directory's map (which nobody
-//! holds while he takes another), shards by ascending number, undivided queues, and then the
-//! configuration or the budget; and nobody takes a lock of a second context while he holds one of
-//! the first.
+//! **No deadlock** (ORDER). Locks are taken in this order: registry, the directory's map (whose holder
+//! takes no other lock), shards by ascending number, undivided queues, and then the configuration or
+//! the budget. No thread takes a lock of a second context while it holds one of the first.
 //!
 //! **The right place** (MODE, STAND). An operation guesses from MODE which locks it needs, takes
 //! them, and reads STAND there. STAND changes only with all locks held, so what the operation reads
-//! stays true until it lets go; if its locks are the wrong ones it tries again with what it read. A
-//! freed context says so in every place, and one made anew has another life, which the handles of
-//! the old one do not have. The guess may be as old as it likes: it costs a turn and decides
+//! stays true until it releases its lock; if it took the wrong locks, it tries again with what it read.
+//! A freed context says so in every place, and a context created again has another life, which the
+//! handles of the old one do not have. The guess may be arbitrarily old: it costs a retry and decides
 //! nothing.
 //!
 //! **The order of receives** (NUMBER). A number is a place and a count; counts are compared. Before
 //! a receive from any source is queued, with all locks held, all places are made to count from the
 //! same `k` on, and the receive gets `k`. Receives that shards queued before have counts below `k`;
 //! those queued after have `k` or more. So, of a receive in a shard and one in the undivided
-//! queues, the first was posted earlier exactly if its count is smaller. What is in the undivided
-//! queues from before the division has counts below all in shards, since shards begin where the
-//! undivided queues had come to.
+//! queues, the first was posted earlier exactly if its count is smaller. Entries in the undivided
+//! queues from before the division have counts below all in shards, since shards start counting where
+//! the undivided queues had got to.
 //!
 //! **The gate** (GATE-CLOSE, GATE-OPEN). While a shard's lock is held, *no receive in the undivided
 //! queues that could take a message of the shard has a count below the shard's gate*. When the
-//! context is divided each shard is told whether there is one, which is *early* then; one that names
-//! its source concerns the shard of that source alone. So it is again when promises are taken back
-//! and the shards are by other means. A receive is added to the undivided queues of a divided context
-//! only with all locks held, and then every gate is set to at most its count before the first lock
-//! is released. A gate is raised only with both locks held, to the undivided queues' own, which is
-//! above a later receive's count only if none is queued; and not while the shard may have early
-//! ones, of which the undivided queues count how many are left. Removing a receive needs the undivided
-//! queues' lock alone and breaks nothing. So a message that holds its shard's lock may leave the
-//! undivided queues out in two cases: the gate is open (above every count), and nothing there is
-//! for it; or the earliest receive of the shard has a count below the gate, and is earlier than all
-//! there. Neither can change before it releases the shard's lock, since to add a receive takes that
-//! lock too. In any other case it takes the second lock, and compares.
+//! context is divided, each shard is told whether there is such a receive, then called *early*; one
+//! that names its source concerns only the shard of that source. The same happens when promises are
+//! withdrawn and the shards are chosen differently. A receive is added to the undivided queues of a
+//! divided context only with all locks held, and then every gate is set to at most its count before the
+//! first lock is released. A gate is raised only with both locks held, to the gate of the undivided
+//! queues, which is above a later receive's count only if none is queued; and not while the shard may
+//! have early receives, of which the undivided queues count how many are left. Removing a receive needs
+//! only the undivided queues' lock and breaks nothing. So a message that holds its shard's lock may skip
+//! the undivided queues in two cases: the gate is open (above every count), and nothing there is for it;
+//! or the earliest receive of the shard has a count below the gate, and is earlier than all there.
+//! Neither can change before it releases the shard's lock, since adding a receive takes that lock too.
+//! In any other case it takes the second lock, and compares.
 //!
-//! **Elders** (ELDERS). Messages enter the undivided queues only while the context is undivided,
-//! and each is of one shard, which is told how many it has when the context is divided, and counts
-//! those that leave, which they do with the shard's lock held, or all. As long as it has some,
-//! receives ask there first, where all is earlier than what the shard holds.
+//! **Elders** (ELDERS). Messages enter the undivided queues only while the context is undivided, and
+//! each belongs to one shard. At the division the shard is told how many it has; it counts those that
+//! leave, which requires the shard's lock or all locks. While some are left, receives ask the undivided
+//! queues first, where all of them are earlier than what the shard holds.
 //!
-//! **One moment.** Every operation takes all locks that it needs before it releases any, and those
+//! **One moment.** Every operation takes all locks that it needs before it releases any, and the places
 //! that it leaves out could not have changed what it found. Take as its moment the one at which it
 //! holds them all: the operations in the order of their moments give the same answers on ordinary
-//! queues, in which a receive takes any message of those that are the earliest of their senders. A
-//! message takes the earliest receive by the two paragraphs before. A receive from a named source
+//! queues in which a receive may take any of the messages that are the earliest of their senders. A
+//! message takes the earliest receive by the paragraphs on order and gate. A receive from a named source
 //! finds all messages of that source in one shard, in order, after the elders; one from any source
-//! holds all locks. By all that is matched, a receive's messages are in one shard because they are
-//! equal.
+//! holds all locks. If shards are chosen by everything that is matched, a receive's messages are in one
+//! shard because they are equal.
 //!
-//! Order between senders is kept by an operation for any source as follows: elders first, in order;
-//! then by count; and after each such operation that takes a message, an elder too, all places count
-//! from the same number on, so that a message is overtaken at most by those that arrived before the
-//! next such operation.
+//! An operation for any source keeps the order between senders as follows: elders first, in order; then
+//! by count. After each such operation that takes a message, even an elder, all places count from the
+//! same number on, so a message is overtaken at most by those that arrived before the next such
+//! operation.
 //!
-//! `tests/loom_gate.rs` tries all interleavings of these races on this code, and
-//! `docs/memory-model.md` tells what was broken on purpose to see it fail.
+//! `tests/loom_gate.rs` tries all interleavings of these races on this code;
+//! `docs/memory-model.md` lists what was broken on purpose to see it fail.
 
 mod context;
 mod directory;

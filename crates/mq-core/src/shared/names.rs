@@ -1,14 +1,14 @@
 //! Numbers of the shared engine: which queues an entry is in, and its place in order.
 //!
-//! The queues of a place begin to number at the place's own first number, so that the handles which
-//! they give name the place without being rewritten.
+//! The queues of a place start numbering at the place's own first number, so that their handles name the
+//! place without being rewritten.
 
 use crate::handle::Handle;
 
-/// Bits of a number that count; the upper seven tell the place.
+/// Bits of a number that hold the count; the upper seven hold the place.
 const COUNT_BITS: u32 = 57;
 
-/// The greatest number that an engine may begin with: as many again are left to count.
+/// The greatest number that an engine may begin with: as many again are left for counting.
 pub(super) const MOST_AT_FIRST: u64 = 1 << (COUNT_BITS - 1);
 
 /// Which queues of a context: the undivided ones, or a shard.
@@ -34,14 +34,14 @@ impl PlaceId {
         usize::from(self.0).checked_sub(1)
     }
 
-    /// The number that queues here give to what is `count`-th in order.
+    /// The number that queues here give to the `count`-th entry in order.
     #[inline]
     pub(super) const fn number(self, count: u64) -> u64 {
         (self.0 as u64) << COUNT_BITS | count
     }
 }
 
-/// The place in order that a number tells: comparable over all places of a context.
+/// The position in order encoded in a number: comparable over all places of a context.
 #[inline]
 pub(super) const fn count_of(number: u64) -> u64 {
     number & ((1 << COUNT_BITS) - 1)

@@ -13,11 +13,11 @@ use crate::queues::{
     Arrive, ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenOf,
 };
 
-/// The life of a context that a caller means; `None` for the present one.
+/// The life of a context that a caller means; `None` means the present life.
 pub(super) type Life = Option<u64>;
 
-/// The operations. Each locks what it reaches, asks the place whether the context is there and
-/// admits it, and does its work; the module's documentation proves that this is enough.
+/// The operations. Each locks what it reaches, checks with the place that the context exists and
+/// admits the operation, and does its work. The module documentation proves that this is enough.
 impl<Q: MatchQueues> Context<Q> {
     #[inline(always)]
     pub(super) fn post(
@@ -178,8 +178,8 @@ impl<Q: MatchQueues> Context<Q> {
         Ok(self.deliver_at(&mut place, envelope))
     }
 
-    /// Entries stay where they were queued until they leave, so the handle tells which lock to
-    /// take.
+    /// Entries stay where they were queued until they leave the queue, so the handle tells which lock
+    /// to take.
     pub(super) fn cancel(&self, life: Life, handle: Handle) -> Option<Q::Receive> {
         let id = PlaceId::of(handle);
         let mut place = self.alone(id)?;
@@ -282,9 +282,9 @@ impl<Q: MatchQueues> Context<Q> {
     }
 }
 
-// The answers of the quick ways are put together where they are written to the caller's memory:
-// handed on whole, each would be copied in other pieces than it was written in, which waits for the
-// writes, under the lock.
+// The answers of the quick paths are built where they are written to the caller's memory. Passed on
+// whole, each would be copied in pieces other than those it was written in, and the copy would wait
+// for the writes, under the lock.
 
 #[inline(always)]
 fn post_at<Q: MatchQueues>(queues: &mut Q, pattern: Q::Pattern, receive: Q::Receive) -> PostOf<Q> {

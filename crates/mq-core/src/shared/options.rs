@@ -1,6 +1,6 @@
 //! [`Sharding`]: when the queues of one context are divided, and into how many shards.
 
-/// Shards of a context at most.
+/// The most shards of a context.
 pub(super) const MOST_SHARDS: usize = 64;
 
 /// When the queues of a context are divided into shards, so that threads in one context do not wait
@@ -8,16 +8,16 @@ pub(super) const MOST_SHARDS: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Divide {
-    /// When threads are seen to wait, once or more in 1,024 entries queued. A context that one thread
-    /// uses, or many seldom, keeps one lock and one pair of queues, and matches exactly as
-    /// [`Engine`](crate::Engine) does. So does one in which more than one operation to 32 entries is for
-    /// any source, probes included: divided, each of those would lock every shard. Its threads wait up
-    /// to 38 microseconds then before they sleep.
+    /// When threads are seen to wait at least once per 1,024 entries queued. A context used by one thread,
+    /// or rarely by many, keeps one lock and one pair of queues, and matches exactly as
+    /// [`Engine`](crate::Engine) does. So does a context with more than one operation for any source,
+    /// probes included, per 32 entries: after a division, each of those would lock every shard. Its threads
+    /// then wait up to 38 microseconds before they sleep.
     #[default]
     WhenContended,
-    /// When it is made: for contexts that are known to be used by many threads.
+    /// When the context is created: for contexts known to be used by many threads.
     AtOnce,
-    /// Never: one lock a context.
+    /// Never: one lock per context.
     Never,
 }
 
@@ -36,7 +36,7 @@ pub struct Sharding {
 }
 
 impl Sharding {
-    /// Twice as many shards as the machine has processors, made when threads are seen to wait.
+    /// Twice as many shards as the machine has processors, created when threads are seen to wait.
     pub fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(4, usize::from);
         Self {
@@ -48,9 +48,9 @@ impl Sharding {
 
     /// The number of shards, rounded up to a power of two and limited to 64.
     ///
-    /// More shards let more threads match at once; each costs memory, about 256 bytes with
-    /// [`Indexed`](crate::structures::Indexed), and time in each operation for any source, which
-    /// locks all.
+    /// More shards let more threads match concurrently. Each shard costs memory, about 256 bytes with
+    /// [`Indexed`](crate::structures::Indexed), and time in each operation for any source, which locks
+    /// all shards.
     #[must_use]
     pub const fn shards(mut self, shards: usize) -> Self {
         let within = if shards < MOST_SHARDS {
@@ -62,7 +62,7 @@ impl Sharding {
         self
     }
 
-    /// When the shards are made.
+    /// When the shards are created.
     #[must_use]
     pub const fn divide(mut self, divide: Divide) -> Self {
         self.divide = divide;

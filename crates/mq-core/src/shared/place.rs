@@ -1,4 +1,4 @@
-//! What stands behind each lock of a context: queues, and what they know of the context.
+//! What each lock of a context protects: queues, and what they know about the context.
 
 use super::pressure::Pressure;
 use crate::config::Config;
@@ -8,20 +8,20 @@ use crate::error::Error;
 use crate::pattern::{Pattern, Source};
 use crate::queues::MatchQueues;
 
-/// A gate that no count is above: nothing needs to be looked up in the undivided queues.
+/// A gate above every count: nothing needs to be looked up in the undivided queues.
 pub(super) const OPEN: u64 = u64::MAX;
 
 /// How a context's entries are distributed over its places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Mode {
-    /// There is no context: it was freed or not made yet.
+    /// There is no context: it was freed or not created yet.
     Absent = 0,
     /// All in the undivided queues.
     Whole = 1,
-    /// By the sender's rank. What asks for any source is in the undivided queues.
+    /// By the sender's rank. Receives from any source are in the undivided queues.
     BySource = 2,
-    /// By all that is matched, where it was promised that receives name source and tag.
+    /// By everything that is matched, if receives are promised to name source and tag.
     ByBits = 3,
 }
 
@@ -52,7 +52,7 @@ impl Mode {
         }
     }
 
-    /// Where a message's receives are, but for those in the undivided queues.
+    /// Where a message's receives are, apart from those in the undivided queues.
     #[inline]
     pub(super) fn reach_of_envelope<E: Envelope>(self, envelope: &E) -> Reach {
         match self {
@@ -72,18 +72,18 @@ pub(super) enum Reach {
     All,
 }
 
-/// Fibonacci hashing: neighbouring ranks, which are the busiest, fall into different shards as far
-/// as there are any, and so do ranks at a stride.
+/// Fibonacci hashing: neighbouring ranks, which are the busiest, fall into different shards as long as
+/// there are enough, and so do ranks at a stride.
 #[inline]
 fn spread(rank: Rank) -> u64 {
     u64::from(rank.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The same of all that is matched: each of two words of 32 bits, for MPI source and tag, times a
-/// number of its own. A hash that mixes lets threads meet by chance, of 8 in 32 shards more often
-/// than not, and those that do wait for each other. Of some hundred thousand pairs of numbers these
-/// let the fewest meet of 2 to 32 threads, each with a source and a tag of its own, that are at most
-/// half as many as shards, in rows, at strides and in grids; and none where source and tag are the thread's number.
+/// The same for everything that is matched: each of two words of 32 bits, for MPI source and tag, times
+/// its own number. With a mixing hash threads meet by chance (8 threads in 32 shards more often than not),
+/// and those that meet wait for each other. Of some hundred thousand pairs of numbers, these let the
+/// fewest threads meet, for 2 to 32 threads, at most half as many as shards, each with its own source and
+/// tag, in rows, at strides and in grids; and none if source and tag are the thread's number.
 #[inline]
 fn spread_bits<B: MatchBits>(bits: B) -> u64 {
     const OF_SOURCE: u64 = 0x9df4_5a7a_dc2e_a1f3;
@@ -101,12 +101,12 @@ pub(super) const fn shard_of(hash: u64, shards: usize) -> usize {
     (((hash >> 32) * shards as u64) >> 32) as usize
 }
 
-/// What a place knows of the context. Every place has a copy, so that an operation which holds the
-/// place's lock needs nobody else's word; copies change while all locks are held.
+/// What a place knows about the context. Every place has a copy, so an operation that holds the place's
+/// lock needs no other; copies change only while all locks are held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) mode: Mode,
-    /// How often the context was made: handles of an earlier life are refused.
+    /// How often the context was created: handles of an earlier life are refused.
     pub(super) life: u64,
     pub(super) terms: Terms,
 }
@@ -123,7 +123,7 @@ impl Standing {
         (self.mode != Mode::Absent).then_some(self.life)
     }
 
-    /// Whether the context exists, in the life that the caller means if he means one.
+    /// Whether the context exists, and in the caller's life if the caller means one.
     #[inline]
     pub(super) fn check_alive(&self, context: ContextId, life: Option<u64>) -> Result<(), Error> {
         if self.mode == Mode::Absent || life.is_some_and(|life| life != self.life) {
@@ -135,23 +135,22 @@ impl Standing {
 
 /// Queues behind one lock: the undivided ones of a context, or one of its shards.
 ///
-/// Once the context is divided the undivided queues hold the receives that no shard can, and what
+/// Once the context is divided, the undivided queues hold the receives that no shard can hold, and what
 /// was queued before.
 pub(super) struct Place<Q> {
     pub(super) queues: Q,
     pub(super) standing: Standing,
-    /// Of the undivided queues: no receive that was queued there after the division has a smaller
-    /// count; [`OPEN`] only if none is there. Of a shard: the same, as it last learned it, or 0 if it
-    /// has [early](Self::early) ones.
+    /// In the undivided queues: no receive that was queued there after the division has a smaller
+    /// count; [`OPEN`] only if there is none. In a shard: the same as last learned, or 0 if it has
+    /// [early](Self::early) receives.
     pub(super) gate: u64,
-    /// Of a shard: so many messages of its that came before the division are left in the undivided
-    /// queues.
+    /// In a shard: how many of its messages from before the division are left in the undivided queues.
     pub(super) elders: usize,
-    /// Of a shard: receives from before the division that could take its messages may be left there.
+    /// In a shard: receives from before the division that could take its messages may be left there.
     pub(super) early: bool,
-    /// Of the undivided queues.
+    /// In the undivided queues.
     pub(super) before: Before,
-    /// How often threads wait here; of the undivided queues, operations for any source too.
+    /// How often threads wait here; in the undivided queues, operations for any source too.
     pub(super) pressure: Pressure,
 }
 
@@ -177,7 +176,7 @@ impl<Q: MatchQueues> Place<Q> {
         self.open_if_none();
     }
 
-    /// Some receives have left the undivided queues, so many of them early ones.
+    /// Some receives have left the undivided queues, `early` of them from before the division.
     pub(super) fn after_receives_left(&mut self, early: usize) {
         self.before.receives -= early;
         self.open_if_none();
@@ -190,7 +189,7 @@ impl<Q: MatchQueues> Place<Q> {
     }
 }
 
-/// What undivided queues remember of the division: which of their receives were there before.
+/// What undivided queues remember of the division: which of their receives are from before it.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Before {
     /// They have counts below this one.

@@ -1,43 +1,43 @@
-//! [`Pressure`]: whether threads wait for a place so often that the context is worth dividing, or
-//! that each of them should wait longer.
+//! [`Pressure`]: whether threads wait for a place so often that dividing the context is worthwhile, or
+//! that each thread should wait longer.
 
-/// Waits and entries that have to be counted before the question is asked: of fewer entries too few
-/// would show how many are for any source, and one long look at all of them would count as a crowd.
+/// Waits and entries counted before the question is asked. Fewer entries would not show how many are
+/// for any source, and one long look at all of them would count as a crowd.
 const WAITS: u32 = 32;
 const ENTRIES: u32 = 1024;
 
-/// A place is fought for if no more entries than this are queued from one wait to the next. A wait
-/// costs as much as a hundred operations or more, and a thread that lets go of a lock often has it
-/// again before another sees that it is free, so that even where two do nothing else only one
-/// operation in ten to a hundred waits.
+/// A place is contended if no more entries than this are queued from one wait to the next. A wait costs
+/// as much as a hundred operations or more. A thread that releases a lock often takes it again before
+/// another thread sees that it is free: even if two threads do nothing else, only one operation in ten
+/// to a hundred waits.
 const FOUGHT_FOR: u32 = 1024;
 
-/// The same where those who wait are patient, which lets eight times as much be queued meanwhile as
-/// where they are not, and more.
+/// The same if the waiting threads are patient, which lets at least eight times as many entries be
+/// queued meanwhile.
 const FOUGHT_FOR_PATIENTLY: u32 = 8 * FOUGHT_FOR;
 
-/// Patience is in vain if no more than so many entries are queued from one wait to the next: nobody
-/// has used the lock again and again meanwhile. So it is where threads have other work between their
-/// operations, or where one does nothing but probe (then 1 to 36 were counted, and 76 to 657 where two
-/// to eight threads did nothing but post and arrive).
+/// Patience is useless if no more entries than this are queued from one wait to the next: nobody has
+/// used the lock repeatedly meanwhile. That is so if threads have other work between their operations, or
+/// if one only probes (1 to 36 were counted then, and 76 to 657 if two to eight threads only posted and
+/// arrived).
 const IN_VAIN: u32 = 48;
 
-/// So often the question is then asked before patience is tried again.
+/// How often the question is then asked before patience is tried again.
 const REST: u32 = 64;
 
-/// With more than one operation for any source to so many entries a context stays whole: divided, each
-/// of them would lock every shard.
+/// With more than one operation for any source per this many entries, a context stays whole: after a
+/// division each of them would lock every shard.
 const WILDCARDS: u32 = 32;
 
-/// Counts of a place, kept under its lock, from when its queues were made. An operation that neither waits nor is for any source
-/// counts nothing: the queues know how many entries have come.
+/// Counts of a place, kept under its lock, from when its queues were created. An operation that neither
+/// waits nor is for any source counts nothing: the queues know how many entries have come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pressure {
     waits: u32,
     wildcards: u32,
     /// The entries that had come when this count began.
     since: u32,
-    /// Whoever waits should be patient.
+    /// Waiting threads should be patient.
     crowded: bool,
     rest: u32,
 }
@@ -59,17 +59,17 @@ impl Pressure {
         self.wildcards
     }
 
-    /// Whether those who wait should be patient.
+    /// Whether waiting threads should be patient.
     pub(super) const fn is_crowded(&self) -> bool {
         self.crowded
     }
 
-    /// An operation had to wait, when so many entries had come; whether it is time to divide the
-    /// context, if that can be.
+    /// An operation had to wait, after `come` entries. Returns whether it is time to divide the context,
+    /// if that is possible.
     pub(super) fn waited(&mut self, come: u32, can_divide: bool) -> bool {
         self.waits = self.waits.saturating_add(1);
         let entries = come.wrapping_sub(self.since);
-        // Where those who wait are patient, few entries say that it is in vain.
+        // If waiting threads are patient, few entries mean that patience is useless.
         if self.waits < WAITS || (entries < ENTRIES && !self.crowded) {
             return false;
         }
@@ -83,7 +83,7 @@ impl Pressure {
             if each <= IN_VAIN {
                 self.rest = REST;
             }
-            // Whether the context is divided is decided by waits without patience.
+            // Only waits without patience decide whether the context is divided.
             return false;
         }
         if each > FOUGHT_FOR {
@@ -99,8 +99,8 @@ impl Pressure {
 mod tests {
     use super::*;
 
-    /// Lets threads wait until the question is asked, with so many entries from one wait to the next
-    /// and of a hundred entries so many wildcards.
+    /// Lets threads wait until the question is asked, with `each` entries from one wait to the next and
+    /// `percent` wildcards per hundred entries.
     fn ask(pressure: &mut Pressure, each: u32, percent: u32, can_divide: bool) -> bool {
         let mut come = pressure.since;
         let asked = come.wrapping_add(WAITS.max(ENTRIES.div_ceil(each)) * each);
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn frequent_waiting_divides_unless_receives_from_any_source_are_frequent() {
         let divides = |each, percent| {
-            // The count of entries begins anew meanwhile.
+            // The count of entries wraps meanwhile.
             let mut pressure = Pressure {
                 since: u32::MAX - 9,
                 ..Pressure::default()
@@ -190,7 +190,7 @@ mod tests {
         }
         assert!(!pressure.is_crowded());
         assert!(pressure.waited(1024, true));
-        // But that patience is in vain.
+        // But that patience is useless.
         let mut pressure = Pressure::default();
         assert!(!ask(&mut pressure, 20, 10, true));
         assert!(pressure.is_crowded());

@@ -11,11 +11,11 @@ use crate::queues::{
     ArriveOf, DeliveredOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, TakenOf,
 };
 
-/// One context of a [`SharedEngine`](super::SharedEngine), without the search for it: for the
-/// communicator object of a library.
+/// One context of a [`SharedEngine`](super::SharedEngine), without the lookup: for the communicator
+/// object of a library.
 ///
-/// Cheap to clone and to send. Once the context is freed, every operation answers that it is
-/// unknown, also when a context of the same number has been made since.
+/// Cheap to clone and to send. Once the context is freed, every operation reports it as unknown, even if
+/// a context with the same number has been created since.
 ///
 /// ```
 /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -60,7 +60,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         Self { context, life }
     }
 
-    /// The number of the context.
+    /// The context's number.
     pub fn id(&self) -> u32 {
         self.context.id.0
     }
@@ -78,7 +78,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         self.context.post(Some(self.life), pattern, receive)
     }
 
-    /// Delivers a message: see [`SharedEngine::arrive`](super::SharedEngine::arrive).
+    /// A message arrives: see [`SharedEngine::arrive`](super::SharedEngine::arrive).
     ///
     /// # Errors
     /// As there, and [`Error::OtherContext`].
@@ -131,7 +131,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         self.context.deliver(Some(self.life), envelope)
     }
 
-    /// Takes a posted receive out by name; `None` if it has left already: see
+    /// Takes a posted receive out by name; `None` if it has already left the queue: see
     /// [`SharedEngine::cancel`](super::SharedEngine::cancel).
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
         let own = handle.context() == self.context.id;
@@ -139,7 +139,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
             .flatten()
     }
 
-    /// Removes what `select` chooses: see [`SharedEngine::purge`](super::SharedEngine::purge).
+    /// Removes the entries that `select` chooses: see [`SharedEngine::purge`](super::SharedEngine::purge).
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
@@ -211,8 +211,8 @@ impl<Q: MatchQueues> SharedContext<Q> {
         Ok((all.posted_len(), all.unexpected_len()))
     }
 
-    /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library
-    /// that knows that threads are coming. Nothing happens if it is divided.
+    /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library that
+    /// knows that threads are coming. Does nothing if the context is already divided.
     ///
     /// # Cost
     /// Takes all locks of the context; allocates the shards. Entries stay where they are.
@@ -225,7 +225,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         Ok(())
     }
 
-    /// Into how many shards the context is divided at the moment; `None` while it is whole.
+    /// The number of shards the context is divided into now; `None` while it is undivided.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].

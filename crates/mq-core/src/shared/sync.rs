@@ -1,13 +1,12 @@
 //! Every lock and atomic of the shared engine, under one name for the processor and for the model
 //! checker.
 //!
-//! With `--cfg mq_loom` the names, but for [`Hint`], are those of loom, whose scheduler tries all
-//! interleavings;
-//! otherwise those of `parking_lot` and the standard library. The model tests run the engine's own
-//! code.
+//! With `--cfg mq_loom` the names, except [`Hint`], are those of loom, whose scheduler tries all
+//! interleavings; otherwise those of `parking_lot` and the standard library. The model tests run the
+//! engine's own code.
 
-/// A flag that decides how long a thread waits, and nothing else: the processor's own also in a
-/// model, which has no time. [CROWD]
+/// A flag that only decides how long a thread waits: a real atomic even in a model, which has no
+/// time. [CROWD]
 #[derive(Default)]
 pub(crate) struct Hint(
     #[expect(clippy::disallowed_types, reason = "this is the shim")] core::sync::atomic::AtomicBool,
@@ -78,8 +77,8 @@ mod model {
         }
     }
 
-    /// A cell that is set once. The flag is loom's, so that a reader which the flag does not order
-    /// behind the writer finds the cell empty, as it may on a processor.
+    /// A cell that is set once. The flag is loom's, so a reader that the flag does not order after the
+    /// writer finds the cell empty, as it may on a processor.
     pub(crate) struct Once<T> {
         is_set: AtomicBool,
         value: OnceLock<T>,

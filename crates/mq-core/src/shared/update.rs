@@ -1,4 +1,4 @@
-//! Other terms for a context that threads use.
+//! Changing the terms of a context in use by threads.
 
 use super::context::{All, Context};
 use super::engine::SharedEngine;
@@ -29,11 +29,11 @@ impl<Q: MatchQueues> Context<Q> {
         };
         if standing.mode == Mode::ByBits {
             standing.mode = standing.divided_mode();
-            // Which of one sender's messages came first, two shards do not know.
+            // Two shards do not know which of one sender's messages came first.
             if standing.mode != Mode::ByBits && !all.shards_are_empty() {
                 return Err(Error::PromisesInUse(self.id));
             }
-            // What is left from before the division may be of other shards now.
+            // Entries left from before the division may belong to other shards now.
             all.tell_what_was_before(standing.mode);
         }
         let mut config = self.config.lock();
@@ -61,13 +61,13 @@ impl<Q: MatchQueues> All<'_, Q> {
 }
 
 impl<Q: MatchQueues> SharedEngine<Q> {
-    /// Gives a context another size and other promises: see
-    /// [`Engine::update_context`](crate::Engine::update_context). Each of its shards plans anew if
-    /// nothing is queued in it.
+    /// Sets the size and promises of a context: see
+    /// [`Engine::update_context`](crate::Engine::update_context). Each shard in which nothing is queued
+    /// redoes its plan.
     ///
-    /// A context that has been divided by all that is matched, as the two promises allow, takes them
-    /// back only while its shards hold nothing: they do not know the order between one sender's
-    /// messages of different tags.
+    /// In a context divided by everything that is matched, as the two promises allow, they can be
+    /// withdrawn only while its shards are empty: shards do not know the order between one sender's
+    /// messages with different tags.
     ///
     /// # Cost
     /// Takes all locks of the context, and visits its entries.
@@ -95,7 +95,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 }
 
 impl<Q: MatchQueues> SharedContext<Q> {
-    /// Gives the context another size and other promises: see [`SharedEngine::update_context`].
+    /// Sets the size and promises of the context: see [`SharedEngine::update_context`].
     ///
     /// # Errors
     /// As there.

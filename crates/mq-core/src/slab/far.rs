@@ -1,4 +1,4 @@
-//! The slots of a long queue: chunks that come one at a time and go when few entries are left.
+//! The slots of a long queue: chunks that are added one at a time and freed when few entries are left.
 
 use core::mem::size_of;
 
@@ -12,33 +12,32 @@ const CHUNK: usize = 256;
 /// Slots that are listed together: a fraction of a chunk.
 const FAR_RUN: usize = super::MORE as usize;
 
-/// Near slots that are looked at for free ones at most, when more slots are needed.
+/// The most near slots searched for free ones when more slots are needed.
 const NEAR_LOOKS: usize = 8 * FAR_RUN;
 
-/// Chunks that a removal frees at most, and those it looks at for them.
+/// The most chunks that a removal frees, and that it looks at.
 const FREED: u32 = 2;
 const LOOKS: u32 = 32;
 
 /// Slots from [`NEAR`] on.
 ///
-/// Their entries never move, and what says where a slot is is one table of chunks. Free slots are on
-/// the slab's one list, whatever their chunk, so that storing and removing entries asks nothing about
-/// chunks but how many of their slots are used. The list is only what is at hand, though: a slot is
-/// free if it has no payload. So when few entries are left the whole list is forgotten, all chunks are
-/// [unlisted](Self::unlisted), and those that are empty, or become so, are freed. When slots are
-/// needed again they are listed from the first on, near ones before, so that what stays after a burst
-/// and what comes then gather there.
+/// Their entries never move; one table of chunks locates the slots. Free slots of all chunks are on the
+/// slab's single list, so storing and removing entries only counts the used slots of a chunk. The list
+/// need not be complete: a slot is free if it has no payload. So when few entries are left, the whole
+/// list is forgotten, all chunks are [unlisted](Self::unlisted), and those that are empty, or become so,
+/// are freed. When slots are needed again they are listed from the first on, near ones before far ones,
+/// so that entries left from a burst and later ones gather there.
 pub(super) struct Far<K, T> {
     chunks: Vec<Chunk<K, T>>,
     /// The free slots from this one on are on no list.
     unlisted: u32,
-    /// The chunk of those, if nothing has been in them yet, or [`NIL`].
+    /// The chunk of those slots, if they have never been used, or [`NIL`].
     untouched: u32,
     /// No near slot below this one is free and on no list.
     near_unlisted: u32,
-    /// Chunks that a sweep has yet to look at, from the first on; 0 if there is none.
+    /// How many chunks, from the first on, a sweep has yet to look at.
     sweep: u32,
-    /// A chunk that the last entry has left while it was not listed, or [`NIL`].
+    /// A chunk that became empty while it was not listed, or [`NIL`].
     vacant: u32,
     /// Chunks that have memory.
     allocated: u32,
@@ -49,7 +48,7 @@ struct Chunk<K, T> {
     used: u32,
 }
 
-/// Chunk and place in it.
+/// Chunk, and index in it.
 #[inline(always)]
 const fn split(slot: u32) -> (usize, usize) {
     let i = (slot as usize).wrapping_sub(NEAR);
@@ -92,7 +91,7 @@ impl<K, T> Far<K, T> {
         Some(&mut self.chunks.get_mut(chunk)?.slots.as_deref_mut()?[i])
     }
 
-    /// The entry in a slot that is taken off the list of free ones, which may have ended.
+    /// The entry of a slot just taken off the free list; none if the list has ended.
     #[inline(always)]
     pub(super) fn use_slot(&mut self, slot: u32) -> Option<&mut Entry<K, T>> {
         let (chunk, i) = split(slot);
@@ -101,9 +100,9 @@ impl<K, T> Far<K, T> {
         Some(&mut chunk.slots.as_deref_mut()?[i])
     }
 
-    /// Frees the slot of an entry, which is to be taken from it. The slot becomes the first of the
-    /// list of free ones, if it is to be listed. False if [`free_vacant`](Self::free_vacant) is to
-    /// follow, when it was taken.
+    /// Frees the slot of an entry; the caller then takes the entry from it. The slot becomes the first of
+    /// the free list, if it is to be listed. False if [`free_vacant`](Self::free_vacant) must follow once
+    /// the entry has been taken.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "fewer than slots")]
     pub(super) fn release(&mut self, slot: u32, free: &mut u32) -> (&mut Entry<K, T>, bool) {
@@ -121,7 +120,7 @@ impl<K, T> Far<K, T> {
         (entry, true)
     }
 
-    /// Frees the chunk that the last entry has left, unless some of its slots are listed.
+    /// Frees the chunk that has become empty, unless some of its slots are listed.
     pub(super) fn free_vacant(&mut self) {
         let chunk = core::mem::replace(&mut self.vacant, NIL);
         if chunk != NIL {
@@ -163,8 +162,8 @@ impl<K, T> Far<K, T> {
         true
     }
 
-    /// Lists some near slots that are free, after the list was forgotten, and returns the first;
-    /// [`NIL`] if none was found. For an empty list: only then is every free slot on no list.
+    /// Lists some free near slots, after the list was forgotten, and returns the first; [`NIL`] if none
+    /// was found. For an empty list: only then is every free slot on no list.
     pub(super) fn list_near(&mut self, near: &mut [Entry<K, T>]) -> u32 {
         let begin = self.near_unlisted as usize;
         for at in (begin..near.len().min(begin + NEAR_LOOKS)).step_by(FAR_RUN) {
@@ -233,7 +232,7 @@ impl<K, T> Far<K, T> {
 }
 
 impl<K: Copy, T> Far<K, T> {
-    /// Lists some more free slots, and returns the first; `key` may be any.
+    /// Lists more free slots, and returns the first; `key` may be any.
     ///
     /// # Panics
     /// With 2^31 - 256 entries stored.
@@ -272,7 +271,7 @@ impl<K: Copy, T> Far<K, T> {
     }
 }
 
-/// A chunk of free slots, of which `first` is the number of the first, listed in runs.
+/// A chunk of free slots, listed in runs; `first` is the number of its first slot.
 fn new_chunk<K: Copy, T>(key: K, first: u32) -> Box<[Entry<K, T>; CHUNK]> {
     let mut slots = Vec::with_capacity(CHUNK);
     slots.resize_with(CHUNK, || Entry::free(key, NIL));

@@ -1,4 +1,4 @@
-//! The entries of a slab as lists see them: all of them, or those of a slab of which none is far.
+//! The entries of a slab as lists see them: all entries, or those of a slab without far entries.
 
 use super::{Entry, Slab};
 use crate::fifo::{Keys, Links};
@@ -36,11 +36,11 @@ impl<K: Copy, T> Keys<K> for Slab<K, T> {
     }
 }
 
-/// The entries of a slab of which none is far: nothing but a bounds check is between a slot and its
-/// entry, and code for short queues stays short.
+/// The entries of a slab without far entries: only a bounds check is between a slot and its entry, and
+/// code for short queues stays short.
 pub(crate) struct Near<'a, K, T>(&'a mut [Entry<K, T>]);
 
-/// The keys of a slab of which none is far, to look at.
+/// The keys of a slab without far entries, read only.
 pub(crate) struct NearKeys<'a, K, T>(&'a [Entry<K, T>]);
 
 impl<K: Copy, T> Slab<K, T> {
@@ -50,13 +50,13 @@ impl<K: Copy, T> Slab<K, T> {
         self.far.as_ref().is_some_and(|far| !far.is_empty())
     }
 
-    /// The entry in a slot that may be no slot, if it is near.
+    /// The entry in `slot`, if that is a near slot; it may be no slot at all.
     #[inline(always)]
     pub(crate) fn near_entry(&self, slot: u32) -> Option<&Entry<K, T>> {
         self.near.get(slot as usize)
     }
 
-    /// The entry in a slot that may be no slot, if it is near, to be changed.
+    /// The entry in `slot`, mutable, if that is a near slot; it may be no slot at all.
     #[inline(always)]
     pub(crate) fn near_entry_mut(&mut self, slot: u32) -> Option<&mut Entry<K, T>> {
         self.near.get_mut(slot as usize)
@@ -68,7 +68,7 @@ impl<K: Copy, T> Slab<K, T> {
         &self.near
     }
 
-    /// The near slots, to be changed.
+    /// The near slots, mutable.
     #[inline(always)]
     pub(crate) fn near_entries_mut(&mut self) -> &mut [Entry<K, T>] {
         &mut self.near

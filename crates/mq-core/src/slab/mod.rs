@@ -1,4 +1,4 @@
-//! Storage of queued entries: numbered slots that are reused, and given back after a burst.
+//! Storage of queued entries: numbered slots that are reused, and freed after a burst.
 
 mod far;
 mod links;
@@ -21,20 +21,20 @@ pub const NIL: u32 = u32::MAX;
 /// Slots are below this number: a structure may use the upper bit for a mark of its own.
 pub const SLOTS: u32 = 1 << 31;
 
-/// What the index of an emptied structure may keep; a structure that holds more frees it.
+/// Bytes that the index of an emptied structure may keep; a structure that holds more frees it.
 pub const KEEP_BYTES: usize = 256 << 10;
 
-/// No entry is numbered from more than this on: 2^48 more are not stored in the life of a process.
+/// Numbering starts at this at most: a process never stores 2^48 more entries.
 const LAST_FIRST: u64 = u64::MAX - (1 << 48);
 
-/// Slots that lie in one piece of memory, which grows by doubling. Those behind it lie in chunks.
+/// Near slots: those in one piece of memory, which grows by doubling. Slots after it are in chunks.
 pub(crate) const NEAR: usize = 4096;
 
-/// Slots that are made together, so that growing asks for more once in a while, and never for many.
+/// Slots that are made together, so that growing happens once in a while, and never by many.
 const RUN: usize = 16;
 
-/// Far slots that are made ready together, when none is free: how many entries more there may be
-/// before a structure is asked to make room again. Those that leave make room without asking.
+/// Far slots that are prepared together when none is free: how many more entries there may be before a
+/// structure must make room again. Entries that leave make room by themselves.
 pub(crate) const MORE: u32 = 64;
 
 /// Near slots that are kept when a slab that had far entries is empty: a program that fills and
@@ -53,7 +53,7 @@ pub(crate) struct Entry<K, T> {
 }
 
 impl<K, T> Entry<K, T> {
-    /// A free slot, of a key that nobody looks at.
+    /// A free slot, with a key that is never looked at.
     const fn free(key: K, next: u32) -> Self {
         Self {
             key,
@@ -77,10 +77,7 @@ impl<K, T> Entry<K, T> {
 impl<K: Copy, T> Entry<K, T> {
     /// The key, and the payload, which is taken out.
     #[inline(always)]
-    #[expect(
-        clippy::clone_on_copy,
-        reason = "how a key is copied, it may say itself"
-    )]
+    #[expect(clippy::clone_on_copy, reason = "a key may define how it is copied")]
     pub(crate) fn take(&mut self) -> (K, T) {
         let key = self.key.clone();
         let payload = self.payload.take().expect("the slot is in use");
@@ -88,32 +85,32 @@ impl<K: Copy, T> Entry<K, T> {
     }
 }
 
-/// Says that the code behind it stands aside from the common way.
+/// Marks the code after it as off the common path.
 #[cold]
 #[inline]
 const fn aside() {}
 
 /// Entries of one queue, each with a sequence number that is never given twice.
 ///
-/// A slot number names an entry as long as it is stored; a [`Handle`] names it for ever.
+/// A slot number names an entry as long as it is stored; a [`Handle`] names it forever.
 ///
 /// # Cost
 /// Insertion and removal are constant, amortised. A queue of up to 4,096 entries lies in one piece
-/// of memory, which grows by doubling: at most 2,048 entries are moved at once. A longer one adds
-/// chunks of 256 entries. They are given back when no more than a quarter of the slots are in use,
-/// two with each removal and the others when they empty. When all have left, and the rest drains,
-/// 128 slots are kept; a queue that never had more than 4,096 entries keeps the slots that it has.
+/// of memory, which grows by doubling: at most 2,048 entries are moved at a time. A longer queue adds
+/// chunks of 256 entries. They are freed once no more than a quarter of the slots are in use, two with
+/// each removal and the others when they empty. When all have left, and the rest drains, 128 slots are
+/// kept; a queue that never had more than 4,096 entries keeps its slots.
 pub struct Slab<K, T> {
     near: Vec<Entry<K, T>>,
-    /// There since there were far entries, until the slab is empty, or short queues take its entries
-    /// back.
+    /// Present from when there were far entries until the slab is empty, or short queues take its
+    /// entries back.
     far: Option<Box<Far<K, T>>>,
-    /// The first free slot at hand.
+    /// The first slot of the free list.
     free: u32,
     len: u32,
-    /// With so many entries left, or fewer, memory is given back.
+    /// With at most this many entries left, memory is freed.
     low: u32,
-    /// How many numbers were given to none, as far as a word of this size tells.
+    /// How many numbers were skipped, modulo 2^32.
     skipped: u32,
     next_sequence: u64,
 }
@@ -177,7 +174,7 @@ impl<K: Copy, T> Slab<K, T> {
         slot
     }
 
-    /// No near slot is at hand.
+    /// The free list has no near slot.
     #[inline(never)]
     fn insert_elsewhere(&mut self, entry: Entry<K, T>) -> u32 {
         if self.is_full() {
@@ -207,8 +204,8 @@ impl<K: Copy, T> Slab<K, T> {
         self.next_sequence += skipped;
     }
 
-    /// How many entries have been stored; it begins anew after 2^32. The difference of two says how
-    /// many came in between.
+    /// How many entries have been stored, wrapping at 2^32: the difference of two results is the number
+    /// stored in between.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -241,7 +238,7 @@ impl<K: Copy, T> Slab<K, T> {
         &self.entry(slot).key
     }
 
-    /// The place in order of the entry in `slot`: smaller is earlier.
+    /// The sequence number of the entry in `slot`: smaller is earlier.
     #[inline(always)]
     pub fn sequence(&self, slot: u32) -> u64 {
         self.entry(slot).sequence
@@ -278,9 +275,9 @@ impl<K: Copy, T> Slab<K, T> {
     /// # Cost
     /// Visits every slot.
     pub fn earliest(&self, mut wanted: impl FnMut(&K) -> bool) -> Option<u32> {
-        // Words, and a loop for each kind of slot: an iterator over both that keeps the best so far
-        // has it copied through memory in each round. The keys of free slots are compared too, since
-        // which slots are free is hard to foresee.
+        // Plain words, and a loop for each kind of slot: an iterator over both that keeps the best so far
+        // copies it through memory in each round. The keys of free slots are compared too, since which
+        // slots are free is hard to predict.
         let (mut earliest, mut found) = (u64::MAX, NIL);
         let mut consider = |slot: u32, entry: &Entry<K, T>| {
             if wanted(&entry.key) && entry.payload.is_some() && entry.sequence <= earliest {
@@ -328,7 +325,7 @@ impl<K, T> Slab<K, T> {
         self.far_entry_mut(slot)
     }
 
-    /// [`entry`](Self::entry) for the deep form, without a call on the way to far entries.
+    /// [`entry`](Self::entry) for the deep form, without a call on the path to far entries.
     #[inline(always)]
     pub(crate) fn entry_anywhere(&self, slot: u32) -> &Entry<K, T> {
         match self.near.get(slot as usize) {
@@ -340,7 +337,7 @@ impl<K, T> Slab<K, T> {
         }
     }
 
-    /// [`entry_mut`](Self::entry_mut) for the deep form, without a call on the way to far entries.
+    /// [`entry_mut`](Self::entry_mut) for the deep form, without a call on the path to far entries.
     #[inline(always)]
     pub(crate) fn entry_anywhere_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
         if (slot as usize) < self.near.len() {
@@ -391,7 +388,7 @@ impl<K, T> Slab<K, T> {
         vec_bytes(&self.near) + self.far.as_ref().map_or(0, |far| far.bytes())
     }
 
-    /// Slots that [`earliest`](Self::earliest) looks at, about: those there are.
+    /// About how many slots [`earliest`](Self::earliest) looks at: all there are.
     pub fn slots(&self) -> u32 {
         let far = self.far.as_ref().map_or(0, |far| far.slots_allocated());
         u32::try_from(self.near.len() + far).unwrap_or(u32::MAX)

@@ -2,8 +2,8 @@
 
 use super::{Entry, KEEP_SLOTS, NIL, Slab, aside};
 
-/// Lists the free slots among some, of which `first` is the number of the first, in order; returns
-/// the first, or [`NIL`].
+/// Lists the free slots among some slots, whose first has number `first`, in order; returns the first
+/// free one, or [`NIL`].
 #[expect(clippy::cast_possible_truncation, reason = "at most NEAR")]
 pub(super) fn list_free<K, T>(entries: &mut [Entry<K, T>], first: u32) -> u32 {
     let mut free = NIL;
@@ -22,7 +22,7 @@ impl<K: Copy, T> Slab<K, T> {
     /// Removes the entry in `slot`, which must be stored and on no list.
     ///
     /// # Panics
-    /// If the slot is free: a fault of the structure that calls.
+    /// If the slot is free: a bug in the calling structure.
     #[inline(always)]
     pub fn remove(&mut self, slot: u32) -> (K, T) {
         let Some(entry) = self.near.get_mut(slot as usize) else {
@@ -42,13 +42,13 @@ impl<K: Copy, T> Slab<K, T> {
     /// [`Window`].
     ///
     /// # Panics
-    /// If the slot is free or none: a fault of the structure that calls.
+    /// If the slot is free or not a slot: a bug in the calling structure.
     #[inline(always)]
     pub(crate) fn take_near(&mut self, slot: u32) -> (K, T) {
         self.near[slot as usize].take()
     }
 
-    /// Frees a far slot, from which the entry is to be taken before anything else is done.
+    /// Frees a far slot; the entry must be taken from it before anything else is done.
     #[inline(never)]
     fn release_far(&mut self, slot: u32) -> &mut Entry<K, T> {
         let far = self.far.as_mut().expect("far slots exist");
@@ -68,8 +68,8 @@ impl<K: Copy, T> Slab<K, T> {
         }
     }
 
-    /// No entry is left, or few are for so many slots. A call, and the question in it: asked where
-    /// entries are removed, it would be asked of each.
+    /// No entry is left, or few for so many slots. Kept out of line together with its check, which would
+    /// otherwise run at every removal.
     #[inline(never)]
     fn few_left(&mut self) {
         if self.far.is_some() {
@@ -95,8 +95,8 @@ impl<K: Copy, T> Slab<K, T> {
         self.low = far.low();
     }
 
-    /// Gives the near slots back too when the last entry of a burst has left; what comes next
-    /// starts again at slot 0 and is laid out in order.
+    /// Also frees the near slots when the last entry of a burst has left; the next entries start again at
+    /// slot 0 and are laid out in order.
     #[cold]
     #[inline(never)]
     fn after_burst(&mut self) {
@@ -107,8 +107,8 @@ impl<K: Copy, T> Slab<K, T> {
         self.low = 0;
     }
 
-    /// Drops all entries, and keeps as much memory as if they had left one by one. Handles of before
-    /// stay stale.
+    /// Drops all entries, and keeps as much memory as if they had left one by one. Earlier handles stay
+    /// stale.
     pub fn clear(&mut self) {
         self.len = 0;
         if self.far.is_some() {
@@ -118,8 +118,8 @@ impl<K: Copy, T> Slab<K, T> {
         self.free = NIL;
     }
 
-    /// [`clear`](Self::clear) where a [`Window`] is told to [begin anew](Window::restart): its slots
-    /// stay too.
+    /// [`clear`](Self::clear) for a slab whose [`Window`] [starts over](Window::restart): its slots stay
+    /// too.
     pub(crate) fn clear_window(&mut self) {
         self.len = 0;
         if self.far.is_some() {

@@ -1,5 +1,5 @@
-//! Storing an entry in two steps, so that searches can link it where they end: a slot first, the
-//! entry later.
+//! Storing an entry in two steps, so that searches can link it where they end: first a slot, later the
+//! entry.
 
 use super::far::Far;
 use super::{Entry, NEAR, NIL, RUN, Slab, aside};
@@ -27,7 +27,7 @@ impl<K: Copy, T> Slab<K, T> {
     /// [is full](Self::is_full); `key` may be any.
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
     pub(crate) fn make_room(&mut self, key: K) {
-        debug_assert!(self.is_full(), "slots that are listed would be lost");
+        debug_assert!(self.is_full(), "listed slots would be lost");
         let slot = self.near.len();
         if slot < NEAR {
             if slot == 0 {
@@ -35,7 +35,7 @@ impl<K: Copy, T> Slab<K, T> {
                 self.near.reserve_exact(1);
             }
             self.near.push(Entry::free(key, NIL));
-            // And others that there is memory for.
+            // Also other slots that already have memory.
             let end = self.near.capacity().min(slot + RUN).min(NEAR);
             for more in slot + 1..end {
                 self.near[more - 1].next = more as u32;
@@ -84,7 +84,7 @@ impl<K: Copy, T> Slab<K, T> {
         Some(slot)
     }
 
-    /// Writes the key of a slot that was reserved, for who looks at keys before it is filled.
+    /// Writes the key of a reserved slot, for code that looks at keys before the slot is filled.
     #[inline]
     pub(crate) fn set_key(&mut self, slot: u32, key: K) {
         self.entry_mut(slot).key = key;
@@ -93,8 +93,8 @@ impl<K: Copy, T> Slab<K, T> {
     /// Writes what [`reserve`](Self::reserve) has left out.
     #[inline(always)]
     pub(crate) fn fill(&mut self, slot: u32, key: K, payload: T) {
-        // The call on the way to a far slot is given no key, which would be written to the stack
-        // for it, whatever the slot.
+        // The call on the path to a far slot gets no key: the key would then be written to the stack for
+        // any slot.
         let entry = self.entry_mut(slot);
         entry.key = key;
         entry.payload = Some(payload);

@@ -17,7 +17,7 @@ pub struct Slabs<P: Pattern, R, M> {
 }
 
 impl<P: Pattern, R, M> Slabs<P, R, M> {
-    /// Empty storage whose numbers start where the configuration says.
+    /// Empty storage that numbers from where the configuration says.
     pub const fn new(config: &Config) -> Self {
         Self {
             posted: Slab::new(config.first_sequence),
@@ -46,7 +46,7 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
         }
     }
 
-    /// The slots of the receives that are chosen, and of the messages, in order.
+    /// The slots of the chosen receives, and of the chosen messages, in order.
     pub(crate) fn select(
         &self,
         select: &mut dyn FnMut(Entry<'_, P, R, M>) -> bool,

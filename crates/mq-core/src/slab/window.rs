@@ -1,8 +1,8 @@
-//! The near slots of a slab as a window, in which the entries of a short queue stand in order.
+//! The near slots of a slab as a window that holds the entries of a short queue in order.
 //!
-//! A list is written at both sides of an entry that comes or goes, and so is the list of free
-//! slots. In a window neither is: an entry that comes is written behind the last, and when the
-//! first leaves, a number grows.
+//! A list is written on both sides of an entry that comes or goes, and so is the list of free slots. A
+//! window writes neither: a new entry is written after the last, and when the first leaves, a number
+//! grows.
 
 mod away;
 mod search;
@@ -13,46 +13,45 @@ pub(crate) use self::search::{Sought, TOO_FAR};
 use super::{Entry, KEEP_SLOTS, NEAR, NIL, RUN, Slab};
 use crate::handle::Handle;
 
-/// With fewer slots than these, a window moves to their beginning if a quarter of them are in use;
-/// with more, if half of them are. So each entry is moved a third of a time on average at most, or
-/// once.
+/// With fewer slots than this, a window moves to the front if a quarter of them are in use; with more,
+/// if half of them are. So each entry is moved at most a third of a time on average, or once.
 const FEW: usize = 256;
 
-/// The first slot of a window whose entries stand elsewhere. No slot has this number.
+/// The first slot of a window whose entries are elsewhere. No slot has this number.
 const AWAY: u32 = u32::MAX;
 
 /// The first slot of a window that is tabled. No slot has this number either.
 const TABLED: u32 = AWAY - 1;
 
-/// Says that entries have moved, in the word of a window that keeps the last bits of a number for it.
+/// Marks that entries have moved, in the word of a window that keeps the last bits of a number for it.
 const MOVED: u32 = 1 << 31;
 
 /// The entries of a slab, in order, while none is far and none is on a list.
 ///
-/// They stand one behind the other. One that leaves from the middle leaves a hole, so that all
-/// others keep their slots; the first and the last are never holes. When the last slot is used, the
-/// window moves to the first slots, if it has left enough of them behind, and otherwise more are
-/// made. When it empties, it begins anew.
+/// They are contiguous. An entry that leaves from the middle leaves a hole, so that all others keep
+/// their slots; the first and the last are never holes. When the last slot is used, the window moves to
+/// the first slots if it has left enough of them free; otherwise more are made. When it empties, it
+/// starts over.
 ///
-/// While it is *tabled*, tables find its entries where they stand, and which is the first is not known.
-/// While it is *away*, the entries are stored and linked by other means, the slab's free slots and
-/// its length count, and the window only remembers which slots nobody has used yet.
+/// While it is *tabled*, tables find its entries in place, and the first entry is not known. While it is
+/// *away*, the entries are stored and linked by other means, the slab's free slots and its length
+/// count, and the window only remembers which slots have never been used.
 ///
 /// | | `head` | `tail` | `holes` |
 /// | --- | --- | --- | --- |
-/// | short | the first entry | behind the last entry | slots between them without one |
-/// | tabled | [`TABLED`] | behind the last entry, or behind holes after it | slots before `tail` without one |
-/// | away | [`AWAY`] | the first unused slot; others follow, slot 0 behind the last | unused slots |
+/// | short | the first entry | after the last entry | slots between them without an entry |
+/// | tabled | [`TABLED`] | after the last entry or holes after it | slots before `tail` without an entry |
+/// | away | [`AWAY`] | the first unused slot; others follow, slot 0 after the last | unused slots |
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     head: u32,
     tail: u32,
-    /// Not fewer bits: the compiler reads 32 where 16 were written, and such a load can not be given
-    /// what is still on its way to the cache (store forwarding).
+    /// Not fewer bits: the compiler reads 32 where 16 were written, and such a load cannot get what is
+    /// still on its way to the cache (store forwarding fails).
     holes: u32,
-    /// When entries have last moved to other slots than their handles say: [`MOVED`], and the last 31
-    /// bits of the number that the next one was to get; 0 if none has. Forgotten only when queues have
-    /// drained that were deep or tabled.
+    /// When entries last moved to slots other than those in their handles: [`MOVED`], and the last 31
+    /// bits of the number that the next entry was to get; 0 if none has moved. Forgotten only when deep
+    /// or tabled queues have drained.
     moved: u32,
 }
 
@@ -71,7 +70,7 @@ impl Window {
         self.head == self.tail
     }
 
-    /// Whether the entries stand elsewhere.
+    /// Whether the entries are elsewhere.
     #[inline(always)]
     pub(crate) const fn is_away(&self) -> bool {
         self.head == AWAY
@@ -83,19 +82,19 @@ impl Window {
         self.tail - self.lowest() - self.holes
     }
 
-    /// The slot of the first entry; or of the first that there is, if the window is tabled.
+    /// The slot of the first entry; in a tabled window, the first slot of all.
     #[inline(always)]
     const fn lowest(&self) -> u32 {
         if self.head == TABLED { 0 } else { self.head }
     }
 
-    /// The slot behind the last entry, in a window that is not away.
+    /// The slot after the last entry, in a window that is not away.
     #[inline(always)]
     pub(crate) const fn end(&self) -> u32 {
         self.tail
     }
 
-    /// The slot of the first entry; no slot if the window is away or tabled.
+    /// The slot of the first entry; not a slot if the window is away or tabled.
     #[inline(always)]
     pub(crate) const fn first(&self) -> u32 {
         self.head
@@ -112,7 +111,7 @@ impl Window {
     pub(crate) fn drop_first<K, T>(&mut self, slab: &Slab<K, T>) {
         self.head += 1;
         if self.head == self.tail {
-            // What comes next is written where the processor has just been.
+            // The next entry is written where the processor has just been.
             self.head = 0;
             self.tail = 0;
         } else if self.holes > 0 {
@@ -120,7 +119,7 @@ impl Window {
         }
     }
 
-    /// Lets the window begin with an entry again.
+    /// Makes the window begin with an entry again.
     #[cold]
     #[inline(never)]
     fn skip_holes<K, T>(&mut self, slab: &Slab<K, T>) {
@@ -143,7 +142,7 @@ impl Window {
         }
     }
 
-    /// Lets the window end with an entry again.
+    /// Makes the window end with an entry again.
     #[cold]
     #[inline(never)]
     fn trim<K, T>(&mut self, slab: &Slab<K, T>) {
@@ -178,7 +177,7 @@ impl Window {
         self.note_move(slab);
     }
 
-    /// Entries have moved: any that are stored now may be in other slots than their handles say.
+    /// Entries have moved: those stored now may be in slots other than those in their handles.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -187,9 +186,9 @@ impl Window {
         self.moved = MOVED | slab.next_sequence as u32;
     }
 
-    /// The number of the first entry that has come since entries moved last. It and those behind it are
-    /// where their handles say, also in queues that are deep, where none moves. When 2^31 numbers and
-    /// more have been given since, this may be greater, but not less: some names are looked for in vain.
+    /// The number of the first entry that has come since entries last moved. It and those after it are
+    /// where their handles say, also in deep queues, where none moves. If 2^31 numbers or more have been
+    /// given since, the result may be too great, but not too small: some names are searched needlessly.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -202,19 +201,19 @@ impl Window {
         slab.next_sequence - u64::from(given)
     }
 
-    /// Whether there is a slot behind the last entry.
+    /// Whether there is a slot after the last entry.
     #[inline(always)]
     pub(crate) const fn has_room<K, T>(&self, slab: &Slab<K, T>) -> bool {
         (self.tail as usize) < slab.near.len()
     }
 
-    /// Writes an entry behind the last, where there must be a slot, and returns that.
+    /// Writes an entry after the last, where there must be a slot, and returns that slot.
     #[inline(always)]
     pub(crate) fn push<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, key: K, payload: T) -> u32 {
         let slot = self.tail;
         let place = &mut slab.near[slot as usize];
-        // Word by word, as patterns are cloned: one that was made in memory, as by callers in C, has
-        // just been written so.
+        // Word by word, as patterns are cloned: a pattern made in memory, as by C callers, has just been
+        // written that way.
         #[expect(clippy::clone_on_copy, reason = "a copy is made in one piece")]
         let key = key.clone();
         place.key = key;
@@ -225,8 +224,8 @@ impl Window {
         slot
     }
 
-    /// Makes sure that there is a slot behind the last entry, where there is none; `key` may be
-    /// any. False if there are as many slots as there may be, and too few are left behind.
+    /// Makes a slot after the last entry, where there is none; `key` may be any. False if there are as
+    /// many slots as allowed, and too few are free at the front.
     pub(crate) fn make_room<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, key: K) -> bool {
         let slots = slab.near.len();
         let some = if slots < FEW { slots / 4 } else { slots / 2 };
@@ -241,19 +240,18 @@ impl Window {
         false
     }
 
-    /// Begins anew, in a slab in which nothing is stored but what is about to leave.
+    /// Starts over, in a slab in which nothing is stored except an entry about to leave.
     #[inline(always)]
     pub(crate) const fn restart(&mut self) {
         *self = Self::EMPTY;
     }
 
-    /// The slot of the entry with a name, wherever it has moved. In a window that is tabled no entry
-    /// is in a slot before `first`.
+    /// The slot of the entry with a name, wherever it has moved. In a tabled window no entry is in a
+    /// slot before `first`.
     ///
     /// # Cost
-    /// Constant for an entry that has not moved, and for a name that was given since entries moved
-    /// last. For others a search among those in order; in queues that are deep, a look at all near
-    /// slots.
+    /// Constant for an entry that has not moved, and for a name given since entries last moved.
+    /// Otherwise a search among the entries in order; in deep queues, a look at all near slots.
     pub(crate) fn slot_of<K: Copy, T>(
         &self,
         slab: &Slab<K, T>,
@@ -267,7 +265,7 @@ impl Window {
         if self.is_away() {
             return slab.near_slot_of(name.sequence());
         }
-        // A hole has the number of the entry that has left, so that all are in order.
+        // A hole keeps the number of the entry that left, so all are in order.
         let first = if self.is_tabled() { first } else { self.head };
         let window = &slab.near[first as usize..self.tail as usize];
         let found = window.binary_search_by_key(&name.sequence(), |entry| entry.sequence);
@@ -277,7 +275,7 @@ impl Window {
 }
 
 impl<K: Copy, T> Slab<K, T> {
-    /// Makes some more near slots that are on no list; `key` may be any.
+    /// Makes more near slots that are on no list; `key` may be any.
     fn add_near(&mut self, key: K) {
         let slots = self.near.len();
         if slots == 0 {
@@ -285,12 +283,12 @@ impl<K: Copy, T> Slab<K, T> {
             self.near.reserve_exact(1);
         }
         self.near.push(Entry::free(key, NIL));
-        // And others that there is memory for.
+        // Also other slots that already have memory.
         let end = self.near.capacity().min(slots + RUN).min(NEAR);
         self.near.resize_with(end, || Entry::free(key, NIL));
     }
 
-    /// Moves an entry, but for its links, to a free slot, or to its own.
+    /// Moves an entry, without its links, to a free slot, or to its own.
     #[inline(always)]
     fn move_near(&mut self, from: u32, to: u32) {
         // Not a swap: that would read the free slot, which may just have been written, in longer
@@ -318,8 +316,8 @@ impl<K, T> Slab<K, T> {
         self.near.iter().position(here).map(|slot| slot as u32)
     }
 
-    /// Gives back what far entries have left behind, when there are none any more and few near
-    /// ones, all in the first slots.
+    /// Frees what far entries left behind, once there are none and only few near ones, all in the first
+    /// slots.
     fn drop_far(&mut self) {
         if self.far.take().is_some() {
             self.low = 0;

@@ -1,10 +1,10 @@
 //! `adaptive`: one list until a search is long, then bins; one list again when drained.
 //!
 //! Bayatpour, Subramoni, Chakraborty & Panda, "Adaptive and Dynamic Design for MPI Tag Matching",
-//! Cluster 2016. Choose it where most programs keep short queues and some do not.
+//! Cluster 2016. Choose it if most programs keep short queues and some do not.
 //!
-//! Search: as `list`, at most the threshold once more before it becomes `bins`. The change links
-//! all entries anew, in order, once.
+//! Search: as `list`; at most one search exceeds the threshold before the list becomes `bins`. The
+//! change relinks all entries, in order, once.
 
 use super::bins::HashedBins;
 use super::lane::{Lane, LaneId};

@@ -17,7 +17,7 @@ macro_rules! any_queues {
         /// Queues of the structure that [`Config::kind`] names.
         ///
         /// # Cost
-        /// One branch an operation over the structure itself, and a call if that is not the default.
+        /// One branch per operation on top of the structure itself, and a call if it is not the default.
         #[derive(Debug)]
         #[non_exhaustive]
         pub enum AnyQueues<P: Pattern, R, M> {
@@ -56,26 +56,26 @@ macro_rules! any_queues {
 }
 for_each_structure!(any_queues);
 
-/// Something to be done with a structure that is named at run time but compiled for each.
+/// Code for a structure that is named at run time, compiled for each structure.
 ///
 /// [`Kind::accept`] calls it; timing loops use it to measure a structure without the branch of
 /// [`AnyQueues`].
 pub trait KindVisitor<P: Pattern, R, M> {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Does it with structure `Q`.
+    /// Runs with structure `Q`.
     fn visit<Q>(self) -> Self::Output
     where
         Q: MatchQueues<Pattern = P, Receive = R, Message = M> + Footprint + 'static;
 }
 
-/// A step to be taken on queues whose structure is named at run time, compiled for each.
+/// A step on queues whose structure is named at run time, compiled for each structure.
 ///
-/// [`AnyQueues::with`] calls it. What the step makes and what it does with the answer are then one
-/// piece of code with the structure's own, so that neither passes through memory in between.
+/// [`AnyQueues::with`] calls it. What the step prepares and what it does with the answer are compiled
+/// together with the structure's code, so neither passes through memory in between.
 pub trait QueuesVisitor<P: Pattern, R, M> {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Takes the step.
@@ -92,8 +92,8 @@ impl<P: Pattern, R, M> AnyQueues<P, R, M> {
     }
 }
 
-/// The steps of other structures than the default, each apart from the caller's code: twelve structures in one function
-/// leave it no registers, and then patterns and answers go through memory.
+/// The steps of structures other than the default, each kept out of the caller's code: twelve structures
+/// in one function leave it no registers, and then patterns and answers go through memory.
 impl<P: Pattern, R, M> AnyQueues<P, R, M> {
     #[inline(never)]
     fn post_rarer(&mut self, pattern: P, receive: R, meter: &mut impl Meter) -> PostOf<Self> {

@@ -1,11 +1,10 @@
 //! `array`: for each context, an array with a posted and an unexpected list for every rank.
 //!
 //! Open MPI's design as described by Zounmevo & Afsahi 2014, §5. Choose it for communicators of a
-//! few hundred ranks that talk to most peers: nothing is faster to find, and nothing weighs more.
+//! few hundred ranks that talk to most peers: no lookup is faster, and no structure takes more memory.
 //!
 //! Search: the entries of one sender; a receive from any source asks every rank, if there is any
-//! message. Memory: 16 bytes
-//! a rank (32 in the paper), allocated whole when the context first queues.
+//! message. Memory: 16 bytes per rank (32 in the paper), all allocated when the context first queues.
 
 use super::lane::{Lane, LaneId};
 use super::leads::Leads;
@@ -18,8 +17,8 @@ use crate::queues::Scope;
 /// The `array` structure; see the [module](self).
 pub type Array<P, R, M> = Leads<Routed<RankHeads, P, R, M>>;
 
-/// One lane a rank, and one more that all ranks beyond share: those outside the communicator's
-/// size, and those past 2^24, so that a nonsensical size does not take all memory.
+/// One lane per rank, and one more shared by all ranks beyond: those outside the communicator's size,
+/// and those past 2^24, so that a nonsensical size does not take all memory.
 #[derive(Debug)]
 pub struct RankHeads {
     size: u32,

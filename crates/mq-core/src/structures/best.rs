@@ -1,4 +1,4 @@
-//! The earliest of the first matches of several lists: where order is decided by sequence number.
+//! The earliest of the first matches of several lists, by sequence number.
 
 use crate::fifo::Fifo;
 use crate::slab::{NIL, Slab};
@@ -14,8 +14,8 @@ pub(crate) trait Search {
 
 /// The earliest match so far, and the cost of finding it.
 ///
-/// No entry is compared that is newer than the best match so far: each list is in order, so a search
-/// of it ends there.
+/// Entries newer than the best match so far are not compared: each list is in order, so its search
+/// ends there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Best {
     /// The slot of the match.
@@ -32,7 +32,7 @@ impl Best {
         visited: 0,
     };
 
-    /// [`search`](Search::search), compiled into the caller, which has only one list mostly.
+    /// [`search`](Search::search), inlined into the caller, which mostly has only one list.
     #[inline(always)]
     pub(crate) fn search_inline<K: Copy, T>(
         &mut self,
@@ -50,7 +50,7 @@ impl Best {
         }
     }
 
-    /// Searches a list behind others in which there is a match.
+    /// Searches a list after others in which there is a match.
     #[inline(never)]
     fn search_for_earlier<K: Copy, T>(
         &mut self,
@@ -106,7 +106,7 @@ impl Search for Best {
     }
 }
 
-/// The same with a list beside the others, as that of receives from any source, which is walked
+/// The same with one list beside the others, such as that of receives from any source, which is walked
 /// together with them.
 #[derive(Debug)]
 pub(crate) struct Beside {
@@ -134,7 +134,7 @@ impl Beside {
         self.best
     }
 
-    /// Searches the list beside the others as far as its entries come before a number and a match.
+    /// Searches the list beside the others while its entries come before a number and before a match.
     fn search_beside<K: Copy, T>(
         &mut self,
         before: u64,

@@ -1,11 +1,11 @@
 //! `bins`: a fixed number of lists, chosen by a hash of the sender.
 //!
 //! Flajslik, Dinan & Underwood, "Mitigating MPI Message Matching Misery", ISC 2016. Receives from
-//! any source have a list of their own. Choose it where the number of busy peers is known: searches
-//! shrink by the number of bins, and the memory is paid once.
+//! any source have a list of their own. Choose it if the number of busy peers is known: searches shrink
+//! by the number of bins, and the memory is paid once.
 //!
-//! Search: the entries of the senders that share a bin. Memory: 16 bytes a bin, allocated when
-//! first used.
+//! Search: the entries of the senders that share a bin. Memory: 16 bytes per bin, allocated on first
+//! use.
 
 use super::lane::{Lane, LaneId};
 use super::routed::{Route, Routed, Sender};

@@ -2,10 +2,10 @@
 //!
 //! Ghazimirsaeed & Afsahi 2017, described in Ghazimirsaeed et al. 2019, §3: ranks are grouped by
 //! k-means over a profile of the queues, and each group has a queue. Static: without a profile
-//! ([`Tuning::clusters`](crate::config::Tuning::clusters)) all senders share one. Choose it to
-//! compare with, or for a program that runs a thousand times.
+//! ([`Tuning::clusters`](crate::config::Tuning::clusters)) all senders share one. Choose it for
+//! comparison, or for a program that runs a thousand times.
 //!
-//! Search: the entries of a group. Memory: a table of the profiled senders and 16 bytes a group.
+//! Search: the entries of a group. Memory: a table of the profiled senders and 16 bytes per group.
 
 use super::lane::{Lane, LaneId};
 use super::routed::{Route, Routed, Sender};

@@ -2,15 +2,15 @@
 //!
 //! Ghazimirsaeed, Grant & Afsahi 2019, §4.1, Algorithms 1 and 2. The first call of an operation
 //! with given parameters (operation, size class, communicator size) uses one profiling list shared
-//! by all operations. The entries its searches visited on average become the number of lists `nq`
-//! that its later calls use, rank modulo `nq`; a call that needs more opens a new level. Search:
+//! by all operations. The average number of entries visited by its searches becomes the number of lists
+//! `nq` that its later calls use, rank modulo `nq`; a call that needs more opens a new level. Search:
 //! the profiling list, then the operation's levels in order. Point-to-point traffic has one list.
-//! Choose it where collectives over many ranks fill the queues.
+//! Choose it if collectives over many ranks fill the queues.
 //!
-//! Calls are announced by [`MatchQueues::announce`](crate::MatchQueues::announce). Of an operation
-//! that is never announced, a call is taken to end when none of its elements is queued any more.
-//! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes, and 24 bytes and a hash table's share for each
-//! operation with other parameters that was announced, until the queues are cleared.
+//! Calls are announced by [`MatchQueues::announce`](crate::MatchQueues::announce). A call of an operation
+//! that is never announced counts as ended when none of its elements is queued any more.
+//! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes; and for each announced operation with
+//! different parameters 24 bytes and its share of a hash table, until the queues are cleared.
 
 use super::layered::{Layered, ListId, Origin, Plan};
 use crate::collective::CollectiveCall;
@@ -35,15 +35,15 @@ const POINT_TO_POINT: ListId = 0;
 const PROFILING: ListId = 1;
 const FIRST_DEDICATED: ListId = 2;
 
-/// The parameters by which calls of one operation are told apart.
+/// The parameters that distinguish calls of one operation.
 type Parameters = (u8, u32);
 
-/// What the searches of one kind of call cost.
+/// The cost of the searches of one kind of call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Profile {
     searches: u32,
     visited: u64,
-    /// Algorithm 1, `is_q_allocated`: the profile was used.
+    /// `is_q_allocated` of Algorithm 1: the profile has been used.
     settled: bool,
 }
 
@@ -86,8 +86,8 @@ impl Collectives {
         &self.operations[class as usize]
     }
 
-    /// A call of `class` with these parameters begins: it is the first of its kind and profiled,
-    /// or the profile is put to use (Algorithm 1).
+    /// A call of `class` with these parameters begins. It is profiled if it is the first of its kind;
+    /// otherwise the profile is used (Algorithm 1).
     fn begin(&mut self, class: TrafficClass, parameters: Parameters) {
         let operation = &mut self.operations[class as usize];
         operation.current = parameters;
@@ -110,7 +110,7 @@ impl Collectives {
         let operation = &mut self.operations[class as usize];
         let present = operation.levels.last().map_or(0, |level| level.lists);
         let room = limit.saturating_sub((self.lists - FIRST_DEDICATED) as usize);
-        // As printed, Algorithm 1 gives nothing where not all fit; but in §5.2 a gather's root with
+        // As printed, Algorithm 1 allocates nothing if not all fit; but in §5.2 a gather's root with
         // k = 1 gets as many as the limit allows.
         let lists = u32::try_from(room).map_or(wanted, |room| wanted.min(room));
         if lists > present {
@@ -129,7 +129,7 @@ impl Collectives {
     }
 }
 
-/// The average number of entries that a search visited: with as many lists it would be one.
+/// The average number of entries that a search visited: with as many lists it would visit one.
 fn needed_lists(profile: &Profile) -> u32 {
     let average = profile.visited.div_ceil(u64::from(profile.searches.max(1)));
     u32::try_from(average).unwrap_or(u32::MAX)
@@ -177,7 +177,7 @@ impl Plan for Collectives {
         self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
         let operation = self.operation(origin.class);
         if !operation.announced && operation.queued == 0 {
-            // Nobody announces: the first element after a quiet moment begins a call.
+            // Calls are not announced: the first element after a quiet moment begins one.
             self.begin(origin.class, Parameters::default());
         }
         let operation = self.operation(origin.class);

@@ -1,12 +1,12 @@
-//! `4d`: for each context, ranks split in four coordinates of which three are jumped over.
+//! `4d`: for each context, ranks split into four coordinates, three of which a search jumps over.
 //!
 //! Zounmevo & Afsahi 2014, §4. A rank is read as four digits of base `span`. The first selects a
 //! Plane (ordered list), the second an entry of the Plane's X array, the third a Segment (ordered
 //! list of Y coordinates); a Segment holds the queues of the `span` ranks that differ in the last
-//! digit. Choose it for very large communicators of which few ranks talk to this one.
+//! digit. Choose it for very large communicators in which few ranks talk to this one.
 //!
 //! Search: at most `span + 1 + span` objects, then the entries of `span` ranks. Planes and Segments
-//! are made on demand and freed when empty.
+//! are created on demand and freed when empty.
 
 use super::lane::{Lane, LaneId};
 use super::leads::Leads;
@@ -30,7 +30,7 @@ pub(crate) const fn span_bits(size: u32) -> u32 {
     if quarter < 2 { 2 } else { quarter }
 }
 
-/// Assumed of a communicator whose size nobody told: the largest that the paper evaluates.
+/// Assumed for a communicator of unknown size: the largest size that the paper evaluates.
 pub(crate) const UNKNOWN_SIZE: u32 = 1 << 20;
 
 /// A place in an ordered, doubly linked list of coordinates.
@@ -44,7 +44,7 @@ struct Link {
 #[derive(Debug)]
 struct Plane {
     link: Link,
-    /// X coordinates in use; the plane goes when there is none.
+    /// X coordinates in use; the plane is freed when there is none.
     used: u32,
 }
 
@@ -85,7 +85,7 @@ struct Stop {
     found: Option<u32>,
     /// The last object before it: the place of insertion.
     before: u32,
-    /// The first object behind it.
+    /// The first object after it.
     behind: u32,
     /// Objects looked at.
     passed: u32,
@@ -166,7 +166,7 @@ impl Cube {
     }
 
     /// The coordinates Plane, X and Y; the fourth is not jumped over. Ranks beyond the stated size
-    /// get Planes beyond `span`, which the ordered list has no trouble with.
+    /// get Planes beyond `span`, which the ordered list can hold.
     #[inline(always)]
     const fn coordinates(&self, Rank(rank): Rank) -> (u32, u32, u32) {
         let mask = self.span() - 1;

@@ -1,8 +1,8 @@
-//! Structures that learn from traffic and spread each queue over several lists: what they share.
+//! Common parts of structures that learn from traffic and spread each queue over several lists.
 //!
 //! A [`Plan`] says which lists of one queue an element may be in, and which one gets a new element.
 //! [`Layered`] holds one plan for the posted and one for the unexpected queue, and keeps wildcards in
-//! a list of their own, which is walked beside the others in order.
+//! a list of their own, which is merged with the others in order.
 
 use super::best::{Beside, Best, Search};
 use super::routed::Sender;
@@ -23,12 +23,12 @@ pub type ListId = u32;
 /// The home of receives that may match several senders or classes.
 const WILD: ListId = ListId::MAX;
 
-/// Whose element it is, as far as a plan looks.
+/// The origin of an element, as far as plans look at it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// Who sent, or is to send, the message.
+    /// The sender of the message, present or awaited.
     pub sender: Sender,
-    /// What operation it belongs to.
+    /// The operation it belongs to.
     pub class: TrafficClass,
 }
 
@@ -43,11 +43,11 @@ pub trait Plan: core::fmt::Debug {
     /// How many lists there are; their numbers are below it.
     fn lists(&self) -> usize;
 
-    /// The lists where elements of `origin` may be, until the visitor returns false.
+    /// Visits the lists where elements of `origin` may be, until the visitor returns false.
     fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool);
 
-    /// Whether each list of a path holds only elements that are older than those of `origin` on the
-    /// lists behind it: the first match is then the earliest.
+    /// Whether each list of a path holds only elements older than those of `origin` on the lists after
+    /// it: the first match is then the earliest.
     fn is_ordered(&self, origin: Origin) -> bool;
 
     /// Where a new element of `origin` goes.
@@ -65,8 +65,8 @@ pub trait Plan: core::fmt::Debug {
     /// There are communicators of `size` ranks.
     fn grown(&mut self, _size: u32) {}
 
-    /// A communicator is no more, and none of its elements is queued; `is_empty` tells of a list
-    /// whether it has any.
+    /// A communicator no longer exists, and none of its elements is queued; `is_empty` tells whether a
+    /// list is empty.
     fn shrunk(&mut self, _context: ContextId, _is_empty: &dyn Fn(ListId) -> bool) {}
 
     /// This process takes part in a collective call.
@@ -79,7 +79,7 @@ pub trait Plan: core::fmt::Debug {
     fn bytes(&self) -> usize;
 }
 
-/// One queue: a plan, and the lists it speaks of.
+/// One queue: a plan, and its lists.
 #[derive(Debug)]
 struct Half<L> {
     plan: L,
@@ -96,8 +96,8 @@ impl<L: Plan> Half<L> {
 
     /// Searches the lists of one origin, or all lists.
     ///
-    /// Where a plan may send newer elements to an earlier list of the path (a collective profiled
-    /// anew while elements of an earlier call still wait), every list is asked.
+    /// If a plan may put newer elements on an earlier list of the path (a collective is profiled again
+    /// while elements of an earlier call still wait), every list is searched.
     #[inline]
     fn search<K: Copy, T, S: Search>(
         &self,

@@ -1,9 +1,9 @@
 //! Leads: one object of a structure for each context, found through a list of contexts.
 //!
 //! The published per-communicator designs reach a communicator's queues through a list of
-//! `ContextIdLead`s, one step for each communicator passed (Zounmevo & Afsahi 2014, Table 3).
-//! [`Engine`](crate::Engine) gives every context a `Leads` of its own, so the list has one member
-//! there; a `Leads` used without an engine behaves as published.
+//! `ContextIdLead`s, one step per communicator passed (Zounmevo & Afsahi 2014, Table 3).
+//! [`Engine`](crate::Engine) gives every context its own `Leads`, so there the list has one member; a
+//! `Leads` used without an engine behaves as published.
 
 use crate::collective::CollectiveCall;
 use crate::config::Config;
@@ -24,7 +24,7 @@ pub struct Leads<S> {
     config: Config,
     contexts: Vec<ContextId>,
     queues: Vec<S>,
-    /// Entries that came to contexts which are no more.
+    /// Entries that came to contexts that no longer exist.
     come_before: u32,
 }
 
@@ -179,7 +179,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Self>),
     ) {
-        // All are asked about before one is removed.
+        // `select` sees all entries before any is removed.
         let mut chosen = Vec::new();
         self.visit(&mut |entry| chosen.push(select(entry)));
         let mut chosen = chosen.into_iter();
@@ -204,7 +204,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
 
     fn next_sequence(&self) -> u64 {
         let sequences = self.queues.iter().map(S::next_sequence);
-        // Those of a context that is no more count too.
+        // Those of a context that no longer exists count too.
         sequences.fold(self.config.first_sequence, u64::max)
     }
 
@@ -230,7 +230,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         let Some(position) = self.contexts.iter().position(|&c| c == context) else {
             return;
         };
-        // Its handles stay stale, should there be a context of this number again.
+        // Its handles stay stale even if a context with this number is created again.
         let queues = self.queues.remove(position);
         let next = queues.next_sequence();
         self.come_before = self.come_before.wrapping_add(queues.come());
@@ -238,15 +238,15 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         self.config.first_sequence = self.config.first_sequence.max(next);
     }
 
-    /// Nothing changes while the context holds something, or for a size that is not known any more: a
-    /// plan for too few ranks or too many is right too, and better than none. Otherwise its queues are
-    /// made anew at their next use, and contexts that are made later get this size too.
+    /// Nothing changes while the context holds entries, or if the size becomes unknown: a plan for too few
+    /// or too many ranks is still correct, and better than none. Otherwise the context's queues are
+    /// recreated at their next use, and contexts created later get this size too.
     fn update_context(&mut self, context: ContextId, config: &Config) {
         let size = config.size;
         let is_empty = |queues: &S| queues.posted_len() + queues.unexpected_len() == 0;
         let is_new = size.is_some() && self.config.size != size;
         if is_new && self.queues(context).is_none_or(is_empty) {
-            // They are made anew at their next use.
+            // They are recreated at their next use.
             self.remove_context(context);
             self.config.size = size;
         }

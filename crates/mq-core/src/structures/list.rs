@@ -1,7 +1,7 @@
 //! `list`: one linked list for each queue, all contexts together.
 //!
-//! What MPICH and MVAPICH do, and the baseline of every paper. Choose it to compare with, or where
-//! queues never hold more than a few entries and memory is counted in single bytes.
+//! The design of MPICH and MVAPICH, and the baseline of every paper. Choose it for comparison, or if
+//! queues never hold more than a few entries and every byte of memory counts.
 //!
 //! Search: linear in the entries queued before the match, of all contexts. Insertion, removal and
 //! cancel: constant. Memory: the entries.
@@ -121,7 +121,7 @@ impl<P: Pattern, R, M> Arrangement for List<P, R, M> {
         self.unexpected.unlink(&mut self.slabs.unexpected, slot);
     }
 
-    // A queue of which no entry is far is asked for that once and not at every link.
+    // Whether a queue has far entries is checked once, not at every link.
 
     #[inline(always)]
     fn post_step(

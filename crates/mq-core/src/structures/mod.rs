@@ -1,6 +1,6 @@
 //! The table of structures, and the choice among them at run time.
 //!
-//! Each structure is a file; this one names them. [`Indexed`] is the default. All of them are
+//! Each structure is one file; this file lists them. [`Indexed`] is the default. All of them implement
 //! [`MatchQueues`](crate::MatchQueues) and pass the same conformance suite.
 
 pub mod adaptive;

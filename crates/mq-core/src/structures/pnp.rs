@@ -1,15 +1,15 @@
-//! `pnp`: senders that talk much (partners) get a list each, the others share one.
+//! `pnp`: senders that send much (partners) get a list each, the others share one.
 //!
 //! The dynamic partner/non-partner design of Ghazimirsaeed, Mirsadeghi & Afsahi (Workshop on
-//! Exascale MPI 2017) as told in Ghazimirsaeed et al. 2019, §4.2. All elements share one list until
-//! it is theta long; then the senders above the average become partners with a list of their own,
-//! and the others go on in a new shared list, which may be split in the same way. Choose it where
-//! few of very many peers are busy and memory must not grow with the communicator.
+//! Exascale MPI 2017) as described in Ghazimirsaeed et al. 2019, §4.2. All elements share one list until
+//! it is theta long. Then the senders above the average become partners with a list of their own, and
+//! the others continue in a new shared list, which may be split in the same way. Choose it if few of
+//! very many peers are busy and memory must not grow with the communicator.
 //!
 //! Search: the shared lists up to the level where the sender became a partner, then its own.
-//! Memory: at most `k * sqrt(n)` partners, each with a list of 8 bytes and a place in a hash table,
-//! a shared list a level, and while the last shared list holds elements a count for each of their
-//! senders, four times as many as the list is long before partners are chosen at most.
+//! Memory: at most `k * sqrt(n)` partners, each with a list of 8 bytes and a place in a hash table; one
+//! shared list per level; and, while the last shared list holds elements, a count for each of their
+//! senders, for at most four times as many senders as the list is long before partners are chosen.
 
 use super::layered::{Layered, ListId, Origin, Plan};
 use super::routed::Sender;
@@ -34,11 +34,11 @@ impl<P: Pattern, R, M> Pnp<P, R, M> {
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     list: ListId,
-    /// The shared lists, from the first on, that may hold elements of its former days.
+    /// How many shared lists, from the first on, may hold its elements from before it was a partner.
     levels: u32,
 }
 
-/// Who is a partner in one queue.
+/// The partners of one queue.
 #[derive(Debug)]
 pub struct Partners {
     threshold: u32,
@@ -78,7 +78,7 @@ impl Partners {
         chosen.sort_unstable_by_key(|&(sender, count)| (core::cmp::Reverse(count), sender));
         chosen.truncate(room);
         if chosen.is_empty() {
-            // Twice the length before it is asked again, so that asking stays cheap in sum.
+            // Twice the length before the next choice, so that choosing stays cheap in total.
             self.next_choice = self.length.saturating_mul(2);
             return;
         }
@@ -93,7 +93,7 @@ impl Partners {
         self.forget_counts();
     }
 
-    /// The last shared list is empty: who was busy in the past does not matter.
+    /// The last shared list is empty: past activity no longer matters.
     fn forget_counts(&mut self) {
         self.counts.clear();
         if self.counts.allocation_size() > KEEP_BYTES {
@@ -103,9 +103,9 @@ impl Partners {
         self.next_choice = self.threshold;
     }
 
-    /// The counts are of four times as many senders as the list can hold elements, so most of them
-    /// are not here any more: halves the counts until half of the senders are forgotten. Without
-    /// this a list that never empties would remember every sender.
+    /// There are counts for four times as many senders as the list can hold elements, so most senders
+    /// have no element left: halves the counts until half of the senders are forgotten. Without this, a
+    /// list that never empties would remember every sender.
     #[cold]
     fn thin_counts(&mut self) {
         let enough = self.counts.len() / 2;
@@ -125,7 +125,7 @@ impl Partners {
         })
     }
 
-    /// Nothing is queued in a shared list but the last any more once it has emptied.
+    /// Once a shared list other than the last has emptied, nothing is queued in it any more.
     fn drop_empty_levels(&mut self, is_empty: &dyn Fn(ListId) -> bool) {
         for level in (0..self.shared.len() - 1).rev() {
             if !is_empty(self.shared[level]) {
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn busy_senders_become_partners_and_never_more_than_the_limit() {
-        // Three hundredths of the root of 10,000 are three.
+        // 0.03 times the square root of 10,000 is 3.
         let mut config = Config::default().with_size(10_000);
         config.tuning.point_to_point_k = 0.03;
         let mut queues = Pnp::<MpiPattern, (), ()>::with_config(&config);

@@ -1,9 +1,9 @@
-//! A pool of what structures make on demand: ranks, planes, segments.
+//! A pool of objects that structures create on demand: ranks, planes, segments.
 
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
 
-/// A pool of objects that are made on demand and freed when empty.
+/// A pool of objects that are created on demand and freed when empty.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     items: Vec<T>,
@@ -34,7 +34,7 @@ impl<T> Pool<T> {
         id as u32
     }
 
-    /// Makes the number `id` free for reuse; the last item to go gives back the memory of a burst.
+    /// Frees the number `id` for reuse; freeing the last item gives back the memory of a burst.
     pub(crate) fn free(&mut self, id: u32) {
         self.free.push(id);
         if self.free.len() == self.items.len() {

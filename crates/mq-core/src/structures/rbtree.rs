@@ -1,9 +1,9 @@
 //! `rbtree`: for each context, a red-black tree keyed by rank, with a short lane at each node.
 //!
-//! The alternative that Zounmevo & Afsahi 2014, §6, measure the 4-D structure against. The tree is
-//! that of the intrusive-collections crate. Choose it to compare with.
+//! The alternative against which Zounmevo & Afsahi 2014, §6, measure the 4-D structure. The tree comes
+//! from the intrusive-collections crate. Choose it for comparison.
 //!
-//! Search: logarithmic in the ranks queued, then the entries of one sender. A node is made on
+//! Search: logarithmic in the ranks queued, then the entries of one sender. A node is created on
 //! demand and freed when empty.
 
 // The adapter macro writes the offset arithmetic of intrusive links.

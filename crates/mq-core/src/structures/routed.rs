@@ -1,8 +1,8 @@
-//! Structures that send each source to one lane: what they share.
+//! Common parts of structures that keep each source in one lane.
 //!
-//! A [`Route`] knows which [`Lane`] holds the entries of a source. [`Routed`] does the rest once
-//! for all of them: receives from any source in a list of their own, walked beside a lane in order;
-//! searches over all lanes for wildcards; lanes freed when empty.
+//! A [`Route`] knows which [`Lane`] holds the entries of a source. [`Routed`] does the rest for all of
+//! them: receives from any source are in a list of their own, merged with a lane in order; wildcards
+//! search all lanes; empty lanes are freed.
 
 use super::best::{Beside, Best, Search};
 use super::lane::{Lane, LaneId};
@@ -42,8 +42,7 @@ pub trait Route: core::fmt::Debug {
     /// The lane of a sender, if it exists.
     fn find(&self, sender: Sender, meter: &mut impl Meter) -> Option<LaneId>;
 
-    /// The lane of a sender, made if it does not exist: where the search ends is where the lane
-    /// belongs.
+    /// The lane of a sender, created if it does not exist, at the place where the search ends.
     fn find_or_make(&mut self, sender: Sender, meter: &mut impl Meter) -> LaneId;
 
     /// The lane with a number.
@@ -58,8 +57,8 @@ pub trait Route: core::fmt::Debug {
     /// The last entry of a lane has left.
     fn emptied(&mut self, _id: LaneId) {}
 
-    /// A search compared `visited` entries. True if the route now wants other lanes, all of which
-    /// are empty: every entry is then linked anew, in order.
+    /// A search compared `visited` entries. Returns true if the route has switched to other lanes, all of
+    /// them empty: every entry is then relinked, in order.
     fn searched(&mut self, _visited: u32) -> bool {
         false
     }
@@ -138,7 +137,7 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         best
     }
 
-    /// Links all entries again after the route has changed its mind.
+    /// Relinks all entries after the route has switched lanes.
     #[cold]
     fn relink(&mut self) {
         for slot in self.slabs.posted.slots_in_order() {
@@ -194,7 +193,7 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         }
     }
 
-    /// A receive from any source may take the message: its lane is made only if none does.
+    /// A receive from any source may take the message: its lane is created only if none does.
     fn find_posted_or_wild(
         &mut self,
         sender: Sender,
@@ -209,7 +208,7 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         best.slot.ok_or_else(make)
     }
 
-    /// Tells the route what a search cost; true if it had all entries moved.
+    /// Reports the cost of a search to the route; true if it had all entries moved.
     #[inline]
     fn learn_only(&mut self, visited: u32) -> bool {
         let moves = self.route.searched(visited);
@@ -219,8 +218,8 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         moves
     }
 
-    /// Tells the route what a search cost; it may have all entries moved. `lane` is where the
-    /// searcher would be linked, before and after.
+    /// Reports the cost of a search to the route, which may have all entries moved. Takes and returns the
+    /// lane where the searcher would be linked.
     #[inline]
     fn learn(&mut self, visited: u32, sender: Option<Sender>, lane: LaneId) -> LaneId {
         if !self.learn_only(visited) {
@@ -299,7 +298,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
         best.slot.ok_or(lane)
     }
 
-    // No lane is made for a sender that has none: nothing need follow that would use it.
+    // No lane is created for a sender that has none: nothing that follows needs it.
 
     fn peek_posted(&mut self, envelope: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
         let lane = self.route.find(sender_of(envelope), meter);

@@ -1,9 +1,8 @@
 //! `threshold`: a list for small communicators, the 4-D structure for large ones.
 //!
-//! Zounmevo & Afsahi 2014, §4.3: the 4-D structure pays from a communicator size on that is the
-//! longest 4-D search, `3 * span + 1` steps, times an adjustment (2.0 unless set). The choice is
-//! made once, when the context is first used. Choose it where `4d` would do but most communicators
-//! are small.
+//! Zounmevo & Afsahi 2014, §4.3: the 4-D structure pays off from a communicator size of the longest 4-D
+//! search, `3 * span + 1` steps, times an adjustment (2.0 unless set). The choice is made once, when
+//! the context is first used. Choose it if `4d` would suit but most communicators are small.
 
 use super::four_d::{Cube, UNKNOWN_SIZE, span_bits};
 use super::lane::{Lane, LaneId};

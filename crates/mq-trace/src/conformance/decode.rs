@@ -8,10 +8,10 @@ use rand::{Rng, SeedableRng};
 use super::step::{Carried, Step, Wanted};
 use super::{CONTEXTS, RANKS};
 
-/// Ranks that a run uses at most, spread over all.
+/// The most ranks that a run uses, spread over all ranks.
 const DIFFERENT: u32 = 40;
 
-/// Sizes that contexts are told while they are used.
+/// Sizes that contexts get while they are in use.
 const SIZES: [u32; 4] = [RANKS, RANKS + 1, 1000, 70_000];
 
 /// Bytes of one step, and of the limits before the first.
@@ -36,8 +36,8 @@ impl Limits {
     }
 }
 
-/// Reads steps from bytes: four that limit how many contexts, ranks and tags there are, then four a
-/// step. Every input is valid.
+/// Reads steps from bytes: four bytes that limit how many contexts, ranks and tags there are, then four
+/// per step. Every input is valid.
 pub fn decode(bytes: &[u8]) -> Vec<Step> {
     let mut chunks = bytes.chunks_exact(STEP_BYTES).map(|chunk| {
         let mut four = [0; STEP_BYTES];
@@ -66,7 +66,7 @@ pub fn random_steps(seed: u64, length: usize) -> Vec<Step> {
 
 fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u32) -> Step {
     let comm = u32::from(place) % limits.contexts;
-    // Each on a line of its own in what has several dimensions, and few in the order of their numbers.
+    // Each rank has its own line in structures with several dimensions; few are in numerical order.
     let rank = u32::from(key) % limits.ranks * 97 % RANKS;
     let tag = tag(extra, limits);
     let carried = Carried {
@@ -98,7 +98,7 @@ fn decode_step([what, place, key, extra]: [u8; 4], limits: &Limits, receives: u3
         203..209 => Step::Extract(wanted),
         209..215 => Step::Take(wanted),
         215..222 => Step::Deliver(carried),
-        // Recent receives, of which some are still queued, and old ones, of which most have left.
+        // Recent receives, some of them still queued, and old ones, most of which have left.
         222..238 => Step::Cancel(receives.saturating_sub(u32::from(key) % 24)),
         238..246 => Step::Cancel(receives * u32::from(key) / 256),
         246 if key < 64 => Step::Clear,

@@ -1,4 +1,4 @@
-//! The two families of envelopes in which steps are taken.
+//! The two envelope families in which steps are taken.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::tagged::{TaggedEnvelope, TaggedPattern};
@@ -6,7 +6,7 @@ use mq_core::{Pattern, Source, Tag, TrafficClass};
 
 use super::step::{Carried, Wanted};
 
-/// How a family expresses what steps say.
+/// How a family expresses steps.
 pub(super) trait Family {
     type Pattern: Pattern;
     fn pattern(wanted: &Wanted) -> Self::Pattern;
@@ -33,9 +33,9 @@ impl Family for Mpi {
     }
 }
 
-/// 64-bit tag and ignore mask. The even bits of the MPI tag stand in the upper half and the odd ones in the
-/// lower, each once, so that who looks at one half alone takes tags for others; the sign is lowest, too, as a
-/// runtime would have it that wants "any tag >= 0" to be a mask.
+/// 64-bit tag and ignore mask. The even bits of the MPI tag are in the upper half and the odd ones in the
+/// lower, each once, so that looking at only one half confuses tags. The sign is also in the lowest bit, as
+/// in a runtime that wants "any tag >= 0" to be a mask.
 pub(super) struct Tagged;
 
 const SIGN: u64 = 1;
@@ -43,7 +43,7 @@ const SIGN: u64 = 1;
 /// Bits that are not those of the tag, the sign's not among them.
 const CHANGED: u64 = 0x5a3c_96e4_c369_a53c;
 
-/// Where the bits of a tag, or of a mask, stand.
+/// Spreads the bits of a tag, or of a mask, over the word.
 fn spread(bits: u32) -> u64 {
     const EVEN: u32 = 0x5555_5555;
     u64::from(bits & EVEN) << 32 | u64::from(bits & !EVEN)

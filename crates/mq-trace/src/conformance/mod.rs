@@ -1,7 +1,7 @@
 //! The conformance suite: any sequence of operations, on a structure and on the
 //! [`Oracle`](crate::Oracle), with every answer compared.
 //!
-//! Whoever writes a structure runs it through here:
+//! To test a structure of your own:
 //!
 //! ```
 //! use mq_core::mpi::MpiPattern;
@@ -16,8 +16,7 @@
 //! ```
 //!
 //! Steps have a text form, an extension of `mqtrace 1` lines (see [`Step`]). A [`Divergence`]
-//! prints the steps that lead to it, as a trace where a trace can hold them, ready to be replayed
-//! and kept.
+//! prints the steps that lead to it, as a trace if a trace can hold them, ready to be replayed and kept.
 
 mod decode;
 mod family;
@@ -42,18 +41,18 @@ use self::shared::{Following, Shared, exact_steps, whole_steps};
 pub use self::step::{Carried, Step, StepError, Wanted, parse_steps};
 use self::subject::{Bare, Engined, Outcome, Subject};
 
-/// Contexts that steps use: 0 up to this number.
+/// Contexts that steps use are below this number.
 pub const CONTEXTS: u32 = 8;
 
-/// Ranks that steps use are below this number: so many that `4d` has several planes.
+/// Ranks that steps use are below this number: enough for several planes of `4d`.
 pub const RANKS: u32 = 256;
 
-/// Under what circumstances structures are compared.
+/// The settings under which structures are compared.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Parameters of the structures.
     pub tuning: Tuning,
-    /// The size that structures are told.
+    /// The communicator size given to structures.
     pub size: Option<u32>,
     /// Budget of unexpected messages, for comparisons through an engine.
     pub entry_budget: Option<usize>,
@@ -63,7 +62,7 @@ pub struct Setup {
     pub source_entry_budget: Option<usize>,
     /// Budget of bytes in unexpected messages from each source.
     pub source_byte_budget: Option<u64>,
-    /// Marks, for comparisons through an engine: high and low, of messages.
+    /// High-water marks, for comparisons through an engine: high and low, in messages.
     pub marks: Option<(usize, usize)>,
 }
 
@@ -81,8 +80,8 @@ impl Setup {
         }
     }
 
-    /// Parameters so small that short sequences reach every change of form: lists become bins, and
-    /// partners, levels and groups are made, within a few entries.
+    /// Parameters small enough for short sequences to reach every change of form: within a few entries,
+    /// lists become bins, and partners, levels and groups appear.
     pub fn small() -> Self {
         let groups = (0..CONTEXTS).flat_map(|context| {
             (0..RANKS / 2).map(move |rank| ((ContextId(context), Rank(rank)), rank % 3))
@@ -91,7 +90,7 @@ impl Setup {
         let tuning = &mut small.tuning;
         tuning.scan_limit = 2;
         tuning.short_limit = 6;
-        // Whatever differs from the oracle differs again when it is run again.
+        // A difference from the oracle is reproducible.
         tuning.hash_seed = Some(0x5a3c_96e4);
         tuning.adjustment = 1.0;
         tuning.bins = 4;
@@ -103,15 +102,15 @@ impl Setup {
         small
     }
 
-    /// The same, but that queues of any length stay in their windows, where `indexed` has tables.
+    /// The same, but queues of any length stay in their windows, where `indexed` has tables.
     pub fn small_in_windows() -> Self {
         let mut small = Self::small();
         small.tuning.short_limit = Tuning::default().short_limit;
         small
     }
 
-    /// The same for structures that are told a size below most of the ranks that come: those share what
-    /// others have to themselves. Not for comparisons through an engine, which refuses such ranks.
+    /// The same with a size smaller than most of the ranks used: the ranks outside share what others have
+    /// to themselves. Not for comparisons through an engine, which refuses such ranks.
     pub fn small_and_told_too_little() -> Self {
         Self {
             size: Some(8),
@@ -119,8 +118,8 @@ impl Setup {
         }
     }
 
-    /// What a byte chooses for the fuzz target `operations`, and for the test that replays its corpus;
-    /// and whether an engine stands between.
+    /// The setup that a byte chooses for the fuzz target `operations`, and for the test that replays its
+    /// corpus; and whether to go through an engine.
     pub fn chosen(choice: u8) -> (Self, bool) {
         let has_engine = choice & 128 != 0;
         let setup = match (choice & 64 != 0, choice & 32 != 0) {
@@ -148,7 +147,7 @@ impl Setup {
         self
     }
 
-    /// The same with other places in hash tables.
+    /// The same with another hash seed.
     #[must_use]
     pub const fn hashed_from(mut self, seed: u32) -> Self {
         self.tuning.hash_seed = Some(seed);
@@ -171,7 +170,7 @@ impl Setup {
         self
     }
 
-    /// The same with a high and a low mark.
+    /// The same with a high and a low water mark.
     #[must_use]
     pub fn with_marks(mut self, high: usize, low: usize) -> Self {
         self.marks = Some((high, low));
@@ -184,15 +183,14 @@ impl Setup {
     }
 }
 
-/// Two answers that should have been one.
+/// Two answers that should have been the same.
 ///
-/// Prints the steps that lead there: as a trace with the outcomes that are right, which `mq replay`
-/// refutes, if they are all operations that a trace can hold; otherwise in the text form of
-/// [`Step`].
+/// Prints the steps that lead there: as a trace with the right outcomes, at which `mq replay` reports
+/// a mismatch, if a trace can hold all of them; otherwise in the text form of [`Step`].
 #[derive(Clone, Debug)]
 pub struct Divergence {
     steps: Vec<Step>,
-    /// What the oracle answered to each step, as far as a trace records it.
+    /// The oracle's answer to each step, as far as a trace records it.
     outcomes: Vec<Recorded>,
     expected: String,
     got: String,
@@ -205,9 +203,9 @@ enum Recorded {
     Matched(u32),
     /// A receive or message was queued, a probe saw nothing, a receive was cancelled.
     Done,
-    /// The step changed nothing and no trace has a line for it.
+    /// The step changed nothing, and a trace has no line for it.
     Nothing,
-    /// A budget had no room for a message, of which no trace tells.
+    /// A budget had no room for a message, which a trace cannot express.
     Refused,
 }
 
@@ -223,7 +221,7 @@ impl Recorded {
 }
 
 impl Divergence {
-    /// The steps up to and including the one that was answered differently.
+    /// The steps up to and including the one with different answers.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -298,7 +296,7 @@ where
 }
 
 /// Compares a shared engine over the queues `Q`, its contexts undivided and used by one thread,
-/// with the oracle: it answers as an engine does.
+/// with the oracle: it must answer as an engine does.
 ///
 /// # Errors
 /// The first step at which they differ.
@@ -314,7 +312,7 @@ where
 }
 
 /// Compares a shared engine over the queues `Q`, its contexts divided and used by one thread, with
-/// the oracle. An operation for any source may choose the sender; all else is as in
+/// the oracle. An operation for any source may choose the sender; everything else is as in
 /// [`compare_shared`].
 ///
 /// # Errors
@@ -327,8 +325,8 @@ where
     follow::<Mpi, Q>(&mut subject, setup, steps, None)
 }
 
-/// [`compare_divided`] with contexts that are divided by all that is matched, since nobody asks for any source
-/// or tag there: steps that do are taken for one source and one tag.
+/// [`compare_divided`] with contexts divided by everything that is matched, since any source and any tag
+/// are promised away: wildcard steps are taken for one source and one tag.
 ///
 /// # Errors
 /// The first step at which they differ.
@@ -340,8 +338,8 @@ where
     follow::<Mpi, Q>(&mut subject, setup, &exact_steps(steps), None)
 }
 
-/// [`compare_divided`] with contexts that are divided after half of the steps, with what is queued in
-/// them.
+/// [`compare_divided`] with contexts that are divided after half of the steps, while entries are queued
+/// in them.
 ///
 /// # Errors
 /// The first step at which they differ.
@@ -427,14 +425,15 @@ where
     )
 }
 
-/// Takes the steps on both, and compares every answer, the lengths, how many entries came, and what is left at the end.
+/// Takes the steps on both, and compares every answer, the lengths, how many entries came, and what is
+/// left at the end.
 fn run<F: Family>(
     subject: &mut impl Subject<F::Pattern>,
     model: &mut impl Subject<F::Pattern>,
     steps: &[Step],
 ) -> Result<(), Divergence> {
     let mut outcomes = Vec::with_capacity(steps.len());
-    // A structure may leave it to others to count what comes, and says 0 then.
+    // A structure need not count arriving entries; it returns 0 then.
     let mut counts = false;
     for step in steps {
         let expected = model.perform::<F>(step);
@@ -451,7 +450,7 @@ fn run<F: Family>(
     same(&model.contents(), &subject.contents(), steps, &outcomes)
 }
 
-/// Compares two answers to the last step for which there is an outcome.
+/// Compares two answers to the last step that has an outcome.
 fn same<T: PartialEq + fmt::Debug>(
     expected: &T,
     got: &T,

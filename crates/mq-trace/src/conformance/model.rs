@@ -1,4 +1,4 @@
-//! [`Model`]: the oracle, and budgets and marks as they should be.
+//! [`Model`]: the oracle, with the expected behaviour of budgets and marks.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::step::Step;
 use super::subject::{Bare, Outcome, Subject, weigh};
 use crate::oracle::Oracle;
 
-/// The oracle, with the budget worked out from what it holds.
+/// The oracle, with the budget computed from what it holds.
 pub(super) struct Model<P: Pattern> {
     oracle: Bare<Oracle<P, u32, u32>>,
     setup: Setup,
     in_engine: bool,
-    /// Whether a high mark was reached and the low one was not since.
+    /// Whether a high mark was reached and the low mark has not been reached since.
     above: bool,
     crossings: Vec<usize>,
 }
 
 impl<P: Pattern> Model<P> {
-    /// The model of queues used alone.
+    /// The model of queues used without an engine.
     pub(super) fn of_queues(setup: &Setup) -> Self {
         Self {
             oracle: Bare::new(setup),
@@ -108,7 +108,7 @@ impl<P: Pattern> Model<P> {
         })
     }
 
-    /// After a step, in which the queue has grown by one message or shrunk.
+    /// Called after a step in which the queue grew by one message, or shrank.
     fn watch(&mut self) {
         let Some((high, low)) = self.setup.marks.filter(|_| self.in_engine) else {
             return;

@@ -23,7 +23,7 @@ pub(super) struct Shared<Q: MatchQueues> {
     /// Whether entries of a context are in several places, or will be, so that order between them
     /// shows only in what is matched.
     divided: bool,
-    /// Whether nobody may ask for any source or tag, so that shards are by all that is matched.
+    /// Whether any source and any tag are promised away, so that shards are by everything that is matched.
     promised: bool,
     crossings: Arc<Mutex<Vec<usize>>>,
 }
@@ -44,7 +44,7 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
         shared
     }
 
-    /// The same, divided at once, whose contexts are promised that nobody will ask for any source or tag.
+    /// The same, divided immediately, with any source and any tag promised away in all contexts.
     pub(super) fn promised(setup: &Setup) -> Self {
         let mut promised = Self::new(setup, Divide::AtOnce);
         promised.promised = true;
@@ -80,9 +80,9 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
         }
     }
 
-    /// Divides all contexts, with what is queued there. Those with odd numbers promise before that
-    /// nobody will ask for any source or tag, if nobody does at the moment, and take it back: so that
-    /// their shards are of other kinds in turn.
+    /// Divides all contexts, with the entries queued there. Odd-numbered contexts first promise away any
+    /// source and any tag, if no queued receive has a wildcard, and withdraw it again, so that their shards
+    /// are of both kinds in turn.
     pub(super) fn divide(&self) {
         for comm in 0..CONTEXTS {
             let context = self.engine.context(comm).expect("it exists");
@@ -202,7 +202,7 @@ where
 /// the model then does the same operation for that sender.
 pub(super) struct Following<M> {
     model: M,
-    /// Who sent each message.
+    /// The sender of each message.
     senders: Vec<u32>,
 }
 
@@ -273,8 +273,8 @@ impl<M> Following<M> {
     }
 }
 
-/// The steps without wildcards: what any source or tag was asked for is asked of one, which differs from step to
-/// step.
+/// The steps without wildcards: each wildcard is replaced by one source or tag, which differs from step
+/// to step.
 pub(super) fn exact_steps(steps: &[Step]) -> Vec<Step> {
     let exact = |at: usize, wanted: &Wanted| {
         let at = at as u32;
@@ -301,7 +301,7 @@ pub(super) fn exact_steps(steps: &[Step]) -> Vec<Step> {
     steps.iter().enumerate().map(one).collect()
 }
 
-/// The steps that a shared engine has: whole ones, since nothing can be held between halves.
+/// The steps that a shared engine has: whole steps, since nothing can be held between halves.
 pub(super) fn whole_steps(steps: &[Step]) -> Vec<Step> {
     let whole = |step: &Step| match step {
         Step::PostHalves(wanted) => Step::Post(*wanted),

@@ -21,7 +21,7 @@ use mq_core::{Rank, Source, Tag, TrafficClass};
 /// | `x N` | cancel receive N, whether it is queued or not |
 /// | `u COMM` | purge a context |
 /// | `u COMM SRC` | purge what came from, or asks for, one rank of a context |
-/// | `r COMM SIZE` | tell a context another size |
+/// | `r COMM SIZE` | change the size of a context |
 /// | `g COMM TAG BYTES` | announce the collective call that uses a (negative) tag |
 /// | `z` | clear: drop everything |
 ///
@@ -50,7 +50,7 @@ pub enum Step {
     PurgeContext(u32),
     /// Purge one rank of a context, and every third of its receives from any source.
     PurgeSource(u32, u32),
-    /// Tell a context another size.
+    /// Change the size of a context.
     Resize(u32, u32),
     /// Announce a collective call: communicator, tag, bytes.
     Announce(u32, i32, u32),
@@ -148,9 +148,9 @@ impl fmt::Display for Step {
     }
 }
 
-/// A text that is no step.
+/// A text that is not a step.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no conformance step; see `mq_trace::conformance::Step` for the forms")]
+#[error("`{0}` is not a conformance step; see `mq_trace::conformance::Step` for the forms")]
 pub struct StepError(String);
 
 impl FromStr for Step {
@@ -225,10 +225,10 @@ fn parse_tag(text: &str) -> Option<TagSelector> {
     }
 }
 
-/// Reads steps, one a line; lines beginning with `#` are comments.
+/// Reads steps, one per line; lines beginning with `#` are comments.
 ///
 /// # Errors
-/// The first line that is no step.
+/// The first line that is not a step.
 pub fn parse_steps(text: &str) -> Result<Vec<Step>, StepError> {
     let lines = text.lines().map(str::trim);
     lines

@@ -1,4 +1,4 @@
-//! What takes the steps: queues alone, and queues in an engine.
+//! The subjects that take the steps: queues alone, and queues in an engine.
 
 use core::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use super::family::Family;
 use super::step::Step;
 use super::{CONTEXTS, RANKS, Setup};
 
-/// The answer to a step. A partner is its number and its pattern or envelope as `Debug` prints it,
-/// so that one that comes back changed is a difference too.
+/// The answer to a step. A partner is its number and the `Debug` output of its pattern or envelope, so
+/// that returning a changed one is a difference too.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Queued,
@@ -51,7 +51,7 @@ pub(super) trait Subject<P: Pattern> {
 pub(super) struct Numbers {
     handles: Vec<Option<Handle>>,
     pub(super) messages: u32,
-    /// The message queued last in halves: it may have left since, and then its name is stale.
+    /// The message last queued in halves; its name is stale if the message has left since.
     last_message: Option<MessageHandle>,
 }
 
@@ -132,8 +132,8 @@ pub(super) fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
     }
 }
 
-/// Whether a purge step chooses an entry: all of a context, or what names a source and every third of the receives
-/// that name none.
+/// Whether a purge step chooses an entry: all of a context, or those that name a source and every third
+/// of the receives that name none.
 pub(super) fn chosen<P: Pattern>(
     entry: &Entry<'_, P, u32, u32>,
     comm: u32,
@@ -201,7 +201,7 @@ impl<Q> Bare<Q>
 where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
-    /// All entries are asked about, in their order, before one of their context comes back.
+    /// `select` sees all entries, in order, before any of their context comes back.
     fn purge(&mut self, comm: u32, source: Option<u32>) -> Outcome {
         let mut queued = BTreeMap::<u32, Vec<String>>::new();
         self.queues.visit(&mut |entry| {
@@ -326,15 +326,15 @@ where
     }
 }
 
-/// What message `n` weighs against the byte budget.
+/// The weight of message `n` in the byte budget.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
 pub(super) fn weigh(message: &u32) -> u64 {
     u64::from(*message % 7)
 }
 
-/// What an engine is told.
+/// The options of the engine.
 ///
-/// Each time that a high mark is reached, `crossings` is told how many messages there are.
+/// Each time a high mark is reached, the number of messages is recorded in `crossings`.
 pub(super) fn engine_options(
     setup: &Setup,
     crossings: &Arc<Mutex<Vec<usize>>>,
@@ -366,13 +366,13 @@ pub(super) fn engine_options(
 
 /// Queues in an engine, one context for each number.
 ///
-/// Where the structure is chosen at run time, each context has another one, and another again when
-/// it is freed and made anew: contexts move between objects of their own and shared ones.
+/// If the structure is chosen at run time, each context has a different one, and another again when it
+/// is freed and recreated: contexts move between objects of their own and shared ones.
 pub(super) struct Engined<Q: MatchQueues> {
     engine: Engine<Q>,
     numbers: Numbers,
     size: Option<u32>,
-    /// Contexts made so far.
+    /// Contexts created so far.
     made: usize,
     crossings: Arc<Mutex<Vec<usize>>>,
 }
@@ -408,7 +408,7 @@ impl<Q> Engined<Q>
 where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
-    /// A whole context is purged by freeing it, and is there again afterwards.
+    /// A whole context is purged by freeing it, and is created again afterwards.
     fn purge_context(&mut self, comm: u32) -> Outcome {
         let mut purged = Vec::new();
         let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));

@@ -1,7 +1,7 @@
-//! Generated traces: patterns of queue depth, as the literature measures them.
+//! Generated traces: patterns of queue depth, as measured in the literature.
 //!
-//! A [`DepthPattern`] fills one queue to a depth and drains it, round after round. The outcomes are
-//! worked out by the [`Oracle`], so a generated trace can be checked like a recorded one.
+//! A [`DepthPattern`] fills one queue to a depth and drains it, round after round. The [`Oracle`]
+//! determines the outcomes, so a generated trace can be checked like a recorded one.
 
 use core::fmt;
 use core::str::FromStr;
@@ -45,7 +45,7 @@ macro_rules! named {
                 let known = Self::ALL.iter().find(|value| value.name() == name);
                 known.copied().ok_or_else(|| {
                     let names: Vec<&str> = Self::ALL.iter().map(|value| value.name()).collect();
-                    format!("`{name}` is none of {}", names.join(", "))
+                    format!("`{name}` is not one of {}", names.join(", "))
                 })
             }
         }
@@ -75,7 +75,7 @@ named! {
 }
 
 named! {
-    /// What tells the messages apart.
+    /// What distinguishes the messages.
     KeyedBy {
         /// Each comes from another rank, all with one tag.
         Source = "source",
@@ -89,11 +89,11 @@ named! {
 pub struct DepthPattern {
     /// Entries in the filled queue, over all communicators.
     pub depth: u32,
-    /// How it is drained.
+    /// The order in which it is drained.
     pub order: Order,
-    /// Which queue it is.
+    /// Which queue is filled.
     pub filled: Filled,
-    /// What tells the entries apart.
+    /// What distinguishes the entries.
     pub keyed_by: KeyedBy,
     /// Share of receives from any source, 0 to 1.
     pub any_source: f64,
@@ -146,7 +146,7 @@ impl DepthPattern {
     /// The pattern as lines with the outcomes that the matching rules give.
     ///
     /// # Cost
-    /// Quadratic in the depth; `progress` is told the operations done.
+    /// Quadratic in the depth; `progress` gets the number of operations done.
     pub fn resolved(&self, progress: &mut dyn FnMut(usize)) -> Vec<Line> {
         let mut lines = self.lines();
         resolve(&mut lines, progress);

@@ -100,7 +100,7 @@ fn a_wrong_first_line_is_refused() {
     );
     assert_eq!(
         message(b"# mqtrace 1 \xff\n"),
-        "t:1: the line is not UTF-8 from its byte 13 on"
+        "t:1: the line is not valid UTF-8 from byte 13 on"
     );
 }
 
@@ -130,7 +130,7 @@ fn malformed_lines_are_refused_with_their_number() {
     let trace = [TRACE.as_bytes(), b"p 0 \xc3\x28 0\n"].concat();
     assert_eq!(
         message(&trace),
-        "t:5: the line is not UTF-8 from its byte 5 on"
+        "t:5: the line is not valid UTF-8 from byte 5 on"
     );
 }
 

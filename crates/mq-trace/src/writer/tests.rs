@@ -108,7 +108,7 @@ impl Model {
     }
 }
 
-/// What is left of a stream after its writer is gone; it fails where it is told to.
+/// What is left of a stream after its writer is gone; it fails where it is set to.
 #[derive(Clone, Default)]
 struct Shared {
     bytes: Rc<RefCell<Vec<u8>>>,

@@ -1,11 +1,11 @@
-//! How a window lets go of its entries, which are linked by other means then, and takes them back.
+//! How a window releases its entries, which are then linked by other means, and takes them back.
 
 use super::{AWAY, Window};
 use crate::fifo::Fifo;
 use crate::slab::{NIL, RUN, Slab};
 
 impl Window {
-    /// Lets go of the entries, which are to be linked by other means: shows them one by one.
+    /// Releases the entries, which are to be linked by other means: shows them one by one.
     #[expect(clippy::cast_possible_truncation, reason = "at most NEAR")]
     pub(crate) fn leave<K, T>(&mut self, slab: &mut Slab<K, T>) -> Leaving {
         let leaving = Leaving {
@@ -16,7 +16,7 @@ impl Window {
         slab.free = NIL;
         let slots = slab.near.len() as u32;
         let span = self.tail - self.head;
-        // All slots behind the last entry are unused, and then all before the first.
+        // All slots after the last entry are unused, and then all before the first.
         self.tail = if self.tail == slots { 0 } else { self.tail };
         self.head = AWAY;
         self.holes = slots - span;
@@ -38,9 +38,8 @@ impl Window {
         some > 0
     }
 
-    /// Takes entries back that are near, on no list and given in order: they come to stand in the
-    /// first slots. One that is about to leave comes to stand behind them, if there is one; returns
-    /// its slot.
+    /// Takes back entries that are near, on no list and given in order: they move to the first slots. An
+    /// entry about to leave, if there is one, moves to the slot after them; returns its slot.
     pub(crate) fn come_back<K, T>(
         &mut self,
         slab: &mut Slab<K, T>,
@@ -52,7 +51,7 @@ impl Window {
         for at in 0..entries.len() {
             let from = entries[at];
             slab.near.swap(from as usize, to as usize);
-            // Who was there is now where this one has been.
+            // The entry that was there is now where this one was.
             for other in entries[at..].iter_mut().chain(leaving.as_mut()) {
                 if *other == to {
                     *other = from;
@@ -72,7 +71,7 @@ impl Window {
     }
 }
 
-/// What a window has let go of.
+/// The entries that a window has released.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     next: u32,
@@ -80,7 +79,7 @@ pub(crate) struct Leaving {
 }
 
 impl Leaving {
-    /// The keys in one of so many of the slots: of entries that are left, or have been.
+    /// The keys in a sample of the slots: of entries that are there, or were.
     pub(crate) fn sample<'a, K, T>(
         &self,
         slab: &'a Slab<K, T>,
@@ -107,7 +106,7 @@ impl Leaving {
         None
     }
 
-    /// All that are left, on a list.
+    /// All entries left, as a list.
     pub(crate) fn into_list<K, T>(mut self, slab: &mut Slab<K, T>) -> Fifo {
         if slab.len == self.end - self.next {
             return self.into_list_without_holes(slab);
@@ -126,8 +125,8 @@ impl Leaving {
         Fifo::between(first, last)
     }
 
-    /// [`into_list`](Self::into_list) of entries of which each stands right behind the one before: most
-    /// of what becoming deep costs a long queue in one operation.
+    /// [`into_list`](Self::into_list) for contiguous entries: most of what becoming deep costs a long
+    /// queue in one operation.
     fn into_list_without_holes<K, T>(self, slab: &mut Slab<K, T>) -> Fifo {
         let Self { next: first, end } = self;
         let entries = &mut slab.near[first as usize..end as usize];

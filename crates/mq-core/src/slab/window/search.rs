@@ -12,16 +12,16 @@ pub(crate) const TOO_FAR: u32 = NIL - 1;
 /// Where a search ended, and what it cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sought {
-    /// The slot of the entry; [`NIL`] if there is none, [`TOO_FAR`] if there are more than it may
-    /// visit.
+    /// The slot of the entry; [`NIL`] if there is none, [`TOO_FAR`] if there are more entries than the
+    /// search may visit.
     pub(crate) slot: u32,
     /// Entries compared, the found one included.
     pub(crate) visited: u32,
 }
 
 impl Window {
-    /// Finds the earliest entry whose key is `wanted`, if it is among the first `limit`, or the
-    /// first.
+    /// Finds the earliest entry whose key is `wanted`, if it is among the first `limit` entries, or is
+    /// the first.
     pub(crate) fn find<K: Copy, T>(
         &mut self,
         slab: &mut Slab<K, T>,
@@ -55,7 +55,7 @@ impl Window {
         }
         let span = self.tail - self.head;
         let end = self.head + span.min(limit);
-        // None if the limit is none: the other search says what comes of that.
+        // None if there is no limit: the other search handles that.
         let entries = slab.near.get(self.head as usize + 1..end as usize)?;
         for (slot, entry) in (self.head + 1..).zip(entries) {
             if wanted(&entry.key) {
@@ -71,8 +71,8 @@ impl Window {
         Some(Sought { slot, visited })
     }
 
-    /// Finds the earliest entry behind the first whose key is `wanted`, if it is among the first
-    /// `limit` of all; the first has been compared. Closes the holes on the way if they are many.
+    /// Finds the earliest entry after the first whose key is `wanted`, if it is among the first `limit`
+    /// of all; the first has been compared. Closes the holes on the way if there are many.
     #[inline(always)]
     pub(crate) fn find_behind_first<K: Copy, T>(
         &mut self,
@@ -87,7 +87,7 @@ impl Window {
                 break NIL;
             }
             let entry = &slab.near[slot as usize];
-            // Not a branch: which slots are holes is hard to foresee.
+            // Not a branch: which slots are holes is hard to predict.
             let is_entry = entry.payload.is_some();
             visited += u32::from(is_entry);
             if visited > limit {

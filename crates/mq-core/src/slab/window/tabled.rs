@@ -1,7 +1,7 @@
 //! A window whose entries are also in tables that find them by key.
 //!
-//! Entries are written behind the last as ever, and who asks for the first finds that it is no
-//! slot. Where the first is, nobody has to know.
+//! Entries are still written after the last. Code that asks for the first entry finds that it is not a
+//! slot; the position of the first is not needed.
 
 use super::{TABLED, Window};
 use crate::slab::Slab;
@@ -13,8 +13,8 @@ impl Window {
         self.head == TABLED
     }
 
-    /// The slot behind the first entries, so many, in a window that is not tabled; the first if there
-    /// are holes between them.
+    /// The slot after the first `entries` entries, in a window that is not tabled; the first slot if
+    /// there are holes between them.
     pub(crate) const fn slot_behind(&self, entries: u32) -> u32 {
         match self.holes {
             0 => self.head + entries,
@@ -22,7 +22,7 @@ impl Window {
         }
     }
 
-    /// From now on the window is tabled: returns the slot of its first entry.
+    /// The window becomes tabled: returns the slot of its first entry.
     pub(crate) const fn begin_tables(&mut self) -> u32 {
         let first = self.head;
         self.holes += first;
@@ -30,15 +30,15 @@ impl Window {
         first
     }
 
-    /// The window is tabled no more.
+    /// The window is no longer tabled.
     pub(crate) fn end_tables<K, T>(&mut self, slab: &Slab<K, T>) {
         self.head = 0;
         self.trim(slab);
         self.skip_holes(slab);
     }
 
-    /// The entry in a slot has left a window that is tabled. Returns whether it was the last: then
-    /// the window ends with its slot, and otherwise it has one hole more.
+    /// The entry in a slot has left a tabled window. Returns whether it was the last: then the window
+    /// ends with its slot; otherwise the window has one more hole.
     #[inline(always)]
     pub(crate) const fn drop_tabled(&mut self, slot: u32) -> bool {
         if slot + 1 == self.tail {
@@ -49,14 +49,14 @@ impl Window {
         false
     }
 
-    /// An entry has left a window that is tabled, whose slot is not to be used again.
+    /// An entry has left a tabled window; its slot must not be used again.
     #[inline(always)]
     pub(crate) const fn leave_hole(&mut self) {
         self.holes += 1;
     }
 
-    /// Whether a window that is tabled has used up its slots for a queue that is shorter: one that
-    /// stays long and never drains, which had to be moved and linked anew each time.
+    /// Whether a tabled window has used up its slots although its queue is shorter: a queue that stays
+    /// long and never drains, and would have to be moved and relinked each time.
     pub(crate) const fn is_worn_out(&self) -> bool {
         self.is_tabled() && self.holes >= self.tail / 4
     }

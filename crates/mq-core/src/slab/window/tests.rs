@@ -100,7 +100,7 @@ fn entries_stay_in_order_whatever_leaves() {
     for (seed, longest) in [(1, 3), (2, 20), (3, 70), (4, 300)] {
         let mut number = numbers(seed);
         let mut both = Both::new();
-        // Filling and draining by turns, mostly near the beginning, as searches do.
+        // Alternately filling and draining, mostly near the beginning, as searches do.
         for round in 0..4000 {
             let filling = round / longest % 2 == 0;
             if both.entries.is_empty() || filling && number(3) > 0 {

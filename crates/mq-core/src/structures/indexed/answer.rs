@@ -3,9 +3,9 @@
 use super::tables::Found;
 use crate::slab::{NIL, Sought};
 
-/// Where a search ended, and what it cost, in one word: a function that ends with the call of another
-/// then jumps there (a tail call) and has nothing to save, which the compiler does not do with an answer
-/// of two.
+/// Where a search ended, and what it cost, in one word: a function that ends by calling another can then
+/// jump there (a tail call) and has nothing to save. The compiler does not do that with an answer of two
+/// words.
 #[derive(Clone, Copy)]
 pub(super) struct Answer(u64);
 

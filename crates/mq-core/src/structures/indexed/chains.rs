@@ -1,8 +1,8 @@
 //! The hash table of the deep form: chains of keys, each the first of the entries that have it.
 //!
-//! A node is an entry. The first entry with a key stands in the chain of the key's bucket; the
-//! others with the same key form a list behind it, in order. All links are in the entries, so the
-//! table is one word a bucket and nothing is allocated for a key.
+//! A node is an entry. The first entry with a key is in the chain of the key's bucket; the others with
+//! the same key form a list after it, in order. All links are in the entries, so the table is one word
+//! per bucket and nothing is allocated for a key.
 
 mod size;
 
@@ -56,11 +56,11 @@ pub(super) struct Chains {
     mask: u32,
     /// Keys that may be stored before more buckets are needed.
     served: u32,
-    /// The table shrinks when so many buckets are there for each key.
+    /// The table shrinks when there are this many buckets per key.
     sparse: u32,
-    /// Removals that have left few keys, in a table that began with the buckets of former fillings.
+    /// Removals that have left few keys, in a table that began with the buckets of earlier fillings.
     lingering: u32,
-    /// The most keys that were asked for since the table was empty, and in the filling before.
+    /// The most keys requested since the table was empty, and in the filling before.
     most: u32,
     most_before: u32,
 }
@@ -72,7 +72,7 @@ impl Chains {
         self.bucket_of(self.place(hash))
     }
 
-    /// The bucket that a hash would have if the buckets were a power of two, for
+    /// The bucket that a hash would have if the number of buckets were a power of two, for
     /// [`near_first`](Self::near_first).
     #[inline(always)]
     pub(super) const fn place(&self, hash: u32) -> u32 {
@@ -119,15 +119,15 @@ impl Chains {
         self.heads.get(bucket)
     }
 
-    /// Makes a node the first of a bucket: one that points to the former first, or the one that
-    /// this points to.
+    /// Makes a node the first of a bucket: one that points to the former first, or the one that the
+    /// former first points to.
     #[inline(always)]
     pub(super) fn set_first(&mut self, bucket: u32, node: u32) {
         self.heads.set(bucket, node);
     }
 
-    /// [`first`](Self::first), if the bucket of a place is near; the number of no slot if its
-    /// bucket is another.
+    /// [`first`](Self::first), if the bucket of a place is near; a number that is not a slot if the
+    /// place's bucket is another one.
     #[inline(always)]
     pub(super) fn near_first(&self, place: u32) -> Option<u32> {
         self.heads.get_near(place)
@@ -179,8 +179,8 @@ impl Chains {
         }
     }
 
-    /// Links a node that was just stored, with the first of the chain as its `chain`; nobody may
-    /// look at its key yet.
+    /// Links a node that was just stored, with the first of the chain as its `chain`; its key must not
+    /// be read yet.
     #[inline(always)]
     pub(super) fn link_new<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
         if probe.node == NIL {
@@ -190,7 +190,7 @@ impl Chains {
         }
     }
 
-    /// Puts a node behind all others with the key of the probe, or makes it the first.
+    /// Puts a node after all others with the key of the probe, or makes it the first.
     #[inline]
     pub(super) fn link<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
         nodes.set_next(node, NIL);
@@ -248,7 +248,7 @@ impl Chains {
     }
 }
 
-/// Puts a node behind all others of the key whose first node is `first`.
+/// Puts a node after all others of the key whose first node is `first`.
 #[inline]
 pub(super) fn append<N: Nodes>(nodes: &mut N, first: u32, node: u32) {
     let last = match nodes.prev(first) {

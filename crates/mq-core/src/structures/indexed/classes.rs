@@ -8,8 +8,8 @@ use crate::memory::vec_bytes;
 use crate::slab::Slab;
 
 /// Searches of a class that look at every message before the messages are indexed for it: one costs
-/// about a twentieth of the index, and most receives of a class that is rarely used need no more.
-/// Where many messages come between two searches there are more before it is worth while.
+/// about a twentieth of the index, and most receives of a rarely used class need no more. If many
+/// messages come between two searches, more searches are needed before indexing pays off.
 const SCANS: u8 = 4;
 
 #[derive(Debug)]
@@ -19,12 +19,11 @@ struct Class<B> {
     posted: u32,
     /// The unexpected messages under this mask, if receives of the class keep looking for them.
     view: Option<View<B>>,
-    /// What searches without a view have cost, in slots looked at, less what it would have cost to
-    /// keep one.
+    /// The cost of searches without a view, in slots looked at, less the cost of keeping one.
     cost: u32,
-    /// How many messages had [come](Slab::come) at the last of them.
+    /// How many messages had [come](Slab::come) at the last of these searches.
     searched_at: u32,
-    /// Whether its receives will ask often, as they did before.
+    /// Whether its receives will search often, as they did before.
     is_wanted: bool,
 }
 
@@ -40,8 +39,8 @@ impl<B> Class<B> {
         }
     }
 
-    /// A search would have to look at so many slots: whether messages, of which so many have come,
-    /// are to be indexed for the class. Counts the search otherwise.
+    /// A search would have to look at `slots` slots, after `come` messages have come: whether to index
+    /// the messages for the class. Otherwise counts the search.
     fn is_worth_a_view(&mut self, slots: u32, come: u32) -> bool {
         let since = come.wrapping_sub(self.searched_at);
         self.searched_at = come;
@@ -118,7 +117,7 @@ impl<B: MatchBits> Classes<B> {
             self.classes.push(fresh);
             return Some(self.classes.len() - 1);
         }
-        // Not one with a view: masks that take turns would make theirs anew each time.
+        // Not one with a view: alternating masks would rebuild theirs each time.
         let unused = |class: &Class<B>| class.posted == 0 && class.view.is_none();
         let i = self.classes.iter().position(unused)?;
         self.classes[i] = fresh;
@@ -151,8 +150,8 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// Has messages indexed for a class that searches them, if it has searched often enough and they
-    /// `may_be`; whether they are.
+    /// Indexes messages for a class that searches them, if it has searched often enough and they
+    /// `may_be`; returns whether they are indexed.
     pub(super) fn ensure_view<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
@@ -191,8 +190,8 @@ impl<B: MatchBits> Classes<B> {
         class?.view.as_mut()
     }
 
-    /// Links the newest message in all views, and drops those that are only kept up; returns whether
-    /// there were such. Its key may not be in its slot yet.
+    /// Links the newest message in all views, and drops views that are maintained but not used; returns
+    /// whether there were any. The message's key may not be in its slot yet.
     #[inline(never)]
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,
@@ -233,7 +232,7 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// Unlinks a message from all views but that of a class, which has shown it.
+    /// Unlinks a message from all views except that of a class, which has found it.
     pub(super) fn unlink_from_others<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
@@ -248,7 +247,7 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// All entries have left: forgets the classes but those whose views were worth it, and keeps the
+    /// All entries have left: forgets all classes except those whose views were worthwhile, and keeps the
     /// memory of a small view.
     pub(super) fn rest(&mut self) {
         let Self { classes, spare, .. } = self;
@@ -270,9 +269,9 @@ impl<B: MatchBits> Classes<B> {
     }
 
     /// Entries are to be indexed, `messages` of them messages: begins a view for each class whose
-    /// view was worth it before the last [`rest`](Self::rest), or whose searches are
-    /// [expected](Self::expect_searches_by). A program that receives from any source in one step
-    /// will do so in the next, and then nothing has to be looked at twice. Returns how many.
+    /// view was worthwhile before the last [`rest`](Self::rest), or whose searches are
+    /// [expected](Self::expect_searches_by). A program that receives from any source in one step will do
+    /// so in the next, and then nothing has to be looked at twice. Returns the number of views.
     pub(super) fn begin(&mut self, messages: u32) -> u32 {
         for class in &mut self.classes {
             let mut view = self.spare.take().unwrap_or_default();

@@ -5,12 +5,12 @@ use std::hash::{BuildHasher, RandomState};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::hash::mix;
 
-/// The secret of one table: whoever chooses tags cannot choose those that share a bucket.
+/// The secret of one table, so that nobody can choose tags that share a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed(u64);
 
 impl Seed {
-    /// The seed asked for, or one that nobody knows if that is 0.
+    /// The requested seed, or a secret one if that is 0.
     pub(super) fn new(wanted: u32) -> Self {
         Self(match wanted {
             0 => RandomState::new().hash_one(0_u8),
@@ -18,36 +18,36 @@ impl Seed {
         })
     }
 
-    /// An odd number that nobody knows, to multiply by.
+    /// A secret odd number to multiply by.
     pub(super) const fn factor(self) -> u64 {
         mix(self.0, 1) | 1
     }
 
     /// The hash of the bits that a key must match. Programs choose tags like `i << 16` and
-    /// `rank * stride`: a multiplication folded over its 128-bit product lets every bit of the key
-    /// reach those taken here, and the second makes neighbours of what differs by a power of two no
-    /// likelier than others.
+    /// `rank * stride`: a multiplication folded over its 128-bit product lets every bit of the key reach
+    /// the bits taken here; a second one makes keys that differ by a power of two no likelier to be
+    /// neighbours than others.
     ///
-    /// Of words of 64 bits, as MPI's, all but the last four bits of source and tag are hashed so. Those
-    /// are added afterwards, such that 16 tags in a row are in 16 buckets in a row, and 16 sources in
-    /// as many lines of the table: long queues are mostly posted and taken in some order, and then a
-    /// line that was fetched is used again. Two keys that differ only in those bits never share a
-    /// bucket; others do as often as with any hash. Longer words are made 64 bits long before, by a
-    /// secret: neighbours are anywhere, and any two may share a bucket.
+    /// In 64-bit words, as MPI's, all but the last four bits of source and tag are hashed that way. The
+    /// last bits are added afterwards, such that 16 consecutive tags are in 16 consecutive buckets, and 16
+    /// sources in as many lines of the table: long queues are mostly posted and taken in some order, and
+    /// then a fetched line is used again. Two keys that differ only in those bits never share a bucket;
+    /// others do as often as with any hash. Longer words are first reduced to 64 bits with a secret:
+    /// neighbours may be anywhere, and any two keys may share a bucket.
     ///
-    /// The context is left out: the queues are of one, and keys are compared whole.
+    /// The context is left out: the queues belong to one context, and keys are compared whole.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "all parts are used")]
     pub(super) fn hash<B: MatchBits>(self, key: Key<B>) -> u32 {
         const FOLD: u64 = 0x9e37_79b9_7f4a_7c15;
         const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
         const LAST: u64 = 0x0000_000f_0000_000f;
-        // Nothing for a key that must match exactly. For others a secret: of words that are known, masks
-        // and bits could be chosen whose sums are equal, and such keys would always share a bucket.
+        // 0 for a key that must match exactly, for others a secret: with known words, masks and bits could
+        // be chosen whose sums are equal, and such keys would always share a bucket.
         let open = (!key.care).digest(0) ^ B::ZERO.digest(0);
         let mask = open.wrapping_mul(self.0 | 1);
         let digest = key.bits.digest(self.0);
-        // The last bits of the source, 32 above those of the tag, come to stand above them.
+        // The last bits of the source, 32 above those of the tag, move to just above them.
         let place = digest.wrapping_add(digest >> 28) as u32;
         let word = (digest & !LAST) ^ mask;
         let product = u128::from(word) * u128::from(FOLD);
@@ -56,7 +56,7 @@ impl Seed {
     }
 }
 
-/// What entries are found by: a context, and the bits that must be equal under a mask.
+/// The search key of entries: a context, and the bits that must be equal under a mask.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<B> {
     pub(super) context: ContextId,

@@ -1,7 +1,7 @@
-//! Where the buckets of a table are: the first lie in one piece, those behind it in pages.
+//! The buckets of a table: the first are in one piece of memory, the others in pages.
 //!
-//! A page is made when a node is first put into one of its buckets. So a table can be given as many
-//! buckets as the last one needed without paying for them before they are used.
+//! A page is allocated when a node is first put into one of its buckets. So a table can get as many
+//! buckets as the previous one needed without paying for them before they are used.
 
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
@@ -13,9 +13,9 @@ pub(super) const NEAR_BUCKETS: u32 = 8192;
 /// moved then.
 pub(super) const PAGE: u32 = 1024;
 
-/// Stands in the buckets of the piece that are not in use yet; no node has this number. So a bucket
-/// can be looked up by the number that it would have if all were in use, and says itself that the
-/// answer is elsewhere.
+/// Marks the buckets of the piece that are not in use yet; no node has this number. So a bucket can be
+/// looked up by the number that it would have if all were in use, and itself shows that the answer is
+/// elsewhere.
 const UNUSED: u32 = NIL - 1;
 
 type Page = Box<[u32; PAGE as usize]>;
@@ -144,7 +144,7 @@ impl Heads {
         }
     }
 
-    /// Gives the pages back. All buckets must be empty.
+    /// Frees the pages. All buckets must be empty.
     pub(super) fn clear_pages(&mut self) {
         self.far.fill_with(|| None);
         self.pages = 0;

@@ -41,9 +41,9 @@ const WIDE: u32 = 16;
 
 /// All entries by key, and the classes of wildcards in use.
 ///
-/// The first node of a key stands for a queue: a receive that is posted and a message that is
-/// unexpected never have the same key, or they would have matched. Receives with wildcards are in a
-/// table of their own, which messages ask first: it is small, and mostly has no answer.
+/// The first node of a key stands for a queue: a posted receive and an unexpected message never have the
+/// same key, or they would have matched. Receives with wildcards are in a table of their own, which
+/// messages search first: it is small, and mostly holds no match.
 #[derive(Debug)]
 pub(super) struct Index<B> {
     /// Of queues that are still in their windows.
@@ -63,8 +63,8 @@ pub(super) struct Index<B> {
     removals_with_few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// What is not as the common steps expect it: [`WILDCARDS`], [`HAS_VIEWS`], [`MOVING`],
-    /// [`UNCLASSED`], [`WIDE`].
+    /// What differs from the state that the common steps expect: [`WILDCARDS`], [`HAS_VIEWS`],
+    /// [`MOVING`], [`UNCLASSED`], [`WIDE`].
     special: u32,
 }
 
@@ -92,8 +92,7 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// What is left when all entries have been dropped: the tables' memory, and the factors that they
-    /// have found.
+    /// What is kept when all entries have been dropped: the tables' memory, and the factors they found.
     pub(super) fn cleared(mut self) -> Self {
         self.tables.clear();
         Self::with(self.tables, self.seed)
@@ -138,14 +137,14 @@ impl<B: MatchBits> Index<B> {
         Both { slabs, seed }
     }
 
-    /// Whether messages have to look at nothing but the table: not at other masks, nor at views.
+    /// Whether messages only have to look at the table, not at other masks or views.
     #[inline(always)]
     pub(super) const fn is_plain(&self) -> bool {
         self.special & !WIDE == 0
     }
 
-    /// Whether fully specified receives have to look at nothing but the table: not at views, nor at
-    /// what is not indexed yet.
+    /// Whether fully specified receives only have to look at the table, not at views or at entries that
+    /// are not indexed yet.
     #[inline(always)]
     pub(super) const fn is_plain_for_receives(&self) -> bool {
         self.special & (MOVING | HAS_VIEWS) == 0
@@ -169,8 +168,8 @@ impl<B: MatchBits> Index<B> {
         self.special & WIDE != 0
     }
 
-    /// With so many entries, the one included that is about to leave, the queues may become short,
-    /// or the table smaller.
+    /// With this many entries, including the one about to leave, the queues may become short, or the
+    /// table smaller.
     #[inline(always)]
     pub(super) const fn low(&self) -> u32 {
         self.low
@@ -196,7 +195,7 @@ impl<B: MatchBits> Index<B> {
         self.chains.bucket_of(place)
     }
 
-    /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so before a
+    /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so call it before a
     /// search.
     #[inline]
     pub(super) fn serve<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
@@ -210,16 +209,15 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
     }
 
-    /// Whether there are more keys than the table has buckets for: others have left while entries
-    /// that need no bucket were queued, so that there were slots without asking for
-    /// [room](Self::serve).
+    /// Whether there are more keys than the table has buckets for: entries that need no bucket were
+    /// queued and others have left, so that there were slots without asking for [room](Self::serve).
     #[inline(always)]
     fn is_crowded<P: Pattern, R, M>(&self, slabs: &Slabs<P, R, M>) -> bool {
         let keys = slabs.posted.len() + slabs.unexpected.len() - self.classes.posted();
         keys >= self.chains.served()
     }
 
-    /// With so many entries left the table is to [`shrink`](Self::shrink).
+    /// With this many entries left the table is to [`shrink`](Self::shrink).
     pub(super) const fn few(&self) -> u32 {
         self.chains.few()
     }
@@ -236,7 +234,7 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
     }
 
-    /// The `home` to store an entry with that was just looked for in vain.
+    /// The `home` with which to store an entry after a search that found nothing.
     #[inline(always)]
     pub(super) const fn home(&self) -> u32 {
         self.place.first
@@ -264,7 +262,8 @@ impl<B: MatchBits> Index<B> {
         self.classes.unlink(&slabs.unexpected, slot);
     }
 
-    /// Links a message that was looked for in vain and is now stored, with [`home`](Self::home).
+    /// Links a message for which a search found nothing and that is now stored with
+    /// [`home`](Self::home).
     #[inline(always)]
     pub(super) fn link_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
@@ -393,8 +392,8 @@ impl<B: MatchBits> Index<B> {
         self.chains.unlink(nodes, unexpected(slot), key, hash);
     }
 
-    /// One more removal has left few entries: whether there have been so many since the queues
-    /// became deep that they pay for a look at all slots.
+    /// One more removal has left few entries: whether there have been enough such removals since the
+    /// queues became deep to pay for a look at all slots.
     pub(super) const fn has_paid_for(&mut self, slots: usize) -> bool {
         self.removals_with_few += 1;
         self.removals_with_few as usize * 4 >= slots

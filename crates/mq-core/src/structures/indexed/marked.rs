@@ -1,9 +1,9 @@
 //! The table of receives with wildcards: chains, and beside each bucket a mark of what is in it.
 //!
-//! Every message asks this table, mostly in vain, for each class of wildcards. That a bucket is not
-//! empty says little, and a look at its entries is a look at memory that nobody has touched for long.
-//! Sixteen bits of each bucket, of which a key sets two, tell all but a few of a hundred such keys
-//! apart, and those of ten thousand receives are in the processor's nearest cache.
+//! Every message searches this table, mostly without a match, for each class of wildcards. A bucket that
+//! is not empty says little, and looking at its entries touches memory that has long been cold. Sixteen
+//! bits per bucket, of which a key sets two, rule out all but a few in a hundred such keys, and those of
+//! ten thousand receives fit in the processor's nearest cache.
 
 use super::chains::{Chains, Nodes, Probe};
 use crate::memory::vec_bytes;
@@ -24,15 +24,15 @@ pub(super) struct Marked {
     buckets: u32,
 }
 
-/// Two of sixteen bits, or one, by a part of the hash that has nothing to do with its bucket.
+/// Two of sixteen bits, or one, from a part of the hash that does not determine the bucket.
 #[inline(always)]
 const fn mark(hash: u32) -> u16 {
     (1 << (hash >> 28)) | (1 << ((hash >> 24) & 15))
 }
 
-/// How many keys the chains are told of, where there are so many: two thirds, since marks say more than
-/// empty buckets do. Then there are five buckets for four keys, and a bucket and its mark take no more
-/// for each than buckets alone do elsewhere.
+/// How many of `keys` keys the chains count: two thirds, since marks say more than empty buckets do. Then
+/// there are five buckets for four keys, and a bucket with its mark takes no more per key than a bucket
+/// does elsewhere.
 const fn counted(keys: u32) -> u32 {
     keys - keys / 3
 }
@@ -49,7 +49,7 @@ const fn origin(bucket: u32) -> u32 {
 }
 
 impl Marked {
-    /// So many keys are to be stored in a table that has none.
+    /// `keys` keys are to be stored in a table that has none.
     pub(super) fn prepare(&mut self, keys: u32) {
         self.chains.prepare(counted(keys));
         self.marks.clear();
@@ -193,7 +193,7 @@ impl Marked {
         self.left(self.chains.bucket(hash));
     }
 
-    /// A removal has left so many keys: removes some of the buckets if these are few.
+    /// A removal has left `keys` keys: removes some of the buckets if these are few.
     #[inline(always)]
     pub(super) fn shrink_to<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
         self.chains.shrink_to(nodes, counted(keys));

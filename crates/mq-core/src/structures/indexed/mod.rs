@@ -1,55 +1,54 @@
-//! `indexed`: the default. What is near the head of a queue is found by a scan, the rest by hash.
+//! `indexed`: the default. Entries near the head of a queue are found by a scan, the rest by hash.
 //!
-//! **Short form.** The entries of each queue stand one behind the other in a window of its storage,
-//! without links: an entry is written behind the last one, and the first leaves by a change of one
-//! number. Nothing beats it while a search ends within a few entries, and in applications nearly
-//! every search does. How long a queue is does not matter, if it is taken in order.
+//! **Short form.** The entries of each queue are contiguous in a window of its storage, without links:
+//! a new entry is written after the last one, and removing the first changes one number. Nothing beats
+//! this while a search ends within a few entries, as nearly every search in applications does. The
+//! length of a queue does not matter if it is taken in order.
 //!
 //! **Tabled form.** When a search would visit more entries than
 //! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, the queue
-//! stays where it is and gets tables that find its entries by key. Newcomers cost what they cost
-//! before: they are linked together when a search needs them. Each queue has tables of its own.
-//! Receives with wildcards are in one of their own, by the bits they care about, of which a message
-//! asks one bucket for each mask in use; messages are linked for a class of wildcards when its
-//! searches have cost more than that. A queue that drains is short again.
+//! stays in place and gets tables that find its entries by key. Newcomers cost what they did before:
+//! they are linked together when a search needs them. Each queue has its own tables. Receives with
+//! wildcards have a separate table, keyed by the bits they care about; a message looks at one of its
+//! buckets per mask in use. Messages are linked for a class of wildcards when searches of the class have
+//! cost more than the linking. A queue that drains is short again.
 //!
 //! **Deep form.** When storage has to grow for queues of more than
-//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or a tabled queue has used up its slots
-//! although it is shorter, because it stays long and never drains, both leave their windows. One
-//! table then finds an entry of either kind by what it must match exactly. A receive that is
-//! posted and a message that is unexpected never have the same key, or they would have matched; so
-//! one probe searches one queue and finds the place of insertion in the other. Wildcard receives are
-//! in a table of their own, one class for each mask in use; candidates of several classes are merged
-//! by sequence number. When few entries are left, the short form returns.
+//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or a shorter tabled queue has used up its
+//! slots because it stays long and never drains, both queues leave their windows. One table then finds
+//! an entry of either kind by what it must match exactly. A posted receive and an unexpected message
+//! never have the same key, or they would have matched; so one probe searches one queue and finds the
+//! place of insertion in the other. Wildcard receives have a table of their own, with one class per
+//! mask in use; candidates of several classes are merged by sequence number. When few entries are
+//! left, the short form returns.
 //!
-//! Search: at most the limit, or one probe for each class of wildcards in use and, in a tabled
-//! queue, eight newcomers. The first search of a tabled queue links up to 4,096 entries; becoming
-//! deep moves at most 2,048 entries in one operation, or 819 and a look at the others; becoming
-//! short with a few entries left takes a look at up to 4,096 slots of each queue, which as many
-//! removals have paid for; the table and the storage grow and shrink piece by piece. An entry that
-//! leaves from the middle of the short form leaves a hole; a search that passes more than four
-//! closes them. When the slots behind a short queue are used up, at most 2,048 entries move. A
-//! cancelled receive is found by its slot, or, if entries have moved since it came, by a search in its
-//! window, or a look at up to 4,096 slots of a deep queue. What takes as long as the queue are the first
-//! searches with wildcards while many messages wait: some look at all of them, and the next links
-//! or indexes them for its class. After that messages are linked as a search of the class needs
-//! them; in the deep form they are indexed as they come, also in later fillings, for as long as
-//! that saves more than it costs: queues of at most 4,096 slots that are rarely asked go on being
-//! looked at. Seven masks have classes at a time: receives with further ones, of which MPI has
-//! none, stand in a list that every message is compared with, and look at all messages. A class
-//! that has not searched for long gives its index up, in one step.
+//! Search: at most the limit, or one probe per class of wildcards in use and, in a tabled queue, eight
+//! newcomers. The first search of a tabled queue links up to 4,096 entries. Becoming deep moves at most
+//! 2,048 entries in one operation, or 819 and a look at the others. Becoming short with a few entries
+//! left looks at up to 4,096 slots of each queue, which as many removals have paid for. The table and
+//! the storage grow and shrink piece by piece. An entry that leaves from the middle of the short form
+//! leaves a hole; a search that passes more than four holes closes them. When the slots after a short
+//! queue are used up, at most 2,048 entries move. A cancelled receive is found by its slot or, if entries
+//! have moved since it came, by a search in its window or a look at up to 4,096 slots of a deep queue.
+//! Only the first searches with wildcards while many messages wait take time proportional to the queue:
+//! some look at all messages, and the next one links or indexes them for its class. After that, messages
+//! are linked when a search of the class needs them; in the deep form they are indexed as they come,
+//! also in later fillings, as long as that saves more than it costs: queues of at most 4,096 slots that
+//! are rarely searched continue to be scanned. Seven masks have classes at a time. Receives with further
+//! masks, which MPI does not have, are in a list that every message is compared with, and look at all
+//! messages. A class that has not searched for long gives up its index, in one step.
 //!
-//! Memory: the entries as in `list`, with up to three free slots for each in a short queue that
-//! never empties (one from 256 slots on); while tabled, 8 to 16 bytes an entry, 1 KiB at least, as
-//! much again for one with a wildcard, and 10 to 18 for each class that searches for messages; while
-//! deep, 7.5 bytes for each entry, with wildcards or without (up to 15 where a piece has just doubled,
-//! and 32 while a long queue drains), and for each class of wildcards that is searched a table of its
-//! own and 16 bytes for each slot. Either takes 800 bytes for the context. After two long fillings a
-//! shorter one may use 512 KiB more. A queue of up to 4,096 entries keeps their slots when it has
-//! drained, a longer one 128. A context that was never searched so has no index; of the tables of a
-//! queue that drains at most 64 KiB are kept, and of the deep form's at most 60.
+//! Memory: the entries as in `list`, with up to three free slots per entry in a short queue that
+//! never empties (one from 256 slots on). While tabled: 8 to 16 bytes per entry, at least 1 KiB, as
+//! much again for an entry with a wildcard, and 10 to 18 for each class that searches for messages. While
+//! deep: 7.5 bytes per entry, with wildcards or without (up to 15 where a piece has just doubled, and 32
+//! while a long queue drains), and for each class of wildcards that is searched a table of its own and
+//! 16 bytes per slot. Either form takes 800 bytes for the context. After two long fillings a shorter one
+//! may use 512 KiB more. A drained queue of up to 4,096 entries keeps its slots, a longer one keeps 128.
+//! A context that was never searched that way has no index. Of the tables of a drained queue at most
+//! 64 KiB are kept, and of those of the deep form at most 60 KiB.
 
-// Which form a file is of:
+// The form each file belongs to:
 //
 // | form | files |
 // | --- | --- |
@@ -82,11 +81,11 @@ use crate::memory::{Footprint, Memory};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::{NEAR, Window};
 
-/// Queues of at most this many entries together become short again.
+/// Queues with at most this many entries together become short again.
 const SHORT: u32 = 4;
 
-/// Masks at a time that have a class, in either form, or a view of the messages. Receives with yet other
-/// masks are compared one by one, or look at all messages.
+/// How many masks at a time have a class, in either form, or a view of the messages. Receives with
+/// further masks are compared one by one, or look at all messages.
 const CLASSES: usize = 7;
 
 /// The limit of [`Tuning::short_limit`](crate::Tuning::short_limit) as the structure keeps it.
@@ -97,17 +96,17 @@ fn short_limit(wanted: u32) -> u16 {
 
 /// The `indexed` structure; see the [module](self).
 ///
-/// For one context, as [`Engine`](crate::Engine) uses it. Used bare with several it is correct too,
-/// but contexts are not hashed: entries that differ only in the context share a bucket.
+/// For one context, as [`Engine`](crate::Engine) uses it. Using it directly for several contexts is
+/// correct too, but contexts are not hashed: entries that differ only in the context share a bucket.
 #[derive(Debug)]
 pub struct Indexed<P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,
-    /// Both queues in order, each with tables or without; away while deep.
+    /// Both queues in order, each with or without tables; away while deep.
     posted: Window,
     unexpected: Window,
     /// Tables of either form, kept while queues are short.
     index: Option<Box<Index<BitsOf<P>>>>,
-    /// What the hash starts from; 0 for a secret.
+    /// The seed of the hash; 0 for a secret one.
     hash_seed: u32,
     /// Entries that a scan of the short form may visit.
     scan_limit: u8,
@@ -116,7 +115,7 @@ pub struct Indexed<P: Pattern, R, M> {
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// Whether the queues are indexed at the moment.
+    /// Whether the queues are in the deep form now.
     pub const fn is_deep(&self) -> bool {
         self.posted.is_away()
     }
@@ -132,10 +131,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         deep(&mut self.index).take_over(&mut self.slabs, receives, messages, most);
     }
 
-    /// Few entries are left in the deep form, for the size of its table or for any: makes the table
-    /// smaller, or goes back to scanning them, if there are none or enough removals have paid for
-    /// collecting them. `leaving` is the node of an entry that is not on any list and about to be
-    /// removed; it is returned.
+    /// Few entries are left in the deep form, for the size of its table or for any size: makes the table
+    /// smaller, or returns to scanning if there are no entries or enough removals have paid for
+    /// collecting them. `leaving` is the node of an entry that is on no list and about to be removed; it
+    /// is returned.
     #[cold]
     #[inline(never)]
     fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
@@ -191,8 +190,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .unwrap_or(leaving)
     }
 
-    /// Queues a receive in the short form where there is no room for it: only there it is asked how
-    /// long the queues are. Returns its slot.
+    /// Queues a receive in the short form when there is no room for it: only here the length of the
+    /// queues is checked. Returns its slot.
     #[cold]
     #[inline(never)]
     fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
@@ -209,7 +208,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         slot
     }
 
-    /// Queues a message in the short form where there is no room for it. Returns its slot.
+    /// Queues a message in the short form when there is no room for it. Returns its slot.
     #[cold]
     #[inline(never)]
     fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) -> u32 {
@@ -261,7 +260,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.slabs.unexpected.remove(slot)
     }
 
-    /// An entry was queued in a window for which more slots had to be found: indexes all if they are too
+    /// An entry was queued in a window that had to get more slots: indexes all entries if they are too
     /// many.
     fn deepen_if_long(&mut self) {
         if self.posted.len() + self.unexpected.len() > u32::from(self.short_limit) {

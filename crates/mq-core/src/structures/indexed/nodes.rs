@@ -22,14 +22,14 @@ pub(super) const fn unexpected(slot: u32) -> u32 {
     slot | UNEXPECTED
 }
 
-/// The slot of a node that is one, in its queue.
+/// The slot of a valid node, in its queue.
 #[inline(always)]
 pub(super) const fn slot_in(node: u32) -> u32 {
     node & !UNEXPECTED
 }
 
-/// Whether two nodes are of entries of the same queue. None is of the queue of messages: its slot is
-/// none either.
+/// Whether two nodes are of entries of the same queue. [`NIL`] counts for the queue of messages; it is
+/// not a slot there either.
 #[inline(always)]
 pub(super) const fn are_of_one_queue(one: u32, other: u32) -> bool {
     (one ^ other) & UNEXPECTED == 0
@@ -82,7 +82,7 @@ pub(super) struct Both<'a, P: Pattern, R, M> {
     pub(super) seed: Seed,
 }
 
-/// Does something with a node's entry, whichever queue it is of.
+/// Evaluates an expression for a node's entry, whichever queue it is in.
 macro_rules! entry {
     ($self:ident, $node:ident, $get:ident, $entry:ident => $do:expr) => {
         if $node & UNEXPECTED == 0 {

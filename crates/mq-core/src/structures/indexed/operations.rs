@@ -36,10 +36,10 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         Scope::Context
     }
 
-    // Searches of the short form take out what they find, those of the deep form only say where
-    // it is. One place for each answer, whatever the form: only then are answers in registers. A
-    // step of the deep form ends at a node, whose sign says which queue it is of: as a value of
-    // an enumeration that would be made and taken apart.
+    // Searches of the short form take out what they find; those of the deep form only say where it is.
+    // There is one place for each answer, whatever the form: only then are answers in registers. A step of
+    // the deep form ends at a node, whose sign tells its queue: an enum value would be built and taken
+    // apart.
 
     #[inline(always)]
     fn post_metered(
@@ -175,7 +175,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         let slot = self
             .unexpected
             .slot_of(unexpected, name, self.first_message())?;
-        // A context may have moved here from another object, whose numbers were others.
+        // A context may have moved here from another object, which numbered differently.
         if unexpected.key(slot).context() != name.context() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Arrays of which only those pages are in memory that have elements in use.
+//! Arrays of which only the pages with elements in use are in memory.
 
 use crate::memory::vec_bytes;
 
@@ -17,12 +17,12 @@ struct Page<T> {
     used: u32,
 }
 
-/// An array in pages of 1,024 elements. A page is made when one of its elements is first used, and
-/// goes with the last: so no operation makes or frees more than one.
+/// An array in pages of 1,024 elements. A page is allocated when one of its elements is first used, and
+/// freed with the last: so no operation allocates or frees more than one.
 #[derive(Debug)]
 pub(super) struct Paged<T> {
     pages: Vec<Option<Page<T>>>,
-    /// The elements of a page that went, for the next: one element may come and go again and again.
+    /// The elements of a freed page, kept for the next: one element may come and go repeatedly.
     spare: Option<Elements<T>>,
 }
 

@@ -9,7 +9,7 @@ use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{NIL, Sought, TOO_FAR};
 
-/// A search with wildcards may visit so many times as many messages: a class needs a table of its own.
+/// A search with wildcards may visit this many times as many messages: a class needs its own table.
 const TIMES_FOR_WILDCARDS: u32 = 6;
 
 /// How a search of queues in their windows has ended.
@@ -23,8 +23,8 @@ pub(super) enum Short<E> {
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    // The first of a short queue is looked at before anything else: it is nearly always the one.
-    // That its slot is one is asked once, for the bounds of the storage and for the other forms.
+    // The first entry of a short queue is looked at before anything else: it nearly always matches. Whether
+    // its slot is valid is checked once, for the bounds of the storage and for the other forms.
 
     /// Searches the window of messages.
     #[inline(always)]
@@ -50,7 +50,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                     meter.visited(Queue::Unexpected, 1);
                     return Short::Nothing;
                 }
-                // In words: a reference would have the whole pattern written to memory.
+                // By value: a reference would have the whole pattern written to memory.
                 let key = key_of_receive(pattern);
                 let sought = self.find_message_behind(key.context, key.bits, key.care);
                 match sought.slot {
@@ -76,8 +76,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    // What is behind the first is looked for in a function without a call but in the place of its
-    // return, so that it saves hardly a register.
+    // Entries after the first are searched in a function whose only call is a tail call, so that it
+    // saves hardly a register.
 
     /// The search behind the first message.
     #[inline(never)]

@@ -1,14 +1,13 @@
 //! The steps of the deep form of `indexed`, [of receives](post) and [of messages](arrive), and
 //! [halves](halves) of them.
 //!
-//! Each whole one says at which node it ended: that of an entry of the queue that is searched, unlinked, or
-//! that of a slot of the other queue, reserved for the newcomer and linked, which the caller writes
-//! there. So nothing but words passes between them.
+//! Each whole step returns the node where it ended: that of an unlinked entry of the searched queue, or
+//! that of a slot of the other queue, reserved for the newcomer and linked, which the caller fills. So
+//! only words pass between them.
 //!
-//! Where storage is asked for more slots the table is asked for more buckets, so that common steps
-//! count nothing; those that find two other keys in their bucket ask whether there are too many,
-//! since slots may have been those of receives with wildcards, which need no bucket. A step that
-//! finds no slot free comes back, and is taken again.
+//! Buckets are added where storage adds slots, so that common steps count nothing. Steps that find two
+//! other keys in their bucket check whether there are too many keys, since slots may have been those of
+//! receives with wildcards, which need no bucket. A step that finds no free slot returns, and is repeated.
 
 mod arrive;
 mod halves;

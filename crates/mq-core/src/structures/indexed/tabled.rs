@@ -1,5 +1,5 @@
-//! Searches of queues that have [tables](super::tables). Those of steps take what they find off its
-//! chain and out of the window; it is still in storage.
+//! Searches of queues that have [tables](super::tables). Those of steps take the found entry off its
+//! chain and out of the window; it stays in storage.
 
 use core::hint::black_box;
 
@@ -48,9 +48,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.index().tables.messages.start_at(first);
     }
 
-    // The common case has no call but in the place of its return, so that it saves hardly a
-    // register. Nor does it give an answer where there is no index, which never is: the constant would
-    // be in a register from its beginning.
+    // The only call in the common case is a tail call, so that it saves hardly a register. Nor does it
+    // return a constant if there is no index, which never happens: the constant would occupy a register
+    // from the start.
 
     /// Takes the receive for a message.
     #[inline(never)]
@@ -191,9 +191,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// The receive that leaves is the last: the queue is short again. The answer is returned
-    /// through a `black_box`: the compiler, if it knew that it is the one given, would save it over this
-    /// call, and make no jump of it.
+    /// The receive that leaves is the last: the queue is short again. The answer is returned through a
+    /// `black_box`: if the compiler knew that it is the argument, the caller would save it across this
+    /// call instead of making a tail call.
     #[cold]
     #[inline(never)]
     fn last_receive(&mut self, found: Answer) -> Answer {
@@ -398,14 +398,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .into()
     }
 
-    /// A few receives are left in a window that is tabled: they can as well be scanned.
+    /// A few receives are left in a tabled window: they can be scanned instead.
     #[cold]
     pub(super) fn untable_receives(&mut self) {
         self.posted.end_tables(&self.slabs.posted);
         self.index().tables.receives.begin(0);
     }
 
-    /// A few messages are left in a window that is tabled: they can as well be scanned.
+    /// A few messages are left in a tabled window: they can be scanned instead.
     #[cold]
     pub(super) fn untable_messages(&mut self) {
         self.unexpected.end_tables(&self.slabs.unexpected);
@@ -424,8 +424,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         index.map_or(0, |index| index.tables.messages.first())
     }
 
-    /// The queues are to leave their windows: gives up the tables. What they have learned of
-    /// wildcards that search for messages is passed on.
+    /// The queues are to leave their windows: gives up the tables, and passes on what they learned about
+    /// wildcards that search for messages.
     pub(super) fn end_tables(&mut self) {
         if self.posted.is_tabled() {
             self.posted.end_tables(&self.slabs.posted);

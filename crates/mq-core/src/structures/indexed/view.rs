@@ -7,8 +7,8 @@ use super::paged::Paged;
 use crate::envelope::{Envelope, MatchBits};
 use crate::slab::{NIL, Slab};
 
-/// The links of one message in the view, and its hash there: messages of other keys are told by that
-/// without a look at them, and one that leaves is not hashed again.
+/// The links of one message in the view, and its hash there: the hash tells messages of other keys
+/// without a look at them, and a message that leaves is not hashed again.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     chain: u32,
@@ -24,19 +24,18 @@ struct Hashed<B> {
     hash: u32,
 }
 
-/// To keep one message in a view, from its coming to its leaving, takes as long as a look at so many
-/// slots.
+/// Keeping one message in a view, from arrival to removal, takes as long as a look at this many slots.
 pub(super) const KEEPING: u32 = 40;
 
-/// A look at more slots takes so long, most of them far, that a class which asks at all is better
-/// served by a view, whatever arrivals pay for that.
+/// A look at more slots than this, most of them far, takes so long that a class that searches at all is
+/// better served by a view, whatever that costs arrivals.
 pub(super) const LONG: u32 = crate::slab::NEAR as u32;
 
-/// Messages that a view is kept up for without being asked, beside four for each that it has held:
-/// to make it again takes no less.
+/// How many messages a view is maintained for without being used, plus four for each that it has held:
+/// rebuilding it costs no less.
 const PATIENCE: u32 = 256;
 
-/// What a view of so many messages may cost in vain, in looks at a slot.
+/// What a view of `messages` messages may cost without being used, in looks at a slot.
 const fn patience(messages: u32) -> u32 {
     messages
         .saturating_mul(4)
@@ -162,8 +161,8 @@ impl<B: MatchBits> View<B> {
         self.times_asked
     }
 
-    /// Whether it has been worth its while: each message was linked once, and each time that a
-    /// receive asked spared a look at all of them.
+    /// Whether the view has been worthwhile: each message was linked once, and each search by a receive
+    /// saved a look at all of them.
     pub(super) const fn was_worth_it(&self) -> bool {
         self.times_asked as u32 >= KEEPING || self.times_asked > 0 && self.most > LONG
     }
@@ -279,7 +278,7 @@ impl<B: MatchBits> View<B> {
         (&mut self.chains, seen)
     }
 
-    /// Whether keeping it up has cost more than it has saved, and more than to make it again.
+    /// Whether maintaining the view has cost more than it has saved, and more than rebuilding it.
     pub(super) const fn is_stale(&self) -> bool {
         self.credit == 0
     }

@@ -1,29 +1,29 @@
-//! How many buckets there are.
+//! The number of buckets.
 //!
-//! Buckets come and go in small groups (linear hashing, Litwin 1980), so that what one operation
-//! moves is bounded, whatever the size. Steps do not count keys: the owner says how many there may
-//! be before it stores one ([`Chains::serve`]), and when few are left ([`Chains::shrink`]).
+//! Buckets are added and removed in small groups (linear hashing, Litwin 1980), so that one operation
+//! moves a bounded number of entries, whatever the size. Steps do not count keys: the owner says how many
+//! there may be before it stores one ([`Chains::serve`]), and when few are left ([`Chains::shrink`]).
 //!
-//! Programs fill and drain their queues in every step. Adding the buckets anew for each 60,000
-//! entries took half of the time of such a queue; so a table that has emptied begins with the
-//! buckets that the last two fillings both needed, whose memory comes when they are used.
+//! Programs fill and drain their queues in every step. Adding the buckets again for each 60,000 entries
+//! took half of the time of such a queue; so an emptied table begins with the buckets that the last two
+//! fillings both needed, whose memory is allocated on use.
 
 use super::super::heads::{Heads, NEAR_BUCKETS, PAGE};
 use super::{Chains, Nodes};
 use crate::slab::{MORE, NIL};
 
-/// Buckets there are at least.
+/// The fewest buckets.
 const FEWEST: u32 = PAGE;
 
-/// Buckets that an emptied table begins with at most: 512 KiB, if all are used.
+/// The most buckets that an emptied table begins with: 512 KiB, if all are used.
 const MOST_AT_ONCE: u32 = 1 << 17;
 
 /// Keys for which room is made beyond those asked for: those that storage makes slots for before it
 /// asks again.
 const AHEAD: u32 = MORE;
 
-/// Buckets added in one go at most, a few microseconds: more than are asked for at a time, so that
-/// the table catches up.
+/// The most buckets added in one go, a few microseconds: more than are requested at a time, so that the
+/// table catches up.
 const SPLITS: u32 = 128;
 
 /// Buckets that are split together, so that their entries are fetched from memory together.
@@ -32,15 +32,14 @@ const BATCH: u32 = 64;
 /// Buckets removed in one go, some of a microsecond: they hold few keys.
 const MERGES: u32 = 512;
 
-/// The table shrinks when so many buckets are there for each key; and one that began with those of
-/// former fillings, when so many are.
+/// The table shrinks when there are this many buckets per key; the second limit is for a table that
+/// began with the buckets of earlier fillings.
 const SPARSE: u32 = 8;
 const SPARSE_AT_FIRST: u32 = 64;
 
 /// Fifteen buckets for eight keys, so that a key costs seven and a half bytes, and three of five
-/// newcomers find their bucket empty: whether it is, nobody can foresee. The
-/// [near](NEAR_BUCKETS) buckets, whose steps are quicker, serve some more keys than that before
-/// others are added.
+/// newcomers find their bucket empty, which cannot be predicted. The [near](NEAR_BUCKETS) buckets, whose
+/// steps are quicker, serve some more keys than that before others are added.
 const fn buckets_for(keys: u32) -> u32 {
     if keys <= SERVED_NEAR && keys > served_at_most(NEAR_BUCKETS) {
         return NEAR_BUCKETS;
@@ -87,9 +86,9 @@ impl Chains {
         }
     }
 
-    /// Adds buckets if there are too few for so many keys; some now and some with the next keys, if
-    /// they are many: meanwhile chains are longer than they should be. Moves keys, so not between a
-    /// probe and the use of it.
+    /// Adds buckets if there are too few for `keys` keys; if many are needed, some now and some with the
+    /// next keys: meanwhile chains are longer than they should be. Moves keys, so it must not come between
+    /// a probe and its use.
     #[inline]
     pub(in super::super) fn serve<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
         self.most = self.most.max(keys);
@@ -98,7 +97,7 @@ impl Chains {
         }
     }
 
-    /// So many keys are to be stored in a table that has none.
+    /// `keys` keys are to be stored in a table that has none.
     pub(in super::super) fn prepare(&mut self, keys: u32) {
         self.heads.make();
         self.most = self.most.max(keys);
@@ -139,7 +138,7 @@ impl Chains {
         let bit = self.mask / 2 + 1;
         let run = (wanted - added).min(self.mask + 1 - added).min(BATCH);
         self.buckets = added + run;
-        // The entries are anywhere. Here none has to wait for the one before it.
+        // The entries are scattered. Here no load has to wait for the previous one.
         let mut hashes = [0; BATCH as usize];
         for (hash, added) in hashes.iter_mut().zip(added..self.buckets) {
             let first = self.heads.get(added - bit);
@@ -183,7 +182,7 @@ impl Chains {
         self.heads.set(added, heads[1]);
     }
 
-    /// With so many keys left the table is to [`shrink`](Self::shrink); 0 if it is as small as it
+    /// With this many keys left the table is to [`shrink`](Self::shrink); 0 if it is as small as it
     /// gets.
     #[inline(always)]
     pub(in super::super) const fn few(&self) -> u32 {
@@ -194,9 +193,9 @@ impl Chains {
         }
     }
 
-    /// One more removal has left [`few`](Self::few) keys: removes some of the buckets. In a table
-    /// that began with those of former fillings this has to happen so often that it is not just
-    /// being emptied, as it was before.
+    /// One more removal has left [`few`](Self::few) keys: removes some of the buckets. A table that began
+    /// with those of earlier fillings first needs many such removals, which show that it is not just being
+    /// emptied, as before.
     pub(in super::super) fn shrink<N: Nodes>(&mut self, nodes: &mut N) {
         if self.sparse == SPARSE_AT_FIRST && self.lingering < self.few() {
             self.lingering += 1;
@@ -210,7 +209,7 @@ impl Chains {
         self.served = served_by(least);
     }
 
-    /// A removal has left so many keys: removes some of the buckets if these are few.
+    /// A removal has left `keys` keys: removes some of the buckets if these are few.
     #[inline(always)]
     pub(in super::super) fn shrink_to<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
         if keys < self.few() {
@@ -238,9 +237,9 @@ impl Chains {
         }
     }
 
-    /// No key is left: gives back the memory of all but the near buckets, and begins the next
-    /// filling with as many as the last two have needed, for those keys too that came after the last
-    /// were asked for: a table that grows once takes itself for one that is being emptied, later.
+    /// No key is left: frees the memory of all but the near buckets, and begins the next filling with as
+    /// many as the last two needed, including the keys that came after the last request: a table that
+    /// grew once would later take itself for one that is being emptied.
     pub(in super::super) fn rest(&mut self) {
         let again = self.most.min(self.most_before);
         self.most_before = core::mem::take(&mut self.most);

@@ -12,11 +12,11 @@ use crate::slab::NIL;
 /// How a quick search has ended.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Taken {
-    /// At the node of the entry that was looked for, unlinked.
+    /// At the node of the wanted entry, unlinked.
     Found(u32),
-    /// In vain.
+    /// Nothing was found.
     Nothing,
-    /// Anywhere else, all as before.
+    /// Undecided; nothing has changed.
     Otherwise,
 }
 

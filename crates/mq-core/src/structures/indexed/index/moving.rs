@@ -1,9 +1,8 @@
-//! How queues that were lists become indexed: at once if they are short, otherwise some entries
-//! with each operation.
+//! How queues that were lists become indexed: all at once if they are short, otherwise some entries with
+//! each operation.
 //!
-//! While entries are left to be moved, the lists hold the newer part of each queue: newcomers are
-//! put behind them, and a search looks at the table first. So whether an entry is on a list is told
-//! by its number.
+//! While entries are left to be moved, the lists hold the newer part of each queue: newcomers are put
+//! after them, and a search looks at the table first. So an entry's number tells whether it is on a list.
 
 use super::super::hash::Key;
 use super::super::nodes::{key_of_receive, posted, unexpected};
@@ -15,11 +14,11 @@ use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{Entry, Leaving, NIL, Slab};
 
-/// Of so many receives that are to be indexed, one is asked whether it has a wildcard. Not a power
-/// of two, in which programs repeat themselves.
+/// One in this many receives to be indexed is checked for a wildcard. Not a power of two, since programs
+/// repeat themselves in those.
 const SAMPLE: u32 = 13;
 
-/// A message is indexed for a class of wildcards in the time of so many that are just indexed.
+/// Indexing a message for a class of wildcards takes the time of this many that are just indexed.
 const VIEW_COST: u32 = 2;
 
 /// What is not indexed yet.
@@ -58,11 +57,11 @@ fn likely_wildcards<P: Pattern, R>(receives: &Leaving, posted: &Slab<P, R>) -> u
 }
 
 impl<B: MatchBits> Index<B> {
-    /// Indexes the entries that two windows have let go of, or begins to, in an index that has
-    /// none. Queues of up to `most` entries are short; longer ones where they had slots already.
+    /// Indexes the entries that two windows have released, or begins to, in an empty index. Queues of up
+    /// to `most` entries are short; longer ones too, if they already had slots.
     ///
-    /// Of 4,096 an operation moves 819, and may have to look at all the others: as many
-    /// instructions as for moving 2,048, some 166,000 if all are fully specified. Fewer where
+    /// Of 4,096 entries an operation moves 819, and may have to look at all the others: as many
+    /// instructions as for moving 2,048, some 166,000 if all are fully specified. It moves fewer if
     /// messages are indexed for wildcards too.
     pub(in super::super) fn take_over<P, R, M>(
         &mut self,

@@ -1,7 +1,6 @@
-//! Steps on the index as one: a search, and where it is in vain a place for the newcomer. In
-//! several widths, from what is nearly always so (`_quick`), by several entries with the key
-//! (`_of_several`) and other keys in the bucket (`_beside`), to everything (`post_exact`,
-//! `arrive_plain`).
+//! Whole steps on the index: a search and, if it finds nothing, a place for the newcomer. In several
+//! widths: the nearly universal case (`_quick`), several entries with the key (`_of_several`), other keys
+//! in the bucket (`_beside`), and everything (`post_exact`, `arrive_plain`).
 
 use super::super::chains::{Probe, append};
 use super::super::hash::Key;
@@ -16,13 +15,13 @@ use crate::slab::{NIL, Slab};
 /// How a quick step has ended.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Quick {
-    /// At the node of the entry that was looked for, unlinked.
+    /// At the node of the wanted entry, unlinked.
     Found(u32),
     /// At the node of the slot reserved for the newcomer, linked and yet to be filled.
     Queued(u32),
-    /// At the first of several entries with the key, all as before.
+    /// At the first of several entries with the key; nothing has changed.
     Several,
-    /// Anywhere else, all as before.
+    /// Anywhere else; nothing has changed.
     Beside,
 }
 
@@ -36,9 +35,9 @@ const fn probe(bucket: u32, before: u32, node: u32) -> Probe {
     }
 }
 
-/// Makes the second of several entries with a key the first, in place of node `first`, but for the
+/// Makes the second of several entries with a key the first, in place of node `first`, except in the
 /// bucket; returns its node. `None`, and nothing has changed, if one of the two is not near, or the
-/// second is of the other queue, since somebody has queued it without a search.
+/// second is of the other queue because it was queued without a search.
 #[inline(always)]
 pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, first: u32) -> Option<u32> {
     let entry = slab.near_entry(slot_in(first))?;
@@ -79,7 +78,7 @@ impl<B: MatchBits> Index<B> {
             return Quick::Queued(posted(slot));
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
-            // It comes to stand before the one receive there, if that has another key.
+            // It goes before the one receive there, if that has another key.
             match slabs.posted.near_entry(first) {
                 Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {}
                 _ => return Quick::Beside,

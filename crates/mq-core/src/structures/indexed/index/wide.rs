@@ -1,8 +1,8 @@
 //! The steps of [`quick`](super::quick) where buckets are far, and slots may be: in queues of more
 //! than some thousand entries, and those after them.
 //!
-//! Nearly all entries of such queues are far, and a step that first looks for them near would do so
-//! in vain.
+//! Nearly all entries of such queues are far, and a step that first looked for them near would waste its
+//! time.
 
 use super::super::hash::Key;
 use super::super::nodes::{Slot, posted, slot_of, unexpected};

@@ -1,8 +1,8 @@
 //! Posted receives with wildcards, and the step of a message while there are some.
 //!
-//! They are in a table of their own. One for all receives would have a message look at an entry of
-//! the whole queue, anywhere in memory, for each class and mostly in vain: that its bucket is empty
-//! is seen in a table that is as small as the wildcards are few.
+//! They are in a table of their own. With one table for all receives, a message would look at an entry of
+//! the whole queue, anywhere in memory, for each class and mostly without a match. A table that is as
+//! small as the wildcards are few shows that the bucket is empty.
 
 use super::super::chains::Probe;
 use super::super::hash::Key;

@@ -40,7 +40,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.after_quick_arrival(quick, low, (context, bits, place), meter)
     }
 
-    /// [`arrive_exact`](Self::arrive_exact), for those who rarely take it.
+    /// [`arrive_exact`](Self::arrive_exact), out of line for rare callers.
     #[inline(never)]
     fn arrive_plain(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         self.arrive_exact(context, bits, meter)
@@ -219,8 +219,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// The step of a message for which no slot is free, or that takes more than the quick ways. It
-    /// ends at a node.
+    /// The step of a message for which no slot is free, or that needs more than the quick paths. It ends
+    /// at a node.
     #[cold]
     #[inline(never)]
     pub(in super::super) fn arrive_rarely(

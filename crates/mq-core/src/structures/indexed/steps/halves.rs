@@ -26,7 +26,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.take_message_exact(key.context, key.bits, meter)
     }
 
-    // These two have no call but in the place of their return: see `post_exact_deep`.
+    // The only calls in these two are tail calls: see `post_exact_deep`.
 
     /// Searches for a message for a fully specified receive.
     #[inline(never)]

@@ -28,8 +28,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are
     /// indexed.
     ///
-    /// This function has no call but in the place of its return, so it saves hardly a register.
-    /// What is not near is left to the next one, which is given the place.
+    /// The only call in this function is a tail call, so it saves hardly a register. Entries that are not
+    /// near are left to the next function, which gets the place.
     #[inline(never)]
     fn post_exact_deep(
         &mut self,
@@ -38,7 +38,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        // There is one. But not even a panic is called from here.
+        // There is an index, but not even a panic may be called from here.
         let Some(index) = &mut self.index else {
             return NIL;
         };

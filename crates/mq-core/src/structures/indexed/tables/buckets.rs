@@ -9,13 +9,13 @@ use crate::slab::{Entry, NIL};
 /// No slot, as a bucket writes it: what is left of [`NIL`] in 16 bits.
 const NONE: u16 = u16::MAX;
 
-/// Entries that there are buckets for at least.
+/// The fewest entries that there are buckets for.
 const FEWEST: usize = 128;
 
 /// Buckets for each entry, at first; half as many when their number is doubled.
 const ROOM: usize = 2;
 
-/// Empty buckets that were made for so many times as many entries, but no more, serve as they are.
+/// Empty buckets made for up to this many times as many entries are used as they are.
 const SHORTER: usize = 8;
 
 /// See [`Buckets::is_worn_out`].
@@ -24,18 +24,18 @@ const WEAR: usize = 4;
 /// Factors that are tried until one spreads the keys well.
 const TRIES: u8 = 8;
 
-/// So many entries are enough to tell how a factor spreads keys.
+/// This many entries are enough to tell how a factor spreads keys.
 const ENOUGH: u32 = 16;
 
-/// A factor is good if it puts no more of 256 entries behind others with another key, and bad if it
-/// puts more than half of them there.
+/// A factor is good if it puts no more than this many of 256 entries after others with another key, and
+/// bad if it puts more than half of them there.
 const GOOD: u32 = 12;
 const BAD: u32 = 128;
 
-/// So often a long table begins anew at once, because its factor is bad.
+/// How often a long table is rebuilt immediately because its factor is bad.
 const AT_ONCE: u8 = 2;
 
-/// So many entries are linked anew within half a microsecond.
+/// This many entries are relinked within half a microsecond.
 const QUICK: u32 = 256;
 
 /// The ends of one chain. Without a first, the last means nothing.
@@ -145,10 +145,10 @@ impl<K, T> Links for [Entry<K, T>] {
 
 /// What the hash of a table depends on: multiplication by a secret, of which the upper bits count.
 ///
-/// Of any two keys, one factor in as many as half the buckets has them collide (Dietzfelbinger et
-/// al. 1997), and keys in a row, which is what programs mostly have, come to be far from each other.
-/// What keys have in common may suit a factor badly all the same; who finds so takes
-/// [another](Buckets::is_worn_out). Whoever chooses tags to collide does not know it.
+/// Any two keys collide under one factor in as many as half the buckets (Dietzfelbinger et al. 1997), and
+/// consecutive keys, which programs mostly have, end up far from each other. What keys have in common may
+/// still suit a factor badly; a table that notices takes [another](Buckets::is_worn_out). The factor is
+/// secret, so nobody can choose tags that collide.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash {
     factor: u64,
@@ -171,8 +171,8 @@ impl Hash {
         (word.wrapping_mul(self.factor) >> (self.shift % u64::BITS)) as usize
     }
 
-    /// What a mask adds to the hash: as secret as the factor. Of words that are known, masks and bits
-    /// could be chosen whose sums are equal, and such keys share a bucket whatever the factor is.
+    /// What a mask adds to the hash: as secret as the factor. With known words, masks and bits could be
+    /// chosen whose sums are equal, and such keys share a bucket whatever the factor is.
     fn word_of<B: MatchBits>(self, care: B) -> u64 {
         mix((!care).fold(self.factor), self.factor)
     }
@@ -196,9 +196,9 @@ pub(super) const fn are_too_many(room: u32, entries: u32) -> bool {
 pub(super) struct Buckets {
     buckets: Vec<Bucket>,
     hash: Hash,
-    /// Entries that others have been in the way of, in chains: less one for each that was linked.
+    /// How often an entry was passed on a chain, less one for each entry linked.
     passed: u32,
-    /// The factor of the next beginning.
+    /// The factor for the next [`begin`](Self::begin).
     next: u64,
     /// The best factor so far, and how many of 256 entries were behind others.
     best: (u64, u32),
@@ -276,8 +276,8 @@ impl Buckets {
         self.buckets.clear();
     }
 
-    /// Whether chains have been long for as many entries as there are buckets, and more: then the
-    /// table is to begin anew, with [other factors](Self::replace_if_worn).
+    /// Whether chains have been long for at least as many entries as there are buckets: then the table
+    /// is to be rebuilt, with [other factors](Self::replace_if_worn).
     #[inline(always)]
     pub(super) const fn is_worn_out(&self) -> bool {
         self.passed as usize > WEAR * self.buckets.len() && !self.buckets.is_empty()
@@ -324,10 +324,10 @@ impl Buckets {
         self.passed = (self.passed + behind).saturating_sub(linked);
     }
 
-    /// So many entries have been linked, all that there are, and so many of them behind others with
-    /// another key: tells how good the factor is, and whether the table is to begin anew at once: if
-    /// few are linked `again` then, here and elsewhere, or the factor is bad. While none has been good,
-    /// the next beginning takes another, and after the last try the best.
+    /// All entries, `linked` of them, have been linked, `behind` of them after others with another key:
+    /// judges the factor, and returns whether to rebuild the table immediately, which is so if few are
+    /// then linked `again`, here and elsewhere, or the factor is bad. While no factor has been good, the
+    /// next rebuild takes another, and after the last try the best.
     #[cold]
     pub(super) fn judge(&mut self, linked: u32, behind: u32, again: u32) -> bool {
         if linked < ENOUGH || self.tries == 0 {

@@ -9,10 +9,10 @@ use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
 
-/// Slots are linked for a class in the time of so many that are looked at.
+/// Linking a slot for a class takes the time of looking at this many slots.
 const LINKING: u32 = 4;
 
-/// Looks at so many slots are made before anything is thought of.
+/// How many slots are looked at before linking is considered.
 const LOOKS_AT_FIRST: u32 = 256;
 
 /// Whether there is a message in a slot, and it is one of these bits.
@@ -22,8 +22,8 @@ fn is<E: Envelope>(entry: &Entry<E, impl Sized>, context: ContextId, bits: E::Bi
     entry.is_used() && envelope.bits() == bits && envelope.context() == context
 }
 
-/// All messages of a window by their bits, and by what some masks leave of them. None is linked
-/// before it is searched for in that way.
+/// All messages of a window by their bits, and by what some masks leave of them. No message is linked
+/// in one of these ways before a search in that way.
 #[derive(Debug)]
 pub(in super::super) struct Messages<B> {
     buckets: Buckets,

@@ -1,11 +1,10 @@
-//! Tables that find the entries of a queue by key where they stand, in its [`Window`](crate::slab::Window).
+//! Tables that find the entries of a queue by key in place, in its [`Window`](crate::slab::Window).
 //!
-//! A queue whose searches have been long stays as it is: newcomers are written behind the last
-//! entry as in the short form, which costs them nothing. What tables add is a number for each
-//! bucket and the links of the slots. Entries are linked when the next search needs them, all that
-//! have come since the last one together; slots are in order of coming, and so is each chain.
-//! [Receives](Receives) and [messages](Messages) have tables of their own, so that a queue that
-//! nobody searches out of order has none.
+//! A queue whose searches have been long stays as it is: newcomers are written after the last entry as
+//! in the short form, at no extra cost. Tables add a number per bucket and the links of the slots.
+//! Entries are linked when the next search needs them, all that have come since the last search together;
+//! slots are in order of arrival, and so is each chain. [Receives](Receives) and [messages](Messages)
+//! have separate tables, so that a queue that is never searched out of order has none.
 
 mod buckets;
 mod messages;
@@ -22,15 +21,15 @@ use super::hash::Seed;
 use crate::envelope::MatchBits;
 use crate::slab::{Entry, NIL, TOO_FAR};
 
-/// What the tables of one queue keep when it drains, at most: those of fully specified entries are
-/// never larger, and the others are given back if all together are.
+/// The most bytes that the tables of one queue keep when it drains: those of fully specified entries are
+/// never larger, and the others are freed if all together are.
 const KEEP_BYTES: usize = 64 << 10;
 
 /// What both keep when the queues have left their windows.
 const KEEP_BYTES_AWAY: usize = 4 << 10;
 
-/// How many entries a search may compare one by one, if the table has nothing, rather than link
-/// them, where a scan may visit so many: one that is wanted soon after it has come is never linked.
+/// How many entries a search may compare one by one, instead of linking them, if the table has no match
+/// and a scan may visit `scan_limit`: an entry that is wanted soon after it came is never linked.
 const fn pending(scan_limit: u8) -> u32 {
     2 * scan_limit as u32 / 3
 }
@@ -108,9 +107,9 @@ fn find_pending<K, T>(
     Found { slot: NIL, visited }
 }
 
-/// Links entries as long as each is the first of its bucket: returns how many, and how many of the slots
-/// it has passed, which are all if it has met no other. Those without a place are the caller's, as
-/// others are. A function without calls, so that all is in registers: nearly all entries are alone.
+/// Links entries as long as each is the first of its bucket: returns how many, and how many slots it has
+/// passed: all of them if it met no other entry. Entries without a place are left to the caller, as are
+/// others. A function without calls, so that everything is in registers: nearly all entries are alone.
 #[inline(never)]
 fn link_alone<K, T>(
     entries: &mut [Entry<K, T>],

@@ -9,8 +9,8 @@ use crate::slab::{Entry, NIL, Window};
 
 /// Messages by what is left of their bits under one mask.
 ///
-/// Messages that leave by other ways stay on their chains until a search passes them: which slots
-/// are used is in the slots, and none is used again while it may be on a chain.
+/// Messages that leave in other ways stay on their chains until a search passes them: the slots
+/// themselves show whether they are used, and none is reused while it may be on a chain.
 #[derive(Debug)]
 pub(super) struct View<B> {
     pub(super) care: B,

@@ -21,8 +21,8 @@ struct Class<B> {
     posted: u32,
 }
 
-/// Receives with wildcards by what their masks leave of the bits, which is hashed with the mask: in
-/// a table of their own, which is made for the first.
+/// Receives with wildcards, by what their masks leave of the bits, hashed with the mask: in a table of
+/// their own, which is created for the first.
 #[derive(Debug)]
 pub(super) struct Wild<B> {
     buckets: Buckets,
@@ -31,7 +31,7 @@ pub(super) struct Wild<B> {
     others: Vec<u32>,
     /// Linked receives of all classes, and of none.
     posted: u32,
-    /// How many there may be before the table is to be larger, now or when it begins anew.
+    /// How many there may be before the table must be larger, now or when it is rebuilt.
     room: u32,
     /// The most that were linked at once since the filling began.
     most: u32,

@@ -339,7 +339,7 @@ fn chains_that_are_searched_in_vain_are_parted() {
         let arrival = queues.arrive_metered(MpiEnvelope::new(context, 5, 5), 0, &mut visits);
         assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == context));
     }
-    // One key stays, many times. Another in its bucket is looked for in vain.
+    // One key stays, many times. A search for another key in its bucket finds nothing.
     for number in 0..1000 {
         let _ = queues.post(MpiPattern::new(0, 1, 1), number);
     }
@@ -394,7 +394,7 @@ fn a_burst_of_wildcards_does_not_make_later_tables_large() {
     }
 }
 
-/// Each time that there is no room for one more, the whole queue is linked anew.
+/// Each time that there is no room for one more, the whole queue is relinked.
 #[test]
 fn wildcards_that_come_one_by_one_have_the_queue_linked_anew_as_seldom_as_tables_grow() {
     let mut queues = unexpected(0);
