@@ -1,9 +1,9 @@
-//! The halo exchange of `mq halo` between four processes that are this thread, for counting
+//! The halo exchange of `mq halo` between four processes that all run in this thread, for counting
 //! instructions: `valgrind --tool=callgrind target/release/examples/exchange_instructions 1000`;
 //! `ci/comm-instructions.sh` does.
 //!
-//! One process after the other posts its receives and sends its borders, then one after the other
-//! waits for all: so every message is there, and has been asked for, before it is looked for.
+//! One process after the other posts its receives and sends its borders, then one after the other waits for
+//! all: so every message is there, and has been asked for, before it is looked for.
 
 use mq_comm::{Error, Options, Seat, World};
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The first of these processes takes its part, and before it waits all others do.
+/// The first of these processes does its part, and before it waits all others do theirs.
 fn exchange(
     worlds: &[World],
     halos: &mut [[[u64; 1]; 4]],

@@ -1,5 +1,5 @@
-//! Sends and receives messages of 8 bytes between two processes that are this thread, for counting
-//! instructions:
+//! Sends and receives messages of 8 bytes between two processes that both run in this thread, for
+//! counting instructions:
 //! `valgrind --tool=callgrind target/release/examples/message_instructions 1000 [window]`;
 //! `ci/comm-instructions.sh` does.
 //!

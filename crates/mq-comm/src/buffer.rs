@@ -1,14 +1,13 @@
 //! The memory of a request: the user's own, lent for a time, or handed over.
 //!
-//! This file and [`scope`](crate::scope) are where the safety of non-blocking operations is
-//! decided. A [`Buffer`] of the request pool is the only way in which the library touches a user's
-//! memory after a call has returned. One that is handed over belongs to the pool, which gives it
-//! back or frees it: forgetting the handle of the request leaks it at worst. One that is lent is
-//! taken from the pool before the loan ends, by the scope it was lent to, which nobody can forget.
+//! This file and [`scope`](crate::scope) are where the safety of non-blocking operations is decided. A
+//! [`Buffer`] of the request pool is the only way in which the library touches a user's memory after a call
+//! has returned. A buffer that is handed over belongs to the pool, which gives it back or frees it:
+//! forgetting the handle of the request leaks it at worst. A lent buffer is taken out of the pool before the
+//! loan ends, by the scope it was lent to, which nobody can forget.
 //!
-//! Another process may read a lent buffer at any time, by way of the kernel, which is no access as
-//! far as this program is concerned; that it reads what was meant is the protocol's matter, not one
-//! of safety.
+//! Another process may read a lent buffer at any time, through the kernel, which is no access as far as this
+//! program is concerned; that it reads what was meant is a matter of the protocol, not of safety.
 #![allow(unsafe_code, reason = "remembers addresses")]
 
 use core::any::TypeId;
@@ -40,10 +39,10 @@ enum Kind {
 struct Owned {
     /// The type of a vector's elements, or of the shared buffer.
     element: TypeId,
-    /// A vector's; or the address of what a shared buffer is made of. There is no variant of its
-    /// own for that, as every request would have to look for it when it ends.
+    /// A vector's; or the address of what a shared buffer is made of. That has no variant of its own, because
+    /// every request would have to check for it when it ends.
     capacity: usize,
-    /// Drops the vector or shared buffer that these are the parts of.
+    /// Drops the vector or shared buffer whose parts these are.
     free: unsafe fn(NonNull<u8>, usize),
 }
 
@@ -77,7 +76,7 @@ impl Buffer {
             capacity: elements.capacity(),
             free: free::<T>,
         };
-        // Not the slice's: it is freed by this address, with all that the vector has room for.
+        // Not the slice's address: it is freed by this one, with all that the vector has room for.
         let at = NonNull::new(elements.as_mut_ptr());
         Self {
             bytes: size_of_val(elements.as_slice()),
@@ -89,7 +88,7 @@ impl Buffer {
     /// A shared buffer that is handed over.
     ///
     /// # Safety
-    /// The bytes are those of its block, and it is used no longer than the endpoint is there.
+    /// The bytes are those of its block, and it is used no longer than the endpoint exists.
     pub(crate) unsafe fn handed_over<T: Plain>(
         handed: HandedOver,
         at: NonNull<u8>,
@@ -135,7 +134,7 @@ impl Buffer {
         }
     }
 
-    /// How many bytes it has.
+    /// Its number of bytes.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.bytes
@@ -190,7 +189,7 @@ impl Buffer {
         self.is_marked(TypeId::of::<T>())
     }
 
-    /// Whether a shared buffer of such elements was.
+    /// Whether a shared buffer of such elements was handed over.
     pub(crate) fn was_shared<T: Plain>(&self) -> bool {
         self.is_marked(TypeId::of::<SharedBuffer<T>>())
     }
@@ -216,8 +215,7 @@ impl Buffer {
         Some(unsafe { Vec::from_raw_parts(at, len, owned.capacity) })
     }
 
-    /// The shared buffer that was handed over, if its elements were of this type and its world is
-    /// still there.
+    /// The shared buffer that was handed over, if its elements were of this type and its world still exists.
     pub(crate) fn into_shared<T: Plain>(self) -> Option<SharedBuffer<T>> {
         let Kind::Owned(owned) = self.kind else {
             return None;
@@ -266,7 +264,7 @@ pub(crate) mod sealed {
     use crate::shared_buffer::sealed::Owned;
 
     pub trait Content: Sized {
-        /// Whether the request may keep it for ever.
+        /// Whether the request may keep it forever.
         const OWNED: bool;
         /// What a buffer was made of.
         ///

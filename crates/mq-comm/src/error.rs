@@ -1,16 +1,16 @@
-//! The one error type: a sentence that says what is wrong and what to do.
+//! The one error type: each error is a sentence that says what is wrong and what to do.
 
 use mq_shm::ShmError;
 use mq_shm::liveness::Gone;
 
 /// What can go wrong in sending and receiving.
 ///
-/// Shown by `{:?}` as by `{}`, so that a `main` that returns one ends with the sentence.
+/// `{:?}` shows the same as `{}`, so that a `main` that returns an error ends with the sentence.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A rank outside the communicator.
-    #[error("there is no rank {rank}: the communicator has {size}, from 0")]
+    #[error("rank {rank} is out of range: the communicator has {size} ranks, numbered from 0")]
     Rank {
         /// The rank given.
         rank: u32,
@@ -29,8 +29,8 @@ pub enum Error {
     /// The message is longer than the receive's buffer, which holds its first bytes. The message
     /// counts as received. MPI 4.1 §3.2.4.
     #[error(
-        "the message from rank {from} with tag {tag} has {sent} bytes, the buffer {room}: it was cut, \
-         and the rest is lost"
+        "the message from rank {from} with tag {tag} has {sent} bytes but the buffer holds {room}: \
+         message truncated"
     )]
     Truncated {
         /// The sender's rank.
@@ -43,7 +43,7 @@ pub enum Error {
         room: u64,
     },
     /// The bytes received are not a whole number of elements.
-    #[error("{bytes} bytes are no whole number of elements of {element} bytes")]
+    #[error("{bytes} bytes is not a whole number of {element}-byte elements")]
     Element {
         /// Bytes received.
         bytes: u64,
@@ -64,8 +64,8 @@ pub enum Error {
         /// How it ended.
         how: Gone,
     },
-    /// The sender gave up a large message that was matched and not fetched yet: its part of the
-    /// program panicked or failed while a probe had the message, or it had no memory to send it through.
+    /// The sender gave up a large message that was matched but not yet fetched: its part of the program
+    /// panicked or failed while a probe had the message, or it had no memory to send it through.
     #[error("rank {from} has withdrawn its message with tag {tag}")]
     Withdrawn {
         /// The sender's rank.
@@ -80,25 +80,25 @@ pub enum Error {
     #[error("{0} (MQ_SHARED_BUFFERS)")]
     NoBuffer(Box<ShmError>),
     /// A [`SharedBuffer`](crate::SharedBuffer) of another world.
-    #[error("the shared buffer is of another world than the communicator")]
+    #[error("the shared buffer and the communicator belong to different worlds")]
     OtherWorld,
-    /// The world is still in use.
+    /// Something of the world still exists.
     #[error(
-        "communicators, requests, sets, matched messages or shared buffers of the world are still there: it is left when \
-         the last of them is dropped"
+        "cannot finalize: communicators, requests, sets, matched messages or shared buffers of this world still \
+         exist; it is left when the last of them is dropped"
     )]
     InUse,
     /// The world could not be entered.
     #[error("{0}")]
     Start(String),
-    /// Another process could not go on with a collective operation, and this one could not without it.
-    #[error("process {process} could not go on with the operation: its own error says why")]
+    /// Another process could not go on with a collective operation, nor could this one without it.
+    #[error("the collective failed at process {process}; see the error reported there")]
     Elsewhere {
         /// Its number in the world; see [`Communicator::rank_of`](crate::Communicator::rank_of).
         process: u32,
     },
-    /// The ranks do not agree on something.
-    #[error("the ranks of the communicator do not make the same call: {0}")]
+    /// The ranks do not agree, for instance on what they call.
+    #[error("ranks made different collective calls: {0}")]
     Disagreement(&'static str),
     /// The transport is damaged, or has no memory.
     #[error(transparent)]

@@ -20,8 +20,8 @@ pub(crate) enum Kind {
     Announce = 2,
     /// To the sender of an announced message: its buffer is free.
     Finished = 3,
-    /// To the sender of an announced message: the rest is to go through a ring, the receiver's
-    /// perhaps; its payload is a [`RingWanted`].
+    /// To the sender of an announced message: the rest is to go through a ring, possibly the receiver's; its
+    /// payload is a [`RingWanted`].
     RingWanted = 4,
     /// To the receiver of an announced message: this is the ring; its payload is a [`RingGiven`].
     RingGiven = 5,
@@ -29,21 +29,20 @@ pub(crate) enum Kind {
     Withdraw = 6,
     /// To the sender of an announced message: it is withdrawn.
     Withdrawn = 7,
-    /// To all members of a communicator: it is over at one. The first word is its number.
+    /// To all members of a communicator: it is over at one of them. The first word is its number.
     Closed = 8,
-    /// A message whose bytes are in a ring, or will be without being asked for; its payload is an
-    /// [`Ahead`].
+    /// A message whose bytes are in a ring, or will be, unasked; its payload is an [`Ahead`].
     Ahead = 9,
-    /// To the sender of a message that went ahead: others are to be announced, since nobody had asked
-    /// for it, or since it is time to find out which way is quicker.
+    /// To the sender of a message that went ahead: announce the next ones, since no receive was posted for
+    /// it, or since it is time to find out which way is quicker.
     HoldBack = 10,
-    /// As `RingWanted`, from one that begins to time both ways: which is quicker can depend on the
-    /// way of the messages in the other direction, so the sender is to do the same.
+    /// As `RingWanted`, from a receiver that begins to time both ways: which is quicker can depend on the way
+    /// of the messages in the other direction, so the sender is to do the same.
     RingTimed = 11,
-    /// As `Withdraw`, from one that dies: whoever finds the message is told of that.
+    /// As `Withdraw`, from a process that dies: a receive or probe that finds the message is told so.
     Dying = 12,
-    /// To the sender of an announced message, while it is being read: it may copy a part of it. The payload is
-    /// the transport's.
+    /// To the sender of an announced message, while it is being read: the sender may copy a part of it. The
+    /// payload is the transport's.
     HelpWanted = 13,
 }
 
@@ -129,28 +128,28 @@ pub(crate) const fn tag_of(bits: u64) -> i32 {
     (bits & 0xffff_ffff) as u32 as i32
 }
 
-/// What the engine is shown of a message.
+/// What the engine sees of a message.
 #[inline]
 pub(crate) fn envelope(bits: u64, context: u32, class: TrafficClass) -> MpiEnvelope {
     MpiEnvelope::new(context, source_of(bits), tag_of(bits)).with_class(class)
 }
 
-/// Whether a receive takes a message with these words, of whatever kind.
+/// Whether a receive takes a message with these words, of any kind.
 #[inline]
 pub(crate) fn takes(pattern: &MpiPattern, bits: u64, word: Word) -> bool {
     (bits ^ pattern.bits()) & pattern.care() == 0 && word.context() == pattern.context().0
 }
 
 const _: () = {
-    // What `takes` relies on is that the engine compares the same word.
+    // `takes` relies on the engine comparing the same word.
     assert!(bits(3, -1) == 0x3_ffff_ffff);
 };
 
-/// Where the bytes of an announced message are, and what its sender calls it.
+/// Where the bytes of an announced message are, and its sender's name for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Announcement {
     pub(crate) address: u64,
-    /// Where they lie among the sender's shared buffers, or [`NOWHERE`].
+    /// Where they are among the sender's shared buffers, or [`NOWHERE`].
     pub(crate) shared: u64,
     pub(crate) bytes: u64,
     pub(crate) send: u64,
@@ -159,7 +158,7 @@ pub(crate) struct Announcement {
 /// No place among the shared buffers of a process.
 pub(crate) const NOWHERE: u64 = u64::MAX;
 
-/// Which bytes of an announced message are to come through a ring, and what its receiver calls it.
+/// Which bytes of an announced message are to come through a ring, and its receiver's name for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RingWanted {
     pub(crate) receive: u64,
@@ -167,9 +166,9 @@ pub(crate) struct RingWanted {
     pub(crate) until: u64,
     /// The ring that the receiver lends for it, or [`NO_RING`].
     pub(crate) ring: u32,
-    /// Messages of these lengths may go ahead from now on: the longest, and a power of two behind it.
+    /// Messages of these lengths may go ahead from now on: the longest, followed by a power of two.
     pub(crate) ahead: u32,
-    /// The number with which the ring's buffers begin.
+    /// The number of the ring's first buffer.
     pub(crate) first: u64,
 }
 
@@ -177,14 +176,14 @@ pub(crate) struct RingWanted {
 /// and the message is withdrawn.
 pub(crate) const NO_RING: u32 = u32::MAX;
 
-/// A ring, and the number with which its buffers begin.
+/// A ring, and the number of its first buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RingGiven {
     pub(crate) ring: u32,
     pub(crate) first: u64,
 }
 
-/// How long a message is that has gone ahead, its ring, and the number with which its buffers begin.
+/// The length of a message that went ahead, its ring, and the number of its first buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ahead {
     pub(crate) bytes: u64,
@@ -202,7 +201,7 @@ macro_rules! words {
                     payload
                 }
 
-                /// What `to_bytes` made, of a payload of the right length.
+                /// Reads what `to_bytes` wrote, from a payload of the right length.
                 pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
                     $(
                         let (word, bytes) = bytes.split_first_chunk()?;
@@ -238,7 +237,7 @@ impl Default for Payload {
 }
 
 impl Payload {
-    /// The longest there is.
+    /// The longest payload.
     pub(crate) const MOST: usize = 40;
 
     fn push(&mut self, word: &[u8]) {

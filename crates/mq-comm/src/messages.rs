@@ -31,7 +31,7 @@ pub(crate) enum Keeper {
 pub(crate) enum Body {
     /// Here, or on their way.
     Here,
-    /// With the sender, who calls it `send`.
+    /// At the sender, which calls it `send`.
     Announced {
         address: u64,
         shared: u64,
@@ -49,16 +49,16 @@ pub(crate) enum Body {
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) keeper: Keeper,
-    /// What the unexpected queue calls it, or called it.
+    /// Its name in the unexpected queue, now or before.
     pub(crate) name: Option<MessageHandle>,
     pub(crate) from: Process,
     pub(crate) bits: u64,
     pub(crate) word: Word,
     pub(crate) total: u64,
     pub(crate) body: Body,
-    /// A probe has shown it: a receive finds it, whatever becomes of it.
+    /// A probe has shown it: a receive will find it, whatever becomes of it.
     pub(crate) shown: bool,
-    /// The bytes that have come; all, with those that are still in a ring.
+    /// The bytes that have come; their full length if some are still in a ring.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -68,8 +68,8 @@ impl Message {
     }
 }
 
-/// All messages that have not been received. Slots and their memory are used again, some of it: what
-/// a burst has taken is given back when it is received.
+/// All messages that have not been received. Slots and their memory are reused, within limits: the memory of
+/// a burst is freed when the burst has been received.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     slots: Vec<Message>,
@@ -79,7 +79,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// A message, without bytes as yet.
+    /// A message, without bytes so far.
     pub(crate) fn add(
         &mut self,
         from: Process,
@@ -132,7 +132,7 @@ impl Messages {
             .filter(|(_, message)| message.keeper != Keeper::Nobody)
     }
 
-    /// The message has been received, or nobody wants it.
+    /// The message has been received, or is not wanted any more.
     pub(crate) fn release(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.keeper = Keeper::Nobody;

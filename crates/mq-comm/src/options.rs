@@ -36,45 +36,44 @@ pub struct Options {
     /// Whether a receive with no unexpected match first polls the transport and takes its message directly,
     /// bypassing the engine (Nemesis).
     pub bypass: bool,
-    /// The longest message that is sent with its bytes at any time, in bytes.
+    /// The longest message that is sent eagerly, with its bytes, at any time; in bytes.
     pub eager_limit: usize,
-    /// The longest message that others may send this process through a ring without asking, in
-    /// bytes, 256 KiB at most: one that follows another which was waited for. One that nobody waits
-    /// for takes as much memory here until it is received.
+    /// The longest message, in bytes (at most 256 KiB), that others may send this process through a ring
+    /// unasked, after an earlier one that was waited for. A message that nobody waits for occupies as much
+    /// memory here until it is received.
     pub ahead_limit: usize,
-    /// Reading large messages from the sender's memory, if the kernel lets it.
+    /// Whether large messages are read from the sender's memory (single copy), if the kernel permits it.
     pub single_copy: bool,
-    /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are
-    /// not eager go through a ring. `None`, `auto` in the variable: each message takes the way that was
-    /// found to be the quicker one for its size. The kernel looks every page up, and one
-    /// process copies where two can: which is quicker depends on the processor, and on whether messages
-    /// are written anew each time.
+    /// The shortest message that is read from the sender's memory, in bytes; shorter ones that are not eager
+    /// go through a ring. With `None` (`auto` in the variable), each message takes the way that was found to
+    /// be quicker for its size. The kernel looks up every page, and one process copies where two could: which
+    /// way is quicker depends on the processor, and on whether messages are rewritten each time.
     pub single_copy_from: Option<usize>,
-    /// Copying a part of a message that its receiver reads from this process's memory, into the receiver's
-    /// memory, while this process waits or looks for what has come; and asking the same of others, unless
-    /// this process's [`patience`](Self::patience) has it give its core up at once. Not without
-    /// [`single_copy`](Self::single_copy), out of shared buffers either.
+    /// Whether this process, while it waits or looks for messages, copies a part of a message that its
+    /// receiver is reading from this process's memory into the receiver's memory, and asks the same of
+    /// others, unless its own
+    /// [`patience`](Self::patience) has it yield its core immediately. Requires
+    /// [`single_copy`](Self::single_copy), even for messages in shared buffers.
     pub cooperative_copy: bool,
-    /// Copying large messages straight from where they lie, if that is a
-    /// [shared buffer](crate::SharedBuffer) and quicker than a ring, or
-    /// [`single_copy_from`](Self::single_copy_from) a number. It is the sender's that counts.
+    /// Whether large messages in a [shared buffer](crate::SharedBuffer) are copied straight out of it, if
+    /// that is quicker than a ring or [`single_copy_from`](Self::single_copy_from) is a number. The sender's
+    /// setting counts.
     pub shared_copy: bool,
-    /// Bytes that each process may have in shared buffers, where this one makes the memory of the
-    /// world: under `mq run` the variable counts where that is called. They weigh nothing before
-    /// they are used.
+    /// Bytes of shared buffers that each process may have. It counts in the process that creates the world's
+    /// memory: under `mq run`, the variable counts where `mq run` is called. Unused bytes cost nothing.
     pub shared_buffers: usize,
-    /// The shortest message whose bytes are stored past the caches into a ring or a cell, in bytes;
-    /// by what is quicker at the moment unless given.
+    /// The shortest message, in bytes, that is stored past the caches into a ring or a cell; unless given,
+    /// whatever is quicker at the moment.
     pub nontemporal_from: Option<usize>,
-    /// Fastboxes, if the policy has them.
+    /// Whether fastboxes are used, if the policy has them.
     pub fastbox: bool,
-    /// What to do while nothing arrives; by the number of processes and cores unless given.
+    /// What to do while nothing arrives; unless given, decided by the number of processes and cores.
     pub patience: Option<Patience>,
-    /// How long to wait for the others at the start, where no launcher says that one will not come.
+    /// How long to wait for the others at the start, where no launcher reports that one will not come.
     pub start_within: Duration,
 }
 
-/// A variable of the environment whose value is not valid.
+/// An environment variable whose value is not valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ignored {
@@ -119,22 +118,22 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same, changed: `Options::default().with(|o| o.single_copy = false)`.
+    /// The same options with a change: `Options::default().with(|o| o.single_copy = false)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// The defaults, changed by the environment of this process: what [`World::init`](crate::World::init)
-    /// goes by. Also the values that are not valid, which change nothing.
+    /// The defaults, changed by this process's environment, as [`World::init`](crate::World::init) uses them.
+    /// Also returns the values that are not valid, which change nothing.
     #[must_use]
     pub fn from_environment() -> (Self, Vec<Ignored>) {
         Self::default().with_environment(|name| std::env::var_os(name))
     }
 
-    /// The same, changed by variables from anywhere. Also the values that are not valid, which change
-    /// nothing.
+    /// These options, changed by variables from any source. Also returns the values that are not valid, which
+    /// change nothing.
     #[must_use]
     pub fn with_environment(
         mut self,
@@ -209,7 +208,7 @@ impl Options {
         (self, ignored)
     }
 
-    /// The sizes of a segment for so many processes.
+    /// The sizes of a segment for `processes` processes.
     ///
     /// # Errors
     /// [`ShmError::Processes`] for none or too many; [`ShmError::Buffers`] if their shared buffers
@@ -218,7 +217,7 @@ impl Options {
         Geometry::new(processes)?.with_buffers(self.shared_buffers as u64)
     }
 
-    /// What the transport is told of it.
+    /// The options of the transport.
     pub(crate) fn of_transport(&self) -> mq_shm::Options {
         mq_shm::Options::default().with(|told| {
             told.policy = self.policy;
@@ -268,8 +267,8 @@ fn bytes(value: &OsStr) -> Result<usize, String> {
         .ok_or_else(|| "a number of bytes, such as 4096, 64K, 2M or 1G".into())
 }
 
-/// A number of bytes as the environment's variables have it: with K, M or G behind it for powers of
-/// 1,024. For programs whose options are to take the same.
+/// Parses a number of bytes as in the environment variables: K, M or G after it stands for a power of 1,024.
+/// For programs whose options take the same notation.
 ///
 /// ```
 /// assert_eq!(mq_comm::parse_bytes("64K"), Some(65_536));

@@ -1,12 +1,12 @@
-//! What a message is made of: elements that are their bytes and nothing else.
+//! The elements of messages: values that are their bytes and nothing else.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// An element of a message: a type without padding for which any bytes are a value.
+/// An element of a message: a type without padding for which all bytes are valid.
 ///
-/// Integers, `f32`, `f64` and arrays of these are; a program's own types are with the derive macros
-/// of the `zerocopy` crate, which refuse what has padding, pointers, or bytes that are no value. It
-/// has to be version 0.8, of which [`mq_comm::zerocopy`](crate::zerocopy) is one.
+/// Integers, `f32`, `f64` and arrays of these are. A program's own types are with the derive macros of the
+/// `zerocopy` crate, which refuse padding, pointers and types with invalid byte values. The crate must be
+/// version 0.8; [`mq_comm::zerocopy`](crate::zerocopy) is.
 ///
 /// ```
 /// use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -30,14 +30,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Nor can elements without a size be sent, of which a message could not say how many there are:
+/// Elements without a size cannot be sent either, because a message could not say how many there are:
 ///
 /// ```compile_fail
 /// # let world = mq_comm::World::alone().unwrap();
 /// world.send(&[(); 3], 0, 0).unwrap();
 /// ```
 ///
-/// A type that has padding is none:
+/// A type with padding is refused:
 ///
 /// ```compile_fail
 /// use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -51,17 +51,17 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can not be sent or received as its bytes",
+    message = "`{Self}` cannot be sent or received as its bytes",
     note = "for a struct of your own: `#[repr(C)]`, `#[zerocopy(crate = \"mq_comm::zerocopy\")]`, and derive \
             `mq_comm::zerocopy`'s `FromBytes`, `IntoBytes` and `Immutable`, and `Clone` and `Copy`",
-    note = "`bool`, `char`, `String`, tuples and references have no bytes that mean the same elsewhere: send integers \
+    note = "`bool`, `char`, `String`, tuples and references cannot be sent as their bytes: send integers \
             or such a struct"
 )]
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + 'static> Plain for T {}
 
-/// Does not compile for elements without a size, of which a message could not say how many there are.
+/// Does not compile for elements without a size, because a message could not say how many there are.
 #[inline(always)]
 pub(crate) const fn has_size<T>() {
     const { assert!(size_of::<T>() > 0, "elements of a message have a size") }
@@ -74,7 +74,7 @@ pub(crate) fn bytes<T: Plain>(elements: &[T]) -> &[u8] {
     elements.as_bytes()
 }
 
-/// The bytes of some elements, to be written.
+/// The bytes of some elements, for writing.
 #[inline]
 pub(crate) fn bytes_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
     has_size::<T>();

@@ -4,39 +4,38 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Messages sent with their bytes.
+    /// Messages sent eagerly, with their bytes.
     pub eager: u64,
     /// Bytes in them.
     pub eager_bytes: u64,
-    /// Messages announced, for the receiver to fetch.
+    /// Messages announced (rendezvous), for the receiver to fetch.
     pub rendezvous: u64,
     /// Bytes in them.
     pub rendezvous_bytes: u64,
-    /// Messages that went ahead through a ring, without being asked for.
+    /// Messages sent ahead through a ring, unasked.
     pub ahead: u64,
     /// Bytes in them.
     pub ahead_bytes: u64,
-    /// Messages, or rests of them, sent that had to wait for a cell.
+    /// Messages sent, or remainders of them, that had to wait for a cell.
     pub deferred: u64,
     /// Messages received into a user's buffer.
     pub received: u64,
-    /// Bytes in them, those cut off included.
+    /// Bytes in them, including those truncated.
     pub received_bytes: u64,
-    /// Of the messages received, those that a receive took out of the transport with itself in
-    /// hand, past both queues.
+    /// Received messages that a waiting receive took directly from the transport, bypassing both queues.
     pub bypassed: u64,
     /// Messages that came before a receive was posted for them.
     pub unexpected: u64,
-    /// Announced messages that were read straight from the sender's memory, and those of which
-    /// nothing had to be, as the receive had no room.
+    /// Announced messages that were read straight from the sender's memory, and those of which nothing had to
+    /// be read because the receive had no room.
     pub single_copy: u64,
-    /// Parts, of 4 MiB at most, of sent messages of which this process itself copied some into the receiver's
-    /// memory, while that read the rest.
+    /// Parts, of at most 4 MiB, of sent messages of which this process itself copied some into the receiver's
+    /// memory while the receiver read the rest.
     pub helped: u64,
-    /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of
-    /// the sender's.
+    /// Announced messages that were copied straight from a [shared buffer](crate::SharedBuffer) of the
+    /// sender.
     pub shared_copy: u64,
-    /// Announced messages that came through a ring, or whose rest did, and those that came ahead.
+    /// Announced messages that came, wholly or in part, through a ring, and those that came ahead.
     pub ring: u64,
 }
 
@@ -53,7 +52,7 @@ impl Profile {
         self.eager_bytes + self.rendezvous_bytes + self.ahead_bytes
     }
 
-    /// The share of messages received that came unexpected; 0 if there were none.
+    /// The share of received messages that came unexpected; 0 if none were received.
     #[must_use]
     pub fn unexpected_share(&self) -> f64 {
         if self.received == 0 {

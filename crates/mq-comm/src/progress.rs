@@ -1,10 +1,9 @@
-//! The one loop: what every call that waits goes round in; and the ways past it.
+//! The one loop that every waiting call goes round in, and the ways past it.
 //!
-//! A blocking receive for which nothing has come takes the next message straight out of the
-//! transport if it is the one it waits for: the receive-queue bypass of Nemesis. As it is the
-//! youngest receive of its process, any receive that is posted is asked first; if there is none,
-//! the engine is not entered at all. A blocking send hands its bytes to the transport if nothing
-//! waits before them. Neither has a request then.
+//! A blocking receive for which nothing has come takes the next message straight out of the transport if it
+//! is the one it waits for: the receive-queue bypass of Nemesis. As it is the youngest receive of its
+//! process, any posted receive is asked first; if there is none, the engine is not entered at all. A blocking
+//! send hands its bytes to the transport if nothing waits before them. Neither has a request then.
 #![allow(unsafe_code, reason = "lends the buffers of blocking operations")]
 
 use std::time::{Duration, Instant};
@@ -21,14 +20,14 @@ use crate::request::{NONE, Outcome, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
 
-/// Messages that are taken in before the rest of the work has its turn.
+/// Messages that are taken in before the other work has its turn.
 const BATCH: usize = 16;
 
-/// When a process looks for deaths that does not rest: one that only asks (`test`, `iprobe`), or
-/// that gets messages all the time. Who rests does it there.
+/// When a process that does not rest looks for deaths: one that only polls (`test`, `iprobe`), or that gets
+/// messages all the time. A process that rests does it there.
 #[derive(Debug)]
 pub(crate) struct RollCall {
-    /// Rounds since the look at the clock.
+    /// Rounds since the last look at the clock.
     rounds: u32,
     last: Instant,
 }
@@ -38,7 +37,7 @@ impl RollCall {
     const ROUNDS: u32 = 64;
     const EVERY: Duration = Duration::from_millis(20);
 
-    /// One more round; whether it is time.
+    /// One more round; returns whether it is time.
     #[inline(always)]
     fn is_due(&mut self) -> bool {
         self.rounds += 1;
@@ -66,8 +65,8 @@ impl Default for RollCall {
     }
 }
 
-/// Ends the program when it is dropped. A panic in the library while an operation that is to end has
-/// lent its buffer would leave the loan in the pool; there is none that is known of.
+/// Ends the program when it is dropped. A panic in the library while an operation that is to end has lent its
+/// buffer would leave the loan in the pool; no such panic is known.
 pub(crate) struct NoPanic;
 
 impl Drop for NoPanic {
@@ -76,8 +75,8 @@ impl Drop for NoPanic {
     }
 }
 
-/// What a blocking receive has found that is not a short message for it. It has been taken in with
-/// the receive in hand.
+/// What a blocking receive has found other than a short message for it. It has been taken in with the receive
+/// in hand.
 struct Other {
     no_panic: NoPanic,
     hand: Wanted,
@@ -86,13 +85,13 @@ struct Other {
 }
 
 impl<T: Transport> Core<T> {
-    /// Goes round once: takes messages in, sends what waits, moves what is in rings. Whether
-    /// anything happened.
+    /// Goes round once: takes messages in, sends what waits, moves what is in rings. Returns whether anything
+    /// happened.
     pub(crate) fn progress(&mut self) -> Result<bool, Error> {
         self.go_round(None, false)
     }
 
-    /// The same, with a receive in hand, or for who is waiting and will go round again.
+    /// The same, with a receive in hand, or for a caller that waits and will go round again.
     #[inline(always)]
     fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
         let heard = self.roll_call.is_due() && self.call_the_roll(hand)?;
@@ -100,7 +99,7 @@ impl<T: Transport> Core<T> {
         while left > 0 {
             let taken = self.take_short(hand, left)?;
             left -= taken;
-            // The last that is waited for may have come. If not, it is looked for the next time.
+            // The last message waited for may have come. If not, it is looked for the next time.
             let satisfied = waiting && taken > 0 && self.state.waits_for_none(hand);
             if left == 0 || satisfied || !self.poll_once(hand, waiting)? {
                 break;
@@ -118,7 +117,7 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
-    /// Sends what waits, and moves what is in rings. Whether anything happened.
+    /// Sends what waits, and moves what is in rings. Returns whether anything happened.
     #[inline(always)]
     pub(crate) fn go_on_with_own(&mut self) -> Result<bool, Error> {
         if !self.state.attention {
@@ -130,8 +129,8 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
-    /// Looks for deaths, and takes in what the dead have sent, and that they are dead, before
-    /// messages of others, who may send without end. Whether there were any.
+    /// Looks for deaths, and takes in what the dead have sent, and that they are dead, before messages of
+    /// others, who may send without end. Returns whether there were any deaths.
     #[cold]
     #[inline(never)]
     fn call_the_roll(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
@@ -141,7 +140,7 @@ impl<T: Transport> Core<T> {
         Ok(dead > 0)
     }
 
-    /// Takes in what has come, about as many messages as are asked for, without waiting for any.
+    /// Takes in what has come, about as many messages as asked for, without waiting for any.
     pub(crate) fn take_in(&mut self, messages: u32) -> Result<(), Error> {
         for _ in 0..=messages as usize / BATCH {
             if !self.progress()? {
@@ -151,7 +150,7 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Goes round once, and rests if that was in vain.
+    /// Goes round once, and rests if nothing happened.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
         if self.go_round(hand, true)? {
             return Ok(());
@@ -159,8 +158,8 @@ impl<T: Transport> Core<T> {
         self.rest()
     }
 
-    /// The same for who waits for some requests and sends nothing meanwhile: where nobody else is
-    /// left who could, receives from any source end, if there is nothing else among these.
+    /// The same for a caller that waits for some requests and sends nothing meanwhile: if nobody else is left
+    /// that could send, receives from any source end, if these requests include nothing else.
     pub(crate) fn progress_for(
         &mut self,
         hand: Option<&Wanted>,
@@ -249,8 +248,7 @@ impl<T: Transport> Core<T> {
         result
     }
 
-    /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any
-    /// case.
+    /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any case.
     fn see_through(
         &mut self,
         request: u32,
@@ -267,7 +265,7 @@ impl<T: Transport> Core<T> {
             && let Err(error) = went_well
         {
             if !has_begun && self.state.requests.at(request).stage == Stage::Waiting {
-                // A message that nobody has heard of is in no outbox.
+                // A message that no other process knows of is in no outbox.
                 self.state.requests.release(request);
                 return Err(error);
             }
@@ -277,7 +275,7 @@ impl<T: Transport> Core<T> {
         }
         let slot = self.state.requests.at(request);
         let result = match went_well {
-            // It was ended over that, and says less.
+            // The request was ended because of that error, and says less.
             Err(error) if slot.outcome == Outcome::Withdrawn => Err(error),
             _ => slot.result(),
         };
@@ -285,8 +283,7 @@ impl<T: Transport> Core<T> {
         result
     }
 
-    /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a
-    /// withdrawal.
+    /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a withdrawal.
     pub(crate) fn see_off(&mut self, request: u32) {
         let mut failures = Failures::default();
         while self.state.requests.is_lent(request) {
@@ -298,15 +295,15 @@ impl<T: Transport> Core<T> {
             }
             let progress = self.progress_or_rest(None);
             if failures.are_bearable(progress).is_err() && is_announced(self) {
-                // Nobody will read the memory through a transport that is of no use any more, but
-                // perhaps a shared buffer.
+                // Nobody will read the memory through a transport that no longer works, but perhaps a shared
+                // buffer.
                 self.transport.keep_buffers();
                 self.state.requests.release(request);
             }
         }
     }
 
-    /// Receives a message that a matched probe has taken out, of this context.
+    /// Receives a message of this context that a matched probe has taken out.
     pub(crate) fn receive_matched(
         &mut self,
         message: u32,
@@ -326,8 +323,8 @@ impl<T: Transport> Core<T> {
     /// Receives, and waits until the message is there; `word` is that of an eager message.
     ///
     /// # Cost
-    /// That of the transport's `poll`, if no receive is posted, no message waits, and the next to
-    /// come is the one.
+    /// That of the transport's `poll`, if no receive is posted, no message waits, and the next message is the
+    /// one.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -363,7 +360,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// A whole poll, and a rest if it finds nothing.
+    /// A full poll, and a rest if it finds nothing.
     #[inline(never)]
     fn receive_elsewhere(
         &mut self,
@@ -386,7 +383,7 @@ impl<T: Transport> Core<T> {
             }
             Ok(Err(other)) => self.receive_after(other).map(Some),
             Err(None) => {
-                // Who has the patience for it looks for longer than a death may stay unknown.
+                // With enough patience, a process looks for longer than a death may stay unknown.
                 if self.roll_call.is_due() {
                     self.transport.check_peers()?;
                 }
@@ -451,8 +448,8 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
-    /// Gives a blocking receive a message, if that is short and the one it waits for; takes it in
-    /// otherwise.
+    /// Gives a blocking receive a message, if it is short and the one it waits for; otherwise takes the
+    /// message in.
     #[inline(always)]
     fn offer(
         &mut self,
@@ -486,9 +483,8 @@ impl State {
         into: &mut [u8],
     ) -> Other {
         let no_panic = NoPanic;
-        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns,
-        // which has to do something with the guard to get rid of it: there is no unwinding from
-        // here to there.
+        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns, which has to
+        // do something with the guard to get rid of it: there is no unwinding from here to there.
         let hand = unsafe { self.lend(pattern, from, into) };
         let source = message.source();
         let follow = self.accept(message, Some(&hand));

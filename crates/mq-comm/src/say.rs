@@ -1,8 +1,8 @@
-//! What a process says to whoever has started it.
+//! What a process tells whoever started it.
 
 use std::io::Write;
 
-/// Says something on stderr, which nobody may read.
+/// Prints a line to stderr, which nobody may read.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "mq: {text}");
 }

@@ -1,15 +1,15 @@
 //! Non-blocking operations on borrowed memory.
 //!
 //! # Why this is sound
-//! What is lent to an operation is borrowed for `'scope`, which the caller of
-//! [`Communicator::scope`] can not name and which is longer than the closure: nothing made inside
-//! the closure can be lent, and nothing lent can be used by others before `scope` returns, unless
-//! the operation's handle gives it back, which it does when the request is over and its buffer out
-//! of the pool. `scope` itself holds the guard `Ending`, out of the closure's reach: it can not be
-//! forgotten, is dropped also when the closure panics, and leaves no buffer of this scope's
-//! requests in the pool. Handles can be forgotten; they own nothing. So whatever the closure does,
-//! after `scope` the library has no way to the memory any more. A child that has a copy of the process is
-//! the exception: it withdraws nothing, and whoever forks promises that it only drops its copy, or ends.
+//! What is lent to an operation is borrowed for `'scope`, which the caller of [`Communicator::scope`] cannot
+//! name and which is longer than the closure: nothing made inside the closure can be lent, and nothing lent
+//! can be used by others before `scope` returns, unless the operation's handle gives it back, which it does
+//! when the request is over and its buffer is out of the pool. `scope` itself holds the guard `Ending`, out
+//! of the closure's reach: the guard cannot be forgotten, is dropped also when the closure panics, and leaves
+//! no buffer of this scope's requests in the pool. Handles can be forgotten; they own nothing. So whatever
+//! the closure does, the library cannot reach the memory after `scope`. The exception is a child that has a
+//! copy of the process: it withdraws nothing, and whoever forks promises that the child only drops its copy,
+//! or ends.
 #![allow(unsafe_code, reason = "lends memory to requests")]
 
 use core::fmt;
@@ -52,12 +52,12 @@ impl<T: Transport> Drop for Ending<T> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins operations on borrowed memory, and sees them through.
+    /// Begins operations on borrowed memory, and completes them.
     ///
-    /// If the closure returns `Ok`, everything it has begun is complete afterwards, and the first
-    /// failure that it has not been told of is returned. If it returns an error or panics, receives
-    /// that nothing has matched are taken back, short sends go on with a copy, and large ones that
-    /// have been announced are withdrawn, for which their receivers have to make progress, or end.
+    /// If the closure returns `Ok`, everything that it has begun is complete afterwards, and the first
+    /// failure that was not yet reported to it is returned. If it returns an error or panics, receives that
+    /// nothing has matched are cancelled, short sends go on with a copy, and large sends that have been
+    /// announced are withdrawn, for which their receivers have to make progress, or end.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -73,7 +73,7 @@ impl<T: Transport> Communicator<T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Nothing that lives shorter than the scope can be lent:
+    /// Memory that does not outlive the scope cannot be lent:
     ///
     /// ```compile_fail
     /// # let world = mq_comm::World::alone().unwrap();
@@ -84,7 +84,7 @@ impl<T: Transport> Communicator<T> {
     /// });
     /// ```
     ///
-    /// and nothing lent can be used:
+    /// and memory cannot be used while it is lent:
     ///
     /// ```compile_fail
     /// # let world = mq_comm::World::alone().unwrap();
@@ -105,7 +105,7 @@ impl<T: Transport> Communicator<T> {
         self.try_scope(operations)
     }
 
-    /// [`scope`](Self::scope) for a closure whose errors are of the program's own type.
+    /// [`scope`](Self::scope) for a closure with the program's own error type.
     ///
     /// ```
     /// use mq_comm::World;
@@ -164,7 +164,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         self.begin_send(process, bits, self.communicator.inner.word, elements)
     }
 
-    /// Begins to send with a header that is known to be right.
+    /// Begins to send with a header that is known to be valid.
     pub(crate) fn begin_send<E: Plain>(
         &'scope self,
         to: Process,
@@ -183,7 +183,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
             return Err(error);
         }
         drop(core);
-        // SAFETY: it was made of just that.
+        // SAFETY: the request was made of just that.
         Ok(unsafe { Request::named(inner.clone(), name) })
     }
 
@@ -211,25 +211,25 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
             return Err(error);
         }
         drop(core);
-        // SAFETY: it was made of just that.
+        // SAFETY: the request was made of just that.
         Ok(unsafe { Request::named(inner.clone(), name) })
     }
 
-    /// Waits until one request of the scope is complete of which nothing has been told: the one
-    /// that was so first. Nothing if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
+    /// Waits until a request of the scope is complete that has not been reported, and returns it: the one
+    /// that completed first. `None` if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// If the transport is damaged. What became of the request is in the [`Completion`].
     ///
     /// # Cost
-    /// The same for any number of requests; once a process has ended, each wait looks at as many
-    /// requests as the process has had at a time before it rests.
+    /// The same for any number of requests; once a process has ended, each wait looks, before it rests, at as
+    /// many requests as this process has had at one time.
     pub fn wait_any(&self) -> Result<Option<Completion>, Error> {
         self.communicator.inner.core().wait_any(self.set, false)
     }
 
-    /// Waits until one request is complete, and appends all that are; how many. `MPI_Waitsome`, MPI
-    /// 4.1 §3.7.5.
+    /// Waits until a request is complete, and appends all that are; returns how many. `MPI_Waitsome`, MPI 4.1
+    /// §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -243,7 +243,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// Waits until all requests are complete. `MPI_Waitall`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
-    /// That of the first request that has failed and of which nothing had been told; otherwise as
+    /// The error of the first failed request that had not been reported; otherwise as
     /// [`wait_any`](Self::wait_any).
     pub fn wait_all(&self) -> Result<(), Error> {
         let mut core = self.communicator.inner.core();
@@ -260,8 +260,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         self.communicator.inner.core().test_any(self.set, false)
     }
 
-    /// Appends all requests that are complete and have not been reported, after some progress if there is
-    /// none; how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
+    /// Appends all requests that are complete and have not been reported, after some progress if there are
+    /// none; returns how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -272,7 +272,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
             .test_some(self.set, false, into)
     }
 
-    /// Whether all requests are complete, after some progress if one is not: then
+    /// Whether all requests are complete, after some progress if one is not: if so,
     /// [`wait_all`](Self::wait_all) does not wait. `MPI_Testall`, MPI 4.1 §3.7.5.
     ///
     /// ```

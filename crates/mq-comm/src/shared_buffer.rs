@@ -1,16 +1,15 @@
-//! Buffers that the receivers of their messages can see.
+//! Buffers that the receivers of their messages can read directly.
 //!
 //! # Why this is sound
-//! The memory behind a [`Block`] is there, and this process's alone to write to, until the block is
-//! dropped or the process leaves. A [`SharedBuffer`] owns a block and a part of the world, so that
-//! the process does not leave while the buffer is there, and gives the block back first. While a
-//! request has the buffer, the pool has the block, and of the world only what does not keep it: the
-//! pool is a part of the world, and uses its buffers no longer than that is there. A buffer of
-//! another world is not taken.
+//! The memory behind a [`Block`] exists, and only this process writes to it, until the block is dropped or
+//! the process leaves. A [`SharedBuffer`] owns a block and a part of the world, so that the process does not
+//! leave while the buffer exists, and gives the block back first. While a request has the buffer, the pool
+//! has the block, and only a reference to the world that does not keep it: the pool is a part of the world,
+//! and does not use its buffers after the world has ended. A buffer of another world is refused.
 //!
-//! Others may read the memory at any time, by a mapping of their own, which is no access as far as
-//! this program is concerned; nobody else writes to it. That is trust: a process that scribbles over
-//! the segment by other means than this crate changes what is lent here as a slice.
+//! Others may read the memory at any time, through mappings of their own, which is no access as far as this
+//! program is concerned; nobody else writes to it. This relies on trust: a process that scribbles over the
+//! segment by other means than this crate changes what is lent here as a slice.
 #![allow(unsafe_code, reason = "gives elements out of a block")]
 
 use core::cell::RefCell;
@@ -35,15 +34,15 @@ use crate::transport::Transport;
 /// Elements in memory that the other processes can read messages out of: `MPI_Alloc_mem`, MPI 4.1
 /// §9.2.
 ///
-/// It is a slice of elements, zero at first, to send from and to receive into like any other; made
-/// by [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is
-/// longer than the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, unless
-/// the ring is found to be quicker ([`single_copy_from`](crate::Options::single_copy_from)). Dropping it
-/// gives the memory back.
+/// It is a slice of elements, initially zero, to send from and receive into like any other, made by
+/// [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is longer than
+/// the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, unless the ring is found
+/// to be quicker ([`single_copy_from`](crate::Options::single_copy_from)). Dropping the buffer gives the
+/// memory back.
 ///
-/// It gains most where elements are sent again and again without being written, up to twice the
-/// bandwidth of other memory, and a little from 1 MiB on. Messages of 64 to 256 KiB that are written
-/// before each send are quicker through the ring.
+/// It gains most where elements are sent again and again without being rewritten, up to twice the bandwidth
+/// of other memory, and a little from 1 MiB on. Messages of 64 to 256 KiB that are rewritten before each send
+/// are quicker through the ring.
 ///
 /// ```
 /// use mq_comm::{Error, World};
@@ -70,7 +69,7 @@ use crate::transport::Transport;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// It can not be dropped or written to while it is being sent from:
+/// It cannot be dropped or written to while it is being sent from:
 ///
 /// ```compile_fail
 /// # let world = mq_comm::World::alone().unwrap();
@@ -91,25 +90,25 @@ pub struct SharedBuffer<E: Plain> {
     content: PhantomData<E>,
 }
 
-/// A process of a world, of which only matters that it is there.
+/// A process of a world, of which it only matters that it exists.
 pub(crate) trait Keep {}
 
 impl<T: Transport> Keep for RefCell<Core<T>> {}
 
 impl<T: Transport + 'static> Communicator<T> {
-    /// Memory for so many elements, zero at first, that the other processes can read messages out
-    /// of: `MPI_Alloc_mem`, MPI 4.1 §9.2.
+    /// Memory for so many elements, initially zero, out of which the other processes can read messages:
+    /// `MPI_Alloc_mem`, MPI 4.1 §9.2.
     ///
-    /// The process does not leave the world while one of its buffers is there.
+    /// The process does not leave the world while one of its buffers exists.
     ///
     /// # Errors
-    /// [`Error::NoBuffer`] if this process has not so much room in a row left for shared buffers, of
-    /// which each has as much as the variable `MQ_SHARED_BUFFERS` says where the world is started
-    /// (1 GiB); [`Error::Transport`] with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system has
-    /// no memory for them.
+    /// [`Error::NoBuffer`] if this process does not have that much contiguous room left for shared buffers;
+    /// each process has as much as `MQ_SHARED_BUFFERS` says where the world is started (1 GiB by default).
+    /// [`Error::Transport`] with [`NoMemory`](mq_shm::ShmError::NoMemory) if the system has no memory for
+    /// them.
     ///
     /// # Cost
-    /// A system call for each MiB, and what the system needs for its pages. To be kept and used again.
+    /// A system call for each MiB, and what the system needs for its pages. Keep buffers and reuse them.
     pub fn shared_buffer<E: Plain>(&self, len: usize) -> Result<SharedBuffer<E>, Error> {
         const { assert!(align_of::<E>() <= PAGE, "blocks begin at pages") }
         plain::has_size::<E>();
@@ -117,7 +116,7 @@ impl<T: Transport + 'static> Communicator<T> {
             if len == 0 {
                 return Ok(SharedBuffer::without_bytes(len));
             }
-            // More than there is.
+            // More than exists.
             self.inner.core().transport.allocate(usize::MAX)?;
             return Ok(SharedBuffer::without_bytes(0));
         };
@@ -150,8 +149,8 @@ impl<E: Plain> Deref for SharedBuffer<E> {
 
     #[inline]
     fn deref(&self) -> &[E] {
-        // SAFETY: the block has so many bytes, begins at a page and is there with its endpoint, see
-        // above; any bytes are elements. Only this buffer leads to them, which is borrowed.
+        // SAFETY: the block has so many bytes, begins at a page and exists as long as its endpoint, see
+        // above; any bytes are elements. Only this buffer, which is borrowed, leads to them.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }
 }
@@ -190,7 +189,7 @@ impl HandedOver {
         (handed, at, bytes)
     }
 
-    /// The buffer again, of the elements that it had, if the world is still there.
+    /// The buffer again, with the elements that it had, if the world still exists.
     pub(crate) fn back<E: Plain>(self) -> Option<SharedBuffer<E>> {
         let Some(block) = self.block else {
             return Some(SharedBuffer::without_bytes(self.len));
@@ -222,12 +221,12 @@ pub(crate) mod sealed {
     use super::{Buffer, HandedOver, Plain, SharedBuffer};
 
     pub trait Owned {
-        /// Whether a request of the process at this address may have it: a shared buffer is a part
-        /// of the memory of its own world, which may end before another.
+        /// Whether a request of the process at this address may have it: a shared buffer is a part of the
+        /// memory of its own world, which may end before another.
         fn is_of(&self, process: *const ()) -> bool;
         #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
         fn hand_over(self) -> Buffer;
-        /// What a buffer was made of, if it was made of such a thing; otherwise an empty one.
+        /// What a buffer was made of, if it was made of this type; otherwise an empty one.
         #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
         fn take_back(buffer: Buffer) -> Self;
     }

@@ -1,12 +1,12 @@
-//! What is known of a message received.
+//! What is known of a received message.
 
 use core::fmt;
 
 use crate::error::Error;
 use crate::header;
 
-/// What is known of a message that was received or found: `MPI_Status`, MPI 4.1 §3.2.5. That of a send
-/// has the sender's own rank, and the message's tag and length.
+/// What is known of a message that was received or found by a probe: `MPI_Status`, MPI 4.1 §3.2.5. The status
+/// of a send has the sender's own rank, and the message's tag and length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     bits: u64,
@@ -19,7 +19,7 @@ impl Status {
         Self { bits, bytes }
     }
 
-    /// The sender's rank, as the sender says: processes that share memory trust each other.
+    /// The sender's rank, as the sender gave it: processes that share memory trust each other.
     #[inline]
     #[must_use]
     pub const fn source(&self) -> u32 {
@@ -40,10 +40,10 @@ impl Status {
         self.bytes
     }
 
-    /// Elements of the message: `MPI_Get_count`.
+    /// The number of elements of the message: `MPI_Get_count`.
     ///
     /// # Errors
-    /// [`Error::Element`] if that is no whole number.
+    /// [`Error::Element`] if it is not a whole number.
     #[inline]
     pub const fn count<T>(&self) -> Result<usize, Error> {
         let element = size_of::<T>();

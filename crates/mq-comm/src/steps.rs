@@ -1,8 +1,8 @@
-//! The steps of the protocol between two calls of the transport, at which a process can be made to
-//! kill itself.
+//! The steps of the protocol between two calls of the transport, at which a process can be made to kill
+//! itself.
 //!
-//! With the feature `steps`, `MQ_DIE=STEP` and `MQ_DIE=STEP:N` work for these steps as they do for
-//! those of [`mq_shm`]. Without the feature a step is nothing.
+//! With the feature `steps`, `MQ_DIE=STEP` and `MQ_DIE=STEP:N` work for these steps as they do for those of
+//! [`mq_shm`]. Without it, a step does nothing.
 
 macro_rules! steps {
     ($($(#[$meaning:meta])* $step:ident,)*) => {
@@ -19,43 +19,43 @@ macro_rules! steps {
 }
 
 steps! {
-    /// A receive is in the queue, and the transport does not know that it is wanted.
+    /// A receive is in the queue, and the transport does not yet know that its message is wanted.
     ReceivePosted,
-    /// A message that nobody has asked for is kept.
+    /// A message for which no receive is posted is kept.
     MessageKept,
     /// A later part of a message has come.
     PartTaken,
     /// A message waits behind others for a cell.
     Deferred,
-    /// One that had to wait has been sent.
+    /// A message that had to wait has been sent.
     Flushed,
     /// A large message is about to be announced.
     Announcing,
     /// It has been announced.
     Announced,
-    /// An announced message has its receive, and is not fetched yet.
+    /// An announced message has its receive, and has not been fetched yet.
     Matched,
-    /// It has been read; its sender does not know.
+    /// It has been read; its sender does not know yet.
     Fetched,
-    /// It could not be read; its sender does not know.
+    /// It could not be read; its sender does not know yet.
     NotFetched,
     /// The sender knows that its buffer is free.
     BufferFree,
     /// The receiver of a large message wants a ring.
     RingAskedFor,
-    /// The receiver of a large message has lent one.
+    /// The receiver of a large message has lent a ring.
     RingBorrowed,
-    /// There is one, and the receiver does not know.
+    /// A ring is found, and the receiver does not know yet.
     RingFound,
     /// The receiver has been told.
     RingOffered,
     /// The receiver knows.
     RingKnown,
-    /// A message is about to go ahead: its buffers are promised, and the receiver does not know.
+    /// A message is about to go ahead: its buffers are reserved, and the receiver does not know yet.
     GoingAhead,
     /// The receiver has been told.
     GoneAhead,
-    /// A message has come ahead that nobody waits for, and its sender does not know.
+    /// A message has come ahead without a posted receive, and its sender does not know yet.
     CameTooEarly,
     /// Some of a message is in a ring.
     RingFilled,
@@ -73,33 +73,33 @@ steps! {
     BarrierSaid,
     /// A barrier: a round's message has come.
     BarrierHeard,
-    /// A broadcast: a part has come, and is passed on to nobody.
+    /// A broadcast: a part has come, and has not been passed on.
     PartHeard,
-    /// A broadcast: a part is passed on to one of those below.
+    /// A broadcast: a part has been passed on to one child.
     PartPassedOn,
-    /// New communicators: what the own rank says is said.
+    /// New communicators: this rank has said what it has to say.
     NumberSaid,
-    /// New communicators: rank 0 has told one of the others what they agree on.
+    /// New communicators: rank 0 has told one other rank what they agree on.
     NumberTold,
-    /// New communicators: all agree, and there is none yet.
+    /// New communicators: all agree, and the communicator does not exist yet.
     NumberAgreed,
-    /// An agreement: the own opinion is said to one of the others.
+    /// An agreement: this rank's opinion has been sent to one other rank.
     OpinionSaid,
-    /// An agreement: one of the others' has come, or never will.
+    /// An agreement: another rank's opinion has come, or never will.
     OpinionHeard,
-    /// An agreement: what is decided is known here, and no rank behind knows it from here.
+    /// An agreement: the decision is known here, and no higher rank has it from here yet.
     Decided,
-    /// An agreement: one of those has been told.
+    /// An agreement: one of the higher ranks has been told.
     DecisionSaid,
-    /// Those that live have agreed on a communicator, and there is none yet.
+    /// The live ranks have agreed on a communicator, which does not exist yet.
     RestAgreed,
     /// A communicator is over here.
     CommunicatorFreed,
-    /// One of its members has been told so.
+    /// One of its members has been told.
     EndSaid,
     /// A process begins to leave.
     Leaving,
-    /// What others wait for is seen through.
+    /// What others wait for has been seen through.
     SeenThrough,
 }
 

@@ -10,12 +10,12 @@ use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{Block, Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
 
-/// A message, or a part of one, in the transport's memory, which has it back when this is dropped.
-/// One that is forgotten is found again.
+/// A message, or a part of one, in the transport's memory, which the transport gets back when this is
+/// dropped. A message that is forgotten instead is found again.
 pub trait Arrived {
-    /// Who sent it.
+    /// The sender.
     fn source(&self) -> Process;
-    /// What the sender gave with it.
+    /// The header that the sender gave it.
     fn header(&self) -> [u64; 2];
     /// Bytes of the whole message.
     fn total(&self) -> u64;
@@ -23,7 +23,7 @@ pub trait Arrived {
     fn offset(&self) -> u64;
     /// Bytes here.
     fn bytes(&self) -> usize;
-    /// Copies the bytes here into a buffer, as many as it has room for; how many.
+    /// Copies the bytes here into a buffer, as many as it has room for; returns how many.
     fn copy_to(&mut self, into: &mut [u8]) -> usize;
 }
 
@@ -36,18 +36,17 @@ pub enum Event<A> {
     Gone(Process, Gone),
 }
 
-/// A way to send to other processes and to receive from them, for one thread at a time.
+/// A way to send to and receive from other processes, for one thread at a time.
 ///
 /// # Contract
-/// What one process sends to another arrives in order, a message's parts without others between
-/// them. After [`Event::Gone`] nothing comes from that process any more.
+/// What one process sends to another arrives in order, and a message's parts arrive with nothing between
+/// them. After [`Event::Gone`] nothing more comes from that process.
 ///
 /// # Safety
-/// The library lends users' memory to the transport while a call lasts, and users the memory that it
-/// [allocates](Self::allocate). So a block is of at least so many bytes, nobody else's, and there as
-/// long as both the transport and the block are; and no operation touches memory that
-/// an earlier one was lent, nor lets others do so, but that what is [exposed](Self::expose) may be read by
-/// others.
+/// The library lends users' memory to the transport for the time of a call, and lends users the memory that
+/// the transport [allocates](Self::allocate). So a block has at least the bytes asked for, is nobody else's,
+/// and exists as long as both the transport and the block do; and no operation touches memory that was lent
+/// to an earlier one, nor lets others do so, except that others may read what is [exposed](Self::expose).
 #[allow(unsafe_code, reason = "shared buffers are made of its blocks")]
 pub unsafe trait Transport {
     /// A message in its memory.
@@ -61,9 +60,9 @@ pub unsafe trait Transport {
 
     /// Which process this is.
     fn me(&self) -> Process;
-    /// How many there are.
+    /// How many processes there are.
     fn processes(&self) -> u32;
-    /// Sends a message, or what is left of one of which `done` bytes have been sent.
+    /// Sends a message, or what is left of a message of which `done` bytes have been sent.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
@@ -74,55 +73,55 @@ pub unsafe trait Transport {
         message: &[u8],
         done: usize,
     ) -> Result<Sent, ShmError>;
-    /// The next message or death, if there is one. For who is waiting, and will look again, what is
-    /// not [wanted](Self::want) may stay where it is for some of the times.
+    /// The next message or death, if there is one. If the caller is waiting, and will look again, what is not
+    /// [wanted](Self::want) may be left where it is in some of the polls.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
-    /// A message from where one is [wanted](Self::want), if that is quicker to say than all that a
-    /// [`poll`](Self::poll) looks at.
+    /// A message from a process whose messages are [wanted](Self::want), if that is quicker than everything
+    /// that a [`poll`](Self::poll) looks at.
     fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
         None
     }
-    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few times more,
-    /// if that is quicker than a [`poll`](Self::poll); whether it will find something now.
+    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few more times, if that
+    /// is quicker than a [`poll`](Self::poll); returns whether `poll_wanted` will find something now.
     fn watch_wanted(&self, _idle: &mut Idle) -> bool {
         false
     }
-    /// A [`poll_wanted`](Self::poll_wanted) that gives those their turns from where messages are wanted.
+    /// A [`poll_wanted`](Self::poll_wanted) that alternates between the processes whose messages are wanted.
     fn poll_wanted_by_turns(&mut self) -> Option<Self::Short<'_>> {
         self.poll_wanted()
     }
-    /// A message from a process that the last one was from, if that is quicker still than
-    /// [`poll_wanted`](Self::poll_wanted); it is wanted as it was then.
+    /// A message from the process that the last one was from, if that is quicker still than
+    /// [`poll_wanted`](Self::poll_wanted); its messages are wanted as they were then.
     fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {
         self.poll_wanted()
     }
-    /// Passes the time after a poll that found nothing; looks for deaths now and then.
+    /// Passes time after a poll that found nothing; checks for deaths now and then.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
-    /// The same while bytes may come that do not always wake: sleeps late, and for a short time.
+    /// The same while bytes may come that do not always wake this process: sleeps late, and briefly.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
-    /// Messages from this process, or from anyone, are waited for.
+    /// Messages from this process, or from any, are waited for.
     ///
     /// # Errors
     /// If there is no such process.
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError>;
-    /// Takes one [`want`](Self::want) back.
+    /// Cancels one [`want`](Self::want).
     fn unwant(&mut self, process: Option<Process>);
-    /// Looks for processes that have ended; how many were found.
+    /// Looks for processes that have ended; returns how many it found.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn check_peers(&mut self) -> Result<usize, ShmError>;
-    /// Memory that the others can [read](Self::read) messages out of with one plain copy. A
-    /// transport that has none to give says so.
+    /// Memory out of which the others can [read](Self::read) messages with one plain copy. A transport that
+    /// has none returns an error.
     ///
     /// # Errors
     /// [`ShmError::NoBuffer`]; [`ShmError::NoMemory`].
@@ -134,16 +133,16 @@ pub unsafe trait Transport {
             all,
         })
     }
-    /// What this process does has failed: when the transport ends, the others are told that the process
-    /// has died, and not that it has left.
+    /// This process has failed: when the transport ends, the others are told that the process has died, not
+    /// that it has left.
     fn fail(&mut self);
-    /// Nothing of what was [allocated](Self::allocate) is given back any more: somebody may still
-    /// read it, and can not be asked.
+    /// From now on nothing that was [allocated](Self::allocate) is given back: somebody may still read it,
+    /// and cannot be asked.
     fn keep_buffers(&self) {}
-    /// Where bytes of this process are, for another to [read](Self::read).
+    /// Where bytes of this process are, so that another can [read](Self::read) them.
     fn expose(&self, bytes: &[u8]) -> Remote;
-    /// Reads bytes that another process has exposed. With `asks` it may send `from` a message with this
-    /// header, whose eight bytes are for [`help`](Self::help) there, so that it copies a part meanwhile.
+    /// Reads bytes that another process has exposed. With `asks`, it may send `from` a message with this
+    /// header, whose eight bytes are for [`help`](Self::help) there, so that `from` copies a part meanwhile.
     ///
     /// # Errors
     /// If there is no such process.
@@ -158,28 +157,27 @@ pub unsafe trait Transport {
         into: &mut [u8],
         asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError>;
-    /// Copies a part of a message into the memory of its receiver, which has asked for it with these bytes; how
-    /// many bytes that were, if the receiver still waited.
+    /// Copies a part of a message into the memory of its receiver, which asked for it with these bytes;
+    /// returns how many bytes it copied, if the receiver was still waiting.
     ///
     /// # Errors
     /// If there is no such process.
     fn help(&mut self, _to: Process, _message: &[u8], _asked: [u8; 8]) -> Result<usize, ShmError> {
         Ok(0)
     }
-    /// A ring of buffers for so many bytes to another process, and the number of the first, if
-    /// there is one. All of the bytes are then to be pushed and pulled; those of later messages
-    /// wait for them.
+    /// A ring of buffers for so many bytes to another process, and the number of its first buffer, if there
+    /// is one. All of the bytes are then to be pushed and pulled; those of later messages wait for them.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError>;
-    /// The same, if a ring that leads there has room for all of them now.
+    /// The same, if a ring to that process has room for all of the bytes now.
     fn take_ring_with_room(&mut self, _to: Process, _bytes: usize) -> Option<(RingId, u64)> {
         None
     }
-    /// A ring of this process's for so many bytes *from* another, if there is one that suits and no
-    /// message to there waits for one. The other has to be told: all of the bytes are to be pushed
-    /// and pulled.
+    /// A ring of this process for so many bytes *from* another, if there is a suitable one and no message to
+    /// that process waits for one. The other process has to be told: all of the bytes are to be pushed and
+    /// pulled.
     fn lend_ring(&mut self, _from: Process, _bytes: usize) -> Option<(RingId, u64)> {
         None
     }
@@ -188,11 +186,11 @@ pub unsafe trait Transport {
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
-    /// Takes a ring of this process's back if it is empty; whether it is free.
+    /// Reclaims a ring of this process if it is empty; returns whether it is free.
     fn free_ring(&mut self, ring: RingId) -> bool;
     /// Empties the buffers of a ring that another has filled into `into`, from byte `done` on.
     ///
-    /// # Errors
+    /// Empties the buffers of a ring that another process has filled, into `into` from byte `done` on.
     /// If there is no such ring.
     fn pull(
         &mut self,
@@ -201,8 +199,7 @@ pub unsafe trait Transport {
         into: &mut [u8],
         done: usize,
     ) -> Result<Pulled, ShmError>;
-    /// Empties the buffers of a ring without reading them, from byte `done` of a message on, which
-    /// has so many bytes.
+    /// Empties the buffers of a ring without reading them, from byte `done` of a message of `bytes` bytes on.
     ///
     /// # Errors
     /// If there is no such ring.

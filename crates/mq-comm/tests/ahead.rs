@@ -1,4 +1,4 @@
-//! Messages that go ahead, through a ring and unasked: to receives that wait, to none, to some that
+//! Messages that go ahead, through a ring and unasked: to receives that wait, to none, to receives that
 //! are too short, and to nobody any more.
 
 mod common;
@@ -12,9 +12,9 @@ use mq_comm::transport::Transport;
 use mq_comm::{Communicator, Error, Options, Profile, Request, World};
 use mq_shm::{Geometry, Mapped};
 
-/// Longer than an eager message, and not a number of whole buffers.
+/// Longer than an eager message, and not a whole number of buffers.
 const BYTES: usize = 50_001;
-/// What a sender may send to one that receives nothing, at most: what is promised in `protocol`,
+/// What a sender may send to a process that receives nothing, at most: what is promised in `protocol`,
 /// and what a ring holds.
 const UNRECEIVED: u64 = 5 << 20;
 
@@ -48,7 +48,7 @@ fn permit<T: Transport>(world: &World<T>) -> Result<(), Error> {
     Ok(())
 }
 
-/// So many are posted.
+/// So many receives are posted.
 fn post(world: &Communicator, count: usize) -> Result<Vec<Request<Vec<u8>>>, Error> {
     let post = |number| Ok(world.irecv(vec![0; BYTES], 0, number as i32)?);
     (0..count).map(post).collect()
@@ -80,7 +80,7 @@ fn they_go_where_receives_wait_for_them() {
     };
     assert_eq!(sender.ahead + sender.rendezvous, 201);
     assert_eq!(sender.ahead_bytes, sender.ahead * BYTES as u64);
-    // Now and then one asks, and those that follow before the answer.
+    // Now and then a message asks, and those that follow before the answer do too.
     assert!(sender.ahead > 50, "{sender:?}");
     assert_eq!((receiver.ring, receiver.unexpected), (201, 0));
 }
@@ -233,7 +233,7 @@ fn a_matched_probe_takes_them_out_and_may_drop_them() {
     assert_eq!(profiles[0].ahead, 3);
 }
 
-/// Those on a communicator that ends, and behind it those on another.
+/// Messages on a communicator that ends, and after them messages on another.
 #[test]
 fn what_is_left_behind_keeps_nothing_else_waiting() {
     let _dog = watchdog("what_is_left_behind_keeps_nothing_else_waiting");
@@ -468,12 +468,12 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
 /// thirty in the box and thirty-two cells, of which one or the other may be taken otherwise.
 const FULL: core::ops::RangeInclusive<usize> = 58..=63;
 
-/// Times that these are tried until one of them was the one: where a rank does not run for long, the
-/// other may have made room.
+/// How often these are tried until the case occurs: if a rank does not run for long, the other may have
+/// made room.
 const TRIES: usize = 5;
 
-/// Tries something with so many messages before, which says whether it was then that an announcement
-/// had to wait: at least once it was.
+/// Tries something with so many messages before it, which says whether an announcement had to wait:
+/// at least once it had to.
 fn behind_full_boxes(mut tried: impl FnMut(usize) -> bool) {
     for _ in 0..TRIES {
         let were_full = FULL.filter(|&before| tried(before)).count();
@@ -484,7 +484,7 @@ fn behind_full_boxes(mut tried: impl FnMut(usize) -> bool) {
     panic!("there was room for all announcements");
 }
 
-/// Until something is so, but no longer than it takes the other rank to get as far as it can.
+/// Until a condition holds, but no longer than it takes the other rank to get as far as it can.
 fn until_or_for_long(is_so: &Mutex<bool>) {
     let begun = Instant::now();
     while !*is_so.lock().unwrap() && begun.elapsed() < Duration::from_millis(200) {
@@ -525,7 +525,7 @@ fn a_send_that_has_returned_is_received_though_there_was_no_room_to_announce_it(
                 *was_full.lock().unwrap() =
                     now.ahead > earlier.ahead && now.deferred > earlier.deferred;
                 *returned.lock().unwrap() = true;
-                // The error of one that failed by itself.
+                // The error of a rank that failed by itself.
                 return world.send(&[0_u8], 9, 0);
             }
             let large = world.irecv(vec![0; BYTES], 0, 1)?;
@@ -545,7 +545,7 @@ fn a_send_that_has_returned_is_received_though_there_was_no_room_to_announce_it(
     });
 }
 
-/// The ring is empty, and free for others, before all that waits behind the announcement has been sent.
+/// The ring is empty, and free for others, before all that waits after the announcement has been sent.
 #[test]
 fn a_send_ends_when_its_announcement_has_been_taken_whatever_waits_behind_it() {
     const BEHIND: usize = 200;

@@ -100,8 +100,8 @@ fn round_of_two(world: &World, vectors: &mut Vec<Vec<u64>>) -> Result<(), Error>
     world.barrier()
 }
 
-/// But for what grows once more when messages come in another order than ever before. Who is told how
-/// long to wait does not ask who shares its core, which takes memory, as often as it waits long.
+/// Except what grows once more when messages come in an order not seen before. A process that is told
+/// how long to wait does not ask who shares its core, which would take memory each time it waits long.
 #[test]
 fn the_steady_state_of_two_allocates_nothing() {
     let _dog = watchdog("allocations of two");

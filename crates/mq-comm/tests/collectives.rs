@@ -1,4 +1,4 @@
-//! Collective operations in which ranks fail: who lives is told, and nothing is left over.
+//! Collective operations in which ranks fail: live ranks are told, and nothing is left over.
 
 mod common;
 
@@ -18,8 +18,8 @@ fn the_error_of_threads_is_that_of_the_rank_where_it_began() {
     assert!(matches!(run, Err(Error::Disagreement(_))), "{run:?}");
 }
 
-/// Whoever has heard of no death knows that all that live are in, whatever way their words took: with
-/// many ranks some are known to be in only by way of the dead one.
+/// A rank that has heard of no death knows that all live ranks are in, whatever way their words took:
+/// with many ranks, some are known to be in only through the dead one.
 #[test]
 fn a_barrier_that_succeeds_has_waited_for_all_that_live() {
     let _dog = watchdog("a barrier with a death");
@@ -30,7 +30,7 @@ fn a_barrier_that_succeeds_has_waited_for_all_that_live() {
                 if world.rank() == dead {
                     return Err(Error::Cancelled);
                 }
-                // All know of it, so that nobody's word goes there.
+                // All know of it, so nobody's word goes there.
                 let gone = world.recv(&mut [0_u8], dead, 0);
                 assert!(is_gone(&gone, dead, "died"), "{gone:?}");
                 if world.rank() == 0 {

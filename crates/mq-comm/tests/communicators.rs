@@ -154,7 +154,7 @@ fn wrong_arguments_are_refused_and_nothing_is_lost() {
     assert_eq!(refused.buffer, [1, 2]);
     assert_eq!(
         refused.to_string(),
-        "there is no rank 1: the communicator has 1, from 0"
+        "rank 1 is out of range: the communicator has 1 ranks, numbered from 0"
     );
     let refused = world.irecv(vec![3_u8], 0, -1).unwrap_err();
     assert_eq!(refused.buffer, [3]);
@@ -168,7 +168,7 @@ fn wrong_arguments_are_refused_and_nothing_is_lost() {
         Err(Error::Rank { rank: 9, size: 1 })
     ));
     assert!(matches!(world.iprobe(0, -1), Err(Error::Tag { tag: -1 })));
-    // What leaves some bits open matches no more of them, unless it leaves the sign open.
+    // A selector that leaves some bits open matches no more than those, unless it leaves the sign open.
     let masked = |ignore| TagSelector::Masked {
         wanted: Tag(-1),
         ignore,

@@ -25,7 +25,7 @@ fn filled(bytes: usize, seed: usize) -> Vec<u8> {
 
 const SIZES: [usize; 5] = [60_000, 65_536, 100_001, 1 << 20, (2 << 20) + 7];
 
-/// Rank 0 sends and waits for each; of how many it copied a part.
+/// Rank 0 sends and waits for each message; returns of how many it copied a part.
 fn one_way(world: &World, rounds: usize) -> Result<u64, Error> {
     for round in 0..rounds {
         for bytes in SIZES {
@@ -60,8 +60,8 @@ fn is_let() -> bool {
     is_let
 }
 
-/// Whether something happens at once or later: where the cores have other work a sender may come too late
-/// now and then.
+/// Whether something happens immediately or later: if the cores have other work, a sender may come too
+/// late now and then.
 fn comes_about(happens: impl FnMut() -> bool) -> bool {
     core::iter::repeat_with(happens)
         .take(20)

@@ -1,4 +1,4 @@
-//! What a process may do that writes into the segment what no process of this crate would.
+//! The effects of a process that writes into the segment what no process of this crate would.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::watchdog;
 use mq_comm::{Error, Options, World};
 use mq_shm::{Arrival, Endpoint, Geometry, Heap, Process};
 
-/// Bytes of a message that is announced, and not sent at once.
+/// Bytes of a message that is announced, not sent eagerly.
 const LONG: usize = 1 << 20;
 
 /// Second words of headers: a message is announced, a ring is lent for it, and none.
@@ -92,7 +92,7 @@ fn a_send_that_goes_into_a_ring_is_not_released_for_a_damaged_message_behind() {
     drop(world);
 }
 
-/// An answer that can not be is the last: nobody waits for another, and a blocking call says what was wrong.
+/// An impossible answer is the last: nobody waits for another, and a blocking call says what was wrong.
 #[test]
 fn a_send_whose_answer_is_damaged_is_over() {
     let _dog = watchdog("a send whose answer is damaged is over");

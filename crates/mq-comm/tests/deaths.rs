@@ -1,4 +1,4 @@
-//! Who waits for a process that has died is told so; everybody else goes on.
+//! A process that waits for one that has died is told so; all others go on.
 
 mod common;
 
@@ -119,7 +119,7 @@ fn who_only_asks_is_told_of_a_death() {
         &Options::default(),
         |_| {},
         |world| {
-            // Two ways to ask each, none of which has the transport rest.
+            // Two ways to ask for each, none of which makes the transport rest.
             if world.rank() == 0 {
                 let named = world.irecv(vec![0_u8], 1, 0)?;
                 while !named.test()? {}
@@ -174,7 +174,7 @@ fn who_gets_messages_all_the_time_is_told_of_a_death() {
     );
 }
 
-/// Gives the other rank that lives a word, and waits for its.
+/// Sends a word to the other live rank, and waits for its word.
 fn meet(world: &World, tag: i32) -> Result<(), Error> {
     let other = 2 - world.rank();
     world.send(&[0_u8], other, tag)?;
@@ -190,7 +190,7 @@ fn later_receives_from_any_source_fail_until_a_death_is_acknowledged() {
         with_a_death(
             &options,
             |world| {
-                // Those that are made before it dies are each told for themselves.
+                // Communicators that are made before it dies are each told for themselves.
                 let kept = world.dup().unwrap();
                 kept.send(&[9_u8], 0, 6).unwrap();
                 kept.send(&[9_u8], 2, 6).unwrap();
@@ -301,7 +301,7 @@ fn large_messages_of_the_dead_are_withdrawn_and_those_to_them_fail() {
     }
 }
 
-/// Of transfers through rings that are under way, in both directions, a death ends those with the dead.
+/// Of the transfers through rings under way, in both directions, a death ends those with the dead rank.
 #[test]
 fn transfers_among_the_living_go_on_past_a_death() {
     let _dog = watchdog("transfers among the living");
@@ -470,7 +470,7 @@ fn what_has_come_is_received_before_a_death_is_told() {
 #[test]
 fn a_death_that_is_found_with_a_message_loses_none() {
     let _dog = watchdog("two deaths");
-    // Deaths are looked for every 64th round at most, of which one or another comes upon the message.
+    // Deaths are looked for every 64th round at most, and one of those rounds finds the message.
     for before in 0..64 {
         let mut seats = World::seats(4, &Options::default()).unwrap().into_iter();
         let [first, one, two, sending] = [(); 4].map(|()| seats.next().unwrap());

@@ -1,5 +1,5 @@
-//! A process of a world is killed at every step of the protocol and of the transport below it. The
-//! others are told so where they wait for it, and everything else goes on, whole and unchanged.
+//! A process of a world is killed at every step of the protocol and of the transport below it. Others
+//! that wait for it are told so, and everything else goes on, whole and unchanged.
 #![cfg(feature = "steps")]
 
 mod common;
@@ -30,7 +30,7 @@ const TASK: &str = "MQ_TEST_TASK";
 
 /// Steps of single copy, which the kernel may refuse.
 const COPIES: [&str; 4] = ["Copying", "Copied", "Fetched", "BufferFree"];
-/// Those of messages that both sides copy, for which nobody is asked who is thought to share a core.
+/// Steps of messages that both sides copy; no process is asked that is thought to share a core.
 const HELP: [&str; 5] = [
     "HelpAsked",
     "HelpTaken",
@@ -164,7 +164,7 @@ fn others(world: &Communicator) -> impl Iterator<Item = u32> + use<> {
     (0..SIZE).filter(move |&rank| rank != me)
 }
 
-/// Messages of all lengths with everybody, all at once.
+/// Messages of all lengths with all ranks, all at the same time.
 fn exchange(world: &Communicator, round: u32) {
     let (me, tag) = (world.rank(), round as i32);
     let mut receiving = Vec::new();
@@ -280,8 +280,8 @@ fn stream(world: &Communicator, round: u32) {
     }
 }
 
-/// A message of everybody to rank 0, which receives them from any source: of those that it expects
-/// to live.
+/// A message from every rank to rank 0, which receives them from any source: from those that it
+/// expects to live.
 fn collect(world: &Communicator, round: u32, expected: &mut Vec<u32>) {
     let (me, tag) = (world.rank(), 100 + round as i32);
     if me > 0 {
@@ -336,7 +336,7 @@ fn crowd(world: &Communicator) {
     }
 }
 
-/// Barriers and broadcasts. Whoever is told of the death goes on to the next all the same.
+/// Barriers and broadcasts. A rank that is told of the death goes on to the next all the same.
 fn collectives(world: &Communicator, round: u32) {
     unless_gone(world, world.barrier());
     for root in [0, VICTIM, 3] {
@@ -354,7 +354,7 @@ fn collectives(world: &Communicator, round: u32) {
     unless_gone(world, world.barrier());
 }
 
-/// What those that live decide is the same at all of them, and so is who they are.
+/// What live ranks decide is the same at all of them, and so is who they are.
 fn survive(world: &World, from: &Communicator, round: u32) {
     let (me, tag) = (world.rank(), 900 + round as i32);
     let copy = unless_gone(world, from.dup());
@@ -449,7 +449,7 @@ fn another(world: &World, from: &Communicator, pair: Option<&Communicator>, roun
     }
 }
 
-/// What was sent before by any of those that live is there after.
+/// What any live rank sent before is there afterwards.
 fn meet(world: &World, tag: i32) {
     for peer in others(world) {
         let said = world.sendrecv(&[0_u8], peer, tag, &mut [0_u8], peer, tag);
@@ -460,7 +460,7 @@ fn meet(world: &World, tag: i32) {
 /// The tag of messages in a ring of ranks.
 const RING: i32 = 400;
 
-/// Those that live, among themselves, make communicators for as long as they like: nobody is gone.
+/// Live ranks, among themselves, make communicators for as long as they like: nobody is gone.
 fn renew(living: &Communicator, round: u32) {
     for number in 0..3 {
         pass_round(&living.dup().unwrap(), round * 3 + number);
@@ -593,8 +593,8 @@ fn at_every_step() {
                 ("MQ_PATIENCE", patience),
             ];
             let mut signal = with_victim(&settings, &plan, |_| {}).signal();
-            // Whether somebody sleeps, who has to be woken, is up to the system, and whether a sender comes in
-            // time to help.
+            // It is up to the system whether a process sleeps and has to be woken, and whether a sender
+            // comes in time to help.
             for _ in 0..if helps { 60 } else { 10 } {
                 if times > 1 || signal == Some(KILLED) {
                     break;

@@ -1,4 +1,5 @@
-//! Who waits for a process that has left is told so, and who leaves sees through what others wait for.
+//! A process that waits for one that has left is told so, and one that leaves sees through what others
+//! wait for.
 
 mod common;
 
@@ -21,7 +22,7 @@ fn what_was_sent_before_leaving_arrives_and_then_nothing() {
             }
             2 => {
                 let mut word = [0_u32];
-                // Whoever leaves properly does not disturb this.
+                // A process that leaves properly does not disturb this.
                 world.recv(&mut word, Source::Any, 9)?;
                 assert_eq!(word, [99]);
             }
@@ -47,7 +48,7 @@ fn what_was_sent_before_leaving_arrives_and_then_nothing() {
                 world.send(&[99_u32], 2, 9)?;
                 let sent = world.isend(vec![0_u8], 2, 10)?;
                 assert!(sent.wait().is_ok());
-                // Nobody is left who could send, but this process itself.
+                // Nobody is left that could send, except this process itself.
                 assert!(is_gone(&world.recv(&mut [0_u8], Source::Any, 9), 2, "left"));
                 world.send(&[3_u8], 0, 8)?;
                 let mut byte = [0_u8];
@@ -79,8 +80,8 @@ fn who_leaves_with_a_large_message_on_its_way_fetches_it() {
     }
 }
 
-/// Large messages that nobody asks for are not waited for when nobody can any more: not those to
-/// oneself, nor those of two who leave at once.
+/// Large messages that nobody asks for are not waited for once nobody can ask any more: neither those to
+/// oneself, nor those of two processes that leave at the same time.
 #[test]
 fn who_leaves_with_large_messages_that_nobody_asked_for_is_not_kept() {
     let _dog = watchdog("leaving at once");
@@ -100,7 +101,7 @@ fn who_leaves_with_large_messages_that_nobody_asked_for_is_not_kept() {
     .unwrap();
 }
 
-/// Nobody is left who could send: whoever waits in whatever way is told.
+/// Nobody is left that could send: a process that waits, in any way, is told.
 #[test]
 fn who_waits_for_anybody_where_nobody_is_left_is_told() {
     for bypass in [true, false] {
@@ -179,7 +180,7 @@ fn a_blocking_receive_from_anybody_ends_when_the_last_leaves() {
     }
 }
 
-/// The last words of one that leaves are found by a probe, whenever the end is heard of.
+/// The last words of a process that leaves are found by a probe, whenever its end becomes known.
 #[test]
 fn a_probe_finds_what_was_sent_before_leaving() {
     let _dog = watchdog("last words");
@@ -250,7 +251,7 @@ fn who_can_not_see_its_messages_through_is_told_so_and_counts_as_dead() {
         world.finalize().unwrap();
     });
     let (world, hindrance) = join(memory, 1, &Options::default());
-    // Behind the announcement, which waits for an answer.
+    // After the announcement, which waits for an answer.
     world.recv(&mut [0_u8], 0, 2).unwrap();
     hindrance.refuses.set(true);
     let left = world.finalize();

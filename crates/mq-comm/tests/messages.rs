@@ -129,8 +129,8 @@ fn a_message_that_is_too_long_is_cut_and_counts_as_received() {
     }
 }
 
-/// Who asks before it receives keeps the sender waiting, as who only receives: no more is taken in than
-/// is wanted.
+/// A receiver that probes first keeps the sender waiting, like one that only receives: no more is taken in
+/// than is wanted.
 #[test]
 fn who_probes_first_is_not_flooded() {
     const MESSAGES: u32 = 20_000;

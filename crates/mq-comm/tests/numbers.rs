@@ -1,4 +1,4 @@
-//! Communicators can be made and dropped for ever: their numbers are given again, nothing of one is
+//! Communicators can be made and dropped forever: their numbers are reused, nothing of one is
 //! taken for a part of another, and memory does not grow.
 //! `MQ_ROUNDS=100000 cargo test --release -p mq-comm --test numbers`: for longer.
 #![allow(unsafe_code, reason = "counts allocated bytes")]
@@ -43,8 +43,8 @@ static ALLOCATOR: Counting = Counting;
 
 const RANKS: u32 = 4;
 
-/// How often communicators are made: `MQ_ROUNDS`, or so many as take no time on a machine that does
-/// other things besides.
+/// How often communicators are made: `MQ_ROUNDS`, or so few that they take no time on a machine that
+/// does other things too.
 fn rounds() -> u32 {
     std::env::var("MQ_ROUNDS").map_or(4_000, |text| text.parse().unwrap())
 }
@@ -159,7 +159,7 @@ fn a_number_is_not_given_again_while_anybody_has_it() {
         if let Some(kept) = kept {
             assert_eq!(kept.recv_vec::<u32>()?, [1]);
         }
-        // Now it is, if not at once: others hear of it.
+        // Now it is, if not immediately: others have to hear of it.
         let again = (0..10_000).any(|_| number(&world.dup().unwrap()) == taken);
         assert!(again);
         Ok(())

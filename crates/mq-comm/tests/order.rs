@@ -1,5 +1,5 @@
-//! Random sends, receives, probes and cancels between a few processes keep MPI's order of each
-//! sender, lose nothing and give nothing twice, with every structure and by every way.
+//! Random sends, receives, probes and cancels between a few processes keep MPI's order for each
+//! sender, lose nothing and deliver nothing twice, with every structure and by every way.
 
 mod common;
 

@@ -119,7 +119,7 @@ fn die(world: &World) -> Result<(), Error> {
     }
 }
 
-/// Who would look for a message without end, in the quickest of receives, looks for deaths too.
+/// A process that would look for a message forever, in the quickest of receives, looks for deaths too.
 fn die_before_the_patient(world: &World) -> Result<(), Error> {
     world.barrier()?;
     if world.rank() == 1 {
@@ -222,7 +222,7 @@ fn processes_that_inherit_a_segment_talk() {
     }
 }
 
-/// Far more than there are cores: whoever waits makes room.
+/// Far more processes than cores: a process that waits makes room.
 #[test]
 fn sixty_four_processes_of_a_world_share_the_cores_there_are() {
     let _dog = watchdog_for("sixty-four talk", 300);

@@ -174,7 +174,7 @@ fn no_cell() -> Result<(), Error> {
     )
 }
 
-/// That nothing can be opened any more is no sign of anybody's death.
+/// If nothing can be opened any more, that is no sign of anybody's death.
 fn no_descriptors() -> Result<(), Error> {
     refuse(libc::SYS_pidfd_open, libc::EMFILE);
     let world = World::init()?;
@@ -192,7 +192,7 @@ fn no_descriptors() -> Result<(), Error> {
     world.barrier()
 }
 
-/// The memory there is serves on; what needs more is refused, and can be refused again.
+/// Existing memory goes on serving; what needs more is refused, and can be refused again.
 fn no_room_later() -> Result<(), Error> {
     let world = World::init()?;
     world.barrier()?;
@@ -203,7 +203,7 @@ fn no_room_later() -> Result<(), Error> {
     if world.rank() == 0 {
         // A ring is needed, and there is no memory for one.
         let vain = world.isend(vec![0_u8; LARGE], 1, 5)?;
-        // That is nobody else's trouble.
+        // That affects nobody else.
         let mut byte = [0_u8];
         world.recv(&mut byte, 1, 7)?;
         exchange_short(&world)?;
@@ -248,7 +248,7 @@ fn no_room_later() -> Result<(), Error> {
     Ok(())
 }
 
-/// A root that can not send to one below it sends to the others, and all that is left over is received:
+/// A root that cannot send to one child sends to the others, and all that is left over is received:
 /// the next broadcast has nothing of this one.
 fn no_room_to_broadcast() -> Result<(), Error> {
     let world = World::init()?;
@@ -290,7 +290,7 @@ fn exchange_short(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-/// Messages that are too long, by every way, and a rank that there is not.
+/// Messages that are too long, by every way, and a rank that does not exist.
 fn cut() -> Result<(), Error> {
     let world = World::init()?;
     for bytes in [100, 30_000, LARGE] {
@@ -303,8 +303,8 @@ fn cut() -> Result<(), Error> {
             assert_eq!(
                 error,
                 format!(
-                    "the message from rank 0 with tag 1 has {bytes} bytes, the buffer {}: it was cut, \
-                     and the rest is lost",
+                    "the message from rank 0 with tag 1 has {bytes} bytes but the buffer holds {}: \
+                     message truncated",
                     bytes / 3
                 )
             );
@@ -316,16 +316,16 @@ fn cut() -> Result<(), Error> {
     }
     says(
         world.send(&[0_u8], 2, 0),
-        "there is no rank 2: the communicator has 2, from 0",
+        "rank 2 is out of range: the communicator has 2 ranks, numbered from 0",
     )?;
     says(
         world.recv(&mut [0_u8], 7, 0),
-        "there is no rank 7: the communicator has 2, from 0",
+        "rank 7 is out of range: the communicator has 2 ranks, numbered from 0",
     )?;
     world.barrier()
 }
 
-/// One leaves, and the other takes long to receive what it has sent.
+/// One process leaves, and the other takes long to receive what the first has sent.
 fn kept() -> Result<(), Error> {
     let world = World::init()?;
     if world.rank() == 0 {
@@ -442,7 +442,8 @@ fn who_is_kept_when_it_leaves_says_by_whom() {
         assert!(output.status.success(), "{text}");
         text
     });
-    let expected = "mq: rank 0: leaving, but process 1 has yet to do its part of a message\n";
+    let expected =
+        "mq: rank 0: leaving, but still waiting for process 1 to do its part of a message\n";
     assert_eq!(said, [expected, ""]);
 }
 
@@ -489,7 +490,7 @@ fn refused(child: Child) -> String {
     line.unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
-/// The place at which the processes of a job meet, for who comes before them.
+/// The place at which the processes of a job meet, taken by somebody before them.
 fn place(job: &str) -> std::io::Result<UnixListener> {
     let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap();
     let numbers = numbers
@@ -499,7 +500,7 @@ fn place(job: &str) -> std::io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// Hands a file to the next that comes.
+/// Hands a file to the next process that comes.
 fn hand_out(place: &UnixListener, file: &OwnedFd) {
     let (guest, _) = place.accept().unwrap();
     let files = [file.as_fd()];
@@ -577,7 +578,7 @@ fn a_place_where_nobody_answers_is_an_error() {
         "meeting the other processes at slurm-{job}-refused: the process that has the place does not answer"
     );
     assert_eq!(error, said);
-    // It ends while one waits: that one is the first then.
+    // It ends while a process waits: that one is then the first.
     let waiting = at_a_name(silent.env("MQ_START_SECONDS", "1"), 1, &job);
     drop(place.accept().unwrap());
     drop(place);

@@ -31,7 +31,7 @@ fn answers_are_sent_later(way: Way, options: Options) {
         world.recv(&mut [0_u8], 1, 3).unwrap();
     });
     let (world, hindrance) = join(memory, 1, &options);
-    // Behind the announcement.
+    // After the announcement.
     world.recv(&mut [0_u8], 0, 2).unwrap();
     let mut into = vec![0_u8; BYTES];
     hindrance.refuses.set(true);

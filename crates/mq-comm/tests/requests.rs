@@ -124,7 +124,7 @@ fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
             assert!(matches!(ended, Err(Error::Truncated { .. })), "{ended:?}");
         } else {
             world.send(&[8_u8; 20], 0, 2)?;
-            // It hears all that the other says before it asks for its message.
+            // It takes in all that the other sends before it asks for its message.
             let end = Instant::now() + Duration::from_millis(50);
             while Instant::now() < end {
                 world.progress()?;
@@ -138,7 +138,7 @@ fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
     .unwrap();
 }
 
-/// What can not be sent is refused before a message is taken for the other half.
+/// What cannot be sent is refused before a message is taken for the other half.
 #[test]
 fn an_exchange_with_nobody_takes_no_message() {
     let _dog = watchdog("an exchange with nobody takes no message");
@@ -256,11 +256,11 @@ fn a_scope_that_panics_leaves_no_loan_behind() {
                 assert!(panicked.is_err());
                 drop(large);
                 world.send(&[1_u8], 1, 4)?;
-                // Whoever asks for messages of one that has left is told so.
+                // A process that asks for messages of one that has left is told so.
                 world.recv(&mut [0_u8], 1, 5)?;
             } else {
                 world.recv(&mut [0_u8], 0, 4)?;
-                // The short one has been sent; the long one is no more.
+                // The short one has been sent; the long one no longer exists.
                 world.recv(&mut into, 0, 3)?;
                 assert!(world.iprobe(0, 2)?.is_none());
                 world.send(&[1_u8], 0, 5)?;
@@ -352,7 +352,7 @@ fn a_set_is_tested_as_a_whole_and_gives_back_what_it_is_asked_for() {
     let first = first.into_shared_buffer::<u16>().unwrap_err();
     let first = first.into_parts::<u8>().unwrap_err();
     assert_eq!(first.into_parts::<u16>().unwrap().1, [1, 2]);
-    // One is called off, the other comes.
+    // One is cancelled, the other comes.
     assert!(!set.cancel(ids[0]), "it is over");
     let mut other = world.request_set();
     assert!(!other.cancel(ids[1]), "it is of another set");

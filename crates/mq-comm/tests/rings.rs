@@ -10,7 +10,7 @@ const SIZE: u32 = 3;
 /// than a ring holds.
 const LENGTHS: [usize; 4] = [21_000, 65_536, 200_001, 1_500_000];
 
-/// Runs a program as three processes, by rings alone.
+/// Runs a program as three processes that use rings only.
 fn by_rings(program: fn(&World)) {
     let options = Options::default().with(|o| o.single_copy = false);
     let seats = World::seats(SIZE, &options).unwrap();
@@ -150,7 +150,7 @@ fn a_message_that_is_cut_was_sent_whole() {
     });
 }
 
-/// Rank 0 leaves a message from rank 1 alone that it has lent a ring for, and goes on with rank 2.
+/// Rank 0 ignores a message from rank 1 for which it has lent a ring, and goes on with rank 2.
 #[test]
 fn a_ring_that_is_lent_keeps_nobody_else_waiting() {
     let _dog = watchdog("a_ring_that_is_lent_keeps_nobody_else_waiting");

@@ -9,7 +9,7 @@ use common::watchdog;
 use mq_comm::{Error, Gone, Options, SharedBuffer, Source, TagSelector, World};
 use mq_shm::ShmError;
 
-/// Below the eager limit, above it by a little, by much, and no whole number of lines or pages.
+/// Below the eager limit, above it by a little, by much, and not a whole number of lines or pages.
 const LENGTHS: [usize; 8] = [0, 1, 1000, 20_416, 20_417, 65_536, 1_000_003, 5 << 20];
 
 fn content(number: usize, bytes: usize) -> Vec<u8> {
@@ -97,12 +97,12 @@ fn a_message_that_is_too_long_is_cut() {
             let error = world.recv(&mut short, 0, 0).unwrap_err().to_string();
             assert_eq!(
                 error,
-                "the message from rank 0 with tag 0 has 400000 bytes, the buffer 100000: it was cut, and \
-                 the rest is lost"
+                "the message from rank 0 with tag 0 has 400000 bytes but the buffer holds 100000: \
+                 message truncated"
             );
             assert!(short == content(1, 400_000)[..100_000]);
             let error = world.recv(&mut [0_u8; 0], 0, 0).unwrap_err().to_string();
-            assert!(error.contains("the buffer 0"), "{error}");
+            assert!(error.contains("the buffer holds 0"), "{error}");
             let mut next = [0_u8; 9];
             assert_eq!(world.recv(&mut next, 0, 0)?.bytes(), 1);
             assert_eq!(next[0], 7);
@@ -167,7 +167,7 @@ fn what_was_handed_over_goes_on_without_its_handle() {
             if world.rank() == 0 {
                 let out = filled(world, round, 700_000)?;
                 drop(world.isend(out, 1, 0)?);
-                // Another is made at once, in other pages.
+                // Another is made immediately, in other pages.
                 let mut other = world.shared_buffer::<u8>(700_000)?;
                 other.fill(0xee);
                 world.barrier()?;
@@ -220,7 +220,7 @@ fn a_process_leaves_with_its_last_buffer() {
     });
 }
 
-/// A part of the program that fails takes its message back before its buffer goes.
+/// A part of the program that fails withdraws its message before its buffer goes.
 #[test]
 fn a_scope_that_fails_withdraws_its_message() {
     let _dog = watchdog("withdrawn");
@@ -265,7 +265,7 @@ fn a_set_gives_them_back() {
         }
     }
     drop(set);
-    // A completion that outlives the world has a buffer of nothing any more.
+    // A completion that outlives the world no longer has a buffer of anything.
     let mut set = world.request_set();
     set.add(
         world
@@ -335,7 +335,7 @@ fn collectives_take_them() {
 fn a_buffer_of_another_world_is_refused() {
     let _dog = watchdog("a buffer of another world is refused");
     let (one, other) = (World::alone().unwrap(), World::alone().unwrap());
-    let refused = "the shared buffer is of another world than the communicator";
+    let refused = "the shared buffer and the communicator belong to different worlds";
     let field = other.shared_buffer::<u8>(100_000).unwrap();
     let back = one.isend(field, 0, 0).unwrap_err();
     assert_eq!(back.to_string(), refused);
@@ -348,13 +348,13 @@ fn a_buffer_of_another_world_is_refused() {
     let message = one.mprobe(0, 0).unwrap();
     let back = message.irecv(back.buffer).unwrap_err();
     assert_eq!(back.to_string(), refused);
-    // The message is still to be had.
+    // The message can still be received.
     let (message, field) = back.buffer;
     assert_eq!(
         (message.recv_vec::<u8>().unwrap(), field.len()),
         (vec![1], 100_000)
     );
-    // One without bytes is of no world.
+    // A buffer without bytes belongs to no world.
     let empty = other.shared_buffer::<u8>(0).unwrap();
     one.isend(empty, 0, 1).unwrap().wait().unwrap();
 }

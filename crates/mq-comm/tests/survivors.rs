@@ -1,4 +1,4 @@
-//! Ranks die, and those that live go on among themselves: all of them with the same.
+//! Ranks die, and the live ones go on among themselves: all of them with the same members.
 
 mod common;
 
@@ -74,7 +74,7 @@ fn they_die_one_after_the_other() {
     assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
 }
 
-/// Several at once, while the others are at it: all that live have the same members.
+/// Several die at the same time, during the call: all live ranks have the same members.
 #[test]
 fn those_that_live_agree_on_who_does() {
     const SIZE: u32 = 7;
@@ -86,7 +86,7 @@ fn those_that_live_agree_on_who_does() {
                 return dies();
             }
             let mut rest = world.shrink()?;
-            // Whoever died beside that may be a member.
+            // A rank that died meanwhile may be a member.
             loop {
                 let all_are_in = rest.barrier().is_ok();
                 if rest.agree(u32::from(all_are_in))? == 1 {

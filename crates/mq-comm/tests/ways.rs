@@ -18,7 +18,7 @@ fn content(number: usize, bytes: usize) -> Vec<u8> {
     content
 }
 
-/// Both directions at once, several messages under way, of all lengths by turns.
+/// Both directions at the same time, several messages under way, of alternating lengths.
 fn exchange(single_copy_from: Option<usize>) -> Result<Vec<Profile>, Error> {
     let options = Options::default().with(|o| o.single_copy_from = single_copy_from);
     World::threads_with(2, &options, |world| {
@@ -116,8 +116,8 @@ fn messages_in_shared_buffers_come_both_ways() {
     }
 }
 
-/// Two that send each other messages, by turns: when one begins to time both ways, the other does so too,
-/// long before it is time for that.
+/// Two ranks that send each other messages, alternately: when one begins to time both ways, the other does
+/// so too, long before it is time for that.
 #[test]
 fn both_time_both_ways_at_once() {
     const BYTES: usize = 1 << 20;

@@ -1,5 +1,5 @@
-//! Windows of receives, of one pattern or of a few, are matched past the engine: in order, and as
-//! the engine would beside others.
+//! Windows of receives, of one pattern or of a few, are matched without the engine: in order, and as
+//! the engine would next to others.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn taken(receive: Receive) -> u64 {
     numbers[0]
 }
 
-/// One with, one without: the engine decides then.
+/// One world with the bypass, one without: there the engine decides.
 fn worlds() -> [World; 2] {
     [true, false].map(|bypass| {
         let options = Options::default().with(|o| o.bypass = bypass);
@@ -140,7 +140,7 @@ fn receives_of_a_window_are_cancelled_one_by_one() {
         let last = left.pop().unwrap();
         assert_eq!(left.into_iter().map(taken).collect::<Vec<_>>(), [0, 1]);
         drop(last);
-        // Nobody takes this but the one who asks now.
+        // Only the receive that asks now takes this.
         send(&world, 2, 7);
         assert_eq!(taken(post(&world, 0, 7)), 2);
     }

@@ -1,16 +1,15 @@
-//! What all ranks that live decide alike, whoever dies meanwhile: hierarchical consensus (Cachin,
-//! Guerraoui & Rodrigues 2011, §5.1).
+//! What all live ranks decide alike, whoever dies meanwhile: hierarchical consensus (Cachin, Guerraoui &
+//! Rodrigues 2011, §5.1).
 //!
-//! Each rank says its opinion to every other one, and hears theirs, or that they have ended. So what it
-//! makes of them takes in everybody who lives. Then each says to those of higher ranks what is decided as
-//! far as it knows, having heard the same from all lower ones, or that they have ended. Of those that
-//! live the lowest is heard by all others, and nobody says anything else behind it. So it ends however
-//! many die, at whatever step.
+//! Each rank sends its opinion to every other one, and hears theirs, or that they have ended. So what it
+//! makes of them takes in every live rank. Then each tells the higher ranks the decision as far as it knows,
+//! after hearing the same from all lower ones, or that they have ended. All others hear the lowest live rank,
+//! and nobody after it says anything else. So it ends however many die, at whatever step.
 //!
-//! That needs three things of the transport: nobody is taken for dead who is not, and whoever is dead is
-//! found to be in the end; what somebody had sent before is received before that is known; and a message
-//! has left its sender when sending it is over, so that a rank that has returned from here, and dies, has
-//! told all others.
+//! This needs three things of the transport: nobody is taken for dead who is not, and the dead are found in
+//! the end; what a process sent before its death is received before the death is known; and a message has
+//! left its sender when sending it is over, so that a rank that has returned from here, and dies, has told
+//! all others.
 
 use super::{DECISION, OPINION};
 use crate::communicator::Communicator;
@@ -18,7 +17,7 @@ use crate::error::Error;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// What is decided, so that those who call different operations are told.
+/// What is being decided, so that ranks that call different operations are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Matter {
@@ -27,12 +26,12 @@ pub(crate) enum Matter {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// What is made of the opinions of all ranks, by their ranks; one that has ended may be without. That
-    /// has as many words at all ranks.
+    /// What is made of the opinions of all ranks, by rank; that of a rank that has ended may be missing. The
+    /// result has as many words at all ranks.
     ///
     /// # Errors
-    /// [`Error::Disagreement`] if a rank has something else to decide; any other error if this rank can not
-    /// take part. Others may wait then until it has ended.
+    /// [`Error::Disagreement`] if a rank has something else to decide; any other error if this rank cannot
+    /// take part. Others may then wait until it has ended.
     ///
     /// # Cost
     /// Three messages for each pair of ranks.
@@ -92,7 +91,7 @@ impl<T: Transport> Communicator<T> {
         Ok(decided)
     }
 
-    /// What an operation with a rank gave, or nothing if that has ended.
+    /// The result of an operation with a rank, or `None` if that has ended.
     fn unless_ended<R>(&self, rank: u32, result: Result<R, Error>) -> Result<Option<R>, Error> {
         match result {
             Ok(result) => Ok(Some(result)),

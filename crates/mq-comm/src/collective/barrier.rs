@@ -11,21 +11,21 @@ impl<T: Transport> Communicator<T> {
     /// Waits until all ranks have called it. `MPI_Barrier`, MPI 4.1 §6.3.
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended, at those that find out or are told; it may succeed at
-    /// others, of which each knows that all that live have called it. [`Error::Elsewhere`] if another
-    /// could not go on, and what [`send`](Self::send) fails with. None that lives waits for ever for one
-    /// that has ended, and the next operation can be called; of a communicator that not all of its ranks
-    /// [have got](Communicator::dup), this does not hold.
+    /// [`Error::Gone`] if a rank has ended, at those that find out or are told; it may succeed at others,
+    /// each of which knows that all live ranks have called it. [`Error::Elsewhere`] if another could not go
+    /// on; otherwise as [`send`](Self::send). No live rank waits forever for one that has ended, and the next
+    /// operation can be called; this does not hold for a communicator that not all of its ranks [have
+    /// got](Communicator::dup).
     ///
     /// # Cost
-    /// For n ranks, each sends and receives as many empty messages as n - 1 has binary digits, one
-    /// after the other.
+    /// With n ranks, each sends and receives as many empty messages as n - 1 has binary digits, one after the
+    /// other.
     pub fn barrier(&self) -> Result<(), Error> {
         let (rank, size) = (self.rank(), self.size());
         let (mut distance, mut heard_all, mut said_all) = (1, Ok(()), Ok(()));
         while distance < size {
-            // The others wait for this rank's word in any case. What it says else is that all ranks
-            // are in from which it has heard, directly or not.
+            // The others wait for this rank's word in any case. If it is not a notice, it says that all ranks
+            // are in from which this one has heard, directly or not.
             let notice = heard_all.as_ref().err();
             let notice = notice.map(|error| Notice::of(error, 0, self.member(rank)));
             let word = notice.as_ref().map_or(&[][..], Notice::bytes);

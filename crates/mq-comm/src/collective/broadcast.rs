@@ -11,13 +11,13 @@ use crate::protocol::of_collectives;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// Bytes that go down the tree together: longer messages follow each other in parts, so that all
-/// levels of the tree are at work.
+/// Bytes that go down the tree together: longer messages follow in parts, so that all levels of the tree are
+/// at work.
 const SEGMENT: usize = 128 * 1024;
 
 impl<T: Transport> Communicator<T> {
-    /// Gives the elements of one rank, the root, to all. All ranks give the same root and as many
-    /// elements. `MPI_Bcast`, MPI 4.1 §6.4.
+    /// Copies the elements of one rank, the root, to all. All ranks give the same root and as many elements.
+    /// `MPI_Bcast`, MPI 4.1 §6.4.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -32,21 +32,20 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between it and this one
-    /// has ended, and [`Error::Elsewhere`] if it could not pass them on; at a rank that could not pass
-    /// them on to one below, what [`send`](Self::send) fails with. The others have them, and nothing is
+    /// [`Error::Rank`] if there is no such root; [`Error::Gone`] if a rank between the root and this one has
+    /// ended, and [`Error::Elsewhere`] if it could not pass the elements on; at a rank that could not pass
+    /// them on to a child, the error of [`send`](Self::send). The others have the elements, and nothing is
     /// left over.
     ///
-    /// [`Error::Disagreement`] if another gave more or fewer elements. That is a mistake of the
-    /// program, and only said to who notices it: of more than 128 KiB, parts are left over, which the
-    /// next broadcast would take for its own.
+    /// [`Error::Disagreement`] if another rank gave more or fewer elements. That is an error in the program,
+    /// and only reported at ranks that notice it: if more than 128 KiB are broadcast, parts are left over,
+    /// which the next broadcast would take for its own.
     pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
         let size = self.size();
         if root >= size {
             return Err(Error::Rank { rank: root, size });
         }
-        // As if the root were rank 0: a rank's parent is the rank without its lowest digit that is
-        // 1.
+        // As if the root were rank 0: a rank's parent is the rank without its lowest digit that is 1.
         let place = (self.rank() + size - root) % size;
         let rank_at = |place: u32| (place + root) % size;
         let lowest = if place == 0 {
@@ -65,7 +64,7 @@ impl<T: Transport> Communicator<T> {
         self.send_down(bytes, above, children)
     }
 
-    /// Gets each part from above, if there is somebody, and passes it on.
+    /// Gets each part from the parent, if there is one, and passes it on.
     fn send_down(
         &self,
         bytes: &mut [u8],
@@ -109,8 +108,8 @@ impl<T: Transport> Communicator<T> {
         heard.and(sent)
     }
 
-    /// The rank above goes on with the parts that follow one that has not come: the next broadcast would
-    /// take what is left over for its own. Gives why the one has not come.
+    /// The parent goes on with the parts after one that has not come: the next broadcast would take what is
+    /// left over for its own. Returns why that part has not come.
     #[cold]
     fn receive_the_rest<'a>(
         &self,
@@ -137,7 +136,7 @@ impl<T: Transport> Communicator<T> {
             return Ok(());
         };
         let room = segment.len();
-        // There has to be room for a notice.
+        // There must be room for a notice.
         let mut short = [0; failure::MOST];
         let into = if room < short.len() {
             &mut short[..]
@@ -163,8 +162,8 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// A part has come that is not as long as it should be. Parts that the rank above had announced are
-    /// lost with it if it dies; a short one behind them that had come whole is found in their place.
+    /// A part has come that does not have the right length. Parts that the parent had announced are lost with
+    /// it if it dies; a later short one that had come whole is then found in their place.
     #[cold]
     fn other_length(&self, parent: u32) -> Missing {
         let context = of_collectives(self.inner.number);
@@ -179,12 +178,12 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// Tells those below that a part of so many bytes, and what was to follow it, will not come.
+    /// Tells the children that a part of so many bytes, and what was to follow it, will not come.
     #[cold]
     fn pass_failure_on(&self, error: &Error, bytes: usize, children: impl Iterator<Item = u32>) {
         let notice = Notice::of(error, bytes, self.member(self.rank()));
         for child in children {
-            // One that is gone as well needs none.
+            // A child that is gone as well needs no notice.
             let _ = self.put(BROADCAST, notice.bytes(), child);
         }
     }
@@ -192,7 +191,7 @@ impl<T: Transport> Communicator<T> {
 
 /// Why a part has not come.
 enum Missing {
-    /// It alone: what follows it is sent, unless the rank above has ended.
+    /// Only this one: what follows it is sent, unless the parent has ended.
     ThisOne(Error),
     /// Nothing follows it either; or nobody knows what, as lengths differ.
     All(Error),

@@ -1,4 +1,4 @@
-//! What communicators are made with: rank 0 hears what each rank has to say, and answers each.
+//! How communicators are made: rank 0 hears what each rank has to say, and answers each.
 
 use super::EXCHANGE;
 use super::failure::{self, Notice, unless_gone};
@@ -11,17 +11,17 @@ use crate::transport::Transport;
 #[derive(Debug)]
 pub(crate) enum Answered {
     With(Vec<u32>),
-    /// It was put, and there is no answer. Others may have theirs.
+    /// It was asked, and there is no answer. Others may have theirs.
     Never(Error),
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Tells rank 0 some words, and gets what it `decide`s for this rank when it has heard all: its
-    /// answers go out as `words` has them.
+    /// Tells rank 0 some words, and returns what it `decide`s for this rank when it has heard all: its
+    /// answers are sent as `words` writes them.
     ///
     /// # Errors
-    /// If rank 0 can not decide, since one has ended or for its own reasons, the same at all ranks;
-    /// if rank 0 was gone before the question was put, and nobody will get an answer.
+    /// If rank 0 cannot decide, since a rank has ended or for its own reasons, the same at all ranks; if rank
+    /// 0 was gone before the question was asked, and nobody will get an answer.
     pub(crate) fn ask<const WORDS: usize, A>(
         &self,
         mine: [u32; WORDS],
@@ -33,7 +33,7 @@ impl<T: Transport> Communicator<T> {
         }
         self.put(EXCHANGE, &[mine], 0)?;
         step(Step::NumberSaid);
-        // What is decided, or a notice.
+        // The decision, or a notice.
         let mut words = vec![0; (self.size() as usize + 2).max(failure::MOST / size_of::<u32>())];
         let heard = self.get(EXCHANGE, &mut words, 0);
         match heard.and_then(|status| status.count::<u32>()) {
@@ -56,7 +56,7 @@ impl<T: Transport> Communicator<T> {
         let mut all = vec![mine; self.size() as usize];
         let mut said = Ok(());
         for (rank, theirs) in (0..).zip(&mut all).skip(1) {
-            // What the others say is heard even if one is gone.
+            // What the others say is received even if one is gone.
             let heard = self.get(EXCHANGE, core::slice::from_mut(theirs), rank);
             said = said.and(heard.map(|_| ()));
         }
@@ -65,8 +65,7 @@ impl<T: Transport> Communicator<T> {
             Err(error) => {
                 let notice = Notice::of(&error, 0, self.member(0));
                 for rank in 1..self.size() {
-                    // One that is gone needs none, and one that can not be told holds up nobody
-                    // else.
+                    // A rank that is gone needs no notice, and one that cannot be told holds nobody else up.
                     let _ = self.put(EXCHANGE, notice.bytes(), rank);
                 }
                 return Err(error);
@@ -74,8 +73,8 @@ impl<T: Transport> Communicator<T> {
         };
         let mut told = Ok(());
         for (rank, answer) in (0..).zip(&answers).skip(1) {
-            // One that has died since has said what it wanted, and is found to be gone by whoever
-            // talks to it.
+            // A rank that has died since has said what it wanted, and whoever communicates with it finds that
+            // it is gone.
             let put = unless_gone(self.put(EXCHANGE, &words(answer), rank)).map(|_| ());
             step(Step::NumberTold);
             told = told.and(put);

@@ -1,31 +1,29 @@
-//! What a rank passes on in the place of a message that it could not get.
+//! What a rank passes on in place of a message that it could not get.
 //!
-//! A rank that has lost one of the others in the middle of a collective operation goes on with it:
-//! it still sends what those that live wait for, or, where it has nothing to send, this notice. So
-//! nobody waits for ever for a rank that has given up, and the next operation finds all messages of
-//! this one received.
+//! A rank that has lost another in the middle of a collective operation goes on with the operation: it still
+//! sends what live ranks wait for, or, if it has nothing to send, this notice. So nobody waits forever for a
+//! rank that has given up, and the next operation finds all messages of this one received.
 
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use crate::error::Error;
 
-/// What a notice begins with: no data is likely to.
+/// What a notice begins with: data are unlikely to.
 const MARK: [u8; 8] = *b"\x00mq lost";
 /// Bytes of a notice, unless the message in whose place it comes has as many.
 const BYTES: usize = 16;
-/// Bytes of one otherwise.
+/// Bytes of a notice in that case.
 pub(super) const MOST: usize = 24;
 /// What became of the process that a notice names.
 const LEFT: u32 = 0;
 const DIED: u32 = 1;
 /// It lives, and could not go on with the operation.
 const STUCK: u32 = 2;
-/// It has found that the ranks do not make the same call.
+/// It has found that the ranks call different operations.
 const AT_ODDS: u32 = 3;
 
-/// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it at
-/// once.
+/// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it immediately.
 pub(super) fn unless_gone(result: Result<(), Error>) -> Result<Result<(), Error>, Error> {
     match result {
         Ok(()) | Err(Error::Gone { .. }) => Ok(result),
@@ -40,7 +38,7 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    /// What `me` says in the place of a message of so many bytes.
+    /// What `me` says in place of a message of so many bytes.
     pub(super) fn of(error: &Error, bytes: usize, me: Process) -> Self {
         let (process, how) = match error {
             Error::Gone { process, how } => match how {
@@ -66,7 +64,7 @@ impl Notice {
     }
 }
 
-/// What the sender of a message says instead, if that is a notice.
+/// The error that the sender of a message reports instead, if it is a notice.
 pub(super) fn read(message: &[u8]) -> Option<Error> {
     let (words, _) = message.strip_prefix(&MARK)?.as_chunks::<4>();
     let &[process, how, ..] = words else {
@@ -77,7 +75,7 @@ pub(super) fn read(message: &[u8]) -> Option<Error> {
     Some(match u32::from_le_bytes(how) {
         LEFT => gone(Gone::Left),
         DIED => gone(Gone::Died),
-        AT_ODDS => Error::Disagreement("another has found so, and its error says more"),
+        AT_ODDS => Error::Disagreement("found at another rank; see the error reported there"),
         _ => Error::Elsewhere { process },
     })
 }
@@ -96,7 +94,7 @@ mod tests {
                 assert_eq!(said, Error::Gone { process: 7, how }.to_string());
             }
         }
-        // Whoever passes another's on leaves it as it is.
+        // A rank that passes on another's notice leaves it as it is.
         let own = Notice::of(&Error::Cancelled, 0, Process(3));
         let heard = read(own.bytes()).unwrap();
         assert!(matches!(heard, Error::Elsewhere { process: 3 }), "{heard}");

@@ -1,9 +1,9 @@
 //! Collective operations: calls that all ranks of a communicator make, in the same order.
 //!
-//! Their messages have a context of their own, so that no receive of the user's sees them, and each
-//! operation has a tag and a traffic class, by which structures that plan for collectives know
-//! them. Operations that follow each other need not be told apart: a message is received by its
-//! source, and those of one source keep their order.
+//! Their messages have a context of their own, so that no receive of the user sees them, and each operation
+//! has a tag and a traffic class, by which structures that plan for collectives recognise them. Consecutive
+//! operations need not be told apart: a message is received by its source, and messages of one source keep
+//! their order.
 //!
 //! A rank that finds another gone goes on with the operation to its end, and then reports that: see
 //! `failure.rs`.
@@ -30,7 +30,7 @@ use crate::transport::Transport;
 pub(crate) use agreement::Matter;
 pub(crate) use exchange::Answered;
 
-/// A collective operation: its class, and the tag from which Open MPI's tools would tell it.
+/// A collective operation: its class, and the tag by which Open MPI's tools would recognise it.
 #[derive(Debug, Clone, Copy)]
 struct Operation {
     class: TrafficClass,

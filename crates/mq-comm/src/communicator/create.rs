@@ -1,11 +1,10 @@
 //! New communicators out of old ones.
 //!
-//! Every rank tells rank 0 what it wants and which numbers are free with it. Rank 0 chooses the
-//! lowest that is free with all, and tells each rank the number and who else has it. It does so
-//! itself, not along a tree: a rank that waits in vain then knows that rank 0 has died, and that
-//! happens once, so that the numbers which nobody dares to use any more afterwards
-//! ([`Contexts`](crate::protocol)) are few. If one of the others has ended, no rank gets a
-//! communicator.
+//! Every rank tells rank 0 what it wants and which numbers it has free. Rank 0 chooses the lowest that is
+//! free at all ranks, and tells each rank the number and who shares it. It does so itself, not along a tree:
+//! a rank that gets no answer then knows that rank 0 has died. That happens once, so few numbers become
+//! unusable because nobody dares to use them afterwards ([`Contexts`](crate::protocol)). If another rank has
+//! ended, no rank gets a communicator.
 
 use std::rc::Rc;
 
@@ -21,7 +20,7 @@ use crate::transport::Transport;
 /// What a rank wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wish {
-    /// The communicator once more.
+    /// A duplicate of the communicator.
     Dup,
     /// A part of it.
     Split { color: u32, key: i32 },
@@ -29,8 +28,8 @@ enum Wish {
     Nothing,
 }
 
-/// What a rank says: its wish, as what it is, colour and key; and its [`Offer`], as two words of
-/// bits and the number behind them.
+/// What a rank says: its wish, as its kind, colour and key; and its [`Offer`], as two words of bits and the
+/// number after them.
 type Said = [u32; 6];
 
 impl Wish {
@@ -65,10 +64,10 @@ fn offer_of(&[.., low, high, later]: &Said) -> Offer {
 /// What rank 0 tells the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
-    /// The number. After a split, the ranks that share it with the one that is told, in their new
-    /// order.
+    /// The number. After a split, also the ranks that share it with the receiver of this verdict, in their
+    /// new order.
     Number(u32, Rc<[u32]>),
-    /// None is free with all: they are to say which are from this one on.
+    /// None is free at all ranks: they are to say which are from this one on.
     Further(u32),
 }
 
@@ -89,7 +88,7 @@ impl Verdict {
     }
 }
 
-/// What rank 0 tells each, having heard what all say of the numbers from `first` on.
+/// What rank 0 tells each rank, given what all said of the numbers from `first` on.
 fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
     let disagree = || Error::Disagreement("some dup and others split");
     let wishes: Option<Vec<Wish>> = all.iter().map(Wish::of).collect();
@@ -124,21 +123,20 @@ fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// A communicator of the same ranks, whose messages are apart from this one's. All ranks have
-    /// to call it. `MPI_Comm_dup`, MPI 4.1 §7.4.2.
+    /// A communicator of the same ranks, whose messages are separate from this one's. All ranks have to call
+    /// it. `MPI_Comm_dup`, MPI 4.1 §7.4.2.
     ///
     /// # Errors
-    /// [`Error::Gone`] if one of them has ended: then nobody gets one, unless rank 0 died while it
-    /// told them. Who has got one then may wait on it for ever for those that have not, and what it
-    /// sends to them is lost; a program that is to survive that asks here, by
-    /// [`agree`](Self::agree), whether all have got theirs, before it uses it.
-    /// [`Error::Disagreement`] if others split; [`Error::Elsewhere`] if rank 0 could not go on, and what
-    /// [`send`](Self::send) fails with. Where they call something else all may wait for ever, as
-    /// with any mixture of collective calls.
+    /// [`Error::Gone`] if a rank has ended: then nobody gets a communicator, unless rank 0 died while it told
+    /// them. In that case, a rank that got one may wait on it forever for those that did not, and what it
+    /// sends to them is lost; a program that is to survive this first finds out, by [`agree`](Self::agree) on
+    /// this communicator, whether all got theirs. [`Error::Disagreement`] if others split;
+    /// [`Error::Elsewhere`] if rank 0 could not go on; otherwise as [`send`](Self::send). If others call
+    /// something else, all may wait forever, as with any mixture of collective calls.
     ///
     /// # Cost
-    /// A message to rank 0 and one from it; when it is dropped, one to each rank. The number is
-    /// used again when all have dropped it.
+    /// A message to rank 0 and one from it; when the communicator is dropped, one to each rank. The number is
+    /// reused when all ranks have dropped it.
     pub fn dup(&self) -> Result<Self, Error> {
         let (number, _) = self.number_for(Wish::Dup)?;
         let group = self.inner.group.clone();
@@ -146,9 +144,9 @@ impl<T: Transport> Communicator<T> {
         Ok(Self::new(core, number, self.rank(), group))
     }
 
-    /// A communicator of the ranks that give the same colour, in the order of their keys, and of
-    /// their ranks here where keys are equal; none for a rank without a colour. All ranks have to
-    /// call it. `MPI_Comm_split`, MPI 4.1 §7.4.2.
+    /// A communicator of the ranks that give the same colour, in the order of their keys, and of their ranks
+    /// here where keys are equal; `None` for a rank without a colour. All ranks have to call it.
+    /// `MPI_Comm_split`, MPI 4.1 §7.4.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -185,10 +183,10 @@ impl<T: Transport> Communicator<T> {
         Ok(Some(Self::new(core, number, rank, group)))
     }
 
-    /// A number that is free with all ranks, and those that this one is to share it with.
+    /// A number that is free at all ranks, and the ranks that this one is to share it with.
     fn number_for(&self, wish: Wish) -> Result<(u32, Rc<[u32]>), Error> {
-        // What others have said of communicators that are over may have come, and makes numbers
-        // free. What goes wrong with that is no reason to keep the others waiting.
+        // Others' messages about communicators that are over may have come, and make numbers free. A failure
+        // there is no reason to keep the others waiting.
         let _ = self.inner.core().take_in(self.size());
         let mut first = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Communicators: a group of processes, and messages among them that no other communicator sees.
+//! Communicators: a group of processes, whose messages no other communicator sees.
 
 mod create;
 mod nonblocking;
@@ -32,10 +32,10 @@ pub use probe::Matched;
 /// a library [duplicates](Self::dup) the communicator that it is given.
 ///
 /// # When it is dropped
-/// With the last handle, and the last request and matched message, this rank leaves the communicator:
-/// messages that it has not received are discarded, and so are those which still come. Dropping is local, and
-/// tells nobody: a send to a rank that has dropped the communicator, or that is leaving the world, succeeds,
-/// and a receive from it waits for as long as its process lives. `MPI_Comm_free`, MPI 4.1 §7.4.3.
+/// When the last handle, request and matched message are dropped, this rank leaves the communicator: messages
+/// that it has not received are discarded, and so are those that still come. Dropping is local, and no
+/// call of the other ranks reports it: a send to a rank that has dropped the communicator, or that is leaving the world, succeeds, and a
+/// receive from it waits for as long as its process lives. `MPI_Comm_free`, MPI 4.1 §7.4.3.
 pub struct Communicator<T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
 }
@@ -67,7 +67,7 @@ impl<T: Transport> Inner<T> {
         Rc::as_ptr(&self.core).cast()
     }
 
-    /// The process, for the time of a call. No code of the user's runs in it.
+    /// The process, for the time of a call, in which no code of the user's runs.
     #[inline]
     pub(crate) fn core(&self) -> RefMut<'_, Core<T>> {
         self.core.borrow_mut()
@@ -76,12 +76,12 @@ impl<T: Transport> Inner<T> {
 
 impl<T: Transport> Drop for Inner<T> {
     fn drop(&mut self) {
-        // The world's own ends with the process.
+        // The world's own communicator ends with the process.
         if self.number > 0
             && let Ok(mut core) = self.core.try_borrow_mut()
             && !core.is_a_copy()
         {
-            // Whom nothing can be sent to any more needs no answer.
+            // A process that nothing can be sent to any more needs no answer.
             let _ = core.remove_communicator(self.number);
         }
     }
@@ -127,8 +127,8 @@ impl<T: Transport> Communicator<T> {
         self.inner.group.len() as u32
     }
 
-    /// The rank here of a process by its number in the world, which is what [`Error::Gone`] names;
-    /// `None` if it is not a member. `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
+    /// The rank here of a process given by its number in the world, as in [`Error::Gone`]; `None` if it is
+    /// not a member. `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -145,7 +145,7 @@ impl<T: Transport> Communicator<T> {
         found.map(|(rank, _)| rank)
     }
 
-    /// The number in the world of the process that has a rank here: the inverse of
+    /// The number in the world of the process with a given rank here: the inverse of
     /// [`rank_of`](Self::rank_of). `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
     ///
     /// ```
@@ -171,16 +171,15 @@ impl<T: Transport> Communicator<T> {
     /// `Ok` does not mean that the message has been received. A message without elements needs their type:
     /// `send::<u8>(&[], to, tag)`.
     ///
-    /// With a message of more bytes than [`eager_limit`](crate::Options::eager_limit) it may not return
-    /// before the message is received: two ranks that both send one and then receive wait for ever, and so
-    /// does a rank that sends one to itself. [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) and
-    /// [`scope`](Self::scope) are for that. Nor is it to be relied on that it waits: where receives were
+    /// If the message is longer than [`eager_limit`](crate::Options::eager_limit), the call may block until
+    /// it is received: two ranks that both send such a message and then receive wait forever, and so does a
+    /// rank that sends one to itself. Use [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) or
+    /// [`scope`](Self::scope) instead. Nor can a program rely on the call blocking: where receives were
     /// posted early, the next messages [go ahead](crate::Options::ahead_limit).
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended;
-    /// [`Error::Transport`] if the system has no memory for the message's way, or the shared memory
-    /// is damaged.
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended; [`Error::Transport`] if
+    /// the system has no memory to send the message through, or the shared memory is damaged.
     ///
     /// # Cost
     /// Short messages: one copy, and the stores of the transport.
@@ -194,12 +193,12 @@ impl<T: Transport> Communicator<T> {
     /// Waits for a message and receives it. `MPI_Recv`, MPI 4.1 §3.2.4.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than
-    /// `elements`; [`Error::Gone`] if the sender has ended, or, from any source, if nobody else is left, or a
-    /// rank has died and the program has not [acknowledged](Self::acknowledge_deaths) it;
-    /// [`Error::Withdrawn`] if the sender had no memory for the message's way (one that it takes back
-    /// before anybody has matched it, or seen it by a probe, is waited for like one that was never sent);
-    /// [`Error::Transport`] as [`send`](Self::send).
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Truncated`] if the message is longer than `elements`;
+    /// [`Error::Gone`] if the sender has ended, or, from any source, if nobody else is left, or a rank has
+    /// died and the program has not [acknowledged](Self::acknowledge_deaths) it; [`Error::Withdrawn`] if the
+    /// sender had no memory to send the message through (if it withdraws the message before it was matched,
+    /// or seen by a probe, the receive waits as if the message had never been sent); [`Error::Transport`] as
+    /// [`send`](Self::send).
     ///
     /// # Cost
     /// Short messages: one copy; the engine is entered only if other receives or messages wait.
@@ -220,7 +219,7 @@ impl<T: Transport> Communicator<T> {
         )
     }
 
-    /// Sends and receives at once, so that two who do so with each other do not wait for ever.
+    /// Sends and receives in one call, so that two ranks that do so with each other do not wait forever.
     /// `MPI_Sendrecv`, MPI 4.1 §3.10.
     ///
     /// # Errors
@@ -235,12 +234,12 @@ impl<T: Transport> Communicator<T> {
         its_tag: impl Into<TagSelector>,
     ) -> Result<Status, Error> {
         let (from, its_tag) = (from.into(), its_tag.into());
-        // Before the receive takes a message that nobody would get then.
+        // Checked before the receive takes a message that nobody would get then.
         self.outgoing(to, tag)?;
         self.scope(|s| {
             let receiving = s.irecv(into, from, its_tag)?;
             let sending = s.isend(elements, to, tag)?;
-            // Whatever becomes of the one, the other is seen through.
+            // Whatever becomes of one, the other is seen through.
             let (received, sent) = (receiving.wait(), sending.wait());
             let (_, status) = received?;
             sent?;
@@ -254,8 +253,8 @@ impl<T: Transport> Communicator<T> {
         self.inner.core().state.profile
     }
 
-    /// Takes in what has come and sends on what waits. Only needed by a program that waits for
-    /// something else.
+    /// Takes in what has come, and sends what waits. Only needed while a program
+    /// computes for long or waits for something else.
     ///
     /// # Errors
     /// If the transport is damaged.
@@ -272,7 +271,7 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// The sender of a message, or anyone, and what the message has to match.
+    /// The sender of a message, or any, and what the message has to match.
     #[inline]
     pub(crate) fn incoming(
         &self,

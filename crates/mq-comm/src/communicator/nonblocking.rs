@@ -1,5 +1,4 @@
-//! Non-blocking operations on vectors and shared buffers, which the request has until it is
-//! complete.
+//! Non-blocking operations on vectors and shared buffers, which the request owns until it is complete.
 
 use core::fmt;
 
@@ -14,9 +13,8 @@ use crate::transport::Transport;
 
 /// An operation that could not begin, with the buffer it was called with.
 ///
-/// `?` converts it into an [`Error`] and drops the buffer. In a function with an error type of its own,
-/// which is made from an [`Error`], and where errors have to be `Send` or are looked into later, convert it
-/// first:
+/// `?` converts it into an [`Error`] and drops the buffer. In a function with its own error type, made from
+/// an [`Error`], and where errors have to be `Send` or are examined later, convert it first:
 ///
 /// ```
 /// # use mq_comm::{Error, World};
@@ -31,7 +29,7 @@ use crate::transport::Transport;
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
-    /// The vector or shared buffer, unchanged, and the message of a matched receive, if it is not
+    /// The vector or shared buffer, unchanged, and the message of a matched receive, if it has not been
     /// received.
     pub buffer: B,
 }
@@ -71,8 +69,8 @@ impl<B> From<Refused<B>> for Error {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins to send a vector, or a [`SharedBuffer`](crate::SharedBuffer), which comes back from
-    /// the request. `MPI_Isend`, MPI 4.1 §3.7.2.
+    /// Begins to send a vector or a [`SharedBuffer`](crate::SharedBuffer), which the request gives back.
+    /// `MPI_Isend`, MPI 4.1 §3.7.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -86,8 +84,8 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// What was handed over comes back with [`Error::Rank`], [`Error::Tag`] or
-    /// [`Error::OtherWorld`], or if the transport has no memory or is damaged.
+    /// The buffer comes back with [`Error::Rank`], [`Error::Tag`] or [`Error::OtherWorld`], or if the
+    /// transport has no memory or is damaged.
     pub fn isend<B: Owned>(
         &self,
         elements: B,
@@ -148,7 +146,7 @@ impl<T: Transport> Communicator<T> {
         self.begun(name, begun)
     }
 
-    /// Passes on what was found out of the other end, if the buffer is one for this world.
+    /// Passes on what was found out about the other end, if the buffer belongs to this world.
     fn own<B: Owned, R>(&self, buffer: &B, end: R) -> Result<R, Error> {
         if buffer.is_of(self.inner.process()) {
             Ok(end)
@@ -171,7 +169,7 @@ impl<T: Transport> Communicator<T> {
         Ok(Request::owned(self.inner.clone(), name))
     }
 
-    /// A set to wait for requests in.
+    /// An empty set of requests to wait for together.
     #[must_use]
     pub fn request_set(&self) -> RequestSet<T> {
         RequestSet::new(&self.inner)

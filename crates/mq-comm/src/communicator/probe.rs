@@ -16,8 +16,8 @@ use crate::shared_buffer::Owned;
 use crate::status::Status;
 use crate::transport::Transport;
 
-/// A message that was taken out of the queue, to be received when its receiver likes, and by nobody
-/// else: `MPI_Message`, MPI 4.1 §3.8.2. Dropped, it is lost.
+/// A message that a matched probe has taken out of the queue, to be received at any later time, and by nobody
+/// else: `MPI_Message`, MPI 4.1 §3.8.2. If it is dropped, the message is lost.
 #[must_use = "the message is lost when this is dropped"]
 pub struct Matched<T: Transport = Endpoint> {
     inner: Rc<Inner<T>>,
@@ -27,14 +27,13 @@ pub struct Matched<T: Transport = Endpoint> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Says whether a message has come that such a receive would take, and which. `MPI_Iprobe`, MPI
-    /// 4.1 §3.8.1.
+    /// Whether a message has come that such a receive would take, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; if none has come, [`Error::Gone`] if the sender has ended, or from
-    /// any source if a rank has died and that is not [acknowledged](Self::acknowledge_deaths);
-    /// [`Error::Transport`] if that is damaged. That all others have left is no error, since this process may
-    /// still send to itself: [`ended`](Self::ended) says it.
+    /// [`Error::Rank`], [`Error::Tag`]; if no message has come, [`Error::Gone`] if the sender has ended, or,
+    /// from any source, if a rank has died and that is not [acknowledged](Self::acknowledge_deaths);
+    /// [`Error::Transport`] if the transport is damaged. It is no error if all others have left, since this
+    /// process may still send to itself: [`ended`](Self::ended) reports that.
     pub fn iprobe(
         &self,
         from: impl Into<Source>,
@@ -43,8 +42,8 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         core.stand(process)?;
-        // What is here already is looked for first: who asks again and again would take in more each
-        // time than it receives, and never keep the senders waiting.
+        // Messages that are already here come first: a caller that asks again and again would otherwise take
+        // in more each time than it receives, and never keep the senders waiting.
         if let Some(status) = core.probe(&pattern)? {
             core.go_on_with_own()?;
             return Ok(Some(status));
@@ -76,8 +75,7 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// Takes a message out that such a receive would take, if one has come. `MPI_Improbe`, MPI 4.1
-    /// §3.8.2.
+    /// Takes out a message that such a receive would take, if one has come. `MPI_Improbe`, MPI 4.1 §3.8.2.
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -89,7 +87,7 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         core.stand(process)?;
-        // As in `iprobe`; it is taken out when nothing can go wrong any more.
+        // As in `iprobe`; the message is taken out once nothing can go wrong any more.
         if core.probe(&pattern)?.is_some() {
             core.go_on_with_own()?;
         } else {
@@ -152,8 +150,8 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// As [`probe`](Self::probe) and [`Matched::recv`]; [`Error::Element`] if the message is not a whole
-    /// number of elements and [`Error::Memory`] if there is no memory for it: the message is lost then.
-    /// To keep it, use `mprobe`.
+    /// number of elements and [`Error::Memory`] if there is no memory for it: the message is then lost. To
+    /// keep it, use `mprobe`.
     ///
     /// # Cost
     /// One allocation; otherwise as `recv` of a message that has been probed for.
@@ -177,17 +175,17 @@ impl<T: Transport> Communicator<T> {
 }
 
 impl<T: Transport> Matched<T> {
-    /// What is known of it.
+    /// The message's source, tag and length.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Receives it. `MPI_Mrecv`, MPI 4.1 §3.8.3.
+    /// Receives the message. `MPI_Mrecv`, MPI 4.1 §3.8.3.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Gone`] if its sender ended before all of it was here;
-    /// [`Error::Withdrawn`]; [`Error::Transport`] if that is damaged or has no memory.
+    /// [`Error::Truncated`]; [`Error::Gone`] if its sender ended before all of it had come;
+    /// [`Error::Withdrawn`]; [`Error::Transport`] if the transport is damaged or has no memory.
     pub fn recv<E: Plain>(mut self, elements: &mut [E]) -> Result<Status, Error> {
         let message = self.message.take();
         let mut core = self.inner.core();
@@ -200,7 +198,7 @@ impl<T: Transport> Matched<T> {
         })
     }
 
-    /// Begins to receive it. `MPI_Imrecv`, MPI 4.1 §3.8.3.
+    /// Begins to receive the message. `MPI_Imrecv`, MPI 4.1 §3.8.3.
     ///
     /// # Errors
     /// The message and the buffer come back with [`Error::OtherWorld`].
@@ -212,15 +210,15 @@ impl<T: Transport> Matched<T> {
             });
         }
         let mut core = self.inner.core();
-        // It has its message, and so has begun: an answer that is refused is sent later, and what
-        // else went wrong is what the request ends with.
+        // The request has its message, and so has begun: an answer that is refused is sent later, and any
+        // other failure is what the request ends with.
         let context = of_user(self.inner.number);
         let (name, _) = core.start_matched(self.message.take(), context, elements.hand_over());
         drop(core);
         Ok(Request::owned(self.inner.clone(), name))
     }
 
-    /// Receives it into a vector of its length.
+    /// Receives the message into a vector of its length.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -235,8 +233,8 @@ impl<T: Transport> Matched<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Element`] if it is no whole number of elements, and [`Error::Memory`] if there is no memory
-    /// for them, with the message; as [`recv`](Self::recv), without.
+    /// [`Error::Element`] if the message is not a whole number of elements, and [`Error::Memory`] if there is
+    /// no memory for them, both with the message; otherwise as [`recv`](Self::recv), without it.
     pub fn recv_vec<E: Plain>(self) -> Result<Vec<E>, Refused<Option<Self>>> {
         let mut elements = match self.room() {
             Ok(elements) => elements,
@@ -254,7 +252,7 @@ impl<T: Transport> Matched<T> {
         })
     }
 
-    /// A vector of its length.
+    /// A vector of the message's length.
     fn room<E: Plain>(&self) -> Result<Vec<E>, Error> {
         let bytes = self.status.bytes();
         let count = self.status.count::<E>()?;
@@ -271,7 +269,7 @@ impl<T: Transport> Drop for Matched<T> {
         if let Some(message) = self.message {
             let mut core = self.inner.core();
             if !core.is_a_copy() {
-                // Whom nothing can be sent to any more needs no answer.
+                // A process that nothing can be sent to any more needs no answer.
                 let _ = core.discard_message(message);
             }
         }

@@ -1,5 +1,5 @@
-//! What those that live go on with when others have died, as ULFM has it (User Level Failure Mitigation;
-//! Bland, Bouteiller, Herault, Bosilca & Dongarra 2013).
+//! How survivors go on after deaths, as in ULFM (User Level Failure Mitigation; Bland, Bouteiller, Herault,
+//! Bosilca & Dongarra 2013).
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::protocol::Offer;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// What a rank says: which numbers are free with it.
+/// What a rank says: which numbers are free at this rank.
 type Said = [u32; 3];
 
 fn said(offer: Offer) -> Said {
@@ -25,12 +25,12 @@ fn offer_of([low, high, later]: Said) -> Offer {
     Offer { free, later }
 }
 
-/// What is decided, as words: whether the one behind it is the number, or that from which on they are to
+/// The decision, as words: whether the second word is the number, or the one from which on the ranks are to
 /// say which are free; then a bit for each rank, set for the members.
 const NUMBER: u32 = 0;
 const FURTHER: u32 = 1;
 
-/// A communicator of those of whom something was heard, by what they said of the numbers from `first` on.
+/// A communicator of the ranks that were heard, given what they said of the numbers from `first` on.
 fn decision(all: &[Option<Said>], first: u32) -> Vec<u32> {
     let offers = || all.iter().flatten().copied().map(offer_of);
     let free = offers().fold(u64::MAX, |free, offer| free & offer.free);
@@ -56,12 +56,12 @@ fn members(words: &[u32]) -> impl Iterator<Item = u32> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Acknowledges all deaths that this process has noticed, and returns the ranks of all that have died,
-    /// those acknowledged earlier included. From then on receives from any source wait for the others, until
-    /// another rank dies. `MPI_Comm_ack_failed` of ULFM.
+    /// Acknowledges all deaths that this process has noticed, and returns the ranks of all dead processes,
+    /// including those acknowledged earlier. From then on, receives from any source wait for the others,
+    /// until another rank dies. `MPI_Comm_ack_failed` of ULFM.
     ///
-    /// [`Error::Gone`] names one death, and several may have been noticed together: whatever is to be done
-    /// about a death is done for each rank that this returns and that was not known before.
+    /// [`Error::Gone`] names one death, but several may have been noticed together: handle a death for each
+    /// returned rank that was not known before.
     ///
     /// ```
     /// use mq_comm::{Error, Source, World};
@@ -98,10 +98,10 @@ impl<T: Transport> Communicator<T> {
             .collect()
     }
 
-    /// The ranks that have ended, as far as this process has been told, and how: those that have left
-    /// too, of which [`acknowledge_deaths`](Self::acknowledge_deaths) says nothing. Messages of theirs may
-    /// have come before and wait to be received. (A receive from any source fails for one that has left only
-    /// when nobody else is there.)
+    /// The ranks that have ended, as far as this process has been told, and how. Unlike
+    /// [`acknowledge_deaths`](Self::acknowledge_deaths), this includes ranks that have left. Their messages
+    /// may have come before, and wait to be received. (A receive from any source fails because of a rank that
+    /// has left only when nobody else is there.)
     #[must_use]
     pub fn ended(&self) -> Vec<(u32, Gone)> {
         let core = self.inner.core();
@@ -112,17 +112,18 @@ impl<T: Transport> Communicator<T> {
             .collect()
     }
 
-    /// A communicator of the ranks that live, in the order of their ranks. All of them have to call it;
-    /// one that has ended, or ends meanwhile, need not. `MPI_Comm_shrink` of ULFM.
+    /// A communicator of the live ranks, in the order of their ranks. All of them have to call it; a rank
+    /// that has ended, or ends meanwhile, need not. `MPI_Comm_shrink` of ULFM.
     ///
     /// All survivors get the same communicator, however many die during the call. A rank that died after it
     /// had made the call may be a member; receives from it fail as anywhere.
     ///
-    /// **All survivors have to get here**, and nothing interrupts one that waits for a message of a live rank
-    /// (there is no `MPI_Comm_revoke`): if A sees a death and calls this while C, which does not talk to the
-    /// dead, waits for A's next message, both wait forever. So a program notices deaths at the same place on
-    /// all ranks: it ends each step, failed or not, by [`agree`](Self::agree) on whether all went well, and
-    /// a rank that saw a death still sends in that step what others wait for (anything will do).
+    /// **All survivors have to get here**, and nothing interrupts a rank that waits for a message from a live
+    /// rank (there is no `MPI_Comm_revoke`): if A sees a death and calls this while C, which does not
+    /// communicate with the dead rank, waits for A's next message, both wait forever. So a program should
+    /// notice deaths at the same place on all ranks: it ends each step, failed or not, by
+    /// [`agree`](Self::agree) on whether all went well, and a rank that saw a death still sends in that step
+    /// what others wait for (anything will do).
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -140,16 +141,16 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Disagreement`] if others call [`agree`](Self::agree); [`Error::Transport`] if this rank has no
-    /// memory for what it says, or the shared memory is damaged. Others may wait then until this rank has
-    /// ended, and it is not to call it again.
+    /// [`Error::Disagreement`] if others call [`agree`](Self::agree); [`Error::Transport`] if this rank has
+    /// no memory for its messages, or the shared memory is damaged. Others may then wait until this rank has
+    /// ended, and it must not call this again.
     ///
     /// # Cost
-    /// Three short messages for each pair of ranks, and again where no number is free with all among the
-    /// 64 that they said; when it is dropped, one to each rank.
+    /// Three short messages for each pair of ranks, and again if none of the 64 numbers that each rank
+    /// offered is free at all of them; when the communicator is dropped, one to each rank.
     pub fn shrink(&self) -> Result<Self, Error> {
-        // What others have said of communicators that are over may have come, and makes numbers free. What
-        // goes wrong with that is no reason to keep the others waiting.
+        // Others' messages about communicators that are over may have come, and make numbers free. A failure
+        // there is no reason to keep the others waiting.
         let _ = self.inner.core().take_in(self.size());
         let mut first = 0;
         loop {
@@ -187,11 +188,12 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// The bits that are set in the flags of all ranks, the same at all that live. All of them have to call
-    /// it; the flags of one that has ended, or ends meanwhile, may count or not. `MPI_Comm_agree` of ULFM.
+    /// The bits that are set in the flags of all ranks; the result is the same at all live ranks. All of them
+    /// have to call it; the flags of a rank that has ended, or ends meanwhile, may or may not count.
+    /// `MPI_Comm_agree` of ULFM.
     ///
-    /// By it ranks find out whether an operation has succeeded everywhere, as a barrier or a broadcast beside
-    /// a death may have at some of them only:
+    /// With it, ranks find out whether an operation has succeeded everywhere, since a barrier or a broadcast
+    /// may succeed at some ranks only if a rank dies:
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -207,7 +209,7 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`shrink`](Self::shrink); none for a rank that has ended.
+    /// As [`shrink`](Self::shrink); a rank that has ended is not an error.
     ///
     /// # Cost
     /// Three short messages for each pair of ranks.

@@ -1,18 +1,17 @@
-//! Messages that go ahead: through a ring, without being asked for.
+//! Messages that go ahead: through a ring, unasked.
 //!
-//! A large message is announced, asked for and given a ring: three messages, and two trips on which
-//! its sender waits. Where one follows the other, as in a window, and receives for them are posted,
-//! the answers are always the same. So whoever asks for a ring says also up to which length further
-//! messages may go ahead, if it had a receive for this one when it came. As long as the ring that
-//! leads there has room for all of a message, the sender promises itself the buffers, says where they
-//! are, and fills them at once, so that its send is over with the call, unless there is no cell to say
-//! so in. The receiver empties them into the receive's buffer; into memory of its own if there is none,
-//! and then has the sender hold back, until it asks for a ring again. So it does when it is time to find
-//! out whether another way is quicker (`ways`). One that does not hear of that has no more than a
-//! [`CREDIT`].
+//! A large message is announced, asked for and given a ring: three messages, and two trips for which its
+//! sender waits. If such messages follow each other, as in a window, and receives for them are posted, the
+//! answers are always the same. So a receiver that asks for a ring also says up to which length further
+//! messages may go ahead, if it had a receive for this one when it came. As long as the ring to the receiver
+//! has room for a whole message, the sender reserves the buffers itself, says where they are, and fills them
+//! immediately, so that its send is over with the call, unless there is no cell to say so in. The receiver
+//! empties them into the receive's buffer; if there is none, into memory of its own, and then it has the
+//! sender hold back until it asks for a ring again. It does the same when it is time to find out whether
+//! another way is quicker (`ways`). A sender that does not hear of that has no more than a [`CREDIT`].
 //!
-//! Every message that has gone ahead is taken out of the ring, whoever it is for, since those behind
-//! it wait for its buffers.
+//! Every message that has gone ahead is taken out of the ring, whoever it is for, since those after it wait
+//! for its buffers.
 
 use mq_shm::{Process, Stretch};
 
@@ -26,14 +25,15 @@ use crate::request::Stage;
 use crate::steps::{Step, step};
 use crate::transport::{Arrived, Transport};
 
-/// The longest message that may go ahead, in bytes, whatever is asked for: a quarter of a ring.
+/// The longest message that may go ahead, in bytes, whatever the receiver allows: a quarter of a ring.
 pub(crate) const MOST: usize = 256 << 10;
 
-/// Bytes that may go ahead before the receiver asks for a ring again: so much memory a sender takes
-/// at most with messages that nobody waits for.
+/// Bytes that may go ahead before the receiver asks for a ring again: a sender takes at most that much memory
+/// with messages that nobody waits for.
 const CREDIT: u64 = 4 << 20;
 
-/// Which messages may go ahead: of more bytes than a number below a power of two, and up to another.
+/// Which messages may go ahead: those longer than a number just below a power of two, and up to another
+/// length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Lengths {
     pub(super) more_than: u32,
@@ -43,13 +43,13 @@ pub(super) struct Lengths {
 impl Lengths {
     const POWER: u32 = 24;
 
-    /// In one word: the longest, and behind it the power of two.
+    /// In one word: the longest, followed by the power of two.
     pub(super) const fn word(self) -> u32 {
         debug_assert!(self.up_to >> Self::POWER == 0 && (self.more_than + 1).is_power_of_two());
         (self.more_than + 1).ilog2() << Self::POWER | self.up_to
     }
 
-    /// What a word says, which another process may have made anything.
+    /// Reads a word, in which another process may have written anything.
     const fn of(word: u32) -> Self {
         Self {
             more_than: 1_u32.wrapping_shl(word >> Self::POWER) - 1,
@@ -58,16 +58,16 @@ impl Lengths {
     }
 }
 
-/// What a receiver wants to have without asking.
+/// What a receiver wants to have unasked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credit {
     lengths: Lengths,
-    /// Bytes of all.
+    /// Bytes of all messages together.
     left: u64,
 }
 
 impl Credit {
-    /// Of messages of these lengths.
+    /// For messages of these lengths.
     pub(super) const fn of(lengths: u32) -> Self {
         Self {
             lengths: Lengths::of(lengths),
@@ -89,7 +89,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// What the payload of a message says.
+    /// Reads the payload of a message.
     pub(super) fn read(message: &mut impl Arrived) -> Result<Self, Error> {
         let from = message.source();
         let mut payload = [0; Payload::MOST];
@@ -106,8 +106,7 @@ impl Ahead {
     }
 }
 
-/// The longest message that a process wants to have without asking: one for which it would ask for a
-/// ring.
+/// The longest message that a process wants to have unasked: one for which it would ask for a ring.
 pub(super) fn longest_wanted(options: &Options) -> u32 {
     let by_ring = match options.single_copy_from {
         _ if !options.single_copy => usize::MAX,
@@ -119,8 +118,8 @@ pub(super) fn longest_wanted(options: &Options) -> u32 {
 }
 
 impl<T: Transport> Core<T> {
-    /// Sends a message ahead, if its receiver wants that and there is room; whether it was sent. It
-    /// has begun then, whatever goes wrong: that shows when it is tried again.
+    /// Sends a message ahead, if its receiver wants that and there is room; returns whether it was sent. The
+    /// send has then begun, whatever goes wrong: a failure shows when it is tried again.
     pub(super) fn go_ahead(&mut self, send: u32) -> bool {
         let slot = self.state.requests.at_mut(send);
         let (to, bytes, bits) = (slot.peer, slot.buffer.len(), slot.bits);
@@ -163,14 +162,14 @@ impl<T: Transport> Core<T> {
         true
     }
 
-    /// A message has come ahead that no receive was posted for.
+    /// A message has come ahead for which no receive was posted.
     pub(super) fn hold_back(&mut self, from: Process) -> Result<(), Error> {
         step(Step::CameTooEarly);
         self.turn_rings()?;
         self.tell_to_hold_back(from)
     }
 
-    /// Has a process announce what it sends, if it does not.
+    /// Has a process announce what it sends, unless it already does.
     pub(super) fn tell_to_hold_back(&mut self, from: Process) -> Result<(), Error> {
         let peer = &mut self.state.peers[from.index()];
         if !core::mem::take(&mut peer.goes_ahead) {
@@ -181,7 +180,7 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
-    /// The bytes of a message that has come ahead are taken out of the ring from now on.
+    /// From now on, the bytes of a message that has come ahead are taken out of the ring.
     pub(super) fn pull_ahead(&mut self, from: Process, ahead: Ahead, into: Target) {
         if let Target::Message(message) = into {
             self.messages.at_mut(message).bytes.resize(ahead.bytes, 0);

@@ -1,4 +1,4 @@
-//! A message has come.
+//! What is done when a message arrives.
 
 use mq_core::MessageHandle;
 use mq_core::mpi::MpiEnvelope;
@@ -15,17 +15,17 @@ use crate::request::{Name, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Arrived;
 
-/// Where the bytes of a message are that has come.
+/// Where the bytes of a message that has come are.
 enum Bytes {
     /// With it, or in the parts that follow.
     Here,
-    /// With the sender.
+    /// At the sender.
     Announced(Announcement),
     /// In a ring, or on their way there.
     Ahead(Ahead),
 }
 
-/// What no process of this crate sends.
+/// For something that no process of this crate sends.
 #[cold]
 pub(super) fn corrupt(what: &'static str, from: mq_shm::Process) -> Error {
     Error::from(ShmError::Corrupt {
@@ -35,7 +35,7 @@ pub(super) fn corrupt(what: &'static str, from: mq_shm::Process) -> Error {
 }
 
 impl State {
-    /// Takes a message, or a part of one, in. `hand` is a receive that comes after all posted ones.
+    /// Takes in a message, or a part of one. `hand` is a receive that comes after all posted ones.
     pub(crate) fn accept(
         &mut self,
         message: &mut impl Arrived,
@@ -157,7 +157,7 @@ impl State {
     /// Queues a message for which no receive is posted.
     fn queue(&mut self, envelope: MpiEnvelope, message: u32) -> Result<MessageHandle, Error> {
         if self.posted == 0 {
-            // The search that has to come before, and was left out.
+            // The search that has to precede this, and was left out.
             let none = self.engine.deliver(&envelope)?;
             debug_assert!(none.is_none(), "receives are counted");
         }
@@ -165,7 +165,7 @@ impl State {
         name.map_err(|refused| refused.error.into())
     }
 
-    /// A receive takes a message of which the first part is there.
+    /// A receive takes a message whose first part is there.
     fn begin(&mut self, receive: u32, message: &mut impl Arrived, bits: u64, bytes: &Bytes) {
         let slot = self.requests.at_mut(receive);
         slot.peer = message.source();
@@ -213,7 +213,7 @@ impl State {
         self.requests.complete_at_once(receive, outcome);
     }
 
-    /// A message whose communicator is no more.
+    /// A message whose communicator no longer exists.
     fn discard(&mut self, message: &mut impl Arrived, bytes: &Bytes) -> Follow {
         match *bytes {
             Bytes::Here => {}
@@ -247,7 +247,7 @@ impl State {
             None
         };
         if let Some(what) = wrong {
-            // The rest of what is known will not be found.
+            // The rest of what is known of it will not be found.
             match target {
                 Target::Nowhere => {}
                 Target::Message(kept) => self.messages.at_mut(kept).body = Body::Withdrawn,
@@ -278,7 +278,7 @@ impl State {
         Ok(Follow::Nothing)
     }
 
-    /// How long a message is whose parts are coming, if that is kept.
+    /// The length of a message whose parts are coming, if it is kept.
     fn length_of(&self, target: Target) -> Option<u64> {
         match target {
             Target::Nowhere => None,
@@ -287,8 +287,8 @@ impl State {
         }
     }
 
-    /// The other end of a large message says something about it. What it says of one that is over
-    /// here is late, and nothing.
+    /// The other end of a large message says something about it. If the message is over here, that comes
+    /// late, and has no effect.
     fn answered(
         &mut self,
         message: &mut impl Arrived,
@@ -374,7 +374,7 @@ impl State {
                 step(Step::RingKnown);
                 Ok(Follow::RingNamed)
             }
-            // Without help the receiver does as well: nothing is damaged by what can not be read.
+            // The receiver manages without help too: an unreadable request damages nothing.
             Kind::HelpWanted => {
                 let send = request;
                 let asked = <[u8; 8]>::try_from(payload);

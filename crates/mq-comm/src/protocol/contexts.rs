@@ -1,22 +1,23 @@
 //! Contexts: two for each communicator, one for its user and one for its collectives.
 //!
-//! All that make a communicator agree on its number (`communicator/create.rs`, `survivors.rs`), and it is
-//! given again when the communicator is over at all of them. Whoever drops it says so to every
-//! member, itself too, behind the last message that it sends on it (`Kind::Closed`). What one
-//! process sends to another keeps its order. So one that has dropped it, and has heard from each
-//! member that it has done the same or has ended, gets no message of it any more: the number is
-//! free here, and the next message that carries it is of another communicator.
+//! All processes that make a communicator agree on its number (`communicator/create.rs`, `survivors.rs`),
+//! which is given again when the communicator is over at all of them. A process that drops it tells every
+//! member, itself included, after the last message that it sends on it (`Kind::Closed`). What one process
+//! sends to another keeps its order. So a process that has dropped the communicator, and has heard from each
+//! member that it has done the same or has ended, gets no more messages of it: the number is free here, and
+//! the next message that carries it belongs to another communicator.
 //!
 //! | a number is | because | a message with it |
 //! | --- | --- | --- |
 //! | free | | makes it early |
 //! | early | another member is ahead, and sends or is done already | waits for the communicator to be complete here |
 //! | open | the communicator is complete here | is received |
-//! | closing | it is over here, and not at all others | is for nobody |
-//! | doubtful | the rank that was to tell it died; others may have been told | is for nobody |
+//! | closing | it is over here, but not at all others | is discarded |
+//! | doubtful | the rank that was to report it died; others may have been told | is discarded |
 //!
-//! Doubtful numbers stay so: whether one of them was given to a communicator of which this process
-//! is a member is known to nobody here. There are 64 of them for each rank 0 that dies while it is
+//! Doubtful numbers stay so: nobody here knows whether one of them was given to a communicator of which this
+//! process is a member. There are 64 of them for each rank 0 that dies while it is being asked, and for each
+//! time that this process itself could not go on with that.
 //! being asked, and for each time that this process itself could not go on with that.
 
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ use crate::request::Outcome;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// The communicators of this process, by number. What is free is not here.
+/// The communicators of this process, by number. Free numbers are not here.
 #[derive(Debug)]
 pub(crate) struct Contexts {
     lives: BTreeMap<u32, Life>,
@@ -59,7 +60,7 @@ enum Life {
 }
 
 impl Life {
-    /// Of a number that is heard of before its communicator is complete here.
+    /// For a number that is heard of before its communicator is complete here.
     fn early() -> Self {
         Self::Early {
             in_engine: false,
@@ -72,23 +73,23 @@ impl Life {
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) members: Rc<[Process]>,
-    /// Those that are done with it.
+    /// Members that are done with it.
     over_at: Vec<Process>,
-    /// A member that has died, if the user has not said that it is known.
+    /// A member that has died, if the user has not acknowledged that.
     pub(super) unacknowledged: Option<Process>,
 }
 
-/// Which of 64 numbers are free with a process.
+/// Which of 64 numbers are free at a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// A bit for each, the first as the lowest.
+    /// One bit for each; the first number is the lowest bit.
     pub(crate) free: u64,
-    /// The lowest of those behind them that is free.
+    /// The lowest free number after them.
     pub(crate) later: u32,
 }
 
 impl Offer {
-    /// Whether a number is among those that it says are free, of numbers from `first` on.
+    /// Whether a number is among those offered as free, of numbers from `first` on.
     pub(crate) fn has(self, first: u32, number: u32) -> bool {
         let at = number.checked_sub(first).filter(|&at| at < OFFERED);
         at.is_some_and(|at| self.free >> at & 1 == 1)
@@ -121,11 +122,11 @@ impl Contexts {
         }
     }
 
-    /// Which numbers from one on are free here.
+    /// Which numbers from `first` on are free here.
     ///
     /// # Cost
-    /// The communicators with these numbers are visited, and where none of them is free, those
-    /// behind them too.
+    /// The communicators with these numbers are visited, and if none of the numbers is free, those after them
+    /// too.
     pub(crate) fn offer(&self, first: u32) -> Offer {
         let behind = first.saturating_add(OFFERED);
         let mut free = u64::MAX;
@@ -183,7 +184,7 @@ impl Contexts {
         });
     }
 
-    /// The user knows of the members that have died.
+    /// The user acknowledges the members that have died.
     pub(crate) fn acknowledge(&mut self, number: u32) {
         if let Some(Life::Open(open)) = self.lives.get_mut(&number) {
             open.unacknowledged = None;
@@ -195,7 +196,7 @@ impl State {
     /// Whether messages of a context are taken: see the table above.
     #[inline]
     pub(super) fn knows(&mut self, context: u32) -> bool {
-        // The contexts of the world are there for ever.
+        // The contexts of the world exist forever.
         context < 2 || self.knows_other(context)
     }
 
@@ -247,8 +248,8 @@ impl State {
 }
 
 impl<T: Transport> Core<T> {
-    /// A communicator is over here. Messages that nobody has received are discarded, receives
-    /// cancelled, and the others told.
+    /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled, and
+    /// the others told.
     pub(crate) fn remove_communicator(&mut self, number: u32) -> Result<(), Error> {
         let Some(Life::Open(open)) = self.state.contexts.lives.remove(&number) else {
             return Ok(());
@@ -268,14 +269,13 @@ impl<T: Transport> Core<T> {
         for member in living {
             let said = self.answer(member, Kind::Closed, u64::from(number), Payload::default());
             step(Step::EndSaid);
-            // One who can not be told does not keep the others waiting.
+            // A member that cannot be told does not keep the others waiting.
             result = result.and(said);
         }
         result
     }
 
-    /// Whether one of the numbers of an offer was given to a communicator of this process is not
-    /// known.
+    /// It is not known whether one of the numbers of an offer was given to a communicator of this process.
     #[cold]
     pub(crate) fn doubt(&mut self, first: u32, offer: Offer) -> Result<(), Error> {
         let mut result = Ok(());
@@ -332,7 +332,7 @@ impl<T: Transport> Core<T> {
         answered
     }
 
-    /// Nobody will receive a message that is in no queue any more.
+    /// A message that is in no queue will not be received any more.
     pub(crate) fn discard_message(&mut self, message: u32) -> Result<(), Error> {
         let kept = self.state.messages.at_mut(message);
         kept.keeper = Keeper::Nobody;

@@ -1,4 +1,4 @@
-//! Ends before their time: of processes, and of requests whose part of the program failed.
+//! Early ends: of processes, and of requests whose part of the program failed.
 
 use std::time::{Duration, Instant};
 
@@ -15,19 +15,19 @@ use crate::say::say;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// After so long one that is leaving says who keeps it.
+/// After this time, a process that is leaving says who keeps it waiting.
 const SAID_AFTER: Duration = Duration::from_secs(5);
 
-/// Failures one after the other of who has to go on. A message that somebody has written wrong fails once,
-/// for whoever takes it in, and is no reason to take the memory back that another reads (one that is the
-/// answer to a request ends that); a transport that is of no use any more fails each time.
+/// Consecutive failures in a process that has to go on. A wrongly written message fails once, for whoever
+/// takes it in, and is no reason to take back memory that another process reads (if it is the answer to a
+/// request, that request ends); a transport that no longer works fails each time.
 #[derive(Debug, Default)]
 pub(crate) struct Failures(u32);
 
 impl Failures {
     const MOST: u32 = 64;
 
-    /// The last failure, if there have been too many.
+    /// Returns the last failure, if there have been too many.
     pub(crate) fn are_bearable(&mut self, progress: Result<(), Error>) -> Result<(), Error> {
         match progress {
             Ok(()) => self.0 = 0,
@@ -39,18 +39,18 @@ impl Failures {
 }
 
 impl<T: Transport> Core<T> {
-    /// A process has ended, and all that it had sent has been received: what else was to come from
+    /// A process has ended, and all that it had sent has been received: anything else that was to come from
     /// it, or to go to it, never will.
     #[cold]
     pub(crate) fn gone(&mut self, process: Process, how: Gone) -> Result<(), Error> {
         self.idle.reset();
-        // The transport has taken the rings to it back, and gives them to others: nothing goes into
-        // them on its account.
+        // The transport has reclaimed the rings to it, and gives them to others: nothing goes into them on
+        // its account.
         let State {
             rings, requests, ..
         } = &mut self.state;
         rings.stop_pushing(|send| requests.at(send).peer == process);
-        // What it had put into rings before it left is still there.
+        // What it had put into rings before it ended is still there.
         let turned = self.empty_rings();
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
@@ -65,7 +65,7 @@ impl<T: Transport> Core<T> {
         }
         self.lose_announced(process, how);
         self.fail_requests(process, how);
-        // What went wrong there is no reason not to know of the death.
+        // A failure there is no reason to ignore the death.
         turned
     }
 
@@ -76,8 +76,8 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Messages that were announced can not be fetched any more, and the rest of those that went
-    /// ahead is in no ring.
+    /// Its announced messages cannot be fetched any more, and the rest of those that went ahead is in no
+    /// ring.
     fn lose_announced(&mut self, process: Process, how: Gone) {
         let announced = |body| matches!(body, Body::Announced { .. } | Body::Ring);
         let lost: Vec<u32> = self
@@ -92,8 +92,8 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Ends these requests, which are waited for, if they are all receives from any source that
-    /// only this process could send to any more; whether that was so.
+    /// Ends these requests, which are waited for, if they are all receives from any source to which only this
+    /// process could still send; returns whether that was so.
     #[cold]
     pub(crate) fn end_hopeless(&mut self, waited_for: &[u32]) -> bool {
         let hopeless = |index: &u32| {
@@ -157,7 +157,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Takes a receive back that nothing has matched; whether that is so.
+    /// Cancels a receive that nothing has matched; returns whether that is so.
     pub(crate) fn cancel(&mut self, request: u32) -> bool {
         match self.state.requests.at(request).stage {
             Stage::Posted => self.take_back(request),
@@ -168,8 +168,8 @@ impl<T: Transport> Core<T> {
         true
     }
 
-    /// Ends a request that could not begin, and gives its buffer back. A receive that has found its
-    /// message has begun all the same, and goes on: only the answer was refused, and is sent later.
+    /// Ends a request that could not begin, and returns its buffer. A receive that has found its message has
+    /// begun all the same, and goes on: only the answer was refused, and is sent later.
     pub(crate) fn give_up(&mut self, request: u32) -> Option<Buffer> {
         let slot = self.state.requests.at(request);
         let has_message = match slot.stage {
@@ -184,11 +184,11 @@ impl<T: Transport> Core<T> {
         Some(self.state.requests.release(request))
     }
 
-    /// Ends the user's part in a request, at once: a receive that nothing has matched is taken
-    /// back, anything else goes on with memory of its own. It is in no set afterwards.
+    /// Ends the user's part in a request immediately: a receive that nothing has matched is cancelled,
+    /// anything else goes on with memory of its own. Afterwards it is in no set.
     ///
-    /// Only an announced send of lent memory stays as it is, since the receiver knows where that
-    /// is: it is withdrawn, and over once the receiver has answered.
+    /// Only an announced send of lent memory stays as it is, since the receiver knows where the memory is:
+    /// the send is withdrawn, and over once the receiver has answered.
     pub(crate) fn abandon(&mut self, request: u32) {
         if self.cancel(request) {
             self.state.requests.release(request);
@@ -202,7 +202,7 @@ impl<T: Transport> Core<T> {
                 let to = slot.peer;
                 let name = self.state.requests.name(request);
                 step(Step::Withdrawing);
-                // If this can not be sent, the caller's next step fails as well.
+                // If this cannot be sent, the caller's next step fails as well.
                 let _ = self.answer(to, Kind::Withdraw, name.0, Payload::default());
             }
             Stage::Fetching => {
@@ -219,9 +219,9 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Sees through what others wait for, before this process leaves: messages that are still to be
-    /// sent or fetched. When it dies, in a panic or of an error, only that nobody fetches memory that is
-    /// no more.
+    /// Sees through what others wait for before this process leaves: messages that are still to be sent or
+    /// fetched. When it dies, in a panic or of an error, it only makes sure that nobody fetches memory that
+    /// no longer exists.
     fn leave(&mut self) -> Result<(), Error> {
         if self.state.has_failed || std::thread::panicking() {
             let mut withdrawn = Ok(());
@@ -229,19 +229,19 @@ impl<T: Transport> Core<T> {
                 let slot = self.state.requests.at(send);
                 let to = slot.peer;
                 let name = self.state.requests.name(send);
-                // Each is of its own receiver.
+                // Each has its own receiver.
                 let answered = self.answer(to, Kind::Dying, name.0, Payload::default());
                 withdrawn = withdrawn.and(answered);
             }
             withdrawn?;
             return self.stay_while(|state| !state.requests.in_stage(Stage::Announced).is_empty());
         }
-        // Nobody here receives any more. Who has announced something may be leaving as well, and
+        // Nobody here receives any more. A process that has announced something may be leaving as well, and
         // wait for an answer before it gives one.
         self.state.leaving = true;
         let mut answered = Ok(());
         for (from, send) in self.state.discard_announced() {
-            // Each waits for its own.
+            // Each sender waits for its own.
             answered = answered.and(self.answer_finished(from, send));
         }
         answered?;
@@ -249,7 +249,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Goes on while others have to do their part. A program that seems to hang at its end is hard to
-    /// understand, so it says for whom.
+    /// understand, so this says for whom it waits.
     fn stay_while(&mut self, is_awaited: impl Fn(&State) -> bool) -> Result<(), Error> {
         let begun = Instant::now();
         let mut said = false;
@@ -269,22 +269,22 @@ impl<T: Transport> Core<T> {
     fn say_who_keeps_it(&self) {
         let me = self.transport.me().0;
         let whom = match self.state.who_keeps_it() {
-            Some(process) => format!("process {} has", process.0),
-            None => "another has".into(),
+            Some(process) => format!("process {}", process.0),
+            None => "another".into(),
         };
         say(&format!(
-            "rank {me}: leaving, but {whom} yet to do its part of a message"
+            "rank {me}: leaving, but still waiting for {whom} to do its part of a message"
         ));
     }
 
-    /// Whether this is a copy in a child of the process (`fork`), which does nothing in its name.
+    /// Whether this is a copy of the process in a child (`fork`), which does nothing in its name.
     pub(crate) fn is_a_copy(&self) -> bool {
         self.pid != std::process::id()
     }
 
-    /// The sender does not want an announced message to be fetched, and where it `dies` of that the message
-    /// is lost with it. If a receive has it, it has been fetched or is coming through a ring, and the
-    /// sender has been told so.
+    /// The sender does not want an announced message to be fetched; if it `dies`, the message is lost with
+    /// it. If a receive has the message, it has been fetched or is coming through a ring, and the sender has
+    /// been told so.
     pub(super) fn withdrawn_by(
         &mut self,
         from: Process,
@@ -313,8 +313,8 @@ impl<T: Transport> Core<T> {
 }
 
 impl<T: Transport> Core<T> {
-    /// Leaves, once. If that fails, the others are told that this process has died: what it sent last
-    /// may be lost.
+    /// Leaves, once. If that fails, the others are told that this process has died: what it sent last may be
+    /// lost.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         if self.has_left || self.is_a_copy() {
             return Ok(());
@@ -334,14 +334,14 @@ impl<T: Transport> Core<T> {
 
 impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
-        // `World::finalize` is for who wants to know what went wrong.
+        // `World::finalize` is for programs that want to know what went wrong.
         let _ = self.end();
     }
 }
 
 impl State {
-    /// Forgets the announced messages that nobody has asked for: who sent them, and what they call
-    /// them.
+    /// Discards the announced messages that nobody has asked for; returns their senders, and the senders'
+    /// names for them.
     fn discard_announced(&mut self) -> Vec<(Process, u64)> {
         let announced = |body| match body {
             Body::Announced { send, .. } => Some(send),
@@ -363,7 +363,7 @@ impl State {
         self.rings.is_moving() || self.who_keeps_it().is_some()
     }
 
-    /// A process to which something is to be sent yet.
+    /// A process to which something still has to be sent.
     fn who_keeps_it(&self) -> Option<Process> {
         let large = || {
             let stages = [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing];
@@ -377,9 +377,10 @@ impl State {
         self.clogged.first().copied().or_else(large)
     }
 
-    /// The rest of a message will not come. One that was withdrawn nobody finds any more, unless a probe has
-    /// shown it: who receives it then is told. One that its sender has taken to the grave keeps its place, so
-    /// that a receive finds no later one there: it fails. Who has a message already is told when it is received.
+    /// The rest of a message will not come. If it was withdrawn, nobody finds it any more, unless a probe has
+    /// shown it: a receive of it is then told. If its sender died with it, it keeps its place, so that a
+    /// receive that finds it fails rather than take a later one. If somebody has the message already, they
+    /// are told when they receive it.
     fn lose(&mut self, message: u32, body: Body) {
         let kept = self.messages.at_mut(message);
         kept.body = body;
@@ -398,9 +399,9 @@ impl State {
         self.messages.release(message);
     }
 
-    /// Whether a request can not be completed now that a process has ended. Receives from any
-    /// source are told of a death in their communicator, as in ULFM; those begun later too, until
-    /// the user acknowledges it (`nobody_left`).
+    /// Whether a request cannot be completed now that a process has ended. Receives from any source are told
+    /// of a death in their communicator, as in ULFM; so are those begun later, until the user acknowledges it
+    /// (`nobody_left`).
     fn is_concerned(&self, request: u32, process: Process, how: Gone) -> bool {
         let slot = self.requests.at(request);
         if matches!(slot.stage, Stage::Free | Stage::Done) {
@@ -416,7 +417,7 @@ impl State {
             .contexts
             .open(slot.context)
             .is_some_and(|open| open.members.contains(&process));
-        // That all others have left is found by who waits.
+        // That all others have left is found out by whoever waits.
         member && how == Gone::Died
     }
 }

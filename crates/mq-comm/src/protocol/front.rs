@@ -1,18 +1,17 @@
 //! The oldest receives, if they wait for few things.
 //!
-//! Windows of receives with one pattern are what programs post most, and receives for each
-//! neighbour, often by turns. As long as all that is posted has few patterns, receives wait here,
-//! those of one pattern in a run, in the order in which they were posted, and the engine is not
-//! entered for them nor for the messages that they take: the receive-queue bypass of more than one
-//! receive. Everything that is posted after something else is in the engine, so that every receive
-//! here is older than all of those, and these are asked first.
+//! Programs mostly post windows of receives with one pattern, and receives for each neighbour, often
+//! interleaved. As long as all that is posted has few patterns, receives wait here, those of one pattern in a
+//! run, in the order in which they were posted, and the engine is entered neither for them nor for the
+//! messages that they take: the receive-queue bypass for more than one receive. Everything that is posted
+//! after something else is in the engine, so every receive here is older than all of those, and these are
+//! asked first.
 //!
-//! **Order.** Of two runs that could take the same message, all receives of the one that stands
-//! first are older: a receive is put into the last run, or into an earlier one of its pattern if
-//! that names source and tag and so does each run behind it. What such runs take is disjoint, so
-//! that it does not matter which of them is older. (Patterns have a class, too, and `takes` does not
-//! ask for it: no two that are equal in all else differ by it, since collectives have contexts and
-//! tags of their own.)
+//! **Order.** Of two runs that could take the same message, all receives of the first one are older: a
+//! receive is put into the last run, or into an earlier one of its pattern if that pattern names source and
+//! tag and so does each run after it. What such runs take is disjoint, so it does not matter which of them is
+//! older. (Patterns also have a class, which `takes` does not compare: no two that are equal in all else
+//! differ in it, since collectives have contexts and tags of their own.)
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
@@ -24,10 +23,10 @@ use crate::header::{self, Kind, Word};
 use crate::request::{Outcome, Stage};
 use crate::transport::{Arrived, Transport};
 
-/// How many there are at most: one of them that is cancelled is looked for. A power of two.
+/// The most receives here: cancelling one searches for it. A power of two.
 const MOST: usize = 1024;
 
-/// Runs at most: a message that is for none of them has been compared with each. A power of two.
+/// The most runs: a message that is for none of them has been compared with each. A power of two.
 const RUNS: usize = 16;
 
 /// The end of a chain of places.
@@ -43,11 +42,11 @@ struct Run {
     last: u32,
 }
 
-/// Where a receive stands.
+/// The place of a receive.
 #[derive(Debug, Clone, Copy)]
 struct Stand {
     receive: u32,
-    /// The place of the next of its run, or the next that is free.
+    /// The place of the next receive of its run, or the next free place.
     next: u32,
 }
 
@@ -59,7 +58,7 @@ pub(crate) struct Front {
     /// The run that a receive was last put into, if there is one.
     latest: usize,
     places: [Stand; MOST],
-    /// The first place that is free.
+    /// The first free place.
     free: u32,
 }
 
@@ -77,7 +76,7 @@ fn is_exact(pattern: &MpiPattern) -> bool {
     pattern.care() == u64::MAX
 }
 
-/// A receive that has left.
+/// A receive that has left the front.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
     pub(super) receive: u32,
@@ -119,7 +118,7 @@ impl Front {
         self.count == 0
     }
 
-    /// The place of the first run of which this is so.
+    /// The place of the first run for which this holds.
     fn position(&self, wanted: impl FnMut(&Run) -> bool) -> Option<usize> {
         self.runs[..self.count].iter().position(wanted)
     }
@@ -129,7 +128,7 @@ impl Front {
         &mut self.places[at as usize % MOST]
     }
 
-    /// Takes the oldest receive out that takes a message with these words.
+    /// Takes out the oldest receive that takes a message with these words.
     #[inline(always)]
     pub(super) fn matched(&mut self, bits: u64, word: Word) -> Option<Taken> {
         if self.is_empty() {
@@ -141,14 +140,14 @@ impl Front {
         self.matched_later(bits, word)
     }
 
-    /// The same, but for the first run.
+    /// The same, for all runs but the first.
     #[inline(never)]
     fn matched_later(&mut self, bits: u64, word: Word) -> Option<Taken> {
         let at = self.position(|run| header::takes(&run.pattern, bits, word))?;
         Some(self.take_first(at))
     }
 
-    /// Takes the oldest receive of a run out.
+    /// Takes out the oldest receive of a run.
     #[inline(always)]
     fn take_first(&mut self, at: usize) -> Taken {
         let Run {
@@ -174,7 +173,7 @@ impl Front {
             self.runs[at % RUNS] = self.runs[(at + 1) % RUNS];
         }
         if at == self.latest {
-            // Behind the last whatever comes next may be put.
+            // Anything that comes next may be put after the last run.
             self.latest = self.count.saturating_sub(1);
         } else if at < self.latest {
             self.latest -= 1;
@@ -196,7 +195,7 @@ impl Front {
         self.place_apart(pattern)
     }
 
-    /// The same, but for the run that the last receive was put into.
+    /// The same, for all runs but the one into which the last receive was put.
     #[inline(never)]
     fn place_apart(&self, pattern: &MpiPattern) -> Option<Place> {
         for (at, run) in self.runs[..self.count].iter().enumerate().rev() {
@@ -210,7 +209,7 @@ impl Front {
         (self.count < RUNS).then_some(Place::Apart)
     }
 
-    /// Puts a receive behind those of a run, where there is a [place](Self::place_for) for it.
+    /// Appends a receive to a run, if there is a [place](Self::place_for) for it.
     #[inline(always)]
     pub(super) fn push(&mut self, run: usize, receive: u32) {
         let at = self.free;
@@ -240,7 +239,7 @@ impl Front {
         self.push(run, receive);
     }
 
-    /// Takes a receive out, if it is here.
+    /// Takes out a receive, if it is here.
     pub(super) fn remove(&mut self, receive: u32) -> Option<Taken> {
         for run in 0..self.count {
             let mut at = self.runs[run].first;
@@ -267,7 +266,7 @@ impl Front {
         None
     }
 
-    /// Takes a receive of a context out, if there is one.
+    /// Takes out a receive of a context, if there is one.
     pub(super) fn remove_of_context(&mut self, context: u32) -> Option<Taken> {
         let at = self.position(|run| run.pattern.context().0 == context)?;
         Some(self.take_first(at))
@@ -278,12 +277,12 @@ impl State {
     /// Whether a receive for which nothing has come may wait in front at all.
     #[inline(always)]
     fn front_is_open(&self) -> bool {
-        // One that has ended is an obstacle, and so is a user who does not want the engine to be
-        // passed.
+        // A process that has ended is an obstacle, and so is a user who does not want the engine to be
+        // bypassed.
         self.posted | self.unexpected | self.obstacles == 0
     }
 
-    /// Where in front a receive may wait, if it may: then nothing has come for it.
+    /// Where in front a receive may wait, if it may: nothing has then come for it.
     #[inline(always)]
     pub(super) fn place_in_front(&self, pattern: &MpiPattern) -> Option<Place> {
         if self.front_is_open() {
@@ -293,15 +292,15 @@ impl State {
         }
     }
 
-    /// Whether no receive waits for a message, the one in hand included.
+    /// Whether no receive waits for a message, including the one in hand.
     #[inline(always)]
     pub(crate) fn waits_for_none(&self, hand: Option<&Wanted>) -> bool {
         let in_hand = |hand: &Wanted| self.requests.at(hand.request).stage == Stage::Hand;
         self.front.is_empty() && self.posted == 0 && !hand.is_some_and(in_hand)
     }
 
-    /// Gives a message to a receive in front, if there is one that takes it, and no receive is
-    /// older. The message has come whole.
+    /// Gives a message to a receive in front, if one takes it, and no receive is older. The message has come
+    /// whole.
     #[inline(always)]
     fn accept_in_front(&mut self, message: &mut impl Arrived) -> Option<Taken> {
         let [bits, word] = message.header();
@@ -330,8 +329,8 @@ impl State {
 }
 
 impl<T: Transport> Core<T> {
-    /// Takes short messages in as long as they come from who is waited for; how many, of `most`.
-    /// `hand` is a receive that comes after all posted ones.
+    /// Takes in short messages as long as they come from processes that are waited for; returns how many, of
+    /// `most`. `hand` is a receive that comes after all posted ones.
     ///
     /// # Errors
     /// As of [`poll_once`](Self::poll_once).
@@ -349,7 +348,7 @@ impl<T: Transport> Core<T> {
                 None => self.transport.poll_wanted_by_turns(),
                 Some(sender) => self.transport.poll_again(sender),
             }) else {
-                // Others may be waited for as well.
+                // Others may be waited for too.
                 if sender.take().is_some() && self.state.front.count > 1 {
                     continue;
                 }
@@ -369,11 +368,11 @@ impl<T: Transport> Core<T> {
                 let follow = self.state.accept(&mut message, hand);
                 drop(message);
                 self.follow(from, follow?)?;
-                // What comes next from there may be wanted no more.
+                // What comes next from there may no longer be wanted.
                 sender = None;
             }
             if self.state.waits_for_none(hand) {
-                // What comes next is mostly asked for soon, and is taken from where it lies then.
+                // What comes next is mostly asked for soon, and is then taken from where it lies.
                 break;
             }
         }

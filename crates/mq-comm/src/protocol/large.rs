@@ -14,11 +14,11 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl RingGiven {
-    /// The part of it that a message goes through of which so many bytes went another way.
+    /// The part of the ring for a message of which so many bytes went another way.
     pub(super) fn stretch(self, owner: Process, skipped: usize) -> Stretch {
-        // SAFETY: it is the transport's answer for this message, or what the core at the other end
-        // says that it was: a process's own cores say what is so, and each pushes and pulls a
-        // message once, from byte to byte.
+        // SAFETY: it is the transport's answer for this message, or what the core at the other end says that
+        // it was: a process's own cores tell the truth, and each pushes and pulls a message once, from byte
+        // to byte.
         #[allow(unsafe_code, reason = "vouches for the protocol")]
         unsafe {
             Stretch::new(owner, RingId(self.ring), self.first, skipped)
@@ -27,8 +27,8 @@ impl RingGiven {
 }
 
 impl<T: Transport> Core<T> {
-    /// Fetches the message of a receive, if that is what it waits for; `expected` if it did when the
-    /// message came.
+    /// Fetches the message of a receive, if the receive waits for that; `expected` if it did when the message
+    /// came.
     pub(super) fn fetch_if_large(&mut self, receive: u32, expected: bool) -> Result<(), Error> {
         match self.state.requests.at(receive).stage {
             Stage::Fetching => self.fetch(receive, expected),
@@ -74,7 +74,7 @@ impl<T: Transport> Core<T> {
             return self.ask_for_rest(receive, chosen, expected);
         }
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
-        // What asks for help is not to come between the parts of another message.
+        // A request for help must not come between the parts of another message.
         let may_ask = self.state.peers[from.index()].outbox.is_empty();
         let asks = may_ask.then(|| [send, Word::answer(Kind::HelpWanted).0]);
         // SAFETY: the sender has announced these bytes, and lends them until it is answered.
@@ -115,12 +115,11 @@ impl<T: Transport> Core<T> {
         self.answer_finished(from, send)
     }
 
-    /// Asks the sender to put the rest of a message into a ring, of this process's if it can lend
-    /// one.
+    /// Asks the sender to put the rest of a message into a ring, this process's own if it can lend one.
     fn ask_for_rest(&mut self, receive: u32, chosen: Chosen, expected: bool) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(receive);
         let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());
-        // What is to go there goes beside what comes from there, rather than after it.
+        // What goes there moves alongside what comes from there, rather than after it.
         let alone =
             self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
         let lent = if alone {
@@ -147,7 +146,7 @@ impl<T: Transport> Core<T> {
             given
         } else {
             slot.stage = Stage::AwaitsRing;
-            // Its answer may come in a box, of which those that nobody wants are looked at rarely.
+            // Its answer may come in a fastbox, and those from which nothing is wanted are rarely looked at.
             self.transport.want(Some(from))?;
             RingGiven {
                 ring: NO_RING,
@@ -177,7 +176,7 @@ impl<T: Transport> Core<T> {
         self.answer(from, kind, send, wanted.to_bytes())
     }
 
-    /// The receiver of a send reads it, and would have this process copy a part.
+    /// The receiver of a send reads it, and asks this process to copy a part.
     pub(super) fn help(&mut self, to: Process, send: u32, asked: [u8; 8]) -> Result<(), Error> {
         let message = self.state.requests.at(send).buffer.bytes();
         if self.transport.help(to, message, asked)? > 0 {
@@ -215,7 +214,7 @@ impl<T: Transport> Core<T> {
         step(Step::RingBorrowed);
     }
 
-    /// Gives the rings that are free to the sends that wait for one; whether there were any.
+    /// Gives free rings to the sends that wait for one; returns whether there were any.
     pub(super) fn give_rings(&mut self) -> Result<bool, Error> {
         let transport = &mut self.transport;
         self.state
@@ -248,7 +247,7 @@ impl<T: Transport> Core<T> {
                     self.state.rings.asking.pop_front();
                     self.state.requests.complete(send, Outcome::Gone(to, how));
                 }
-                // One that there is will be free.
+                // A ring that is in use will become free.
                 Err(ShmError::NoMemory { .. }) if self.state.rings.use_one_of(self.state.me) => {
                     break;
                 }

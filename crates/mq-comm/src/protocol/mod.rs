@@ -1,15 +1,14 @@
 //! What is done with messages: matched, copied, fetched, answered.
 //!
-//! A short message is sent *eagerly*, with its bytes; it waits in a buffer of the receiver's if
-//! nobody has asked for it. Of a long one only an announcement is sent, and the receiver, once it
-//! is matched, asks for a ring; or, if the message is in a shared buffer or that is found to be
-//! quicker (`ways`), reads the bytes where they are, unless the kernel refuses that, or refuses to
-//! go on:
+//! A short message is sent *eagerly*, with its bytes; if no receive has asked for it, it waits in a buffer of
+//! the receiver. A long message is only announced, and the receiver, once the message is matched, asks for a
+//! ring; or, if the message is in a shared buffer or that is found to be quicker (`ways`), reads the bytes
+//! where they are, unless the kernel refuses that, or refuses to go on:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
 //! | `Announce`: where the bytes are | → | matched; reads them |
-//! | copies a part, if it has time | ← | `HelpWanted`, before it reads what is long |
+//! | copies a part, if it has time | ← | `HelpWanted`, before it reads a long message |
 //! | buffer is free | ← | `Finished` |
 //! | | or | |
 //! | takes a ring | ← | `RingWanted`, or `RingTimed` if both ways are being timed: from byte n on |
@@ -25,11 +24,11 @@
 //! | | and, after `Ahead` | |
 //! | announces the next ones | ← | `HoldBack`, if nobody had asked, or both ways are to be timed |
 //!
-//! Whoever is done with a communicator says so to its members (`Closed`; see `contexts.rs`).
+//! A process that is done with a communicator tells its members (`Closed`; see `contexts.rs`).
 //!
-//! [`State`] is all that a process knows but for the transport, and is changed by a message while
-//! that is still in the transport's memory; what then has to be done with the transport is a
-//! [`Follow`], for [`Core`] to do.
+//! [`State`] is all that a process knows apart from the transport. A message changes it while the message is
+//! still in the transport's memory; what then has to be done with the transport is a [`Follow`], which
+//! [`Core`] carries out.
 
 mod ahead;
 mod arrive;
@@ -79,9 +78,9 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) transport: T,
     pub(crate) state: State,
     pub(crate) idle: Idle,
-    /// From whom messages are wanted by the blocking receives, kept from one to the next.
+    /// The process whose messages the blocking receives want, kept from one receive to the next.
     pub(crate) standing: Option<Process>,
-    /// When those that live were asked for last, by whom never rests.
+    /// When deaths were last looked for, in a process that never rests.
     pub(crate) roll_call: RollCall,
     /// The operating system's number of the process.
     pid: u32,
@@ -89,12 +88,12 @@ pub(crate) struct Core<T: Transport> {
     has_left: bool,
 }
 
-/// All that a process knows but for the transport.
+/// All that a process knows apart from the transport.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) me: Process,
     pub(crate) engine: Engine<Queues>,
-    /// Receives that are posted, the oldest, if they wait for few things.
+    /// The oldest posted receives, if they wait for few things.
     pub(crate) front: Front,
     /// Receives in the engine.
     pub(crate) posted: usize,
@@ -111,20 +110,19 @@ pub(crate) struct State {
     pub(crate) eager_limit: usize,
     /// The longest message that others may send ahead.
     longest_ahead: u32,
-    /// The shortest message that is read from the sender's memory; by what is quicker if there is
-    /// none.
+    /// The shortest message that is read from the sender's memory; if `None`, whatever is quicker.
     single_copy_from: Option<u64>,
-    /// Messages by which that is found out.
+    /// The messages by which that is found out.
     ways: Ways,
     pub(crate) bypass: bool,
     /// The program has no communicator any more.
     leaving: bool,
-    /// It has ended with an error, and the process dies.
+    /// The program has ended with an error, and the process dies.
     pub(crate) has_failed: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
-    /// Reasons why a blocking receive can not go straight to the transport: processes that have
-    /// ended, and that the user does not want it to.
+    /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, and a
+    /// user who has switched that off.
     pub(crate) obstacles: usize,
 }
 
@@ -135,16 +133,16 @@ pub(crate) struct Peer {
     outbox: VecDeque<Outgoing>,
     /// How many messages have been in the outbox and left it, sent.
     flushed: u64,
-    /// The message from it of which more parts are to come, and the bytes that have.
+    /// The message from it of which more parts are to come, and the bytes that have come.
     assembly: Option<(Target, u64)>,
     pub(crate) gone: Option<Gone>,
-    /// Messages that were announced to it and of which it has said nothing yet.
+    /// Messages that were announced to it and that it has not answered yet.
     announced: u32,
-    /// What it wants to have without asking.
+    /// What it wants to have unasked.
     ahead: Credit,
-    /// It has been told that messages may go ahead, and not since that they may not.
+    /// It was told that messages may go ahead, and has not been told since that they may not.
     goes_ahead: bool,
-    /// Its memory can not be read, or its shared buffers.
+    /// Its memory cannot be read; its shared buffers cannot.
     only_by_ring: [bool; 2],
     /// The class of the last large message from it.
     last_large: Option<u8>,
@@ -180,7 +178,7 @@ enum Target {
 #[must_use]
 pub(crate) enum Follow {
     Nothing,
-    /// A receive has matched; messages of `wanted` are wanted once less.
+    /// A receive has matched; the messages of `wanted` are wanted once less.
     Matched {
         receive: u32,
         wanted: Option<Process>,
@@ -199,20 +197,20 @@ pub(crate) enum Follow {
         send: u32,
         lent: Option<RingGiven>,
     },
-    /// A receive knows its ring, or that there is none: its sender has said what it waited for.
+    /// A receive knows its ring, or that there is none: the answer that it waited for has come.
     RingNamed,
-    /// An answer that a request waits for says nothing: there will be no other.
+    /// An answer that a request waits for is meaningless: there will be no other.
     Damaged {
         request: u32,
     },
-    /// A message is not to be fetched after all; its sender dies perhaps.
+    /// A message is not to be fetched after all, perhaps because its sender dies.
     Withdraw {
         send: u64,
         dies: bool,
     },
-    /// A message that has gone ahead came before a receive for it.
+    /// A message that went ahead came before a receive for it was posted.
     TooEarly,
-    /// An announced message is for nobody.
+    /// An announced message is discarded.
     Discarded {
         send: u64,
     },
@@ -262,7 +260,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Does what a message that is back with the transport has left to do.
+    /// Does what is left to do for a message that is back with the transport.
     pub(crate) fn follow(&mut self, from: Process, follow: Follow) -> Result<(), Error> {
         match follow {
             Follow::Nothing => Ok(()),
@@ -322,12 +320,12 @@ fn is_always_eager(word: Word, bytes: usize) -> bool {
     bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
 }
 
-/// Messages of collective operations of up to so many bytes go with their bytes in any case: all ranks
-/// send theirs before any of them receives.
+/// Messages of collective operations of up to so many bytes are always eager: all ranks send theirs before
+/// any of them receives.
 const ALWAYS_EAGER: usize = 256;
 
 impl State {
-    /// Whether a message goes with its bytes, at any time.
+    /// Whether a message is always sent with its bytes.
     #[inline(always)]
     pub(crate) fn is_eager(&self, word: Word, bytes: usize) -> bool {
         bytes <= self.eager_limit || is_always_eager(word, bytes)
@@ -349,7 +347,7 @@ impl State {
         self.obstacles > usize::from(!self.bypass)
     }
 
-    /// Whether there is something to be done that no message will announce.
+    /// Whether there is something to do that no message will announce.
     pub(crate) fn is_busy(&self) -> bool {
         !self.clogged.is_empty() || self.rings.is_busy()
     }

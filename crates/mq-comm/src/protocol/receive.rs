@@ -22,17 +22,16 @@ pub(crate) struct Wanted {
     pub(crate) pattern: MpiPattern,
 }
 
-/// How often messages are taken in at most before who wants one from any source is told of a death.
+/// How many times messages are taken in, at most, before a receive from any source is told of a death.
 const ROUNDS: u32 = 256;
 
 impl<T: Transport> Core<T> {
-    /// Begins a receive that is not to wait: it ends up done, on its way, or posted. If that fails,
-    /// the request is the caller's to end.
+    /// Begins a receive that does not wait: it ends up done, on its way, or posted. If that fails, the caller
+    /// has to end the request.
     ///
     /// # Cost
-    /// Few stores, if it waits behind others of its kind in front: its buffer goes straight to its
-    /// place in the pool, since what is written in pieces and then moved as a whole has the
-    /// processor wait for the pieces.
+    /// Few stores, if it waits after others of its kind in front: its buffer goes straight to its place in
+    /// the pool, since the processor waits when something is written in pieces and then moved as a whole.
     #[inline(always)]
     pub(crate) fn start_receive(
         &mut self,
@@ -87,7 +86,7 @@ impl<T: Transport> Core<T> {
         self.post(hand)
     }
 
-    /// Looks whether a receive has a message already, or is to wait for none; whether it is over or
+    /// Checks whether a receive has a message already, or is to wait for none; returns whether it is over or
     /// on its way.
     pub(crate) fn settle(&mut self, hand: &Wanted) -> Result<bool, Error> {
         if self.take_if_come(hand)? {
@@ -96,8 +95,8 @@ impl<T: Transport> Core<T> {
         let from = self.state.requests.at(hand.request).peer;
         let context = hand.pattern.context().0;
         if let Some((process, how)) = self.state.nobody_left(from, context, false) {
-            // Of the dead all has been taken in, but not of the others, if any will do. Another death
-            // may be found on the way, which ends the receive.
+            // All from the dead has been taken in, but not all from the others, if any source will do.
+            // Another death may be found on the way, which ends the receive.
             let found =
                 |core: &mut Self| Ok(core.is_done(hand.request) || core.take_if_come(hand)?);
             if from == ANYONE && self.take_in_until(ROUNDS, found)? {
@@ -145,7 +144,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Begins to receive a message that a matched probe has taken out, of this context.
+    /// Begins to receive a message of this context that a matched probe has taken out.
     pub(crate) fn start_matched(
         &mut self,
         message: Option<u32>,
@@ -157,7 +156,7 @@ impl<T: Transport> Core<T> {
         (name, begun)
     }
 
-    /// A receive takes a message that is in no queue any more.
+    /// A receive takes a message that is no longer in any queue.
     pub(crate) fn take(&mut self, receive: u32, message: u32) -> Result<(), Error> {
         let kept = self.state.messages.at_mut(message);
         let slot = self.state.requests.at_mut(receive);
@@ -210,7 +209,8 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// One message, if there is one; whether there was. Who is waiting will look again.
+    /// Takes in one message, if there is one; returns whether there was. A caller that is waiting will look
+    /// again.
     pub(crate) fn poll_once(
         &mut self,
         hand: Option<&Wanted>,
@@ -246,7 +246,7 @@ impl<T: Transport> Core<T> {
         Ok(Some(message.status()))
     }
 
-    /// Says so if a receive for which nothing has come is not to wait.
+    /// Returns an error if a receive for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
         match self.state.nobody_left(from, pattern.context().0, false) {
             Some((process, how)) => Err(Error::Gone {
@@ -257,8 +257,8 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Takes in what has come for a probe that has found nothing: some, or all if it is to be told of a
-    /// death next.
+    /// Takes in what has come for a probe that has found nothing: some of it, or all if the probe is to be
+    /// told of a death next.
     pub(crate) fn take_in_for_probe(
         &mut self,
         from: Process,
@@ -270,14 +270,14 @@ impl<T: Transport> Core<T> {
         self.come_before_death(from, pattern).map(drop)
     }
 
-    /// Whether a message for a probe from any source lay in the transport, of one that lives.
+    /// Whether a message from a live process for a probe from any source was still in the transport.
     #[cold]
     fn come_before_death(&mut self, from: Process, pattern: &MpiPattern) -> Result<bool, Error> {
         let rounds = if from == ANYONE { ROUNDS } else { 1 };
         self.take_in_until(rounds, |core| Ok(core.probe(pattern)?.is_some()))
     }
 
-    /// Takes in what has come until something is `found`, so many times at most; whether it was.
+    /// Takes in what has come until something is `found`, at most so many times; returns whether it was.
     fn take_in_until(
         &mut self,
         rounds: u32,
@@ -319,7 +319,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Takes an unexpected message out for the user.
+    /// Takes out an unexpected message for the user.
     pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<u32>, Error> {
         if self.state.unexpected == 0 {
             return Ok(None);
@@ -340,8 +340,8 @@ impl<T: Transport> Core<T> {
         self.transport.unwant(named(from));
     }
 
-    /// Makes the transport look for messages from where a blocking receive wants one. It goes on
-    /// doing so: the next blocking receive often wants the same.
+    /// Makes the transport look for messages from where a blocking receive wants one. It continues to do so:
+    /// the next blocking receive often wants the same.
     #[inline]
     pub(crate) fn stand(&mut self, from: Process) -> Result<(), Error> {
         if self.standing == Some(from) {
@@ -350,8 +350,8 @@ impl<T: Transport> Core<T> {
         self.stand_elsewhere(from)
     }
 
-    /// Ends that when a receive is posted: from now on what is wanted is what receives wait for,
-    /// and what else comes is taken from where it lies once it is asked for.
+    /// Ends that when a receive is posted: from now on only what receives wait for is wanted, and anything
+    /// else is taken from where it lies once it is asked for.
     #[inline(always)]
     fn stand_down(&mut self) {
         if let Some(before) = self.standing.take() {
@@ -369,7 +369,7 @@ impl<T: Transport> Core<T> {
     }
 }
 
-/// A process, unless it is anyone.
+/// A process, unless it stands for any.
 fn named(process: Process) -> Option<Process> {
     (process != ANYONE).then_some(process)
 }
@@ -399,9 +399,9 @@ impl State {
         })
     }
 
-    /// For who waits, after a round in which nothing came: whether only this process itself could
-    /// end that, which sends nothing meanwhile, and how another has ended. What it had sent itself
-    /// has been taken in, unless it waits in an outbox.
+    /// For a caller that waits, after a round in which nothing came: whether only this process itself, which
+    /// sends nothing meanwhile, could end the wait, and how another has ended. What this process had sent to
+    /// itself has been taken in, unless it waits in an outbox.
     pub(crate) fn waits_in_vain(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
         if !self.has_lost_any() || !self.clogged.is_empty() {
             return None;
@@ -409,11 +409,11 @@ impl State {
         self.nobody_left(from, context, true)
     }
 
-    /// If a receive for which nothing has come is not to wait: a process that it could have come
-    /// from, and how that ended. One that names its sender waits as long as that lives; one from
-    /// any source, as long as any member does, but not after a death that the user has not
-    /// acknowledged, since it may be waiting for the dead. Who waits can not get a message from this
-    /// process either ([`waits_in_vain`](Self::waits_in_vain)).
+    /// If a receive for which nothing has come is not to wait: a process that the message could have come
+    /// from, and how that process ended. A receive that names its sender waits as long as that lives; one
+    /// from any source, as long as any member does, but not after a death that the user has not acknowledged,
+    /// since it may be waiting for the dead. A caller that waits cannot get a message from this process
+    /// either ([`waits_in_vain`](Self::waits_in_vain)).
     pub(crate) fn nobody_left(
         &self,
         from: Process,

@@ -11,8 +11,7 @@ use crate::request::Outcome;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// Transfers through rings, those through one ring in its order, and the rings that are to become
-/// free.
+/// Transfers through rings, those through one ring in its order, and the rings that are to become free.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
     pushing: Vec<Push>,
@@ -28,9 +27,9 @@ pub(crate) struct Rings {
 pub(super) struct Push {
     send: u32,
     stretch: Stretch,
-    /// The receiver has been told of the ring when so many messages have left the outbox to it.
+    /// The receiver knows of the ring once so many messages have left the outbox to it.
     told: u64,
-    /// All bytes are in the ring: it may be another's before the receiver has been told.
+    /// All bytes are in the ring, which may belong to another before the receiver has been told.
     is_in: bool,
 }
 
@@ -71,7 +70,7 @@ impl Rings {
         !(self.pushing.is_empty() && self.pulling.is_empty())
     }
 
-    /// Whether a ring of this process's is in use.
+    /// Whether a ring of this process is in use.
     pub(super) fn use_one_of(&self, me: Process) -> bool {
         let is_own = |stretch: Stretch| stretch.owner() == me;
         !self.draining.is_empty()
@@ -79,17 +78,17 @@ impl Rings {
             || self.pulling.iter().any(|pull| is_own(pull.stretch))
     }
 
-    /// The ring for a send is there.
+    /// A send has its ring.
     pub(super) fn push(&mut self, push: Push) {
         self.pushing.push(push);
     }
 
-    /// The ring for a message is there.
+    /// A message has its ring.
     pub(super) fn pull(&mut self, pull: Pull) {
         self.pulling.push(pull);
     }
 
-    /// What was to come into one place comes into another; how many bytes have come.
+    /// What was to come into one place comes into another; returns how many bytes have come.
     pub(super) fn redirect(&mut self, from: Target, to: Target) -> usize {
         let is_it = |pull: &&mut Pull| pull.into == from;
         self.pulling.iter_mut().find(is_it).map_or(0, |pull| {
@@ -98,20 +97,19 @@ impl Rings {
         })
     }
 
-    /// A ring of this process's is filled for the last time as yet.
+    /// A ring of this process is filled for the last time so far.
     fn drain(&mut self, ring: RingId) {
         if !self.draining.contains(&ring) {
             self.draining.push(ring);
         }
     }
 
-    /// The receivers of some sends have ended, and the rings to them may be others' now.
+    /// The receivers of some sends have ended, and the rings to them may now belong to others.
     pub(super) fn stop_pushing(&mut self, is_for_nobody: impl Fn(u32) -> bool) {
         self.pushing.retain(|push| !is_for_nobody(push.send));
     }
 
-    /// A process has ended. Its transfers are over, and the transport has taken the rings to it
-    /// back.
+    /// A process has ended. Its transfers are over, and the transport has reclaimed the rings to it.
     pub(super) fn forget(&mut self, process: Process, is_over: impl Fn(u32) -> bool) {
         self.pushing.retain(|push| !is_over(push.send));
         self.pulling.retain(|pull| pull.from != process);
@@ -120,7 +118,7 @@ impl Rings {
 }
 
 impl<T: Transport> Core<T> {
-    /// Moves what can be moved through rings; whether anything was.
+    /// Moves what can be moved through rings; returns whether anything was.
     pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
         let mut moved = self.give_rings()?;
         let mut at = 0;
@@ -153,9 +151,9 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
-    /// A send goes on through a ring of this process's, of which the last message to the receiver says
-    /// where it is. That may be in the outbox still: until it has been taken from there, nobody would
-    /// find the bytes if this process ended.
+    /// A send goes on through a ring of this process, announced by the last message to the receiver. That
+    /// message may still be in the outbox: until it has left, nobody would find the bytes if this process
+    /// ended.
     pub(super) fn push_told_last(&mut self, to: Process, send: u32, stretch: Stretch) {
         let peer = &self.state.peers[to.index()];
         let told = peer.flushed + peer.outbox.len() as u64;
@@ -165,7 +163,7 @@ impl<T: Transport> Core<T> {
         });
     }
 
-    /// Fills a ring; whether that moved anything, and whether it was the last of the message, and the
+    /// Fills a ring; returns whether that moved anything, and whether it was the last of the message and the
     /// receiver knows of it.
     fn push(&mut self, at: usize, push: Push) -> Result<(bool, bool), Error> {
         let slot = self.state.requests.at_mut(push.send);
@@ -185,7 +183,7 @@ impl<T: Transport> Core<T> {
             }
             Ok(Pushed::All) => {
                 step(Step::RingFilledLast);
-                // Of a message that is longer than the receiver's buffer the send has all.
+                // If the message is longer than the receiver's buffer, the send still counts all of it.
                 slot.total = slot.buffer.len() as u64;
                 self.state.requests.complete(push.send, Outcome::Fine);
                 Ok((true, true))
@@ -204,7 +202,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Empties a ring; whether that moved anything, and whether it was the last of the message.
+    /// Empties a ring; returns whether that moved anything, and whether it was the last of the message.
     fn pull(&mut self, at: usize, pull: Pull) -> Result<(bool, bool), Error> {
         let Pull {
             into,
@@ -218,7 +216,7 @@ impl<T: Transport> Core<T> {
                 let slot = self.state.requests.at_mut(receive);
                 let room = slot.room().min(until);
                 let into = &mut slot.buffer.bytes_mut()[..room];
-                // More may have come before it was known to be for this receive.
+                // More may have come before the message was known to be for this receive.
                 let pulled = if done < room {
                     self.transport.pull(from, stretch, into, done)?
                 } else {
@@ -244,7 +242,7 @@ impl<T: Transport> Core<T> {
                 if last == until {
                     return Ok((true, true));
                 }
-                // The receive has no room for more, but those behind wait for the buffers.
+                // The receive has no room for more, but messages after this one wait for the buffers.
                 let rest = &mut self.state.rings.pulling[at];
                 (rest.into, rest.done) = (Target::Nowhere, last);
                 Ok((true, false))

@@ -1,4 +1,4 @@
-//! A send begins: its message goes out, or waits for a cell behind others, or is announced.
+//! A send begins: its message goes out, or waits for a cell after others, or is announced.
 
 use mq_shm::{Process, Sent, ShmError};
 
@@ -11,8 +11,8 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
-    /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager
-    /// message. If that fails, the request is the caller's to end.
+    /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
+    /// that fails, the caller has to end the request.
     #[inline(always)]
     pub(crate) fn start_send(
         &mut self,
@@ -44,7 +44,7 @@ impl<T: Transport> Core<T> {
                     return (name, Ok(()));
                 }
                 Ok(Sent::Upto(sent)) => done = sent,
-                // Said again, and dealt with, below.
+                // Occurs again, and is handled, below.
                 Err(_) => {}
             }
         }
@@ -101,7 +101,7 @@ impl<T: Transport> Core<T> {
         self.state.peers[to.index()].announced += 1;
         let what = What::Words(announcement.to_bytes());
         if let Err(error) = self.transmit(to, [bits, word.0], what, 0) {
-            // Nobody knows of it, and nothing is to be withdrawn.
+            // Nobody knows of it, so nothing has to be withdrawn.
             self.answered_by(to);
             self.state.requests.at_mut(send).stage = Stage::Waiting;
             return Err(error);
@@ -110,9 +110,9 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Sends an answer. One that can not be sent, since there is no memory for a cell, is tried again
-    /// with every step from now on: the other side waits for it, whatever becomes of the call that
-    /// fails here.
+    /// Sends an answer. An answer that cannot be sent, since there is no memory for a cell, is tried again
+    /// with every step from now on: the other side waits for it, whatever becomes of the call that fails
+    /// here.
     pub(super) fn answer(
         &mut self,
         to: Process,
@@ -128,8 +128,8 @@ impl<T: Transport> Core<T> {
         sent
     }
 
-    /// Sends what can be sent now, and puts the rest into the outbox. To one who has ended nothing
-    /// is sent.
+    /// Sends what can be sent now, and puts the rest into the outbox. Nothing is sent to a process that has
+    /// ended.
     pub(super) fn transmit(
         &mut self,
         to: Process,
@@ -160,7 +160,7 @@ impl<T: Transport> Core<T> {
         step(Step::Deferred);
     }
 
-    /// Sends as much of a message as can be sent now; whether that was all.
+    /// Sends as much of a message as can be sent now; returns whether that was all.
     fn attempt(&mut self, to: Process, outgoing: &mut Outgoing) -> Result<bool, Error> {
         let bytes = match &outgoing.what {
             What::Request(send) => self.state.requests.at(*send).buffer.bytes(),
@@ -191,7 +191,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Goes on with the outboxes; whether anything has moved.
+    /// Goes on with the outboxes; returns whether anything has moved.
     pub(crate) fn flush(&mut self) -> Result<bool, Error> {
         let mut moved = false;
         let mut at = 0;

@@ -32,7 +32,7 @@ impl Completion {
         self.result.as_ref().copied()
     }
 
-    /// What became of it, to be passed on.
+    /// What became of it, by value.
     ///
     /// # Errors
     /// As [`result`](Self::result).
@@ -40,11 +40,11 @@ impl Completion {
         self.result
     }
 
-    /// What became of it, and the vector that it was begun with. A receive that failed gives its vector
-    /// back too; what is in it means nothing then.
+    /// What became of it, and the vector that it was begun with. A receive that failed also gives its
+    /// vector back, with contents that mean nothing.
     ///
     /// # Errors
-    /// The completion, as of [`into_vec`](Self::into_vec).
+    /// The completion itself, as for [`into_vec`](Self::into_vec).
     pub fn into_parts<E: Plain>(mut self) -> Result<(Result<Status, Error>, Vec<E>), Self> {
         match self.take_vec() {
             Some(vector) => Ok((self.result, vector)),
@@ -52,10 +52,10 @@ impl Completion {
         }
     }
 
-    /// The same of a [`SharedBuffer`].
+    /// The same for a [`SharedBuffer`].
     ///
     /// # Errors
-    /// The completion, as of [`into_shared_buffer`](Self::into_shared_buffer).
+    /// The completion itself, as for [`into_shared_buffer`](Self::into_shared_buffer).
     pub fn into_shared_parts<E: Plain>(
         mut self,
     ) -> Result<(Result<Status, Error>, SharedBuffer<E>), Self> {
@@ -68,8 +68,8 @@ impl Completion {
     /// The vector that the request was begun with.
     ///
     /// # Errors
-    /// The completion, if that was no vector of such elements. It is so of a scope's request too: what
-    /// that was lent comes back from its handle, or with the scope's end.
+    /// The completion itself, if that was not a vector of such elements. This includes a scope's requests:
+    /// what they were lent comes back from their handles, or when the scope ends.
     pub fn into_vec<E: Plain>(mut self) -> Result<Vec<E>, Self> {
         self.take_vec().ok_or(self)
     }
@@ -77,8 +77,8 @@ impl Completion {
     /// The shared buffer that the request was begun with.
     ///
     /// # Errors
-    /// The completion, if that was no shared buffer of such elements, or its memory has ended with the
-    /// world.
+    /// The completion itself, if that was not a shared buffer of such elements, or its memory has ended
+    /// with the world.
     pub fn into_shared_buffer<E: Plain>(mut self) -> Result<SharedBuffer<E>, Self> {
         self.take_shared().ok_or(self)
     }
@@ -98,16 +98,17 @@ impl Completion {
     }
 }
 
-/// The requests of a set, all complete: what [`RequestSet::wait_all`](super::RequestSet::wait_all) gives.
+/// The requests of a set, all complete, as [`RequestSet::wait_all`](super::RequestSet::wait_all) returns
+/// them.
 #[derive(Debug)]
-#[must_use = "a request that failed is complete too: ask each completion, or `into_results`"]
+#[must_use = "requests that failed are complete too: check each completion, or call `into_results`"]
 pub struct Completions(pub(super) Vec<Completion>);
 
 impl Completions {
     /// What became of each, if none has failed.
     ///
     /// # Errors
-    /// That of the first that failed; the buffers are dropped.
+    /// The error of the first request that failed; the buffers are dropped.
     pub fn into_results(self) -> Result<Vec<Status>, Error> {
         self.into_iter().map(Completion::into_result).collect()
     }

@@ -14,7 +14,7 @@ use crate::shared_buffer::Owned;
 use crate::status::Status;
 use crate::transport::Transport;
 
-/// Names a request among all of its process, also those that are over.
+/// Names a request among all of its process, including those that are over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RequestId(pub(crate) Name);
 
@@ -33,7 +33,7 @@ pub struct Request<B: Content, T: Transport = Endpoint> {
 }
 
 impl<B: Owned, T: Transport> Request<B, T> {
-    /// The handle of a request that was begun with such memory; one that was not gives an empty
+    /// The handle of a request that was begun with such memory; a request that was not gives back an empty
     /// piece.
     #[allow(
         unsafe_code,
@@ -59,19 +59,19 @@ impl<B: Content, T: Transport> Request<B, T> {
         }
     }
 
-    /// Drops the handle, but not the request, which has another keeper.
+    /// Drops the handle, but not the request, which something else keeps.
     pub(super) fn let_go(mut self) {
         self.name = Name::NOTHING;
     }
 
-    /// Its name, by which a [`Completion`](crate::Completion) tells which request it is of.
+    /// Its id, by which a [`Completion`](crate::Completion) identifies its request.
     #[must_use]
     pub fn id(&self) -> RequestId {
         RequestId(self.name)
     }
 
-    /// Makes progress, and says whether the request is complete, so that [`wait`](Self::wait) would
-    /// not wait. `MPI_Request_get_status`, MPI 4.1 §3.7.6.
+    /// Makes progress, and returns whether the request is complete, so that [`wait`](Self::wait) would not
+    /// wait. `MPI_Request_get_status`, MPI 4.1 §3.7.6.
     ///
     /// # Errors
     /// If the transport is damaged.
@@ -86,18 +86,17 @@ impl<B: Content, T: Transport> Request<B, T> {
     /// Waits until the request is complete. `MPI_Wait`, MPI 4.1 §3.7.3.
     ///
     /// # Errors
-    /// As [`Communicator::recv`](crate::Communicator::recv) and
-    /// [`send`](crate::Communicator::send). The buffer is lost then; [`finish`](Self::finish) keeps
-    /// it.
+    /// As [`Communicator::recv`](crate::Communicator::recv) and [`send`](crate::Communicator::send). The
+    /// buffer is then lost; [`finish`](Self::finish) keeps it.
     pub fn wait(self) -> Result<(B, Status), Error> {
         let (buffer, result) = self.finish()?;
         Ok((buffer, result?))
     }
 
-    /// Waits until the request is complete, and gives its buffer back however it ended.
+    /// Waits until the request is complete, and returns its buffer however the request ended.
     ///
     /// # Errors
-    /// If the transport is damaged, so that the request can not come to an end.
+    /// If the transport is damaged, so that the request cannot come to an end.
     #[allow(unsafe_code, reason = "gives a buffer back as what it was")]
     pub fn finish(self) -> Result<(B, Result<Status, Error>), Error> {
         let mut core = self.inner.core();
@@ -105,11 +104,11 @@ impl<B: Content, T: Transport> Request<B, T> {
         let result = core.state.requests.at(self.name.slot()).result();
         let buffer = core.state.requests.release(self.name.slot());
         drop(core);
-        // SAFETY: as promised to `named`; the pool has it no more.
+        // SAFETY: as promised to `named`; the pool no longer has it.
         Ok((unsafe { B::back(buffer) }, result))
     }
 
-    /// Takes a receive back that nothing has matched: `MPI_Cancel`, MPI 4.1 §3.8.4.
+    /// Cancels a receive that nothing has matched: `MPI_Cancel`, MPI 4.1 §3.8.4.
     ///
     /// # Errors
     /// The request itself, if it is a send or has matched: it will be complete.
@@ -137,7 +136,7 @@ impl<B: Content, T: Transport> Drop for Request<B, T> {
 }
 
 impl<B: Content, T: Transport> Request<B, T> {
-    /// Where no set sees the request through; over already, if it was finished or cancelled.
+    /// For a request that no set sees through; it is over already if it was finished or cancelled.
     #[inline(never)]
     fn end_or_abandon(&self) {
         let mut core = self.inner.core();

@@ -9,9 +9,9 @@ use crate::error::Error;
 pub(crate) enum ListOf {
     /// Not complete.
     Pending = 0,
-    /// Complete, and nobody has been told.
+    /// Complete, and not reported.
     Ready = 1,
-    /// Told, and its handle is still there.
+    /// Reported, and its handle still exists.
     Told = 2,
 }
 
@@ -28,8 +28,8 @@ const EMPTY: List = List {
     len: 0,
 };
 
-/// What is complete is in a list; what is not is only counted, since nobody looks for it before the
-/// set ends.
+/// Complete requests are in a list; pending ones are only counted, since nobody looks for them before the set
+/// ends.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Set {
@@ -54,7 +54,7 @@ impl Set {
         }
     }
 
-    /// Puts a request behind the others of a list; behind which.
+    /// Appends a request to a list; returns its predecessor.
     #[inline(always)]
     fn append(&mut self, index: u32, to: ListOf) -> u32 {
         let Some(list) = self.list(to) else {
@@ -78,7 +78,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// The first half of linking a request of a set: behind which it comes, or [`NONE`].
+    /// The first half of linking a request of a set: returns its predecessor, or [`NONE`].
     #[inline(always)]
     pub(super) fn link(&mut self, slot: &mut Slot, index: u32, to: ListOf) -> u32 {
         slot.list = to;
@@ -87,13 +87,13 @@ impl Sets {
         slot.previous
     }
 
-    /// A pending request of a set is over, and nobody is told.
+    /// A pending request of a set is over, and is not reported.
     #[inline(always)]
     pub(super) fn forget_pending(&mut self, set: u32) {
         self.all[set as usize].pending -= 1;
     }
 
-    /// A pending request of a set is ready: as [`link`](Self::link).
+    /// A pending request of a set is ready; links it as [`link`](Self::link) does.
     #[inline(always)]
     pub(super) fn link_ready(&mut self, slot: &mut Slot, index: u32) -> u32 {
         slot.list = ListOf::Ready;
@@ -137,7 +137,7 @@ impl Requests {
         self.sets.free.push(set);
     }
 
-    /// Puts a request into a set, out of the one it was in.
+    /// Moves a request into a set, out of the one it was in.
     pub(crate) fn join(&mut self, index: u32, set: u32) {
         self.leave(index);
         let slot = self.at_mut(index);
@@ -158,7 +158,7 @@ impl Requests {
         }
     }
 
-    /// The first request of the list of those that are ready, or told.
+    /// The first request of the list of those that are ready, or reported.
     #[inline]
     pub(crate) fn first(&self, set: u32, list: ListOf) -> Option<u32> {
         let set = &self.sets.all[set as usize];
@@ -191,8 +191,8 @@ impl Requests {
         self.sets.all[set as usize].pending
     }
 
-    /// Somebody waits for all requests of a set, and is told of them [together](Self::tell_all): those
-    /// that become fine from now on are over at once if they have no handle.
+    /// Somebody waits for all requests of a set, and will get them reported [together](Self::tell_all): those
+    /// that complete well from now on are over immediately if they have no handle.
     pub(crate) fn await_all(&mut self, set: u32) {
         self.awaited = set;
     }
@@ -202,14 +202,14 @@ impl Requests {
         self.awaited = NONE;
     }
 
-    /// How many requests of a set are complete without anybody having been told.
+    /// How many requests of a set are complete and not reported.
     #[inline]
     pub(crate) fn ready_len(&self, set: u32) -> u32 {
         self.sets.all[set as usize].ready.len
     }
 
-    /// Tells of everything that is ready: what has no handle is over. The first that has failed, if
-    /// any has.
+    /// Reports everything that is ready: requests without a handle are over. Returns the first failure, if
+    /// any.
     pub(crate) fn tell_all(&mut self, set: u32) -> Result<(), Error> {
         let mut failed = NONE;
         let ready = core::mem::replace(&mut self.sets.all[set as usize].ready, EMPTY);
@@ -232,7 +232,7 @@ impl Requests {
         result
     }
 
-    /// A request of a set moves on, to be ready or told.
+    /// Moves a request of a set on to the ready or the reported ones.
     #[inline]
     pub(crate) fn move_to(&mut self, index: u32, list: ListOf) {
         self.unlink(index);
@@ -245,7 +245,7 @@ impl Requests {
         self.set_next(before, index);
     }
 
-    /// The second half of linking: another request comes behind `before`, if there is one.
+    /// The second half of linking: another request follows `before`, if there is one.
     #[inline(always)]
     pub(super) fn set_next(&mut self, before: u32, next: u32) {
         if before != NONE {

@@ -1,12 +1,12 @@
 //! Requests: operations that have begun, in a pool, and the sets in which they are waited for.
 //!
-//! A request is a slot of the pool, named by its number and the slot's generation; a name whose
-//! request is over names nothing. Slots are used again, so that nothing is allocated once the pool
-//! is as large as the program needs it.
+//! A request is a slot of the pool, named by its number and the slot's generation; the name of a request that
+//! is over names nothing. Slots are reused, so nothing is allocated once the pool is as large as the program
+//! needs.
 //!
-//! Balaji et al. found the time of `MPI_Waitany` to grow with the number of requests even if the
-//! first is complete, as libraries look at each. Here a request in a [set](sets) that completes
-//! moves to the end of the set's ready list, and waiting for any takes the first of that list.
+//! Balaji et al. found that the time of `MPI_Waitany` grows with the number of requests even if the first is
+//! complete, because libraries look at each. Here a request in a [set](sets) that completes moves to the end
+//! of the set's ready list, and waiting for any takes the first of that list.
 //!
 //! # How requests end
 //!
@@ -14,17 +14,17 @@
 //! | --- | --- | --- | --- |
 //! | `Request::wait`, `finish` | waits | waits | released, its buffer given back |
 //! | `Request::cancel` | `Core::cancel`, released | refused | refused |
-//! | a dropped handle, of memory of its own | `abandon`: taken back | `drop_handle`: goes on, for nobody | released |
+//! | a dropped handle, of memory of its own | `abandon`: cancelled | `drop_handle`: goes on, for nobody | released |
 //! | a dropped handle, of a scope's | `leave_to_set`: the scope waits for it | the same | released when the set ends |
-//! | the end of a set or scope | `abandon`: taken back | `abandon`, then `see_off` while its memory is lent | released |
-//! | a start that failed | `give_up`: taken back, its buffer returned | a receive goes on; a send as on the left | goes on |
+//! | the end of a set or scope | `abandon`: cancelled | `abandon`, then `see_off` while its memory is lent | released |
+//! | a start that failed | `give_up`: cancelled, its buffer returned | a receive goes on; a send as on the left | goes on |
 //! | a blocking call that failed | `abandon`, `see_off` | the same | its result is returned |
 //! | the death of the other end | `Outcome::Gone` | `Outcome::Gone` | stays as it is |
 //!
-//! What is abandoned and has memory of its own, or is given some, is in no set and without a handle:
-//! `complete` releases it. An announced send of lent memory keeps that until the receiver has
-//! answered the withdrawal, which is what `see_off` waits for; a receive that has not begun to
-//! fetch is released, and its sender told.
+//! An abandoned request whose memory is its own, or that is given some, is in no set and has no handle:
+//! `complete` releases it. An announced send of lent memory keeps that memory until the receiver has answered
+//! the withdrawal, which is what `see_off` waits for; a receive that has not begun to fetch is released, and
+//! its sender told.
 
 mod completion;
 mod handle;

@@ -16,8 +16,8 @@ pub(crate) struct Requests {
     /// The first slot without a request; the others follow it, each the `next` of the one before.
     pub(super) free: u32,
     pub(super) sets: Sets,
-    /// The set all of which somebody is waiting for, or [`NONE`]: what is fine in it, and has no
-    /// handle, nobody will ask for.
+    /// The set all of which somebody is waiting for, or [`NONE`]: nobody will ask for a request in it that
+    /// went well and has no handle.
     pub(super) awaited: u32,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct New {
     pub(crate) bits: u64,
     pub(crate) total: u64,
     pub(crate) buffer: Buffer,
-    /// The set that it is in, or [`NONE`].
+    /// The set to which it belongs, or [`NONE`].
     pub(crate) set: u32,
 }
 
@@ -47,7 +47,7 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// A new request, of which the caller has the handle.
+    /// A new request, whose handle the caller has.
     #[inline(always)]
     pub(crate) fn add(&mut self, new: New) -> Name {
         if self.free == NONE {
@@ -65,7 +65,7 @@ impl Requests {
         slot.total = new.total;
         slot.done = 0;
         slot.posted = None;
-        // There is none to be dropped in a slot without a request.
+        // A slot without a request has no buffer to drop.
         core::mem::forget(core::mem::replace(&mut slot.buffer, new.buffer));
         slot.set = new.set;
         let name = Name::new(index, slot.generation);
@@ -110,7 +110,7 @@ impl Requests {
         &mut self.slots[index as usize]
     }
 
-    /// Whether a request has memory of the user's.
+    /// Whether a request has borrowed memory of the user's.
     pub(crate) fn is_lent(&self, index: u32) -> bool {
         let slot = self.at(index);
         slot.stage != Stage::Free && !slot.buffer.is_owned()
@@ -131,13 +131,13 @@ impl Requests {
             .collect()
     }
 
-    /// A request is complete: its set hears of it; one that nobody can ask for is over. Nothing
-    /// happens to one that was complete, whatever says so again: segments may be damaged.
+    /// A request is complete: its set is notified; a request that nobody can ask for is over. Completing it
+    /// again has no effect, whatever the cause: segments may be damaged.
     pub(crate) fn complete(&mut self, index: u32, outcome: Outcome) {
         self.complete_at_once(index, outcome);
     }
 
-    /// The same without a call.
+    /// The same, inlined.
     #[inline(always)]
     pub(crate) fn complete_at_once(&mut self, index: u32, outcome: Outcome) {
         let slot = &mut self.slots[index as usize];
@@ -169,7 +169,7 @@ impl Requests {
         slot.end_without_buffer();
     }
 
-    /// The request is over. Gives its buffer back.
+    /// The request is over. Returns its buffer.
     pub(crate) fn release(&mut self, index: u32) -> Buffer {
         if self.slots[index as usize].set != NONE {
             self.unlink(index);
@@ -181,7 +181,7 @@ impl Requests {
         slot.end()
     }
 
-    /// Nobody has the handle any more; whether that is all, as its set sees the request through.
+    /// Nobody has the handle any more; returns whether that is all, because the set sees the request through.
     #[inline(always)]
     pub(crate) fn leave_to_set(&mut self, name: Name) -> bool {
         let Some(slot) = self.slots.get_mut(name.slot() as usize) else {

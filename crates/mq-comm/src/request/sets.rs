@@ -1,5 +1,4 @@
-//! Sets of requests: waiting for any, some or all of them, in constant time for each that
-//! completes.
+//! Sets of requests: waiting for any, some or all of them, in constant time for each that completes.
 
 use core::fmt;
 use std::rc::Rc;
@@ -16,8 +15,8 @@ use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
-    /// The first complete request of a set of which nobody has been told. Its buffer comes along if
-    /// its handle is the set's own.
+    /// The first complete request of a set that has not been reported. Its buffer comes along if the set
+    /// itself has its handle.
     pub(crate) fn next_ready(&mut self, set: u32, owned: bool) -> Option<Completion> {
         let requests = &mut self.state.requests;
         let slot = requests.first(set, ListOf::Ready)?;
@@ -40,7 +39,7 @@ impl<T: Transport> Core<T> {
         })
     }
 
-    /// Waits until a request of a set is ready, unless there is none.
+    /// Waits until a request of a set is ready, unless the set has none.
     fn wait_ready(&mut self, set: u32) -> Result<(), Error> {
         self.idle.reset();
         while self.state.requests.ready_len(set) == 0 && self.state.requests.pending_len(set) > 0 {
@@ -64,7 +63,7 @@ impl<T: Transport> Core<T> {
         Ok(self.tell_ready(set, owned, into))
     }
 
-    /// One of a set that is ready, if there is one after some progress.
+    /// A request of a set that is ready, if there is one after some progress.
     pub(crate) fn test_any(&mut self, set: u32, owned: bool) -> Result<Option<Completion>, Error> {
         let completion = self.next_ready(set, owned);
         if completion.is_some() {
@@ -94,7 +93,7 @@ impl<T: Transport> Core<T> {
         Ok(self.state.requests.pending_len(set) == 0)
     }
 
-    /// Appends the requests of a set that are ready; how many.
+    /// Appends the requests of a set that are ready; returns how many.
     fn tell_ready(&mut self, set: u32, owned: bool, into: &mut Vec<Completion>) -> usize {
         let before = into.len();
         while let Some(completion) = self.next_ready(set, owned) {
@@ -115,9 +114,9 @@ impl<T: Transport> Core<T> {
         went_well
     }
 
-    /// Ends a set: what is not complete is taken back, withdrawn, or goes on with memory of its
-    /// own. No lent memory is in the pool afterwards, but in a child that has a copy of the process
-    /// (`fork`): it says nothing in its name, and may only drop what it has of it, or end.
+    /// Ends a set: what is not complete is cancelled, withdrawn, or goes on with memory of its own.
+    /// Afterwards no lent memory is in the pool, except in a child that has a copy of the process (`fork`):
+    /// the child sends nothing in the process's name, and may only drop its copy, or end.
     pub(crate) fn end_set(&mut self, set: u32) {
         for list in [ListOf::Ready, ListOf::Told] {
             while let Some(slot) = self.state.requests.first(set, list) {
@@ -167,12 +166,12 @@ impl<T: Transport> Core<T> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A set that is dropped does with its requests what their handles would.
+/// Dropping a set does to its requests what dropping their handles would.
 pub struct RequestSet<T: Transport = Endpoint> {
     inner: Rc<Inner<T>>,
     set: u32,
-    /// Other communicators of its requests, which keep them alive as handles do: each with how many
-    /// there are of it.
+    /// Other communicators of its requests, which keep them alive as handles do, each with its number of
+    /// requests.
     others: Vec<(Rc<Inner<T>>, usize)>,
 }
 
@@ -186,14 +185,14 @@ impl<T: Transport> RequestSet<T> {
         }
     }
 
-    /// Takes a request in. It has to be one of this process's communicators.
+    /// Adds a request. It has to belong to one of this process's communicators.
     ///
     /// # Panics
-    /// If it is of another world.
+    /// If it belongs to another world.
     pub fn add<B: Owned>(&mut self, request: Request<B, T>) -> RequestId {
         assert!(
             Rc::ptr_eq(&self.inner.core, &request.inner.core),
-            "a set and its requests are of one world"
+            "a set and its requests must belong to one world"
         );
         let id = request.id();
         self.keep(&request.inner);
@@ -204,7 +203,7 @@ impl<T: Transport> RequestSet<T> {
         id
     }
 
-    /// Keeps the communicator of a request that comes.
+    /// Keeps the communicator of a request that is added.
     fn keep(&mut self, communicator: &Rc<Inner<T>>) {
         if Rc::ptr_eq(&self.inner, communicator) {
             return;
@@ -219,7 +218,7 @@ impl<T: Transport> RequestSet<T> {
         }
     }
 
-    /// Gives up the communicators of which the last request is told of.
+    /// Releases the communicators whose last request has been reported.
     fn give_up(&mut self, told: &[Completion]) {
         for completion in told {
             let of = |inner: &Inner<T>| of_user(inner.number) == completion.context;
@@ -233,7 +232,7 @@ impl<T: Transport> RequestSet<T> {
         }
     }
 
-    /// How many requests there are of which nothing has been told.
+    /// How many requests have not been reported.
     #[must_use]
     pub fn len(&self) -> usize {
         let core = self.inner.core();
@@ -247,22 +246,22 @@ impl<T: Transport> RequestSet<T> {
         self.len() == 0
     }
 
-    /// Waits until one is complete; the one that was so first. Nothing if the set is empty.
-    /// `MPI_Waitany`, MPI 4.1 §3.7.5.
+    /// Waits until a request is complete, and returns the one that completed first; `None` if the set is
+    /// empty. `MPI_Waitany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// If the transport is damaged. What became of the request is in the [`Completion`].
     ///
     /// # Cost
-    /// The same for any number of requests, but for a look at the communicators that they are of; once
-    /// a process has ended, each wait looks at as many as the process has had at a time before it rests.
+    /// The same for any number of requests, apart from a look at their communicators; once a process has
+    /// ended, each wait looks, before it rests, at as many requests as this process has had at one time.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
         let completion = self.inner.core().wait_any(self.set, true)?;
         self.give_up(completion.as_slice());
         Ok(completion)
     }
 
-    /// One that is complete, if there is one after some progress. `MPI_Testany`, MPI 4.1 §3.7.5.
+    /// A request that is complete, if there is one after some progress. `MPI_Testany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -272,7 +271,7 @@ impl<T: Transport> RequestSet<T> {
         Ok(completion)
     }
 
-    /// Waits until one is complete, and appends all that are; how many. `MPI_Waitsome`, MPI 4.1
+    /// Waits until a request is complete, and appends all that are; returns how many. `MPI_Waitsome`, MPI 4.1
     /// §3.7.5.
     ///
     /// # Errors
@@ -283,8 +282,8 @@ impl<T: Transport> RequestSet<T> {
         Ok(told)
     }
 
-    /// Appends all that are complete, after some progress if none is; how many. `MPI_Testsome`, MPI
-    /// 4.1 §3.7.5.
+    /// Appends all requests that are complete, after some progress if none is; returns how many.
+    /// `MPI_Testsome`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -295,7 +294,7 @@ impl<T: Transport> RequestSet<T> {
         Ok(told)
     }
 
-    /// All of them, if all are complete after some progress. `MPI_Testall`, MPI 4.1 §3.7.5.
+    /// All requests, if all are complete after some progress. `MPI_Testall`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
@@ -304,9 +303,9 @@ impl<T: Transport> RequestSet<T> {
         is_complete.then(|| self.wait_all()).transpose()
     }
 
-    /// Takes a receive back that nothing has matched: it is complete then, with
-    /// [`Error::Cancelled`] and its buffer. Says whether it was one of the set and could be; what could
-    /// not will be complete as it would have been. `MPI_Cancel`, MPI 4.1 §3.8.4.
+    /// Cancels a receive that nothing has matched: it is then complete, with [`Error::Cancelled`] and its
+    /// buffer. Returns whether it was in the set and could be cancelled; a request that could not be will
+    /// complete as it would have. `MPI_Cancel`, MPI 4.1 §3.8.4.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -329,11 +328,10 @@ impl<T: Transport> RequestSet<T> {
         core.state.requests.at(slot).set == self.set && core.cancel(slot)
     }
 
-    /// Waits until all are complete, and gives them in the order in which they were. `MPI_Waitall`,
-    /// MPI 4.1 §3.7.5.
+    /// Waits until all requests are complete, and returns them in the order in which they completed.
+    /// `MPI_Waitall`, MPI 4.1 §3.7.5.
     ///
-    /// A request that failed is complete: what became of each is in its [`Completion`], with its
-    /// buffer.
+    /// A request that failed is complete: its outcome is in its [`Completion`], with its buffer.
     ///
     /// ```
     /// use mq_comm::{Error, World};

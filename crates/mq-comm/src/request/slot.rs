@@ -16,7 +16,7 @@ use crate::status::Status;
 /// The peer of a receive from any source.
 pub(crate) const ANYONE: Process = Process(u32::MAX);
 
-/// What a request is called, here and by the other end of a large message: generation 32, slot 32.
+/// A request's name, here and at the other end of a large message: generation 32, slot 32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Name(pub(crate) u64);
 
@@ -51,7 +51,7 @@ impl Name {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
     Free,
-    /// A blocking receive: every message that no posted receive takes is shown to it.
+    /// A blocking receive: every message that no posted receive takes is offered to it.
     Hand,
     Posted,
     Filling,
@@ -77,7 +77,7 @@ pub(crate) enum Outcome {
     NoRing(NoRing),
 }
 
-/// Memory that the system has refused, and its number for why.
+/// Memory that the system has refused, and the error number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NoRing {
     pub(crate) what: &'static str,
@@ -101,9 +101,9 @@ pub(crate) struct Slot {
     pub(crate) word: Word,
     /// Bytes of the message.
     pub(crate) total: u64,
-    /// Bytes that have come or gone.
+    /// Bytes that have come, or gone out.
     pub(crate) done: usize,
-    /// What the other end calls it.
+    /// Its name at the other end.
     pub(crate) remote: u64,
     /// Where the bytes of an announced message are: in the sender's memory, and among its shared
     /// buffers or [`NOWHERE`](crate::header::NOWHERE).
@@ -143,7 +143,7 @@ impl Slot {
         }
     }
 
-    /// The request is over: what it was called names nothing any more. Gives its buffer back.
+    /// The request is over: its name names nothing any more. Returns its buffer.
     #[inline(always)]
     pub(super) fn end(&mut self) -> Buffer {
         self.stage = Stage::Free;
@@ -151,7 +151,7 @@ impl Slot {
         core::mem::replace(&mut self.buffer, Buffer::EMPTY)
     }
 
-    /// As [`end`](Self::end), for one whose buffer nobody asks for.
+    /// As [`end`](Self::end), for a request whose buffer nobody asks for.
     #[inline(always)]
     pub(super) fn end_without_buffer(&mut self) {
         self.stage = Stage::Free;

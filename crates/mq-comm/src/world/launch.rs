@@ -1,4 +1,4 @@
-//! Which process of which world this is, by the environment that a launcher leaves.
+//! Which process of which world this is, from the environment that a launcher sets.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,8 +13,7 @@ pub(super) struct Start {
     pub(super) rank: u32,
     pub(super) size: u32,
     pub(super) meeting: Meeting,
-    /// The program that has started all of them, as the kernel names it; nothing if it is not
-    /// known.
+    /// The program that started all of them, as the kernel names it; empty if it is not known.
     pub(super) launcher: &'static [&'static str],
 }
 
@@ -38,13 +37,13 @@ struct Launcher {
     size: &'static str,
     /// How many of the processes are on this machine, or how many machines there are.
     here: &'static [Here],
-    /// What its program on this machine may be called.
+    /// The possible names of its program on this machine.
     programs: &'static [&'static str],
     name: fn(&Variables<'_>) -> Option<String>,
 }
 
 impl Launcher {
-    /// Whether it has started this process with others. (A batch script of SLURM's has a rank, but is no
+    /// Whether it has started this process along with others. (A SLURM batch script has a rank, but is not a
     /// step.)
     fn has_set(&self, there: &dyn Fn(&str) -> bool) -> bool {
         there(self.rank) && there(self.size)
@@ -52,9 +51,9 @@ impl Launcher {
 }
 
 enum Here {
-    /// A variable that has to be the number of processes.
+    /// A variable that must be the number of processes.
     Processes(&'static str),
-    /// A variable that has to be 1.
+    /// A variable that must be 1.
     Machines(&'static str),
 }
 
@@ -86,7 +85,7 @@ const SLURM: Launcher = Launcher {
     },
 };
 
-/// What other launchers have ranks in: `PMIx`, Flux, PALS and JSM.
+/// The rank variables of other launchers: `PMIx`, Flux, PALS and JSM.
 const OTHER_RANKS: [&str; 4] = [
     "PMIX_RANK",
     "FLUX_TASK_RANK",
@@ -94,7 +93,7 @@ const OTHER_RANKS: [&str; 4] = [
     "JSM_NAMESPACE_RANK",
 ];
 
-/// Bytes of a name at which processes meet, at most.
+/// The longest name at which processes meet, in bytes.
 const NAME: usize = 80;
 
 impl Start {
@@ -105,8 +104,8 @@ impl Start {
         launcher: &[],
     };
 
-    /// Looks for the variables of each launcher in turn. That of the program that was called last
-    /// wins: `mq run` under `mpirun` is `mq run`.
+    /// Looks for the variables of each launcher in turn. The program that was called last wins: `mq run`
+    /// under `mpirun` is `mq run`.
     pub(super) fn find(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
         if text("MQ_RANK").is_some() || text("MQ_SIZE").is_some() || text("MQ_SEGMENT").is_some() {
@@ -114,7 +113,7 @@ impl Start {
         }
         let there = |name: &str| text(name).is_some();
         let is_of = |launcher: &Launcher| launcher.has_set(&there);
-        // SLURM's own PMI sets the variables of MPICH's too.
+        // SLURM's own PMI also sets MPICH's variables.
         let is_slurm = is_of(&SLURM) && above(MPICH.programs).is_none();
         let launchers = match is_slurm {
             true => [OPEN_MPI, SLURM, MPICH],
@@ -126,8 +125,8 @@ impl Start {
         }
     }
 
-    /// What to say in a process that [is alone](Self::find), and would not be if its launcher was known:
-    /// of many that are started so, the first says it.
+    /// What to say in a process that [is alone](Self::find) only because its launcher is not known: of many
+    /// started so, the first says it.
     pub(super) fn complaint(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
         let name = self.unknown_launcher(&variable)?;
         if variable(name)? != "0" {
@@ -139,7 +138,7 @@ impl Start {
         ))
     }
 
-    /// The variable by which another launcher than those that are known numbers its processes.
+    /// The rank variable of a launcher that is not one of the known ones.
     pub(super) fn unknown_launcher(
         &self,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -166,7 +165,7 @@ impl Start {
             .and_then(|number| number.parse().ok());
         let number = number.ok_or_else(|| {
             Error::Start(format!(
-                "MQ_SEGMENT={segment} is not `fd:` and the number of a descriptor: start the program with `mq run`"
+                "MQ_SEGMENT={segment} is not `fd:` followed by a descriptor number: start the program with `mq run`"
             ))
         })?;
         Ok(Self {
@@ -192,19 +191,19 @@ impl Start {
             {
                 return Err(Error::Start(format!(
                     "the processes are on several machines ({name} is {value}, not {wanted}), which this version \
-                     can not connect: start all {size} on one"
+                     cannot connect: start all {size} on one"
                 )));
             }
         }
         let name = (launcher.name)(text).ok_or_else(|| {
             Error::Start(format!(
-                "{} is there, but nothing that tells this job from another: start the program with `mq run`",
+                "{} is set, but no variable that tells this job from another: start the program with `mq run`",
                 launcher.rank
             ))
         })?;
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name: String = name.chars().map(safe).collect();
-        // Of a long one the end: what tells jobs of one machine apart stands there.
+        // The end of a long name is kept: it tells jobs of one machine apart.
         let name = &name[name.len().saturating_sub(NAME)..];
         Ok(Self {
             rank,
@@ -219,14 +218,14 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
     let number = |name: &str, what: &str| {
         let value = text(name).ok_or_else(|| {
             Error::Start(format!(
-                "{name} is missing: a launcher, as `mq run`, sets {rank_in} and {size_in}"
+                "{name} is missing: a launcher such as `mq run` sets {rank_in} and {size_in}"
             ))
         })?;
         value
             .parse::<u32>()
-            .map_err(|_| Error::Start(format!("{name}={value} is no {what}")))
+            .map_err(|_| Error::Start(format!("{name}={value} is not a {what}")))
     };
-    let rank = number(rank_in, "rank, which is a number from 0")?;
+    let rank = number(rank_in, "rank (a number from 0)")?;
     let size = number(size_in, "number of processes")?;
     if size == 0 || size > MAX_PROCESSES {
         return Err(Error::Start(format!(
@@ -242,8 +241,7 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
     Ok((rank, size))
 }
 
-/// The nearest process above this one that runs a program of one of these names, or else its
-/// parent.
+/// The nearest ancestor process that runs one of these programs, or else the parent.
 pub(super) fn starter(programs: &[&str]) -> Option<Above> {
     above(programs).or_else(parent)
 }
@@ -252,10 +250,10 @@ fn parent() -> Option<Above> {
     process(&process("self")?.parent.to_string())
 }
 
-/// The nearest process above this one that runs a program of one of these names.
+/// The nearest ancestor process that runs one of these programs.
 fn above(programs: &[&str]) -> Option<Above> {
     let mut above = parent()?;
-    // A chain of parents ends at 1 or 0.
+    // The chain of parents ends at 1 or 0.
     while above.number > 1 {
         // The kernel keeps 15 bytes of a program's name.
         let is_it = |program: &&str| above.program == program[..program.len().min(15)];
@@ -267,7 +265,7 @@ fn above(programs: &[&str]) -> Option<Above> {
     None
 }
 
-/// A process above this one.
+/// An ancestor of this process.
 #[derive(Debug, Clone)]
 pub(super) struct Above {
     pub(super) number: u32,
@@ -277,7 +275,7 @@ pub(super) struct Above {
 }
 
 impl Above {
-    /// Number and time of its start, which no other process on this machine has.
+    /// Number and start time, which no other process on this machine shares.
     fn name(&self) -> String {
         format!("{}-{}", self.number, self.started)
     }
@@ -285,7 +283,7 @@ impl Above {
 
 fn process(number: &str) -> Option<Above> {
     let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The second field is the program's name in brackets, which may hold anything.
+    // The second field is the program's name in parentheses, which may contain anything.
     let (first, rest) = stat.rsplit_once(')')?;
     let (number, program) = first.split_once(" (")?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -426,12 +424,12 @@ mod tests {
             ),
             (
                 &[("MQ_RANK", "x"), ("MQ_SIZE", "4")],
-                "MQ_RANK=x is no rank, which is a number from 0",
+                "MQ_RANK=x is not a rank (a number from 0)",
             ),
             (&[("MQ_RANK", "0")], "MQ_SIZE is missing"),
             (
                 &[("MQ_RANK", "0"), ("MQ_SIZE", "")],
-                "MQ_SIZE= is no number of processes",
+                "MQ_SIZE= is not a number of processes",
             ),
             (&[("MQ_RANK", "0"), ("MQ_SIZE", "0")], "1 to 4096"),
             (

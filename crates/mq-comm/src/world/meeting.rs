@@ -1,4 +1,4 @@
-//! Processes that no launcher has handed a segment wait for each other.
+//! How processes that no launcher has handed a segment wait for each other.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,14 +10,13 @@ use crate::error::Error;
 use crate::say::say;
 use crate::transport::Transport;
 
-/// After so long one of those that wait says for whom.
+/// After this time, one of the waiting processes says which one is missing.
 const SAID_AFTER: Duration = Duration::from_secs(10);
 
 /// How often deaths are looked for, at most.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Waits until all processes have come. The one that has made the segment is its host, and lets the
-/// others in.
+/// Waits until all processes have come. The host is the one that made the segment, and admits the others.
 ///
 /// # Errors
 /// [`Error::Start`] if one does not come within `limit`; [`Error::Gone`] if one ends before all have
@@ -29,8 +28,8 @@ pub(super) fn meet(world: &World, host: Option<Host>, limit: Duration) -> Result
     let come = wait_for_all(world, host.as_ref(), limit);
     core().transport.unwant(None);
     come?;
-    // Nobody goes on before the place is gone: the launcher may start another program next, whose
-    // processes meet at the same.
+    // Nobody goes on before the meeting place is gone: the launcher may start another program next, whose
+    // processes meet at the same name.
     drop(host);
     world.barrier()
 }
@@ -64,7 +63,7 @@ fn wait_for_all(world: &World, host: Option<&Host>, limit: Duration) -> Result<(
                 world.size()
             ));
         }
-        // As long again as it has been, so that those that come together are not kept.
+        // Sleeps an eighth of the time waited so far: processes that come together are not delayed.
         sleep((waited / 8).clamp(Duration::from_micros(20), LOOK_EVERY));
     }
 }

@@ -24,34 +24,34 @@ pub use threads::Seat;
 
 /// This process's place among those that were started together. `MPI_COMM_WORLD`, MPI 4.1 §7.2.4.
 ///
-/// It is a [`Communicator`] of all of them. When it and all that is made from it are dropped, what
-/// has been sent is seen through, and the process has left; one whom the others keep waiting for that says
-/// so on stderr after five seconds. One that forgets any of them
-/// ([`core::mem::forget`], a cycle of counted references) does not leave but dies when it ends, as far
-/// as the others can see; a thread of a world of threads never ends, and they wait for it. So do they for
-/// one that runs another program in its place (`exec`): the process goes on. A child that has a copy of
-/// it (`fork`) may drop that, or end, and nothing else: it is no process of the world.
+/// It is a [`Communicator`] of all of them. When the world and everything made from it are dropped, what has
+/// been sent is seen through, and the process leaves; if the others keep it waiting for that, it says so on
+/// stderr after five seconds. A process that forgets any of them ([`core::mem::forget`], a reference-counted
+/// cycle) does not leave: when it ends, the others see it as dead. A thread of a world of threads never ends,
+/// so the others wait for it; they also wait for a process that runs another program in its place (`exec`),
+/// because the process goes on. A child that has a copy of the world (`fork`) may only drop the copy, or end:
+/// it is not a process of the world.
 #[derive(Debug)]
 pub struct World<T: Transport = Endpoint> {
     all: Communicator<T>,
 }
 
 impl<T: Transport> World<T> {
-    /// A world of the processes of a transport. Of an endpoint that was not
-    /// [prepared](mq_shm::Endpoint::prepare) the first message may be refused for want of memory, in the
-    /// middle of an operation on which others rely.
+    /// A world of the processes of a transport. If an endpoint was not [prepared](mq_shm::Endpoint::prepare),
+    /// its first message may be refused for want of memory, in the middle of an operation on which others
+    /// rely.
     ///
     /// # Safety
-    /// Who else in this program is a process of the transport, on whatever thread, is so by a world.
-    /// Worlds say what is so about rings and memory; one that was told otherwise by another end could
-    /// write a buffer that a second one writes too.
+    /// Whatever else in this program is a process of the transport, on any thread, is so through a `World`.
+    /// Worlds tell the truth about rings and memory; a world that another end has misinformed could write a
+    /// buffer that a second one writes too.
     #[must_use]
     #[allow(unsafe_code, reason = "the other ends are the caller's")]
     pub unsafe fn over(transport: T, options: &Options) -> Self {
         Self::of(transport, options)
     }
 
-    /// The same, where it is known who the others are.
+    /// [`over`](Self::over), where it is known who the others are.
     fn of(transport: T, options: &Options) -> Self {
         let (me, processes) = (transport.me(), transport.processes());
         let core = Rc::new(RefCell::new(Core::new(transport, options)));
@@ -61,17 +61,17 @@ impl<T: Transport> World<T> {
         }
     }
 
-    /// What this process does has failed: when the world is dropped it does not leave, but dies, as after
-    /// a panic, and who waits for its messages is told so. Large messages that it has announced are taken
-    /// back before, for which their receivers have to make progress, or end.
+    /// Marks this process as failed: dropping the world reports it as dead instead of leaving cleanly, as
+    /// after a panic, and processes that wait for its messages are told. Large messages that it has announced
+    /// are withdrawn first, for which their receivers have to make progress, or end.
     pub fn fail(&self) {
         let mut core = self.all.inner.core();
         core.state.has_failed = true;
         core.transport.fail();
     }
 
-    /// Leaves the world: sees through what others wait for, as dropping it does, and says what went
-    /// wrong with that. `MPI_Finalize`, MPI 4.1 §11.2.2.
+    /// Leaves the world: sees through what others wait for, as dropping the world does, and reports what went
+    /// wrong. `MPI_Finalize`, MPI 4.1 §11.2.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -85,8 +85,9 @@ impl<T: Transport> World<T> {
     ///
     /// # Errors
     /// [`Error::InUse`] if communicators, requests, sets, matched messages or shared buffers of the world
-    /// are still there: it is left when the last of them is dropped. [`Error::Transport`] if what others wait for can not be seen through;
-    /// they are told then that this process has died, since what it sent last may be lost.
+    /// still exist: the process leaves when the last of them is dropped. [`Error::Transport`] if what others
+    /// wait for cannot be seen through; they are then told that this process has died, since what it sent
+    /// last may be lost.
     pub fn finalize(self) -> Result<(), Error> {
         let core = self.all.inner.core.clone();
         drop(self);
@@ -112,8 +113,8 @@ impl<T: Transport> Deref for World<T> {
 }
 
 impl World {
-    /// Enters the world that this process was started in, with the [`Options`] that the environment
-    /// has. `MPI_Init`, MPI 4.1 §11.2.1.
+    /// Enters the world that this process was started in, with the [`Options`] of the environment.
+    /// `MPI_Init`, MPI 4.1 §11.2.1.
     ///
     /// | started by | finds its rank in | and the others by |
     /// | --- | --- | --- |
@@ -121,37 +122,37 @@ impl World {
     /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` |
     /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
-    /// | itself, or by anything else | it is alone, and says so if the variables of `PMIx`, Flux, PALS or JSM are there | |
+    /// | itself, or by anything else | it is alone, and says so if variables of `PMIx`, Flux, PALS or JSM are set | |
     ///
-    /// Those that have a name only meet at a Unix socket in the abstract namespace, where the first
-    /// that comes hands its segment to the others: nothing is in a file system, at any time. The
-    /// socket is gone before this returns.
+    /// Processes that only have a name meet at a Unix socket in the abstract namespace, where the first to
+    /// come hands its segment to the others: nothing is in a file system at any time. The socket is gone
+    /// before this returns.
     ///
-    /// With [`single_copy`](Options::single_copy), Yama's `ptrace_scope` of 1 and other processes beside
-    /// it, this process lets its launcher, or its parent if no launcher of a known name is above it, and what
-    /// they have started read and write its memory (`PR_SET_PTRACER`), for as long as it lives.
+    /// With [`single_copy`](Options::single_copy) and a Yama `ptrace_scope` of 1, and if it is not the only
+    /// process, this process lets its launcher (its parent, if no launcher of a known name is above it) and
+    /// whatever they have started read and write its memory (`PR_SET_PTRACER`), for as long as it lives.
     ///
-    /// What returns an error after this, by `?`, drops the world and so has left properly, after it has
-    /// waited for others: [`run`](Self::run) is for programs that end so.
+    /// A program that returns an error after this, by `?`, drops the world and so leaves properly, after
+    /// waiting for others: [`run`](Self::run) is for programs that end this way.
     ///
     /// # Errors
-    /// [`Error::Start`] if the variables contradict themselves, the processes are on several
-    /// machines, or one of those that meet at a name does not come in
-    /// [time](Options::start_within); [`Error::Gone`] if one that has come ends before the last;
-    /// [`Error::Transport`] if the shared memory is not that of such a world, there is no memory for it,
-    /// or, under `mq run`, a process has entered it in this place before.
+    /// [`Error::Start`] if the variables contradict each other, the processes are on several machines, or a
+    /// process that is to meet the others at a name does not come in [time](Options::start_within);
+    /// [`Error::Gone`] if a process ends before the last one has come; [`Error::Transport`] if the shared
+    /// memory is not that of such a world, there is no memory for it, or, under `mq run`, a process has
+    /// already entered the world in this place.
     pub fn init() -> Result<Self, Error> {
         let (options, ignored) = Options::from_environment();
         Self::start(&options, &ignored)
     }
 
-    /// Enters the world as [`init`](Self::init) does, and runs a program in it. If that returns an error,
-    /// this process [fails](Self::fail): one that drops its world after an error has left properly, and
-    /// others may wait for its messages, where no launcher ends them. Otherwise the world is left when the
-    /// program returns, or with the last communicator or request that it returns.
+    /// Enters the world as [`init`](Self::init) does, and runs a program in it. If the program returns an
+    /// error, this process [fails](Self::fail): a process that drops its world after an error has left
+    /// properly, and others may wait for its messages where no launcher ends them. Otherwise the world is
+    /// left when the program returns, or when the last communicator or request that it returned is dropped.
     ///
-    /// `mq run` ends all processes when one fails; a program that is to survive deaths is started with
-    /// `--keep-going`. Other launchers have such an option, or none.
+    /// `mq run` ends all processes when one fails; start a program that is to survive deaths with
+    /// `--keep-going`. Other launchers may or may not have such an option.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -172,7 +173,7 @@ impl World {
         Self::init()?.see_through(program)
     }
 
-    /// [`run`](Self::run) with options of the program's own, instead of those in the environment.
+    /// [`run`](Self::run) with the program's own options instead of the environment's.
     ///
     /// ```
     /// use mq_comm::{Error, Options, World};
@@ -203,14 +204,14 @@ impl World {
             return result;
         }
         match self.finalize() {
-            // What the program has kept of it is left later.
+            // The program has kept a part of the world, which is left later.
             Ok(()) | Err(Error::InUse) => result,
             Err(error) => Err(error.into()),
         }
     }
 
-    /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this
-    /// one was started by itself. For a program that starts the others then.
+    /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this one was
+    /// started by itself. For a program that then starts the others.
     ///
     /// # Errors
     /// [`Error::Start`], as `init`.
@@ -218,16 +219,15 @@ impl World {
         Ok(Start::find(|name| std::env::var_os(name))?.size)
     }
 
-    /// The variable in which a launcher that is not known here has this process's rank, if there is one: with
-    /// others of its kind it is alone in a world each. For a program that starts processes of its own.
+    /// The variable in which an unsupported launcher has set this process's rank, if there is one: each
+    /// process that it starts is alone in a world of its own. For a program that starts processes of its own.
     #[must_use]
     pub fn unknown_launcher() -> Option<&'static str> {
         let start = Start::find(|name| std::env::var_os(name)).ok()?;
         start.unknown_launcher(|name| std::env::var_os(name))
     }
 
-    /// [`init`](Self::init) with options of the program's own; those in the environment are not
-    /// looked at.
+    /// [`init`](Self::init) with the program's own options; the environment's are ignored.
     ///
     /// # Errors
     /// As `init`, and [`Error::Transport`] if all shared buffers together would have more than 16 TiB.
@@ -235,7 +235,7 @@ impl World {
         Self::start(options, &[])
     }
 
-    /// Enters the world that this process was started in; rank 0 says what its user should know.
+    /// Enters the world that this process was started in; rank 0 prints what its user should know.
     fn start(options: &Options, ignored: &[Ignored]) -> Result<Self, Error> {
         let start = Start::find(|name| std::env::var_os(name))?;
         if start.rank == 0 {
@@ -300,10 +300,10 @@ impl World {
 }
 
 impl World {
-    /// A world of this process in such a segment, in which all others are worlds too.
+    /// A world of this process in a segment in which all others are worlds too.
     fn join(memory: Mapped, rank: u32, options: &Options) -> Result<Self, Error> {
         let mut endpoint = Endpoint::join(memory, Process(rank), options.of_transport())?;
-        // Rather now than in the middle of an operation, on which others rely.
+        // Now rather than in the middle of an operation on which others rely.
         if let Err(error) = endpoint.prepare() {
             // It does not leave: the others count on it.
             endpoint.fail();
@@ -313,7 +313,7 @@ impl World {
     }
 }
 
-/// A descriptor of its own for the file behind a number that was inherited.
+/// A new descriptor for the file behind an inherited one.
 fn reopen(number: u32, what: &str) -> Result<OwnedFd, Error> {
     let file = File::options()
         .read(true)
@@ -321,7 +321,7 @@ fn reopen(number: u32, what: &str) -> Result<OwnedFd, Error> {
         .open(format!("/proc/self/fd/{number}"))
         .map_err(|error| {
             Error::Start(format!(
-                "{what} is no segment that this process has inherited ({error}): start it with `mq run`; if it was, \
+                "{what} is not a segment that this process has inherited ({error}): start it with `mq run`; if it was, \
                  something in between has closed the descriptor, as Python's subprocess does without \
                  `close_fds=False`"
             ))

@@ -1,5 +1,4 @@
-//! Worlds whose processes are threads of one process: for tests, and for programs that have no need
-//! of more.
+//! Worlds whose processes are threads of one process: for tests, and for programs that need no more.
 
 use std::panic;
 
@@ -9,13 +8,13 @@ use super::World;
 use crate::error::Error;
 use crate::options::Options;
 
-/// A place in a world of threads that nobody has taken yet. One that is dropped before it is taken
-/// has died, as far as the others can see.
+/// A place in a world of threads that nobody has taken yet. If it is dropped before it is taken, the others
+/// see a dead process.
 #[derive(Debug)]
 pub struct Seat {
-    /// Nothing once it is taken.
+    /// `None` once it is taken.
     memory: Option<Mapped>,
-    /// Of the process that made it: a child's copy is no seat.
+    /// The process that made it: a child's copy is not a seat.
     pid: u32,
     rank: u32,
     options: Options,
@@ -26,17 +25,17 @@ impl Drop for Seat {
         if let Some(memory) = &self.memory
             && self.pid == std::process::id()
         {
-            // The rank is one of the segment's.
+            // The rank is within the segment.
             let _ = memory.ended(Process(self.rank));
         }
     }
 }
 
 impl Seat {
-    /// Takes it: from now on this thread is the process.
+    /// Takes the seat: from now on this thread is the process.
     ///
     /// # Errors
-    /// [`Error::Transport`] if the place can not be taken.
+    /// [`Error::Transport`] if the place cannot be taken.
     pub fn take(mut self) -> Result<World, Error> {
         let Some(memory) = self.memory.take() else {
             unreachable!("a seat is taken once");
@@ -46,8 +45,8 @@ impl Seat {
 }
 
 impl World {
-    /// Places for `size` processes that are threads of this one, over memory like that which
-    /// processes share.
+    /// Places for `size` processes that are threads of this one, over the same kind of memory that processes
+    /// share.
     ///
     /// # Errors
     /// [`Error::Transport`] if there is no memory for it.
@@ -71,17 +70,16 @@ impl World {
         (0..size).map(seat).collect()
     }
 
-    /// Runs a program as `size` processes that are threads of this one, and gives what each
-    /// returned, by rank. One that returns an error has died, as far as the others can see: a launcher
-    /// would have ended them. One that is to leave before it has returned takes a
-    /// [seat](Self::seats).
+    /// Runs a program as `size` processes that are threads of this one, and returns their results, by rank. A
+    /// thread that returns an error counts as dead to the others: a launcher would have ended them. For a
+    /// process that leaves before its thread returns, use [seats](Self::seats).
     ///
     /// # Errors
-    /// That of the first of them, by rank, that did not fail because of another; otherwise the first;
-    /// or that of [`seats`](Self::seats).
+    /// The error of the first thread, by rank, that did not fail because of another; if there is none, the
+    /// first error; or that of [`seats`](Self::seats).
     ///
     /// # Panics
-    /// If one of them does, with its panic; the others see it die.
+    /// If a thread panics, with its panic; the others see it die.
     pub fn threads<R: Send>(
         size: u32,
         program: impl Fn(&World) -> Result<R, Error> + Sync,
@@ -115,8 +113,8 @@ impl World {
         }
     }
 
-    /// [`threads`](Self::threads) for a program with an error type of its own, and for tests of what becomes
-    /// of each rank: gives how each ended, by rank.
+    /// [`threads`](Self::threads) for a program with its own error type, and for tests of what becomes of
+    /// each rank: returns how each ended, by rank.
     ///
     /// ```
     /// use mq_comm::{Error, Options, World};
@@ -174,7 +172,7 @@ impl World {
     }
 }
 
-/// How far an error is from where things went wrong: what a process has heard of another is no cause.
+/// How far an error is from the original failure: what a process was told about another is not a cause.
 const fn distance(error: &Error) -> u8 {
     match error {
         Error::Gone { .. } => 2,

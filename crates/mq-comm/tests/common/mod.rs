@@ -56,7 +56,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// Whether something failed since a process has ended, in this way.
+/// Whether something failed because a process has ended in this way.
 pub(crate) fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool {
     match result {
         Err(error @ Error::Gone { process: its, .. }) => {

@@ -1,52 +1,52 @@
-//! Messages of about one length: how long either way took, and which one is next.
+//! Messages of about one length: how long each way took, and which one is next.
 
 use std::time::Instant;
 
-/// Messages that are timed together: so many bytes, twice what a ring holds, so that most of them can
-/// not have lain in it before; and messages at least and at most.
+/// Messages that are timed together: so many bytes, twice what a ring holds, so that most of them cannot have
+/// lain in it before; and messages at least and at most.
 const GROUP_BYTES: usize = 2 << 20;
 const GROUP_LEAST: u32 = 2;
 const GROUP_MOST: u32 = 128;
-/// Groups by which a way is timed, of which the quickest counts. One more goes before them, whose
-/// bytes are where the other way has left them.
+/// Groups by which a way is timed, of which the quickest counts. One more comes first, whose bytes are where
+/// the other way has left them.
 const GROUPS: u32 = 3;
-/// A message that comes so many times as long after the one before it as all others of its group
-/// together came after a pause: the time between the two says nothing.
+/// A message that comes so many times as long after the previous one as all others of its group together came
+/// after a pause: that interval says nothing.
 const PAUSE: u64 = 2;
-/// The part by which a way has to be quicker to be taken in the other's place, one in so many; and of
-/// lengths that may go ahead, where the ring is quicker than it is while each is asked for.
+/// The part, one in so many, by which a way has to be quicker to replace the other; the second is for lengths
+/// that may go ahead, where the ring is quicker than it is while each is asked for.
 const LITTLE: u32 = 16;
 const LITTLE_BESIDE_AHEAD: u32 = 8;
-/// From one look to the next there are so many times the messages of one way's share, for each time
-/// that the slower way takes longer than the other: so looks should cost some 3 % of the time.
+/// From one look to the next there are so many times the messages of one way's share, multiplied by how much
+/// longer the slower way takes than the other: so looks should cost some 3 % of the time.
 const REST: u32 = 32;
-/// Where both take as long, and where one takes for ever.
+/// The least, if both take as long, and the most, if one takes forever.
 const REST_LEAST: u32 = 8;
 const REST_MOST: u32 = 2048;
-/// That is doubled after each look that finds the same, so many times.
+/// That is doubled after each look that finds the same, up to so many times.
 const TRUST: u32 = 5;
 
-/// After so many groups between two looks one is timed, and behind one that has taken a quarter longer
-/// than those of the last look, or a quarter less, the next one too. If so many are like that in
-/// a row, the next look comes at once, unless looks would then take more than twice the time that they
-/// may; and if they take [`UNLIKE`] times as long, or as short, after the messages of so many looks.
-/// Each look that came early and has changed nothing doubles that, too.
+/// Between two looks, a group is timed after so many, and after one that has taken a quarter longer than
+/// those of the last look, or a quarter less, the next one too. If so many such groups come in a row, the
+/// next look comes immediately, unless looks would then take more than twice the time that they may; if they
+/// take [`UNLIKE`] times as long, or as short, it comes after the messages of so many looks. Each early look
+/// that changed nothing doubles that, too.
 const CHECK: u32 = 8;
 const STRANGE: u32 = 2;
 const UNLIKE: u32 = 2;
 const AFTER: u32 = 2;
 
-/// So many of these in a row are a change, however often looks were in vain and whenever the last one
-/// was: that many times [`UNLIKE`], or that many of a quarter. Each look that came for this and has
-/// changed nothing doubles the number.
+/// So many of these in a row are a change, however many looks found nothing and whenever the last one was:
+/// `SURE_UNLIKE` of [`UNLIKE`] times, or `SURE` of a quarter. Each look that came for this and changed
+/// nothing doubles the number.
 const SURE_UNLIKE: u32 = 8;
 const SURE: u32 = 32;
 
-/// So many messages may be asked for before one comes.
+/// At most so many messages are asked for before one comes.
 const UNDER_WAY: u32 = 256;
 
-/// A look ends without an answer if so many looks' messages were read while others were still on their
-/// way through a ring, and twice as many as were on their way when the ring was left.
+/// A look ends without an answer if so many looks' messages were read while others were still on their way
+/// through a ring, plus twice as many as were on their way when the ring was left.
 const MIXED: u32 = 4;
 
 /// How the bytes of a message come.
@@ -71,7 +71,7 @@ enum Phase {
 pub(super) struct Turn {
     pub(super) way: Way,
     pub(super) is_timed: bool,
-    /// It is among the first of a look that this process has begun by itself.
+    /// It is among the first of a look that this process began by itself.
     pub(super) begins_look: bool,
 }
 
@@ -81,7 +81,7 @@ struct Group {
     nanos: u64,
     bytes: u64,
     messages: u32,
-    /// The one that came longest after the one before it: how long, and its bytes.
+    /// The message that came longest after the previous one: how long, and its bytes.
     longest: (u64, u64),
 }
 
@@ -100,7 +100,7 @@ impl Group {
         self.longest = self.longest.max((nanos, bytes));
     }
 
-    /// Picoseconds a byte.
+    /// Picoseconds per byte.
     fn pace(&self) -> u32 {
         let (longest, its) = self.longest;
         let others = self.nanos - longest;
@@ -120,20 +120,20 @@ pub(super) struct Class {
     phase: Phase,
     /// Messages of a group.
     group: u32,
-    /// One in so many is a little.
+    /// A difference of one part in so many is little.
     little: u32,
     /// Messages since the last look.
     turn: u32,
     /// Messages from one look to the next, and to one that comes early.
     between: u32,
     soonest: u32,
-    /// The look that is next, or goes on, comes early; it comes because so many groups in a row are a
-    /// change; another process has asked for it, or for its beginning anew.
+    /// The next look, or the one in progress, comes early; it comes because so many groups in a row are a
+    /// change; another process has asked for it, or for it to begin anew.
     is_early: bool,
     is_sure: bool,
     is_asked_for: bool,
-    /// Looks in a row that have found the same, those of them that came early, and those that came for
-    /// what seemed sure.
+    /// Looks in a row that have found the same, those of them that came early, and those that came for what
+    /// seemed sure.
     same: u32,
     in_vain: u32,
     sure_in_vain: u32,
@@ -141,26 +141,26 @@ pub(super) struct Class {
     came: u32,
     mixed: u32,
     most_mixed: u32,
-    /// Picoseconds a byte by each way, in the quickest group of this look, and of the last one.
+    /// Picoseconds per byte for each way, in the quickest group of this look, and of the last one.
     least: [u32; 2],
     known: [u32; 2],
     /// Messages from one look to the next, where nothing lengthens that.
     rest: u32,
     /// The group that is timed now.
     timed: Group,
-    /// When the last message came of those that are timed.
+    /// When the last timed message came.
     last: Option<Instant>,
-    /// The turn with which the next group begins that is timed between two looks.
+    /// The turn at which the next timed group between two looks begins.
     check: u32,
-    /// Groups of these, in a row, that took longer than those of the look, or less long; and that took
-    /// [`UNLIKE`] times as long, or as short.
+    /// Such groups, in a row, that took longer than those of the look, or less long; and that took [`UNLIKE`]
+    /// times as long, or as short.
     strange: u32,
     unlike: u32,
 }
 
 impl Class {
-    /// Messages from so many bytes on, and up to the next power of two, which come by this way at first,
-    /// and of which some may go ahead.
+    /// Messages of at least so many bytes, up to the next power of two, which come by this way at first, and
+    /// some of which may go ahead.
     pub(super) fn new(bytes: usize, usual: Way, may_go_ahead: bool) -> Self {
         let messages = u32::try_from(GROUP_BYTES / bytes.max(1)).unwrap_or(u32::MAX);
         let group = messages.clamp(GROUP_LEAST, GROUP_MOST);
@@ -206,12 +206,12 @@ impl Class {
         self.phase == Phase::Rest && self.turn >= self.between
     }
 
-    /// Whether messages may come through the ring as long as nobody chooses a way for each.
+    /// Whether messages may come through the ring without choosing a way for each.
     pub(super) fn is_by_ring(&self) -> bool {
         self.phase == Phase::Rest && self.usual == Way::Ring && !self.is_due()
     }
 
-    /// A message has come through the ring, and nobody was asked; whether the next one has to be.
+    /// A message has come through the ring unasked; returns whether the next one has to be announced.
     pub(super) fn came_unasked(&mut self, bytes: usize) -> bool {
         if self.phase == Phase::Rest && self.usual == Way::Ring && self.take_turn() {
             self.came(Way::Ring, bytes, Instant::now(), 0);
@@ -219,11 +219,10 @@ impl Class {
         !self.is_by_ring()
     }
 
-    /// Another process begins to time both ways of what goes there from here: with the next message
-    /// that is done here as well, unless that was just now, or was often in vain and nothing is unlike
-    /// what it was.
+    /// Another process begins to time both ways for what it gets from here: that is done here as well with
+    /// the next message, unless it was just done, or often found nothing and nothing is unlike what it was.
     ///
-    /// A look that goes on begins anew, once: both are to look at one way at the same time.
+    /// A look in progress begins anew, once: both processes are to look at one way at the same time.
     pub(super) fn time_soon(&mut self) {
         if self.phase != Phase::Rest {
             if !self.is_asked_for && self.is_well_begun() {
@@ -246,7 +245,7 @@ impl Class {
 
     /// The next look comes with the next message.
     fn bring_forward(&mut self) {
-        // What is about to come anyway does not come early.
+        // A look that is about to come anyway is not early.
         self.is_early = self.turn < self.between - self.between / 4;
         self.between = self.between.min(self.turn);
     }
@@ -270,18 +269,18 @@ impl Class {
         }
     }
 
-    /// One more message between two looks; whether it is timed.
+    /// One more message between two looks; returns whether it is timed.
     fn take_turn(&mut self) -> bool {
         let turn = self.turn;
         self.turn = turn.saturating_add(1);
         if turn > self.check.saturating_add(self.group + UNDER_WAY) {
-            // Some of those that were timed have not come.
+            // Some of the timed messages have not come.
             self.check = turn;
         }
         if turn == self.check {
             self.forget_time();
         }
-        // One more, from whose end on the first is timed.
+        // One more than the group: timing begins when the first has come.
         turn >= self.check && turn - self.check <= self.group
     }
 
@@ -307,17 +306,16 @@ impl Class {
         self.forget_time();
     }
 
-    /// Messages are not timed one after the other.
+    /// The timed messages no longer follow each other.
     fn forget_time(&mut self) {
         self.timed = Group::NONE;
         self.last = None;
     }
 
-    /// A message that is timed has come, while so many others that are timed are on their way through a
-    /// ring.
+    /// A timed message has come, while so many other timed ones are on their way through a ring.
     pub(super) fn came(&mut self, way: Way, bytes: usize, now: Instant, on_ring: u32) {
         match self.phase {
-            // What was asked for before the ring was left comes beside what is read.
+            // What was asked for before the ring was left comes next to what is read.
             Phase::Look(Way::Read) if way == Way::Ring || on_ring > 0 => {
                 self.forget_time();
                 self.last = Some(now);
@@ -347,7 +345,7 @@ impl Class {
         }
     }
 
-    /// One that is timed will never come.
+    /// A timed message will never come.
     pub(super) fn lost(&mut self) {
         self.forget_time();
         if self.phase == Phase::Rest {
@@ -376,7 +374,7 @@ impl Class {
         }
     }
 
-    /// A look has come to its end: the quicker way is taken for a while.
+    /// A look is complete: the quicker way is taken for a while.
     fn judge(&mut self) {
         let [ring, read] = self.least;
         let (quicker, slower) = (ring.min(read).max(1), ring.max(read));
@@ -399,11 +397,11 @@ impl Class {
         self.begin_rest();
     }
 
-    /// A look has come to no end: the usual way stays so, and the next look waits longer.
+    /// A look has ended without an answer: the usual way stays, and the next look waits longer.
     fn give_up(&mut self) {
         self.was_in_vain(true);
         self.same = self.same.max(self.in_vain);
-        // What things take now is not known, and is taken as it comes.
+        // How long things take now is not known, and is taken as it comes.
         self.known[self.usual as usize] = u32::MAX;
         self.begin_rest();
     }

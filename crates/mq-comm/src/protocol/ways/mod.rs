@@ -1,23 +1,22 @@
-//! Which way the bytes of an announced message take: read from the sender's memory by the kernel, or
-//! copied out of its shared buffers; or through a ring.
+//! Which way the bytes of an announced message take: read from the sender's memory by the kernel, or copied
+//! out of its shared buffers; or through a ring.
 //!
-//! The kernel copies once, but looks every page up, and one process copies alone. Through a ring
-//! both copy, one beside the other, from and to caches that the other one has just used. Which is
-//! quicker depends on the processor, on where the two cores are, on how long a message is and on
-//! whether its lines have been written since they were last read: on some processors the kernel has
-//! 1.7 times the bandwidth of a ring for messages of 32 KiB that nobody has written anew, and a
-//! third of it for those that are written each time.
+//! The kernel copies once, but looks up every page, and one process copies alone. Through a ring both copy,
+//! side by side, from and to caches that the other has just used. Which is quicker depends on the processor,
+//! on where the two cores are, on how long a message is and on whether its lines have been written since they
+//! were last read: on some processors the kernel has 1.7 times the bandwidth of a ring for messages of 32 KiB
+//! that nobody has rewritten, and a third of it for those that are rewritten each time.
 //!
-//! So either way is timed, for each size up to a power of two: some messages by the ring, as many by
-//! the kernel, and then many by the one that was quicker; the more, the more slowly the other one went
-//! and the more often that has been found. In between a few are timed, and if they take longer than they
-//! did, or less long, things have changed and both are looked at again.
+//! So both ways are timed, for each size up to a power of two: some messages by the ring, as many by the
+//! kernel, and then many by the one that was quicker; the slower the other one was, and the more often that
+//! has been found, the more. In between a few are timed, and if they take longer than they did, or less long,
+//! things have changed and both are looked at again.
 //!
-//! What is timed is how long after the message before it one has come, from whomever, whatever all
-//! processes do meanwhile: who reads another's memory makes it dearer for the other to write there
-//! again, which a receiver that timed its own part would not see; and what it gains of one sender's time
-//! it may lose of another's. So all senders' messages of a size take the same way, but for those whose
-//! memory the kernel does not let it read.
+//! What is timed is how long after the previous message, from any sender, a message has come, whatever all
+//! processes do meanwhile: a process that reads another's memory makes it dearer for the other to write there
+//! again, which a receiver that timed its own part would not see; and what it gains of one sender's time it
+//! may lose of another's. So all senders' messages of a size take the same way, except those whose memory the
+//! kernel does not let it read.
 
 mod class;
 
@@ -47,7 +46,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Where messages of up to so many bytes may go ahead.
+    /// `ahead`: messages of up to so many bytes may go ahead.
     pub(super) fn new(ahead: u32) -> Self {
         let class = |at| {
             let is_shared = at >= POWERS;
@@ -64,8 +63,8 @@ impl Ways {
         }
     }
 
-    /// Which messages may come through the ring without being asked for, as long as these bytes: those of
-    /// its class and of the classes around it.
+    /// Which messages may come through the ring unasked, if they include one of so many bytes: those of its
+    /// class and of the classes around it.
     fn by_ring(&self, bytes: usize) -> Lengths {
         let at = class_of(bytes, false);
         let own = &self.classes[..POWERS];
@@ -116,7 +115,7 @@ impl Chosen {
         self.turn.way
     }
 
-    /// It is among the first of those by which both ways are timed.
+    /// Whether it is among the first of those by which both ways are timed.
     pub(super) const fn begins_look(self) -> bool {
         self.turn.begins_look
     }
@@ -137,13 +136,13 @@ struct OnItsWay {
 }
 
 impl Timed {
-    /// Most come in this order.
+    /// Most messages come in this order.
     fn take(&mut self, receive: Name) -> Option<OnItsWay> {
         let at = (self.all.iter()).position(|message| message.receive == receive)?;
         self.all.remove(at)
     }
 
-    /// How many of a class are left.
+    /// How many messages of a class are left.
     fn of_class(&self, class: usize) -> u32 {
         let is_of = |message: &&OnItsWay| message.class == class;
         self.all.iter().filter(is_of).count() as u32
@@ -163,8 +162,7 @@ impl State {
         Chosen { turn, class }
     }
 
-    /// A process begins to time both ways of what goes there from here: what comes from there is timed
-    /// with it.
+    /// A process begins to time both ways for messages to it: messages from it are timed at the same time.
     pub(super) fn time_too(&mut self, from: Process) {
         if self.single_copy_from.is_none()
             && let Some(class) = self.peers[from.index()].last_large
@@ -173,8 +171,7 @@ impl State {
         }
     }
 
-    /// Which messages a process may send without being asked, which is through the ring, beside one of so
-    /// many bytes.
+    /// Which messages a process may send unasked, that is through the ring, next to one of so many bytes.
     pub(super) fn may_go_ahead(&self, from: Process, bytes: usize) -> Lengths {
         let any = Lengths {
             more_than: 0,
@@ -192,7 +189,7 @@ impl State {
         }
     }
 
-    /// A message has come that nobody had asked for; whether the next of its length has to be announced.
+    /// A message has come unasked; returns whether the next of its length has to be announced.
     pub(super) fn came_unasked(&mut self, from: Process, bytes: usize) -> bool {
         let peer = &mut self.peers[from.index()];
         let class = class_of(bytes, false);
@@ -202,14 +199,14 @@ impl State {
             && self.ways.classes[class].came_unasked(bytes)
     }
 
-    /// The bytes of a message that was to be copied from where they lie are there.
+    /// A message that was to be copied from where it lies has been copied.
     pub(super) fn was_read(&mut self, chosen: Chosen, bytes: usize) {
         if chosen.turn.is_timed {
             self.note(Way::Read, chosen.class, bytes);
         }
     }
 
-    /// The bytes of a message can not be copied from where they lie, in a process's own memory or in its
+    /// The bytes of a message cannot be copied from where they lie, in a process's own memory or in its
     /// shared buffers.
     pub(super) fn was_refused(&mut self, from: Process, chosen: Chosen, is_shared: bool) {
         self.peers[from.index()].only_by_ring[usize::from(is_shared)] = true;
@@ -288,7 +285,7 @@ mod tests {
         let mut ways = Ways::new(64 << 10);
         let lengths = |more_than, up_to| Lengths { more_than, up_to };
         assert_eq!(ways.by_ring(40_000), lengths(0, (1 << 24) - 1));
-        // One for which it is time.
+        // A class whose look is due.
         while ways.classes[1].is_by_ring() {
             ways.classes[1].came_unasked(40_000);
         }

@@ -102,8 +102,8 @@ fn a_change_is_seen_long_before_the_next_look_is_due() {
     assert!(came[0] > came[1], "{came:?}");
 }
 
-/// After looks in vain the next one waits, but not where messages take twice as long for some time, or
-/// somewhat longer for a longer one.
+/// After looks that found nothing the next one waits, but not if messages take twice as long for some
+/// time, or somewhat longer for a longer time.
 #[test]
 fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
     let is_looked_at = |groups: u32, nanos: [u64; 2], another_asks: bool| {
@@ -131,7 +131,7 @@ fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
     assert!(!is_looked_at(STRANGE - 1, SLOW, true));
 }
 
-/// What takes longer and less long by turns, by either way, is not looked at for ever.
+/// Messages that alternately take longer and less long, by either way, are not looked at forever.
 #[test]
 fn what_seems_sure_again_and_again_is_looked_at_less_and_less() {
     for slower in [2, 3, 10] {
@@ -264,13 +264,13 @@ fn a_look_beside_which_the_ring_never_empties_is_given_up() {
     assert!(in_looks < MANY / 32, "{in_looks}");
 }
 
-/// More are asked for at once than a look has.
+/// More are asked for at a time than a look has.
 #[test]
 fn a_wide_window_comes_to_an_end_of_its_look() {
     const WINDOW: u32 = 64;
     let mut run = Run::new(class());
     for _ in 0..4 {
-        // The window is asked for, in part by the ring, and what is read is there at once.
+        // The window is asked for, in part by the ring, and what is read is there immediately.
         let mut on_ring = 0;
         for _ in 0..WINDOW {
             let Turn { way, is_timed, .. } = run.class.next();
@@ -290,8 +290,8 @@ fn a_wide_window_comes_to_an_end_of_its_look() {
     assert_eq!(run.class.usual, Way::Read);
 }
 
-/// Two that send to each other by turns, in bursts: who begins a look has the other begin one, which
-/// does not come back.
+/// Two processes that send to each other alternately, in bursts: the one that begins a look has the
+/// other begin one, which does not come back.
 #[test]
 fn looks_have_no_echo() {
     let mut both = [Run::new(class()), Run::new(class())];
@@ -316,7 +316,7 @@ fn looks_have_no_echo() {
             both[1].now = now;
         }
     }
-    // Of 20,000, one in nine groups between looks besides.
+    // Of 20,000, also one in nine groups between looks.
     assert!(timed < 20_000 / 5, "{timed}");
     assert!(both.iter().any(|run| run.class.in_vain > 0));
 }
