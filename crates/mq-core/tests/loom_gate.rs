@@ -9,7 +9,7 @@ use loom::thread;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::List;
-use mq_core::{Arrive, ContextOptions, EngineOptions, Error, Post, Source};
+use mq_core::{Arrive, Budget, ContextOptions, EngineOptions, Error, HighWater, Post, Source};
 
 type Queues = List<MpiPattern, &'static str, u32>;
 type Context = SharedContext<Queues>;
@@ -258,6 +258,133 @@ fn a_wildcard_is_cancelled_or_matched() {
         let arrived = arrive(&context, 0, 1);
         (cancelling.join().expect("no panic"), arrived)
     });
+}
+
+/// [GATE-OPEN], [MODE]: the same for a receive from before the division, while its context is divided. Its
+/// count is kept apart, and nothing is left of it.
+#[test]
+fn a_wildcard_from_before_the_division_is_cancelled_or_matched() {
+    let expected = [(None, Got::Receive("any")), (Some("any"), Got::Queued)];
+    outcomes(&expected, || {
+        let (_engine, context) = engine(Divide::Never);
+        let pattern = MpiPattern::new(CONTEXT, Source::Any, TAG);
+        let Ok(Post::Queued(handle)) = context.post(pattern, "any") else {
+            panic!("nothing has arrived");
+        };
+        let (other, third) = (context.clone(), context.clone());
+        let cancelling = thread::spawn(move || other.cancel(handle));
+        let dividing = thread::spawn(move || third.divide());
+        let arrived = arrive(&context, 0, 1);
+        let cancelled = cancelling.join().expect("no panic");
+        assert_eq!(dividing.join().expect("no panic"), Ok(()));
+        // The gates know that it has left.
+        assert_eq!(arrive(&context, 1, 2), Got::Queued);
+        let left = 1 + usize::from(arrived == Got::Queued);
+        assert_eq!(lengths(&context), (0, left));
+        (cancelled, arrived)
+    });
+}
+
+/// [ELDERS], [MODE]: a named receive in the undivided queues, likewise.
+#[test]
+fn a_named_receive_is_cancelled_or_matched_while_its_context_is_divided() {
+    let expected = [(None, Got::Receive("named")), (Some("named"), Got::Queued)];
+    outcomes(&expected, || {
+        let (_engine, context) = engine(Divide::Never);
+        let pattern = MpiPattern::new(CONTEXT, 0, TAG);
+        let Ok(Post::Queued(handle)) = context.post(pattern, "named") else {
+            panic!("nothing has arrived");
+        };
+        let (other, third) = (context.clone(), context.clone());
+        let cancelling = thread::spawn(move || other.cancel(handle));
+        let dividing = thread::spawn(move || third.divide());
+        let arrived = arrive(&context, 0, 1);
+        let cancelled = cancelling.join().expect("no panic");
+        assert_eq!(dividing.join().expect("no panic"), Ok(()));
+        assert_eq!(lengths(&context), (0, usize::from(arrived == Got::Queued)));
+        (cancelled, arrived)
+    });
+}
+
+/// [ELDERS]: messages from before the division, a receive that names their sender and one from any source:
+/// each takes one, and what arrives meanwhile comes after them.
+#[test]
+fn two_receives_take_the_messages_from_before_the_division_in_order() {
+    let expected = [
+        (Got::Message(1), Got::Message(2)),
+        (Got::Message(2), Got::Message(1)),
+    ];
+    outcomes(&expected, || {
+        let (_engine, context) = engine(Divide::Never);
+        assert_eq!(arrive(&context, 0, 1), Got::Queued);
+        assert_eq!(arrive(&context, 0, 2), Got::Queued);
+        assert_eq!(context.divide(), Ok(()));
+        let other = context.clone();
+        let third = context.clone();
+        let any = thread::spawn(move || post(&other, Source::Any, "any"));
+        let named = thread::spawn(move || post(&third, 0, "named"));
+        assert_eq!(arrive(&context, 0, 3), Got::Queued);
+        let both = (
+            any.join().expect("no panic"),
+            named.join().expect("no panic"),
+        );
+        assert_eq!(post(&context, 0, "last"), Got::Message(3));
+        assert_eq!(lengths(&context), (0, 0));
+        both
+    });
+}
+
+/// [ORDER]: two messages and a receive, with room for one unexpected message: what is queued has room, what
+/// is refused comes back, and the mark is reported whenever it is reached.
+#[test]
+fn the_budget_is_exact_and_its_mark_is_reported() {
+    let seen = Arc::new(Mutex::new(std::collections::BTreeSet::new()));
+    let of_model = Arc::clone(&seen);
+    loom::model(move || {
+        let budget = Budget::UNLIMITED.entries(1);
+        let calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let options = EngineOptions::new().budget(budget).high_water(
+            HighWater::NEVER.entries(1, 0),
+            move |used| {
+                assert_eq!(used.entries, 1);
+                counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            },
+        );
+        let sharding = Sharding::new().shards(2).divide(Divide::AtOnce);
+        let engine: SharedEngine<Queues> = SharedEngine::with_options(options, sharding);
+        let context = engine.create_context(CONTEXT, ContextOptions::new());
+        let context = context.expect("it is the first");
+        let other = context.clone();
+        // `Unknown`: it came back.
+        let second = thread::spawn(move || arrive(&other, 1, 2));
+        let first = arrive(&context, 0, 1);
+        let received = post(&context, 0, "named");
+        let second = second.join().expect("no panic");
+        let left = engine.unexpected_len();
+        assert_eq!(engine.used().entries, left);
+        assert!(left <= 1);
+        let calls = calls.load(std::sync::atomic::Ordering::Relaxed);
+        let queued = [first, second]
+            .iter()
+            .filter(|got| **got == Got::Queued)
+            .count();
+        assert!(
+            (1..=queued).contains(&calls),
+            "{calls} calls, {queued} queued"
+        );
+        of_model
+            .lock()
+            .expect("no panic")
+            .insert((first, received, second));
+    });
+    let seen: Vec<_> = seen.lock().expect("no panic").iter().copied().collect();
+    let expected = [
+        (Got::Queued, Got::Message(1), Got::Queued),
+        (Got::Queued, Got::Message(1), Got::Unknown),
+        (Got::Unknown, Got::Queued, Got::Queued),
+    ];
+    assert_eq!(seen, expected);
 }
 
 /// [STAND]: a message that arrives while its context is freed is handed back by one of the two.

@@ -20,15 +20,16 @@ impl<M> CommonBudget<M> {
         Some(Self(Mutex::new(ledger)))
     }
 
-    /// Counts a message about to be queued; [`ring`](Self::ring) follows once it is queued.
+    /// Counts a message about to be queued; whether a high mark has been reached, so that
+    /// [`ring`](Self::ring) must follow once it is queued.
     ///
     /// # Errors
     /// There is no room for it, and nothing was counted.
-    pub(crate) fn take<E: Envelope>(&self, envelope: &E, message: &M) -> Result<(), Error> {
+    pub(crate) fn take<E: Envelope>(&self, envelope: &E, message: &M) -> Result<bool, Error> {
         let mut ledger = self.0.lock();
         let weight = ledger.room_for(envelope, message)?;
         ledger.count(envelope, weight);
-        Ok(())
+        Ok(ledger.is_due())
     }
 
     /// Makes the call if a high mark has been reached. It is the caller's function, so no other lock may

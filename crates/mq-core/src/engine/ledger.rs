@@ -144,6 +144,11 @@ impl<M> Ledger<M> {
         }
     }
 
+    /// Whether a high mark has been reached and the call not been made yet.
+    pub(super) fn is_due(&self) -> bool {
+        self.alarm.as_ref().is_some_and(|alarm| alarm.due.is_some())
+    }
+
     /// Makes the call if a high mark has been reached.
     pub(super) fn ring(&mut self) {
         // Cleared before the call, which may panic.

@@ -55,8 +55,10 @@ impl<M> EngineOptions<M> {
     /// The call comes after the message that reaches the mark has been queued, before the operation
     /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile. With a `SharedEngine`, a call that used
     /// the engine, or waited for a lock that a thread holds while using the engine, would wait forever.
-    /// To have something done, such as flow control, leave a note. With a `SharedEngine` the call may
-    /// come from another thread's next operation, a moment before the message can be received.
+    /// To have something done, such as flow control, leave a note; while the call runs, other threads wait
+    /// before they queue or take a message. With a `SharedEngine` the call may come from another thread's
+    /// next operation, a moment before the message can be received, and if the use falls and reaches the
+    /// mark again before the call is made, there is one call for both.
     ///
     /// ```
     /// use std::sync::mpsc::channel;

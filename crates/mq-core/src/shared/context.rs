@@ -82,9 +82,13 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     /// The one place that an operation reaches, if that is clear immediately, the lock is free, and
-    /// nothing needs to be looked up elsewhere. Otherwise use [`hold`](Self::hold).
+    /// the place `is_enough`: nothing needs to be looked up elsewhere. Otherwise use [`hold`](Self::hold).
     #[inline(always)]
-    pub(super) fn quick(&self, reach: impl Fn(Mode) -> Reach) -> Option<MutexGuard<'_, Place<Q>>> {
+    pub(super) fn quick(
+        &self,
+        reach: impl Fn(Mode) -> Reach,
+        is_enough: impl Fn(&Place<Q>) -> bool,
+    ) -> Option<MutexGuard<'_, Place<Q>>> {
         let mode = self.guess();
         let lock = match reach(mode) {
             Reach::Whole => &self.whole,
@@ -95,7 +99,7 @@ impl<Q: MatchQueues> Context<Q> {
             Reach::All => return None,
         };
         let place = lock.try_lock()?;
-        let right = place.standing.mode == mode && place.gate == OPEN && place.elders == 0;
+        let right = place.standing.mode == mode && is_enough(&place);
         right.then_some(place)
     }
 

@@ -99,13 +99,19 @@ impl<Q: MatchQueues> All<'_, Q> {
         Some((envelope, message))
     }
 
+    /// Shows the message that [`extract`](Self::extract) would take.
     pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenOf<'_, Q>> {
-        let elder = self.whole.queues.probe(pattern).is_some();
-        if elder {
-            return self.whole.queues.probe(pattern);
+        let shard = match self.whole.queues.probe(pattern) {
+            Some(_) => None,
+            None => Some(self.earliest(pattern)?.1),
+        };
+        // As when it is taken: the receive that follows must not prefer a message that arrives later. And
+        // if that receive names the sender it was shown, only this keeps the senders level.
+        self.level();
+        match shard {
+            None => self.whole.queues.probe(pattern),
+            Some(index) => self.shards[index].queues.probe(pattern),
         }
-        let (_, index) = self.earliest(pattern)?;
-        self.shards[index].queues.probe(pattern)
     }
 
     /// The number of the earliest message in the shards, and its shard.
@@ -337,6 +343,48 @@ mod tests {
         arrive(&context, 0, 7);
         assert_eq!(receive(&context, Source::Any, 7), Some(1));
         assert_eq!(receive(&context, Source::Any, 7), Some(0));
+    }
+
+    fn probed(context: &Context<Queues>, source: Source) -> Option<u32> {
+        let pattern = MpiPattern::new(0, source, 7);
+        let seen = context.probe_with(None, &pattern, |envelope, _| envelope.source().0);
+        seen.unwrap()
+    }
+
+    #[test]
+    fn a_receive_from_any_source_takes_what_a_probe_showed_before_it() {
+        let context = divided_behind(&[]);
+        for _ in 0..2 {
+            arrive(&context, 0, 7);
+            assert_eq!(receive(&context, Source::from(0), 7), Some(0));
+        }
+        arrive(&context, 0, 7);
+        assert_eq!(probed(&context, Source::Any), Some(0));
+        arrive(&context, 1, 7);
+        assert_eq!(receive(&context, Source::Any, 7), Some(0));
+        assert_eq!(receive(&context, Source::Any, 7), Some(1));
+    }
+
+    #[test]
+    fn a_sender_that_goes_on_sending_is_not_always_the_one_that_a_probe_shows() {
+        let context = divided_behind(&[]);
+        // A's messages have high numbers, and one of them waits.
+        for _ in 0..100 {
+            arrive(&context, 0, 7);
+            assert_eq!(receive(&context, Source::from(0), 7), Some(0));
+        }
+        arrive(&context, 0, 7);
+        // B sends one for each that is received; the receives name the source that a probe showed.
+        arrive(&context, 1, 7);
+        let shown: Vec<_> = (0..3)
+            .map(|_| {
+                let source = probed(&context, Source::Any).unwrap();
+                assert_eq!(receive(&context, Source::from(source), 7), Some(source));
+                arrive(&context, 1, 7);
+                source
+            })
+            .collect();
+        assert_eq!(shown, [1, 0, 1]);
     }
 
     /// Removes all receives of a tag, and says how many.

@@ -153,17 +153,23 @@ impl<Q: MatchQueues> Context<Q> {
                 message,
             });
         }
-        if let Some(budget) = &self.budget
-            && let Err(error) = budget.take(&envelope, &message)
-        {
-            return Err(Refused {
-                error,
-                payload: message,
-            });
+        let mut reached = false;
+        if let Some(budget) = &self.budget {
+            reached = match budget.take(&envelope, &message) {
+                Ok(reached) => reached,
+                Err(error) => {
+                    return Err(Refused {
+                        error,
+                        payload: message,
+                    });
+                }
+            };
         }
         place.queues.queue_message(envelope, message);
         drop(place);
-        if let Some(budget) = &self.budget {
+        if let Some(budget) = &self.budget
+            && reached
+        {
             budget.ring();
         }
         Ok(Arrive::Unexpected)
@@ -201,7 +207,9 @@ impl<Q: MatchQueues> Context<Q> {
         life: Life,
         pattern: &Q::Pattern,
     ) -> Option<MutexGuard<'_, Place<Q>>> {
-        let mut place = self.quick(|mode| mode.reach_of_pattern(pattern))?;
+        // Its message may be one from before the division; whether a gate is closed is for messages to ask.
+        let is_enough = |place: &Place<Q>| place.elders == 0;
+        let mut place = self.quick(|mode| mode.reach_of_pattern(pattern), is_enough)?;
         self.admit_pattern(&place.standing, life, pattern).ok()?;
         if pattern.source() == Source::Any {
             place.pressure.wildcard();
@@ -216,7 +224,8 @@ impl<Q: MatchQueues> Context<Q> {
         life: Life,
         envelope: &EnvelopeOf<Q>,
     ) -> Option<MutexGuard<'_, Place<Q>>> {
-        let place = self.quick(|mode| mode.reach_of_envelope(envelope))?;
+        let is_enough = |place: &Place<Q>| place.gate == OPEN;
+        let place = self.quick(|mode| mode.reach_of_envelope(envelope), is_enough)?;
         self.admit_envelope(&place.standing, life, envelope).ok()?;
         Some(place)
     }

@@ -12,7 +12,8 @@ pub enum Divide {
     /// or rarely by many, keeps one lock and one pair of queues, and matches exactly as
     /// [`Engine`](crate::Engine) does. So does a context with more than one operation for any source,
     /// probes included, per 32 entries: after a division, each of those would lock every shard. Its threads
-    /// then wait up to 38 microseconds before they sleep.
+    /// then wait up to 38 microseconds before they sleep. The operation that divides a context
+    /// [visits](super::SharedContext::divide) all entries.
     #[default]
     WhenContended,
     /// When the context is created: for contexts known to be used by many threads.

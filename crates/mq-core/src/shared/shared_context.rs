@@ -215,7 +215,8 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// knows that threads are coming. Does nothing if the context is already divided.
     ///
     /// # Cost
-    /// Takes all locks of the context; allocates the shards. Entries stay where they are.
+    /// Takes all locks of the context; allocates the shards; visits and sorts the entries, which stay where
+    /// they are.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
