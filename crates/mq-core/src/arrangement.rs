@@ -13,8 +13,8 @@ use crate::queues::{
     Arrive, ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
     Scope, ShownOf, TakenOf,
 };
-use crate::slab::Slab;
 pub use crate::slab::Slabs;
+use crate::slab::{LAST_ASKED, Slab};
 
 /// The storage type of an arrangement.
 pub type SlabsOf<A> =
@@ -396,11 +396,11 @@ impl<A: Arrangement> MatchQueues for A {
     }
 
     fn raise_sequence(&mut self, sequence: u64) {
-        self.slabs_mut().raise_sequence(sequence);
+        self.slabs_mut().raise_sequence(sequence.min(LAST_ASKED));
     }
 
     fn add_context(&mut self, config: &Config) {
-        self.raise_sequence(config.first_sequence);
+        self.slabs_mut().raise_sequence(config.first_sequence);
         self.context_added(config);
     }
 

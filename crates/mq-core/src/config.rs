@@ -48,7 +48,7 @@ impl Config {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// `indexed`: a search that would visit more entries than this, at most 255, makes its queue build
+    /// `indexed`: a search that would visit more entries than this, 1 to 255, makes its queue build
     /// tables. A search for a receive or probe with a wildcard may visit six times as many, and some
     /// longer ones visit all.
     pub scan_limit: u32,

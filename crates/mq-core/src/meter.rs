@@ -15,7 +15,8 @@ pub enum Queue {
 /// Receives the cost of each search when the search ends, in the middle of the operation: it must not
 /// panic, or the queues may be left with half an entry.
 pub trait Meter {
-    /// A search of `queue` compared `entries` queued entries with what it was looking for.
+    /// A search of `queue` compared `entries` queued entries with what it was looking for. A structure may
+    /// report one search in parts, which add up: `indexed` does while its queues are long.
     fn visited(&mut self, queue: Queue, entries: u32);
     /// A search passed `objects` of the structure (leads, planes, coordinates, bins, rank heads,
     /// tree nodes) on its way to the entries.

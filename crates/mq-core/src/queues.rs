@@ -382,7 +382,7 @@ pub trait MatchQueues: Sized {
     /// below, depends on the structure; its module states it ([`structures`](crate::structures) lists them).
     ///
     /// # Panics
-    /// If a queue would reach 2^31 - 256 entries, as do `arrive`, `queue_receive` and `queue_message`.
+    /// If a queue would hold more than 2^31 - 256 entries, as do `arrive`, `queue_receive` and `queue_message`.
     #[inline(always)]
     fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
         self.post_metered(pattern, receive, &mut Unmetered)

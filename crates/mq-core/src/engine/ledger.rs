@@ -182,7 +182,7 @@ impl<M> Ledger<M> {
         }
         self.sources.remove(&source);
         let in_use = self.sources.len() * size_of::<(u64, Used)>();
-        if self.heap_bytes() > (in_use * 8).max(KEPT_BYTES) {
+        if self.table_bytes() > (in_use * 8).max(KEPT_BYTES) {
             self.sources
                 .shrink_to((self.sources.len() * 2).max(KEPT_SOURCES));
         }
@@ -203,8 +203,16 @@ impl<M> Ledger<M> {
         self.rearm();
     }
 
-    /// Bytes of the table of sources.
+    /// Bytes of the table of sources, and of what the caller's function has captured.
     pub(super) fn heap_bytes(&self) -> usize {
+        let call = self
+            .alarm
+            .as_ref()
+            .map_or(0, |alarm| size_of_val(&*alarm.call));
+        self.table_bytes() + call
+    }
+
+    fn table_bytes(&self) -> usize {
         self.sources.allocation_size()
     }
 }

@@ -28,7 +28,8 @@ impl<M> EngineOptions<M> {
         }
     }
 
-    /// The structure of contexts that name none. Only [`AnyQueues`](crate::structures::AnyQueues) uses it.
+    /// The structure of contexts that name none, for [`AnyQueues`](crate::structures::AnyQueues). Of a
+    /// structure of [process scope](crate::Scope), contexts that name the same kind share one object.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
@@ -150,7 +151,7 @@ impl ContextOptions {
         self
     }
 
-    /// A structure of its own. Only [`AnyQueues`](crate::structures::AnyQueues) uses it.
+    /// A structure of its own, as [`EngineOptions::kind`].
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = Some(kind);

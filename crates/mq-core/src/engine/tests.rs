@@ -3,7 +3,7 @@ use crate::Source;
 use crate::error::Refused;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use crate::queues::{Arrive, Post};
-use crate::structures::{AnyQueues, Indexed};
+use crate::structures::{AnyQueues, Indexed, Kind};
 
 type Queues = Indexed<MpiPattern, u32, Vec<u8>>;
 
@@ -495,5 +495,25 @@ fn lengths_of_a_context_are_its_own_with_every_structure() {
         assert_eq!(lengths, [Ok((1, 4)), Ok((3, 2)), Ok((0, 0))], "{kind}");
         let unknown = engine.context_lengths(9);
         assert_eq!(unknown, Err(Error::UnknownContext(ContextId(9))));
+    }
+}
+
+#[test]
+fn a_stale_handle_names_nothing_though_numbers_begin_at_the_end_of_the_range() {
+    for &kind in Kind::ALL {
+        let mut engine: Engine<AnyQueues<MpiPattern, u32, ()>> =
+            Engine::with_options(EngineOptions::new().kind(kind));
+        let mut post = |life: u32| {
+            engine.create_context(0, ContextOptions::new()).unwrap();
+            let queues = engine.queues_for_receive(0, Source::Any, false).unwrap();
+            queues.raise_sequence(u64::MAX);
+            let Ok(Post::Queued(handle)) = engine.post(MpiPattern::new(0, 1, 7), life) else {
+                panic!("nothing has come");
+            };
+            engine.free_context(0, &mut |_| {}).unwrap();
+            handle
+        };
+        let (first, second) = (post(1), post(2));
+        assert!(first.sequence() < second.sequence(), "{kind}");
     }
 }

@@ -24,8 +24,13 @@ pub const SLOTS: u32 = 1 << 31;
 /// Bytes that the index of an emptied structure may keep; a structure that holds more frees it.
 pub const KEEP_BYTES: usize = 256 << 10;
 
-/// Numbering starts at this at most: a process never stores 2^48 more entries.
-const LAST_FIRST: u64 = u64::MAX - (1 << 48);
+/// The number that a caller may have numbering start at, at most: 2^64 - 2^48.
+pub(crate) const LAST_ASKED: u64 = 0_u64.wrapping_sub(1 << 48);
+
+/// Numbering starts at this at most, so that numbers do not run out: a process never stores 2^47 more entries.
+/// Above [`LAST_ASKED`], since the entries of a context that is freed use numbers too, and the next context must
+/// not get them again.
+const LAST_FIRST: u64 = u64::MAX - (1 << 47);
 
 /// Near slots: those in one piece of memory, which grows by doubling. Slots after it are in chunks.
 pub(crate) const NEAR: usize = 4096;
@@ -116,8 +121,8 @@ pub struct Slab<K, T> {
 }
 
 impl<K: Copy, T> Slab<K, T> {
-    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`, or
-    /// 2^64 - 2^48 if that is less.
+    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`, or a
+    /// little less than 2^64 if that is less.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -193,7 +198,7 @@ impl<K: Copy, T> Slab<K, T> {
         slot
     }
 
-    /// Makes the next entry's number at least `sequence`, or 2^64 - 2^48 if that is less.
+    /// Makes the next entry's number at least `sequence`, or a little less than 2^64 if that is less.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"

@@ -297,3 +297,12 @@ fn numbers_that_begin_at_the_end_leave_room_for_those_that_follow() {
     assert!(slab.sequence(first) < slab.sequence(second));
     assert_eq!(slab.earliest(|_| true), Some(first));
 }
+
+#[test]
+fn numbers_of_entries_that_have_left_are_not_given_again_at_the_end_of_the_range() {
+    let mut slab: Slab<u32, u32> = Slab::new(LAST_ASKED);
+    let slot = slab.insert(1, 1, NIL);
+    let last = slab.sequence(slot);
+    let next: Slab<u32, u32> = Slab::new(slab.next_sequence());
+    assert!(next.next_sequence() > last);
+}

@@ -15,6 +15,7 @@ use crate::pattern::Pattern;
 use crate::queues::{
     ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, ShownOf, TakenOf,
 };
+use crate::slab::LAST_ASKED;
 
 /// A structure of one context, lifted to many.
 ///
@@ -214,6 +215,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
     }
 
     fn raise_sequence(&mut self, sequence: u64) {
+        let sequence = sequence.min(LAST_ASKED);
         self.config.first_sequence = self.config.first_sequence.max(sequence);
         self.queues
             .iter_mut()

@@ -25,7 +25,7 @@
 //! Search: at most the limit, or one probe per class of wildcards in use and, in a tabled queue, eight
 //! newcomers. The first search of a tabled queue links up to 4,096 entries. Becoming deep moves at most
 //! 2,048 entries in one operation, or 819 and a look at the others. Becoming short with a few entries
-//! left looks at up to 4,096 slots of each queue, which as many removals have paid for. The table and
+//! left looks at up to 4,096 slots of each queue, for which a quarter as many removals have paid. The table and
 //! the storage grow and shrink piece by piece. An entry that leaves from the middle of the short form
 //! leaves a hole; a search that passes more than four holes closes them. When the slots after a short
 //! queue are used up, at most 2,048 entries move. A cancelled receive is found by its slot or, if entries

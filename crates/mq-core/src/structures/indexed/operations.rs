@@ -13,7 +13,7 @@ use crate::pattern::Pattern;
 use crate::queues::{
     Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, SeenOf, ShownOf, TakenOf,
 };
-use crate::slab::{NIL, Window};
+use crate::slab::{LAST_ASKED, NIL, Window};
 
 impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     type Pattern = P;
@@ -27,7 +27,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             unexpected: Window::EMPTY,
             index: None,
             hash_seed: config.tuning.hash_seed.unwrap_or(0),
-            scan_limit: u8::try_from(config.tuning.scan_limit).unwrap_or(u8::MAX),
+            scan_limit: u8::try_from(config.tuning.scan_limit.max(1)).unwrap_or(u8::MAX),
             short_limit: short_limit(config.tuning.short_limit),
         }
     }
@@ -280,11 +280,11 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     }
 
     fn raise_sequence(&mut self, sequence: u64) {
-        self.slabs.raise_sequence(sequence);
+        self.slabs.raise_sequence(sequence.min(LAST_ASKED));
     }
 
     fn add_context(&mut self, config: &Config) {
-        self.raise_sequence(config.first_sequence);
+        self.slabs.raise_sequence(config.first_sequence);
     }
 
     fn clear(&mut self) {
