@@ -3,7 +3,7 @@
 # the nightly compiler with its source (rustup component add rust-src --toolchain nightly).
 #
 # The tool identifies memory by its address, so it can only judge threads over one mapping: the heap form of a segment,
-# and the shared engine. It does not support standalone fences; loom does (ci/loom.sh).
+# the shared engine, and an engine of libmq with a lock. It does not support standalone fences; loom does (ci/loom.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sources=$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library
@@ -17,3 +17,4 @@ run() {
 run -p mq-core --test shared_stress --test shared_divide
 run -p mq-shm --test order
 run -p mq-comm --test one_mapping
+run -p mq-ffi --test locked

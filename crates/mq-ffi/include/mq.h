@@ -744,7 +744,8 @@ int mq_statistics_read(struct mq_engine *engine,
 //
 // # Safety
 // `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
-// it; `pattern` is null or valid; the outputs are null or valid for a write.
+// it; `pattern` is null or valid; the outputs are null or valid for a write, and overlap neither the
+// input nor each other.
 int mq_post(struct mq_engine *engine,
             const struct mq_pattern *pattern,
             void *receive,

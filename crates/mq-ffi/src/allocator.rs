@@ -8,7 +8,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use std::alloc::System;
 
 use crate::gate::{borrow, guard};
@@ -39,8 +39,14 @@ pub struct mq_allocator {
 
 /// The caller's functions, forever; null before they are set.
 static CUSTOM: AtomicPtr<mq_allocator> = AtomicPtr::new(ptr::null_mut());
-/// Whether memory was handed out before.
-static IN_USE: AtomicBool = AtomicBool::new(false);
+/// Where memory comes from, once and for all: the first block decides, or the call that sets functions.
+static ORIGIN: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+/// A thread is setting functions. It needs no memory from here for that, and nothing else can stop it.
+const BEING_SET: u8 = 1;
+const OF_SYSTEM: u8 = 2;
+const OF_CALLER: u8 = 3;
+
 thread_local! {
     /// The most bytes at once that the caller's function has refused this thread since the last look, or 0:
     /// each call answers for what it was refused. It is neither made nor dropped, so it needs no memory.
@@ -73,19 +79,20 @@ pub unsafe extern "C" fn mq_allocator_set(allocator: *const mq_allocator) -> c_i
         if allocator.allocate.is_none() || allocator.release.is_none() {
             return Err(MQ_ERR_NULL);
         }
-        if IN_USE.swap(true, Ordering::SeqCst) {
-            return Err(MQ_ERR_TOO_LATE);
-        }
+        let claimed =
+            ORIGIN.compare_exchange(UNDECIDED, BEING_SET, Ordering::Acquire, Ordering::Relaxed);
+        claimed.map_err(|_| MQ_ERR_TOO_LATE)?;
         // SAFETY: the layout has a size.
         let memory = unsafe { System.alloc(Layout::new::<mq_allocator>()) };
         let kept = memory.cast::<mq_allocator>();
         if kept.is_null() {
-            IN_USE.store(false, Ordering::SeqCst);
+            ORIGIN.store(UNDECIDED, Ordering::Release);
             return Err(crate::status::MQ_ERR_MEMORY);
         }
         // SAFETY: allocated for this type just now.
         unsafe { kept.write(*allocator) };
         CUSTOM.store(kept, Ordering::Release);
+        ORIGIN.store(OF_CALLER, Ordering::Release);
         Ok(MQ_NONE)
     })
 }
@@ -167,13 +174,17 @@ struct Switch;
 static SWITCH: Switch = Switch;
 
 // SAFETY: memory is the system's or comes from the caller's functions, whose types promise what an allocator
-// must; each block goes back to where it came from. Nothing here unwinds.
+// must. All blocks come from one of the two, as `ORIGIN` decides before there is one, and go back there. Nothing here
+// unwinds.
 unsafe impl GlobalAlloc for Switch {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let custom = CUSTOM.load(Ordering::Acquire);
         if custom.is_null() {
-            IN_USE.store(true, Ordering::Relaxed);
+            if ORIGIN.load(Ordering::Relaxed) != OF_SYSTEM && !decide_for_system() {
+                // SAFETY: as required of the caller; the functions are set now.
+                return unsafe { self.alloc(layout) };
+            }
             // SAFETY: as required of the caller.
             return unsafe { System.alloc(layout) };
         }
@@ -192,6 +203,22 @@ unsafe impl GlobalAlloc for Switch {
         // SAFETY: set once, valid forever.
         let custom = unsafe { &*custom };
         release_custom(custom, memory, layout);
+    }
+}
+
+/// The first block: from now on memory is the system's, unless a thread has set functions or is just doing so,
+/// which this waits for.
+#[cold]
+fn decide_for_system() -> bool {
+    loop {
+        let was =
+            ORIGIN.compare_exchange(UNDECIDED, OF_SYSTEM, Ordering::Relaxed, Ordering::Acquire);
+        match was {
+            Ok(_) | Err(OF_SYSTEM) => return true,
+            Err(OF_CALLER) => return false,
+            // Not `thread::yield_now`: nothing of the standard library's is needed here.
+            Err(_) => core::hint::spin_loop(),
+        }
     }
 }
 
@@ -236,8 +263,10 @@ fn give(custom: &mq_allocator, memory: NonNull<u8>, layout: Layout) {
 
 /// Blocks that are the system's, known by address.
 mod overdraft {
-    use super::{AtomicBool, GlobalAlloc, Layout, OVERDRAWN, Ordering, System, ptr};
     use core::cell::UnsafeCell;
+    use core::sync::atomic::AtomicBool;
+
+    use super::{GlobalAlloc, Layout, OVERDRAWN, Ordering, System, ptr};
 
     /// Precedes each block.
     struct Head {

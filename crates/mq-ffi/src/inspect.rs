@@ -192,8 +192,6 @@ pub unsafe extern "C" fn mq_lengths_by_source(
         let posted = unsafe { numbers(posted, ranks) };
         // SAFETY: as required of the caller.
         let unexpected = unsafe { numbers(unexpected, ranks) };
-        posted.fill(0);
-        unexpected.fill(0);
         entered.look(&mut |entry| {
             let (of, rank, counts) = match entry {
                 Entry::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
@@ -215,13 +213,17 @@ pub unsafe extern "C" fn mq_lengths_by_source(
     unsafe { enter(engine, body) }
 }
 
+/// So many numbers, all 0.
+///
 /// # Safety
 /// `numbers` is null or has room for `count` numbers, which nothing else uses.
 unsafe fn numbers<'a>(numbers: *mut u64, count: u32) -> &'a mut [u64] {
     if numbers.is_null() {
         return &mut [];
     }
-    // SAFETY: as required of the caller.
+    // SAFETY: there is room for them. The caller need not have written any.
+    unsafe { numbers.write_bytes(0, count as usize) };
+    // SAFETY: as required of the caller; written above.
     unsafe { core::slice::from_raw_parts_mut(numbers, count as usize) }
 }
 

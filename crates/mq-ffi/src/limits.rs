@@ -17,7 +17,7 @@ pub(crate) struct Listener {
 
 // SAFETY: whoever makes the engine vouches for calls by every thread that uses it.
 unsafe impl Send for Listener {}
-// SAFETY: as above; a shared one is not used for anything.
+// SAFETY: as above: `tell` is called by the thread that has the engine, and no other at the time.
 unsafe impl Sync for Listener {}
 
 impl Listener {

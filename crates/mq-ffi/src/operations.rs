@@ -102,7 +102,8 @@ pub(crate) unsafe fn show_message(
 ///
 /// # Safety
 /// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
-/// it; `pattern` is null or valid; the outputs are null or valid for a write.
+/// it; `pattern` is null or valid; the outputs are null or valid for a write, and overlap neither the
+/// input nor each other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_post(
     engine: *mut mq_engine,

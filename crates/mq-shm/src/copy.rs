@@ -103,6 +103,9 @@ pub(crate) fn take_line(line: *const u8) {
 }
 
 /// Copies a first and a last word and, if these are bytes, the middle one.
+///
+/// # Safety
+/// `from` and `to` are valid for reads and writes of `len` bytes, which do not overlap; a word has at most `len`.
 #[inline]
 unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
     let last = len - size_of::<W>();

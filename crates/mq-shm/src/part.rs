@@ -13,7 +13,7 @@ impl<T> Found<T> {
     /// Remembers where a part is.
     ///
     /// # Safety
-    /// The part outlives the returned value, and does not move.
+    /// The part outlives the returned value, and does not move; threads may share it.
     #[inline]
     pub(crate) unsafe fn at(part: &T) -> Self {
         Self(NonNull::from(part))
@@ -50,5 +50,5 @@ impl<T> fmt::Debug for Found<T> {
     }
 }
 
-// SAFETY: a shared reference in all but its lifetime; the parts of a segment are for many threads.
+// SAFETY: a shared reference in all but its lifetime, to what threads may share, as promised to `at`.
 unsafe impl<T> Send for Found<T> {}

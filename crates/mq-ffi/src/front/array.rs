@@ -2,12 +2,6 @@
 
 use super::layout::{MQ_FRONT_SCAN, mq_front_queue, mq_parked};
 
-/// Words of an entry.
-const WORDS: usize = size_of::<mq_parked>() / size_of::<u64>();
-
-// Entries are moved word by word: nothing may be left over, as if a pointer had half a word.
-const _: () = assert!(size_of::<mq_parked>() == WORDS * size_of::<u64>());
-
 /// What an entry must have for a search to end at it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -186,14 +180,28 @@ impl mq_front_queue {
     }
 }
 
-/// Word by word: recent stores are not yet in the cache, and cannot be loaded in larger pieces.
+/// Word by word: recent stores are not yet in the cache, and cannot be loaded in larger pieces. Volatile, or the
+/// compiler would join words.
 #[inline(always)]
 fn move_entry(to: *mut mq_parked, from: *const mq_parked) {
-    let (to, from): (*mut u64, *const u64) = (to.cast(), from.cast());
-    for word in 0..WORDS {
-        // SAFETY: an entry is this many words, and `from` points to one.
-        let kept = unsafe { from.wrapping_add(word).read() };
-        // SAFETY: `to` points to the place of an entry. Volatile, or the compiler would join words.
-        unsafe { to.wrapping_add(word).write_volatile(kept) };
+    /// # Safety
+    /// `from` is valid for a read, `to` for a write.
+    #[inline(always)]
+    unsafe fn word<T>(to: *mut T, from: *const T) {
+        // SAFETY: as required of the caller.
+        let kept = unsafe { from.read() };
+        // SAFETY: as required of the caller.
+        unsafe { to.write_volatile(kept) };
     }
+    macro_rules! fields {
+        ($($field:ident)*) => { $(
+            // SAFETY: `from` points to an entry.
+            let source = unsafe { &raw const (*from).$field };
+            // SAFETY: `to` points to the place of an entry.
+            let target = unsafe { &raw mut (*to).$field };
+            // SAFETY: fields of the two.
+            unsafe { word(target, source) };
+        )* };
+    }
+    fields!(bits care place sequence cookie);
 }

@@ -103,8 +103,8 @@ pub(crate) fn install(
     shell.locked.store(locked, Ordering::Relaxed);
     let behind = Behind::of(&matching, locked) as u8;
     shell.behind.store(behind, Ordering::Relaxed);
-    // A thread that still calls with the pointer to the previous, locked engine either learns that it was
-    // freed or finds the new one: the mutex is held meanwhile.
+    // A thread that still calls with the pointer to the previous, locked engine, which its caller must not do,
+    // mostly learns that it was freed: it looks again once it has the mutex, which is held meanwhile.
     shell.mutex.lock();
     // SAFETY: nothing else has this block, except such a thread.
     unsafe { *shell.front.get() = front };
@@ -130,9 +130,14 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         let access = shell.any_access()?;
         // SAFETY: this thread has the access.
         let matching = unsafe { &mut *shell.matching.get() };
+        let front = shell.front.get();
         // SAFETY: as above.
-        let front = unsafe { &mut *shell.front.get() };
-        let named = core::mem::replace(front, mq_front::CLOSED).sequence;
+        let named = unsafe { (*front).sequence };
+        // The front of an engine with a lock is closed, and inline calls read it without the lock.
+        if !shell.is_locked() {
+            // SAFETY: as above.
+            unsafe { *front = mq_front::CLOSED };
+        }
         let gone = matching.take().ok_or(MQ_ERR_ENGINE);
         shell.behind.store(Behind::More as u8, Ordering::Relaxed);
         drop(access);

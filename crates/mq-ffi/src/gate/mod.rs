@@ -70,7 +70,8 @@ impl Behind {
 }
 
 // SAFETY: one thread at a time reaches the cells: the one that holds the mutex of a locked engine, or the only
-// one that uses an engine without a lock.
+// one that uses an engine without a lock. Inline calls also read the front of a locked engine without the mutex:
+// it is closed, and not written from when the engine is made until its block is used again.
 unsafe impl Sync for Shell {}
 
 impl core::fmt::Debug for mq_engine {
@@ -139,7 +140,12 @@ impl Shell {
         if let Some(mutex) = mutex {
             mutex.lock();
         }
-        Ok(Access { mutex })
+        let access = Access { mutex };
+        // While this thread waited, the engine may have been freed, and its block given to one without a lock.
+        if locked && !self.is_locked() {
+            return Err(MQ_ERR_ENGINE);
+        }
+        Ok(access)
     }
 }
 

@@ -147,11 +147,11 @@ impl Window {
         let Some(from) = self.range(at, into.len() as u64) else {
             return false;
         };
-        // SAFETY: the range was checked, and the mapping or chunk exists as long as `self`. Any
-        // bytes are valid message content: if the owner writes to them at the same time, which no
-        // process of this crate does, they are wrong and nothing else. `into` is borrowed
-        // exclusively from the caller: its addresses are not the window's, which is never lent out
-        // for writing.
+        // SAFETY: the range was checked, and the mapping or chunk exists as long as `self`. Any bytes are
+        // valid message content. An owner in this process does not write to them meanwhile, as required by
+        // `Endpoint::read`; another process, which may, makes them wrong and nothing else, since this one has
+        // no reference to them. `into` is borrowed exclusively from the caller: it may be in a shared buffer of
+        // the same region, but in another block than the message.
         let mut read = || unsafe { way.copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
         match &self.backing {
             Backing::Mapped(_) => read(),

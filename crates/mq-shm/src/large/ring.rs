@@ -49,8 +49,8 @@ impl Stretch {
     ///
     /// # Safety
     /// If both ends belong to one process, each in its own thread, this is what was given for this
-    /// message, and the message goes through it once: otherwise one would write where the other
-    /// reads. What another process says need not be true: a lie can do no more than a write into the
+    /// message, and the message goes through it once, with no more bytes than were given: otherwise one
+    /// would write where the other reads. What another process says need not be true: a lie can do no more than a write into the
     /// segment could.
     #[must_use]
     #[allow(unsafe_code, reason = "callers vouch for what it says")]
