@@ -14,7 +14,7 @@ usage: benches/mpi/compare.sh --stock PREFIX --ours PREFIX [OPTION...]
 PREFIX is where an MPI library is installed: PREFIX/bin/mpicc and PREFIX/bin/mpirun, Open MPI or MPICH, the
 same one on both sides. The benchmark is compiled with each. For each job (a measurement, in one order), stock,
 ours with the first structure, ours with the next and so on take turns, so that noise affects all alike, and
-all of that is repeated in each round. Prints tables of the medians over the rounds.
+all of that is repeated in each round, beginning with another of them. Prints tables of the medians over the rounds.
 
   --structures NAME,...   structures of ours, values of MQ_STRUCTURE (list,indexed), or all, as listed by mq:
                           cargo build --release -p mq-cli

@@ -279,7 +279,8 @@ pub(crate) struct DepthOptions {
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) contexts: u32,
-    /// How often the queue is filled and drained, 1 to 1,000,000
+    /// How often the queue is filled and drained, 1 to 1,000,000; twice the depth times this is at most
+    /// 20,000,000
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: u32,

@@ -39,7 +39,7 @@ Examples:
 
 Exit codes: that of the rank that failed first (128 plus the signal's number if it was killed), 0 if \
 none failed, 124 after --timeout, 126 if the program cannot be executed, 127 if it does not exist, 2 on \
-bad usage."
+bad usage or if processes cannot be started or output cannot be written."
 )]
 pub(crate) struct RunOptions {
     #[arg(short = 'n', long, value_name = "N", value_parser = processes,

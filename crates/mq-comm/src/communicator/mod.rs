@@ -33,9 +33,10 @@ pub use probe::Matched;
 ///
 /// # When it is dropped
 /// When the last handle, request and matched message are dropped, this rank leaves the communicator: messages
-/// that it has not received are discarded, and so are those that still come. Dropping is local, and no
-/// call of the other ranks reports it: a send to a rank that has dropped the communicator, or that is leaving the world, succeeds, and a
-/// receive from it waits for as long as its process lives. `MPI_Comm_free`, MPI 4.1 §7.4.3.
+/// that it has not received are discarded, and so are those that still come. Dropping is local, and no call of
+/// the other ranks reports it: a send to a rank that has dropped the communicator, or that is leaving the
+/// world, succeeds, and a receive from it waits for as long as its process lives. `MPI_Comm_free`, MPI 4.1
+/// §7.4.3.
 pub struct Communicator<T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
 }

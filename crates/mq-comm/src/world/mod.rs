@@ -119,10 +119,13 @@ impl World {
     /// | started by | finds its rank in | and the others by |
     /// | --- | --- | --- |
     /// | `mq run` | `MQ_RANK`, `MQ_SIZE` | the descriptor that `MQ_SEGMENT=fd:N` names |
-    /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` |
+    /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` or `OMPI_MCA_ess_base_jobid` |
     /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
     /// | itself, or by anything else | it is alone, and says so if variables of `PMIx`, Flux, PALS or JSM are set | |
+    ///
+    /// Whether all of them are on this machine is told by `OMPI_COMM_WORLD_LOCAL_SIZE`, `MPI_LOCALNRANKS` and
+    /// `SLURM_STEP_NUM_NODES`.
     ///
     /// Processes that only have a name meet at a Unix socket in the abstract namespace, where the first to
     /// come hands its segment to the others: nothing is in a file system at any time. The socket is gone

@@ -15,7 +15,8 @@ pub const MQ_FRONT_LAYOUT: u32 = 4;
 
 /// How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
 /// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
-/// queued in the front; in addition, four receives with a wildcard may look at all messages.
+/// queued in the front; in addition, four receives or probes with a wildcard may look at all
+/// messages.
 pub const MQ_FRONT_SCAN: usize = 48;
 
 /// For how many contexts an engine's front knows what inline calls check.
@@ -248,7 +249,7 @@ impl mq_front {
     }
 }
 
-/// Few contexts that are used together share a place: sixteen consecutive ones share none, nor do eight
+/// Few contexts that are used together share a place: sixteen numbered from 0 share none, nor do eight
 /// communicators that each have two adjacent numbers, in sixteens (MPICH: messages and collectives), nor the
 /// world and the first communicators after it together with those of collectives within a node and between
 /// nodes.

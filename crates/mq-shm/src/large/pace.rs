@@ -20,7 +20,7 @@ const BETWEEN: u32 = 509;
 /// Copies by which a way is timed. The shortest time counts: the other may include an interrupt.
 const TIMED: u32 = 2;
 /// The length of the shortest copy that is timed, and of the shortest that is not done line by
-/// line: a quarter of a cell or of a ring's buffer.
+/// line: a buffer of a ring, a fifth of a cell.
 const LEAST: usize = 4096;
 
 /// Picoseconds per byte by lines from which on the other core counts as far. With a shared cache 17
