@@ -342,13 +342,13 @@ fn the_budget_is_exact_and_its_mark_is_reported() {
     let of_model = Arc::clone(&seen);
     loom::model(move || {
         let budget = Budget::UNLIMITED.entries(1);
-        let calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let calls = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&calls);
         let options = EngineOptions::new().budget(budget).high_water(
             HighWater::NEVER.entries(1, 0),
             move |used| {
                 assert_eq!(used.entries, 1);
-                counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                *counted.lock().expect("no panic") += 1;
             },
         );
         let sharding = Sharding::new().shards(2).divide(Divide::AtOnce);
@@ -364,7 +364,7 @@ fn the_budget_is_exact_and_its_mark_is_reported() {
         let left = engine.unexpected_len();
         assert_eq!(engine.used().entries, left);
         assert!(left <= 1);
-        let calls = calls.load(std::sync::atomic::Ordering::Relaxed);
+        let calls = *calls.lock().expect("no panic");
         let queued = [first, second]
             .iter()
             .filter(|got| **got == Got::Queued)

@@ -28,8 +28,7 @@ impl<M> CommonBudget<M> {
     pub(crate) fn take<E: Envelope>(&self, envelope: &E, message: &M) -> Result<bool, Error> {
         let mut ledger = self.0.lock();
         let weight = ledger.room_for(envelope, message)?;
-        ledger.count(envelope, weight);
-        Ok(ledger.is_due())
+        Ok(ledger.count(envelope, weight))
     }
 
     /// Makes the call if a high mark has been reached. It is the caller's function, so no other lock may

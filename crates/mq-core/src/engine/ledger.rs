@@ -122,13 +122,14 @@ impl<M> Ledger<M> {
 
     /// A message was queued, after [`room_for`](Self::room_for) found room.
     pub(super) fn take<E: Envelope>(&mut self, envelope: &E, weight: u64) {
-        self.count(envelope, weight);
-        self.ring();
+        if self.count(envelope, weight) {
+            self.ring();
+        }
     }
 
-    /// [`take`](Self::take) without the call; [`ring`](Self::ring) follows, and others may take messages
+    /// [`take`](Self::take) without the call; whether [`ring`](Self::ring) must follow. Others may take messages
     /// out before that.
-    pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) {
+    pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) -> bool {
         self.entries += 1;
         self.bytes += u128::from(weight);
         let used = self.used();
@@ -142,10 +143,6 @@ impl<M> Ledger<M> {
             alarm.armed = false;
             alarm.due = Some(used);
         }
-    }
-
-    /// Whether a high mark has been reached and the call not been made yet.
-    pub(super) fn is_due(&self) -> bool {
         self.alarm.as_ref().is_some_and(|alarm| alarm.due.is_some())
     }
 
