@@ -248,7 +248,7 @@ impl Subject {
             }
             _ => {
                 engine.purge(
-                    &mut |entry| chosen(operation, shadow, entry),
+                    &mut |entry| chosen(operation, shadow, &entry),
                     &mut |entry| removed.push(removed_entry(&entry)),
                 );
                 Outcome::Removed(grouped(removed))

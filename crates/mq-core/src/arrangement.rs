@@ -391,8 +391,8 @@ impl<A: Arrangement> MatchQueues for A {
         self.slabs().next_sequence()
     }
 
-    fn come(&self) -> u32 {
-        self.slabs().come()
+    fn queued_total(&self) -> u32 {
+        self.slabs().stored()
     }
 
     fn raise_sequence(&mut self, sequence: u64) {

@@ -335,7 +335,7 @@ pub trait MatchQueues: Sized {
     ///
     /// A structure that does not count returns 0. A `SharedEngine` uses the count to judge how much
     /// threads wait for each other; without it, the engine never divides a context of its own accord.
-    fn come(&self) -> u32 {
+    fn queued_total(&self) -> u32 {
         0
     }
 

@@ -65,8 +65,8 @@ fn a_choice_is_made_entry_by_entry() {
         let _ = engine.arrive(message, number).expect("it is queued");
     }
     let mut back = Vec::new();
-    let chosen = |entry: &Entry<'_, MpiPattern, u32, u32>| match entry {
-        Entry::Posted(_, number) | Entry::Unexpected(_, number) => **number % 3 == 0,
+    let chosen = |entry: Entry<'_, MpiPattern, u32, u32>| match entry {
+        Entry::Posted(_, number) | Entry::Unexpected(_, number) => *number % 3 == 0,
     };
     engine.purge(&mut |entry| chosen(entry), &mut |removed| match removed {
         Removed::Posted(_, number) | Removed::Unexpected(_, number) => back.push(number),

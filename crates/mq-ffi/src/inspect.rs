@@ -68,8 +68,8 @@ pub unsafe extern "C" fn mq_purge(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let select = select.ok_or(MQ_ERR_NULL)?;
-        let mut chosen = |entry: &EntryOf<'_>| {
-            let entry = show(entry);
+        let mut chosen = |entry: EntryOf<'_>| {
+            let entry = show(&entry);
             // SAFETY: a function of this type, from the caller, with the caller's own pointer.
             apart(|| unsafe { select(user, &raw const entry) != 0 })
         };

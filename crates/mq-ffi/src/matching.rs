@@ -404,7 +404,7 @@ impl Matching {
 
     pub(crate) fn purge(
         &mut self,
-        select: &mut dyn FnMut(&EntryOf<'_>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_>) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
     ) {
         match &mut self.watch {

@@ -23,7 +23,7 @@ pub struct Oracle<P: Pattern, R, M> {
     posted: VecDeque<(u64, P, R)>,
     unexpected: VecDeque<(u64, P::Envelope, M)>,
     next_sequence: u64,
-    come: u32,
+    queued: u32,
 }
 
 impl<P: Pattern, R, M> Oracle<P, R, M> {
@@ -67,7 +67,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
             posted: VecDeque::new(),
             unexpected: VecDeque::new(),
             next_sequence: config.first_sequence,
-            come: 0,
+            queued: 0,
         }
     }
 
@@ -155,7 +155,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     fn queue_receive(&mut self, pattern: P, receive: R) -> Handle {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        self.come = self.come.wrapping_add(1);
+        self.queued = self.queued.wrapping_add(1);
         self.posted.push_back((sequence, pattern, receive));
         Handle::new(pattern.context(), 0, sequence)
     }
@@ -163,7 +163,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: M) -> MessageHandle {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        self.come = self.come.wrapping_add(1);
+        self.queued = self.queued.wrapping_add(1);
         self.unexpected.push_back((sequence, envelope, message));
         MessageHandle::new(Handle::new(envelope.context(), 0, sequence))
     }
@@ -222,8 +222,8 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         self.next_sequence
     }
 
-    fn come(&self) -> u32 {
-        self.come
+    fn queued_total(&self) -> u32 {
+        self.queued
     }
 
     fn raise_sequence(&mut self, sequence: u64) {

@@ -85,7 +85,7 @@ fn measured(
     if options.cores.is_some() {
         cores::check(processes, options)?;
     }
-    if World::size_to_be().map_err(failed)? == 1 && processes > 1 {
+    if World::launched_size().map_err(failed)? == 1 && processes > 1 {
         if let Some(name) = World::unknown_launcher() {
             return Err(Error::Usage(format!(
                 "{name} gives this process a rank, but its launcher is not supported: each process would measure \

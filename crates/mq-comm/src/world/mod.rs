@@ -218,7 +218,7 @@ impl World {
     ///
     /// # Errors
     /// [`Error::Start`], as `init`.
-    pub fn size_to_be() -> Result<u32, Error> {
+    pub fn launched_size() -> Result<u32, Error> {
         Ok(Start::find(|name| std::env::var_os(name))?.size)
     }
 

@@ -329,7 +329,7 @@ impl<Q: MatchQueues> Engine<Q> {
 }
 
 /// The entry's context.
-fn context_of<P: Pattern, R, M>(entry: &Entry<'_, P, R, M>) -> ContextId {
+fn context_of<P: Pattern, R, M>(entry: Entry<'_, P, R, M>) -> ContextId {
     match entry {
         Entry::Posted(pattern, _) => pattern.context(),
         Entry::Unexpected(envelope, _) => envelope.context(),

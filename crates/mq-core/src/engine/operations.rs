@@ -275,7 +275,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Visits and sorts all entries; allocates.
     pub fn purge(
         &mut self,
-        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) {
         for object in 0..self.objects.len() {
@@ -294,7 +294,7 @@ impl<Q: MatchQueues> Engine<Q> {
     pub fn purge_context(
         &mut self,
         context: u32,
-        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
         let id = ContextId(context);
@@ -310,13 +310,13 @@ impl<Q: MatchQueues> Engine<Q> {
     pub(super) fn purge_object(
         &mut self,
         object: usize,
-        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) {
         let ledger = &mut self.ledger;
         self.objects[object]
             .queues
-            .purge(&mut |entry| select(&entry), &mut |removed| {
+            .purge(&mut |entry| select(entry), &mut |removed| {
                 if let Some(ledger) = ledger
                     && let crate::Removed::Unexpected(envelope, message) = &removed
                 {
@@ -380,7 +380,7 @@ impl<Q: MatchQueues> Engine<Q> {
         if found.shares_object && posted + unexpected > 0 {
             (posted, unexpected) = (0, 0);
             queues.visit(&mut |entry| match entry {
-                _ if context_of(&entry) != id => {}
+                _ if context_of(entry) != id => {}
                 Entry::Posted(..) => posted += 1,
                 Entry::Unexpected(..) => unexpected += 1,
             });

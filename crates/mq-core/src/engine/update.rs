@@ -41,7 +41,7 @@ impl<Q: MatchQueues> Engine<Q> {
         let mut checked = Ok(());
         let queues = &self.objects[found.object()].queues;
         queues.visit(&mut |entry| {
-            if checked.is_ok() && context_of(&entry) == id {
+            if checked.is_ok() && context_of(entry) == id {
                 checked = terms.check_entry::<Q>(id, &entry);
             }
         });

@@ -330,12 +330,12 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// panics, the remaining entries of the context are dropped.
     pub fn purge(
         &self,
-        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) {
         for context in self.directory.contexts() {
             let mut all = context.lock_all();
-            let removed = context.purge(&mut all, &mut |entry| select(&entry));
+            let removed = context.purge(&mut all, &mut |entry| select(entry));
             drop(all);
             removed.into_iter().for_each(&mut *back);
         }

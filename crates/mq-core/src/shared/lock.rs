@@ -46,7 +46,7 @@ impl<Q: MatchQueues> Lock<Q> {
         } else {
             self.place.lock()
         };
-        let come = place.queues.come();
+        let come = place.queues.queued_total();
         let divide = place.pressure.waited(come, can_divide);
         // Also after the context begins another life, in which nobody has waited yet.
         let crowded = place.pressure.is_crowded();

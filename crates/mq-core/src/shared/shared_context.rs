@@ -145,14 +145,14 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`Error::UnknownContext`].
     pub fn purge(
         &self,
-        select: &mut dyn FnMut(&EntryOf<'_, Q>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
         let mut all = self.context.lock_all();
         all.whole
             .standing
             .check_alive(self.context.id, Some(self.life))?;
-        let removed = self.context.purge(&mut all, &mut |entry| select(&entry));
+        let removed = self.context.purge(&mut all, &mut |entry| select(entry));
         drop(all);
         removed.into_iter().for_each(back);
         Ok(())

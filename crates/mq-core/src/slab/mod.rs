@@ -215,7 +215,7 @@ impl<K: Copy, T> Slab<K, T> {
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
     )]
-    pub const fn come(&self) -> u32 {
+    pub const fn stored(&self) -> u32 {
         (self.next_sequence as u32).wrapping_sub(self.skipped)
     }
 

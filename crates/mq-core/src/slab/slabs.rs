@@ -96,8 +96,8 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
     }
 
     /// How many entries of either queue have been stored, as [`Slab::come`] counts.
-    pub(crate) const fn come(&self) -> u32 {
-        self.posted.come().wrapping_add(self.unexpected.come())
+    pub(crate) const fn stored(&self) -> u32 {
+        self.posted.stored().wrapping_add(self.unexpected.stored())
     }
 
     /// Heap bytes of both slabs.

@@ -259,8 +259,8 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         each!(self, queues => queues.next_sequence())
     }
 
-    fn come(&self) -> u32 {
-        each!(self, queues => queues.come())
+    fn queued_total(&self) -> u32 {
+        each!(self, queues => queues.queued_total())
     }
 
     fn raise_sequence(&mut self, sequence: u64) {

@@ -26,7 +26,7 @@ pub struct Leads<S> {
     contexts: Vec<ContextId>,
     queues: Vec<S>,
     /// Entries that came to contexts that no longer exist.
-    come_before: u32,
+    queued_before: u32,
 }
 
 impl<S: MatchQueues> Leads<S> {
@@ -80,7 +80,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
             config: config.clone(),
             contexts: Vec::new(),
             queues: Vec::new(),
-            come_before: 0,
+            queued_before: 0,
         }
     }
 
@@ -209,9 +209,9 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         sequences.fold(self.config.first_sequence, u64::max)
     }
 
-    fn come(&self) -> u32 {
-        let come = self.queues.iter().map(S::come);
-        come.fold(self.come_before, u32::wrapping_add)
+    fn queued_total(&self) -> u32 {
+        let queued = self.queues.iter().map(S::queued_total);
+        queued.fold(self.queued_before, u32::wrapping_add)
     }
 
     fn raise_sequence(&mut self, sequence: u64) {
@@ -235,7 +235,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         // Its handles stay stale even if a context with this number is created again.
         let queues = self.queues.remove(position);
         let next = queues.next_sequence();
-        self.come_before = self.come_before.wrapping_add(queues.come());
+        self.queued_before = self.queued_before.wrapping_add(queues.queued_total());
         self.contexts.remove(position);
         self.config.first_sequence = self.config.first_sequence.max(next);
     }

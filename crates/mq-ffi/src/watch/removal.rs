@@ -17,7 +17,7 @@ impl Watch {
     pub(crate) fn purge(
         &mut self,
         engine: &mut Engine<Queues>,
-        select: &mut dyn FnMut(&EntryOf<'_>) -> bool,
+        select: &mut dyn FnMut(EntryOf<'_>) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
     ) {
         self.settle_search();
@@ -25,7 +25,7 @@ impl Watch {
         engine.purge(
             &mut |entry| {
                 let mut chosen = false;
-                show(self, entry, &mut |shown| chosen = select(&shown));
+                show(self, &entry, &mut |shown| chosen = select(shown));
                 chosen
             },
             &mut |entry| removed.push(entry),

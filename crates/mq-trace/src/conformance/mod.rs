@@ -442,9 +442,14 @@ fn run<F: Family>(
         same(&expected, &got, steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
         same(&model.crossings(), &subject.crossings(), steps, &outcomes)?;
-        counts |= subject.come().is_some_and(|come| come > 0);
+        counts |= subject.queued_total().is_some_and(|come| come > 0);
         if counts {
-            same(&model.come(), &subject.come(), steps, &outcomes)?;
+            same(
+                &model.queued_total(),
+                &subject.queued_total(),
+                steps,
+                &outcomes,
+            )?;
         }
     }
     same(&model.contents(), &subject.contents(), steps, &outcomes)

@@ -153,8 +153,8 @@ impl<P: Pattern> Subject<P> for Model<P> {
         self.oracle.lengths()
     }
 
-    fn come(&self) -> Option<u32> {
-        self.oracle.come()
+    fn queued_total(&self) -> Option<u32> {
+        self.oracle.queued_total()
     }
 
     fn crossings(&self) -> Vec<usize> {

@@ -108,7 +108,7 @@ impl<Q: MatchQueues<Receive = u32, Message = u32>> Shared<Q> {
                 self.create_context(comm);
             }
             Some(_) => {
-                let mut select = |entry: &EntryOf<'_, Q>| chosen(entry, comm, source);
+                let mut select = |entry: EntryOf<'_, Q>| chosen(&entry, comm, source);
                 self.engine.purge(&mut select, &mut back);
             }
         }

@@ -39,7 +39,7 @@ pub(super) trait Subject<P: Pattern> {
         Vec::new()
     }
     /// How many entries have been queued, if this counts them.
-    fn come(&self) -> Option<u32> {
+    fn queued_total(&self) -> Option<u32> {
         None
     }
     /// What is queued, by context, in order.
@@ -312,8 +312,8 @@ where
         (self.queues.posted_len(), self.queues.unexpected_len())
     }
 
-    fn come(&self) -> Option<u32> {
-        Some(self.queues.come())
+    fn queued_total(&self) -> Option<u32> {
+        Some(self.queues.queued_total())
     }
 
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {
@@ -421,7 +421,7 @@ where
 
     fn purge_source(&mut self, comm: u32, source: u32) -> Outcome {
         let mut purged = Vec::new();
-        let mut select = |entry: &EntryOf<'_, Q>| chosen(entry, comm, Some(source));
+        let mut select = |entry: EntryOf<'_, Q>| chosen(&entry, comm, Some(source));
         let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
         self.engine.purge(&mut select, &mut back);
         Outcome::Purged(purged)

@@ -165,7 +165,7 @@ impl<B: MatchBits> Classes<B> {
         if class.view.is_some() {
             return true;
         }
-        if !class.is_worth_a_view(unexpected.slots(), unexpected.come()) || !may_be {
+        if !class.is_worth_a_view(unexpected.slots(), unexpected.stored()) || !may_be {
             return false;
         }
         let mut view = self.spare.take().unwrap_or_default();

@@ -275,8 +275,8 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         self.slabs.next_sequence()
     }
 
-    fn come(&self) -> u32 {
-        self.slabs.come()
+    fn queued_total(&self) -> u32 {
+        self.slabs.stored()
     }
 
     fn raise_sequence(&mut self, sequence: u64) {
