@@ -101,6 +101,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("mq-comm is for Linux: what moves its messages, mq-shm, is empty elsewhere");
 
+mod blocking;
 mod buffer;
 mod collective;
 mod communicator;

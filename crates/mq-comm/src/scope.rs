@@ -20,12 +20,12 @@ use mq_core::Source;
 use mq_core::mpi::TagSelector;
 use mq_shm::{Endpoint, Process};
 
+use crate::blocking::NoPanic;
 use crate::buffer::Buffer;
 use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
 use crate::plain::Plain;
-use crate::progress::NoPanic;
 use crate::request::{Completion, Request};
 use crate::transport::Transport;
 

@@ -53,6 +53,7 @@ mod part;
 mod place;
 mod pool;
 pub mod segment;
+mod sleeper;
 mod steps;
 mod sync;
 pub mod wait;

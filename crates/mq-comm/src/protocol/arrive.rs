@@ -2,7 +2,7 @@
 
 use mq_core::MessageHandle;
 use mq_core::mpi::MpiEnvelope;
-use mq_shm::ShmError;
+use mq_shm::{Process, ShmError};
 
 use super::ahead::{Ahead, Credit};
 use super::front::Taken;
@@ -16,6 +16,7 @@ use crate::steps::{Step, step};
 use crate::transport::Arrived;
 
 /// Where the bytes of a message that has come are.
+#[derive(Clone, Copy)]
 enum Bytes {
     /// With it, or in the parts that follow.
     Here,
@@ -27,7 +28,7 @@ enum Bytes {
 
 /// For something that no process of this crate sends.
 #[cold]
-pub(super) fn corrupt(what: &'static str, from: mq_shm::Process) -> Error {
+pub(super) fn corrupt(what: &'static str, from: Process) -> Error {
     Error::from(ShmError::Corrupt {
         what,
         process: from.0,
@@ -105,6 +106,19 @@ impl State {
             let wanted = None;
             return Ok(Follow::Matched { receive, wanted });
         }
+        self.keep_unexpected(message, envelope, word, bytes)
+    }
+
+    /// Queues a message that no receive takes.
+    fn keep_unexpected(
+        &mut self,
+        message: &mut impl Arrived,
+        envelope: MpiEnvelope,
+        word: Word,
+        bytes: Bytes,
+    ) -> Result<Follow, Error> {
+        let from = message.source();
+        let [bits, _] = message.header();
         self.profile.unexpected += 1;
         let (total, body) = match &bytes {
             &Bytes::Announced(Announcement {
@@ -323,66 +337,72 @@ impl State {
         let payload = &mut [0; Payload::MOST][..];
         let count = message.copy_to(payload);
         let payload = &payload[..count];
-        let damaged = Ok(Follow::Damaged { request });
-        match kind {
+        let damaged = Follow::Damaged { request };
+        let follow = match kind {
             Kind::RingWanted | Kind::RingTimed => {
-                let Some(wanted) = RingWanted::from_bytes(payload) else {
-                    return damaged;
-                };
-                let ends = usize::try_from(wanted.from)
-                    .ok()
-                    .zip(usize::try_from(wanted.until).ok());
-                let Some((done, until)) = ends else {
-                    return damaged;
-                };
-                if done > until || until > slot.buffer.len() {
-                    return damaged;
-                }
-                slot.done = done;
-                slot.total = wanted.until;
-                slot.remote = wanted.receive;
-                self.peers[from.index()].ahead = Credit::of(wanted.ahead);
-                if kind == Kind::RingTimed {
+                let follow = self.ring_wanted(request, from, payload);
+                if kind == Kind::RingTimed && follow.is_some() {
                     self.time_too(from);
                 }
-                let (ring, first) = (wanted.ring, wanted.first);
-                let lent = (ring != NO_RING).then_some(RingGiven { ring, first });
-                Ok(Follow::Ring {
-                    send: request,
-                    lent,
-                })
+                follow.unwrap_or(damaged)
             }
-            Kind::RingGiven => {
-                let Some(given) = RingGiven::from_bytes(payload) else {
-                    return damaged;
-                };
-                if given.ring == NO_RING {
-                    self.never_comes(name);
-                    self.requests.complete(request, Outcome::Withdrawn);
-                    return Ok(Follow::RingNamed);
-                }
-                slot.stage = Stage::Pulling;
-                let (done, until) = (slot.done, slot.room());
-                self.rings.pull(Pull {
-                    into: Target::Request(request),
-                    from,
-                    stretch: given.stretch(from, done),
-                    done,
-                    until,
-                });
-                self.attention = true;
-                step(Step::RingKnown);
-                Ok(Follow::RingNamed)
-            }
+            Kind::RingGiven => match RingGiven::from_bytes(payload) {
+                Some(given) => self.ring_given(request, name, from, given),
+                None => damaged,
+            },
             // The receiver manages without help too: an unreadable request damages nothing.
             Kind::HelpWanted => {
                 let send = request;
                 let asked = <[u8; 8]>::try_from(payload);
-                Ok(asked.map_or(Follow::Nothing, |asked| Follow::Help { send, asked }))
+                asked.map_or(Follow::Nothing, |asked| Follow::Help { send, asked })
             }
             // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.
-            _ => Ok(Follow::Finished { send: request }),
+            _ => Follow::Finished { send: request },
+        };
+        Ok(follow)
+    }
+
+    /// The receiver of a message asks for a ring, or lends one; `None` if what it says cannot be.
+    fn ring_wanted(&mut self, request: u32, from: Process, payload: &[u8]) -> Option<Follow> {
+        let wanted = RingWanted::from_bytes(payload)?;
+        let done = usize::try_from(wanted.from).ok()?;
+        let until = usize::try_from(wanted.until).ok()?;
+        let slot = self.requests.at_mut(request);
+        if done > until || until > slot.buffer.len() {
+            return None;
         }
+        slot.done = done;
+        slot.total = wanted.until;
+        slot.remote = wanted.receive;
+        self.peers[from.index()].ahead = Credit::of(wanted.ahead);
+        let (ring, first) = (wanted.ring, wanted.first);
+        let lent = (ring != NO_RING).then_some(RingGiven { ring, first });
+        Some(Follow::Ring {
+            send: request,
+            lent,
+        })
+    }
+
+    /// The sender of a message has given a ring, or has none for it.
+    fn ring_given(&mut self, request: u32, name: Name, from: Process, given: RingGiven) -> Follow {
+        if given.ring == NO_RING {
+            self.never_comes(name);
+            self.requests.complete(request, Outcome::Withdrawn);
+            return Follow::RingNamed;
+        }
+        let slot = self.requests.at_mut(request);
+        slot.stage = Stage::Pulling;
+        let (done, until) = (slot.done, slot.room());
+        self.rings.pull(Pull {
+            into: Target::Request(request),
+            from,
+            stretch: given.stretch(from, done),
+            done,
+            until,
+        });
+        self.attention = true;
+        step(Step::RingKnown);
+        Follow::RingNamed
     }
 }
 

@@ -13,8 +13,8 @@ use crate::fastbox::{BOX_PAYLOAD, Inlet};
 use crate::index::{CellId, CellName, Process};
 use crate::part::Found;
 use crate::segment::{Mapped, Memory};
+use crate::sleeper;
 use crate::steps::{Step, step};
-use crate::wait;
 
 /// A message in shared memory. Dropping it gives the memory back to the sender.
 pub struct Incoming<'a, M: Memory = Mapped> {
@@ -86,7 +86,7 @@ impl<M: Memory> Endpoint<M> {
             inlet.emptied(0);
             step(Step::SlotEmptied);
             // Its owner may wait for the cell.
-            wait::wake(&peer.place, self.fences);
+            sleeper::wake(&peer.place, self.fences);
             return;
         }
         let Some(cell) = self.shadow.pop() else {
@@ -106,7 +106,7 @@ impl<M: Memory> Endpoint<M> {
         step(Step::CellRead);
         peer.place.returns.0.push(cell, self.memory.cell(cell));
         step(Step::CellReturned);
-        wait::wake(&peer.place, self.fences);
+        sleeper::wake(&peer.place, self.fences);
     }
 }
 

@@ -9,9 +9,9 @@ use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Sh
 use crate::large::single_copy::{Copied, Known, Remote};
 use crate::layout::RINGS;
 use crate::segment::{Memory, Part};
+use crate::sleeper;
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
-use crate::wait;
 
 /// Bytes that go into or out of a ring in one call, or a few more.
 const AT_ONCE: usize = BUFFERS as usize * BUFFER_BYTES;
@@ -250,7 +250,7 @@ impl<M: Memory> Endpoint<M> {
             done += len;
         }
         if done > before {
-            wait::wake(self.memory.place(to), self.fences);
+            sleeper::wake(self.memory.place(to), self.fences);
         }
         Ok(if done == message.len() {
             Pushed::All
@@ -366,7 +366,7 @@ impl<M: Memory> Endpoint<M> {
             done += len;
         }
         if done > before {
-            wait::wake(self.memory.place(from), self.fences);
+            sleeper::wake(self.memory.place(from), self.fences);
         }
         Ok(if done == into.len() {
             Pulled::All
@@ -395,7 +395,7 @@ impl<M: Memory> Endpoint<M> {
         let full = shared.full(number).min(left);
         if full > 0 {
             shared.emptied(number.wrapping_add(full));
-            wait::wake(self.memory.place(from), self.fences);
+            sleeper::wake(self.memory.place(from), self.fences);
         }
         Ok(if full == left {
             Pulled::All

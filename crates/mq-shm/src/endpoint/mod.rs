@@ -53,9 +53,10 @@ use crate::part::Found;
 use crate::place::Place;
 use crate::pool::Pool;
 use crate::segment::{Mapped, Memory};
+use crate::sleeper::{self, Fences};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
-use crate::wait::{self, Fences, Patience};
+use crate::wait::Patience;
 use peer::Peer;
 
 /// Options of an endpoint.
@@ -378,7 +379,7 @@ impl<M: Memory> Drop for Endpoint<M> {
         step(Step::Left);
         estate::settle(&self.memory, Some(self.me));
         for peer in self.peers.iter().filter(|peer| peer.met) {
-            wait::wake(&peer.place, self.fences);
+            sleeper::wake(&peer.place, self.fences);
         }
     }
 }

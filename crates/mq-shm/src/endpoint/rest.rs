@@ -8,8 +8,9 @@ use crate::fastbox::Outlet;
 use crate::index::Process;
 use crate::liveness;
 use crate::segment::Memory;
+use crate::sleeper;
 use crate::steps::{Step, step};
-use crate::wait::{self, Idle, Rest};
+use crate::wait::{Idle, Rest};
 #[cfg(not(mq_loom))]
 use crate::{company, wait::Patience};
 
@@ -115,17 +116,17 @@ impl<M: Memory> Endpoint<M> {
         if self.cells_out()? < out {
             return Ok(());
         }
-        wait::lie_down(&self.place, self.fences);
+        sleeper::lie_down(&self.place, self.fences);
         step(Step::Sleeping);
         if self.anything_new() {
-            wait::stay_awake(&self.place);
+            sleeper::stay_awake(&self.place);
             if self.one_has_ended() {
                 // Now, although early: otherwise it would be kept awake until it is time to look.
                 self.check_peers();
             }
             return Ok(());
         }
-        wait::sleep(&self.place, self.fences, longest);
+        sleeper::sleep(&self.place, self.fences, longest);
         Ok(())
     }
 

@@ -18,9 +18,10 @@ use crate::index::{CellId, CellName, Process};
 use crate::part::Found;
 use crate::pool::Pool;
 use crate::segment::{Memory, Part};
+use crate::sleeper;
 use crate::steps::{Step, step};
 use crate::sync::spin_loop;
-use crate::wait::{self, Patience};
+use crate::wait::Patience;
 
 /// Looks for room in a fastbox before a message goes through the queue: some microseconds, in which a receiver
 /// that serves a dozen senders has come round to it.
@@ -87,7 +88,7 @@ impl<M: Memory> Endpoint<M> {
             outlet.filled(0);
             peer.sequence += 1;
             self.counters.sent(message.len());
-            wait::wake(&peer.place, self.fences);
+            sleeper::wake(&peer.place, self.fences);
             return Ok(Sent::Whole);
         }
         let [first, second] = header;
@@ -125,7 +126,7 @@ impl<M: Memory> Endpoint<M> {
             outlet.filled(message.len());
             peer.sequence += 1;
             self.counters.sent(message.len());
-            wait::wake(&peer.place, self.fences);
+            sleeper::wake(&peer.place, self.fences);
             outlet.take_lines(message.len());
             return Ok(Sent::Whole);
         }
@@ -195,7 +196,7 @@ impl<M: Memory> Endpoint<M> {
             }
         }
         peer.sequence += 1;
-        wait::wake(&peer.place, self.fences);
+        sleeper::wake(&peer.place, self.fences);
         self.counters.sent(message.len());
         self.counters.cells_sent += 1;
         Ok(Sent::Whole)
@@ -256,7 +257,7 @@ impl<M: Memory> Endpoint<M> {
             let peer = &mut self.peers[to.index()];
             peer.place.queue.0.push(cell, self.memory.cell(cell));
             step(Step::CellPushed);
-            wait::wake(&peer.place, self.fences);
+            sleeper::wake(&peer.place, self.fences);
             peer.sequence += 1;
             if opens_box {
                 // SAFETY: the segment lives as long as the endpoint, and does not move.

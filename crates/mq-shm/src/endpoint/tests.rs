@@ -272,7 +272,7 @@ fn one_whose_cells_have_come_back_sleeps() {
     let mut seen = 0;
     while seen < 50 && LOOKS.load(Ordering::Relaxed) < MANY {
         thread::sleep(Duration::from_millis(1));
-        seen = if wait::is_awake(segment.place(Process(0))) {
+        seen = if sleeper::is_awake(segment.place(Process(0))) {
             0
         } else {
             seen + 1

@@ -20,7 +20,7 @@ use crate::index::Process;
 use crate::large::ring::BUFFER_BYTES;
 use crate::liveness::{self, Gone};
 use crate::segment::{Heap, Memory};
-use crate::wait::{self, Fences};
+use crate::sleeper::{self, Fences};
 use crate::{Arrival, Endpoint, Geometry, Options, Policy, Pulled, Pushed, Sent, Stretch};
 
 type Member = Endpoint<Arc<Heap>>;
@@ -234,13 +234,13 @@ fn nobody_sleeps_through(
     let me = sleeper.me();
     let shared = Arc::clone(segment);
     let sleeper = thread::spawn(move || {
-        wait::lie_down(shared.place(me), Fences::Both);
+        sleeper::lie_down(shared.place(me), Fences::Both);
         let seen = sleeper.anything_new();
         (seen, sleeper)
     });
     what(&mut other);
     let (seen, sleeper) = sleeper.join().unwrap();
-    assert!(seen || wait::is_woken(segment.place(me)));
+    assert!(seen || sleeper::is_woken(segment.place(me)));
     drop((sleeper, other));
 }
 
@@ -310,7 +310,7 @@ fn nobody_sleeps_through_an_end() {
         receiver.want(Some(ALICE)).unwrap();
         nobody_sleeps_through(&segment, receiver, sender, |_| {
             liveness::left(segment.place(ALICE), Gone::Left);
-            wait::wake(segment.place(BOB), Fences::Both);
+            sleeper::wake(segment.place(BOB), Fences::Both);
         });
     });
 }

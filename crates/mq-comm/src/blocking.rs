@@ -1,0 +1,348 @@
+//! Blocking sends and receives, and their ways past the queues.
+//!
+//! A blocking receive for which nothing has come takes the next message straight out of the transport if it
+//! is the one it waits for: the receive-queue bypass of Nemesis. As it is the youngest receive of its
+//! process, any posted receive is asked first; if there is none, the engine is not entered at all. A blocking
+//! send hands its bytes to the transport if nothing waits before them. Neither has a request then.
+#![allow(unsafe_code, reason = "lends the buffers of blocking operations")]
+
+use mq_core::Pattern;
+use mq_core::mpi::MpiPattern;
+use mq_shm::{Process, Sent};
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::header::Word;
+use crate::protocol::{Core, Failures, Follow, State, Wanted};
+use crate::request::{NONE, Outcome, Stage};
+use crate::status::Status;
+use crate::transport::{Arrived, Event, Transport};
+
+/// Ends the program when it is dropped. A panic in the library while an operation that is to end has lent its
+/// buffer would leave the loan in the pool; no such panic is known.
+pub(crate) struct NoPanic;
+
+impl Drop for NoPanic {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+/// What a blocking receive has found other than a short message for it. It has been taken in with the receive
+/// in hand.
+struct Other {
+    no_panic: NoPanic,
+    hand: Wanted,
+    source: Process,
+    follow: Result<Follow, Error>,
+}
+
+impl<T: Transport> Core<T> {
+    /// Sends, and waits until the buffer is free; `word` is that of an eager message.
+    ///
+    /// # Cost
+    /// That of the transport's `try_send`, if nothing waits to be sent before it and the message is
+    /// short.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        if self.state.clogged.is_empty() && self.state.is_eager(word, bytes.len()) {
+            let header = [bits, word.0];
+            match self.transport.try_send(to, header, bytes, 0) {
+                Ok(Sent::Whole) => {
+                    self.state.profile.eager += 1;
+                    self.state.profile.eager_bytes += bytes.len() as u64;
+                    return Ok(());
+                }
+                Ok(Sent::Upto(0)) => {}
+                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.send_rest(to, bits, word, bytes, 0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_rest(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        bytes: &[u8],
+        done: usize,
+    ) -> Result<(), Error> {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+        // unwinding from here.
+        let buffer = unsafe { Buffer::shared(bytes) };
+        let (send, begun) = self.start_send(to, bits, word, buffer, done, NONE);
+        let result = self.see_through(send.slot(), None, begun).map(|_| ());
+        core::mem::forget(no_panic);
+        result
+    }
+
+    /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any case.
+    fn see_through(
+        &mut self,
+        request: u32,
+        hand: Option<&Wanted>,
+        begun: Result<(), Error>,
+    ) -> Result<Status, Error> {
+        let has_begun = begun.is_ok();
+        let mut went_well = begun;
+        self.idle.reset();
+        while went_well.is_ok() && !self.is_done(request) {
+            went_well = self.progress_for(hand, |_| vec![request]);
+        }
+        if !self.is_done(request)
+            && let Err(error) = went_well
+        {
+            if !has_begun && self.state.requests.at(request).stage == Stage::Waiting {
+                // A message that no other process knows of is in no outbox.
+                self.state.requests.release(request);
+                return Err(error);
+            }
+            self.abandon(request);
+            self.see_off(request);
+            return Err(error);
+        }
+        let slot = self.state.requests.at(request);
+        let result = match went_well {
+            // The request was ended because of that error, and says less.
+            Err(error) if slot.outcome == Outcome::Withdrawn => Err(error),
+            _ => slot.result(),
+        };
+        self.state.requests.release(request);
+        result
+    }
+
+    /// After [`abandon`](Self::abandon) of a request of lent memory: waits for the answer to a withdrawal.
+    pub(crate) fn see_off(&mut self, request: u32) {
+        let mut failures = Failures::default();
+        while self.state.requests.is_lent(request) {
+            let is_announced =
+                |core: &Self| core.state.requests.at(request).stage == Stage::Announced;
+            if !is_announced(self) {
+                self.abandon(request);
+                continue;
+            }
+            let progress = self.progress_or_rest(None);
+            if failures.are_bearable(progress).is_err() && is_announced(self) {
+                // Nobody will read the memory through a transport that no longer works, but perhaps a shared
+                // buffer.
+                self.transport.keep_buffers();
+                self.state.requests.release(request);
+            }
+        }
+    }
+
+    /// Receives a message of this context that a matched probe has taken out.
+    pub(crate) fn receive_matched(
+        &mut self,
+        message: u32,
+        context: u32,
+        into: &mut [u8],
+    ) -> Result<Status, Error> {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+        // unwinding from here.
+        let buffer = unsafe { Buffer::exclusive(into) };
+        let (request, begun) = self.start_matched(Some(message), context, buffer);
+        let result = self.see_through(request.slot(), None, begun);
+        core::mem::forget(no_panic);
+        result
+    }
+
+    /// Receives, and waits until the message is there; `word` is that of an eager message.
+    ///
+    /// # Cost
+    /// That of the transport's `poll`, if no receive is posted, no message waits, and the next message is the
+    /// one.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Status, Error> {
+        let state = &self.state;
+        let queued = state.front.runs() | state.posted | state.unexpected;
+        if queued | state.obstacles != 0 || state.attention {
+            return self.receive_slowly(pattern, from, into);
+        }
+        self.stand(from)?;
+        loop {
+            let Some(message) = self.transport.poll_wanted() else {
+                if self.transport.watch_wanted(&mut self.idle) {
+                    continue;
+                }
+                match self.receive_elsewhere(pattern, word, from, into) {
+                    Ok(None) => continue,
+                    Ok(Some(status)) => return Ok(status),
+                    Err(error) => return Err(error),
+                }
+            };
+            match self.state.offer(message, pattern, word, from, into) {
+                Ok(status) => {
+                    self.idle.reset();
+                    return Ok(status);
+                }
+                Err(other) => return self.receive_after(other),
+            }
+        }
+    }
+
+    /// A full poll, and a rest if it finds nothing.
+    #[inline(never)]
+    fn receive_elsewhere(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Option<Status>, Error> {
+        let offered = match self.transport.poll(true)? {
+            Some(Event::Message(message)) => {
+                Ok(self.state.offer(message, pattern, word, from, into))
+            }
+            Some(Event::Gone(process, how)) => Err(Some((process, how))),
+            None => Err(None),
+        };
+        match offered {
+            Ok(Ok(status)) => {
+                self.idle.reset();
+                Ok(Some(status))
+            }
+            Ok(Err(other)) => self.receive_after(other).map(Some),
+            Err(None) => {
+                // With enough patience, a process looks for longer than a death may stay unknown.
+                if self.roll_call.is_due() {
+                    self.transport.check_peers()?;
+                }
+                self.transport.rest(&mut self.idle)?;
+                Ok(None)
+            }
+            Err(Some((process, how))) => {
+                let no_panic = NoPanic;
+                // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+                // unwinding from here.
+                let hand = unsafe { self.state.lend(pattern, from, into) };
+                let begun = self.gone(process, how);
+                let result = self.see_through(hand.request, Some(&hand), begun);
+                core::mem::forget(no_panic);
+                result.map(Some)
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_slowly(
+        &mut self,
+        pattern: &MpiPattern,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Status, Error> {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
+        // unwinding from here.
+        let hand = unsafe { self.state.lend(pattern, from, into) };
+        let begun = self.begin_blocking(&hand, from);
+        let result = self.see_through(hand.request, Some(&hand), begun);
+        core::mem::forget(no_panic);
+        result
+    }
+
+    fn begin_blocking(&mut self, hand: &Wanted, from: Process) -> Result<(), Error> {
+        if self.settle(hand)? {
+            return Ok(());
+        }
+        if self.state.bypass {
+            return self.stand(from);
+        }
+        self.post(hand)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_after(&mut self, other: Other) -> Result<Status, Error> {
+        let Other {
+            no_panic,
+            hand,
+            source,
+            follow,
+        } = other;
+        let begun = follow.and_then(|follow| self.follow(source, follow));
+        let result = self.see_through(hand.request, Some(&hand), begun);
+        core::mem::forget(no_panic);
+        result
+    }
+}
+
+impl State {
+    /// Gives a blocking receive a message, if it is short and the one it waits for; otherwise takes the
+    /// message in.
+    #[inline(always)]
+    fn offer(
+        &mut self,
+        mut message: impl Arrived,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Status, Other> {
+        let [bits, its_word] = message.header();
+        let bytes = message.bytes();
+        let fits = bytes <= into.len() && message.total() == bytes as u64;
+        if its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0 && fits {
+            message.copy_to(into);
+            drop(message);
+            self.profile.received += 1;
+            self.profile.received_bytes += bytes as u64;
+            self.profile.bypassed += 1;
+            return Ok(Status::new(bits, bytes as u64));
+        }
+        Err(self.take_other(&mut message, pattern, from, into))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_other(
+        &mut self,
+        message: &mut impl Arrived,
+        pattern: &MpiPattern,
+        from: Process,
+        into: &mut [u8],
+    ) -> Other {
+        let no_panic = NoPanic;
+        // SAFETY: the request is over, and the buffer dropped, before the blocking call returns, which has to
+        // do something with the guard to get rid of it: there is no unwinding from here to there.
+        let hand = unsafe { self.lend(pattern, from, into) };
+        let source = message.source();
+        let follow = self.accept(message, Some(&hand));
+        Other {
+            no_panic,
+            hand,
+            source,
+            follow,
+        }
+    }
+
+    /// A receive into lent memory that is in no queue.
+    ///
+    /// # Safety
+    /// The request is over before the loan ends.
+    #[cold]
+    unsafe fn lend(&mut self, pattern: &MpiPattern, from: Process, into: &mut [u8]) -> Wanted {
+        // SAFETY: the caller's.
+        let buffer = unsafe { Buffer::exclusive(into) };
+        self.start_hand(*pattern, from, buffer)
+    }
+}
