@@ -9,6 +9,19 @@
 //! engine. Different engines are independent. The library starts no thread and installs no handler;
 //! after a `fork` the child's copies of the engines are its own and record nothing.
 //!
+//! # Where things are
+//! A call takes the shortest of these ways ([design.md](../../../docs/design.md) has the reasons):
+//!
+//! | way | files |
+//! | --- | --- |
+//! | in the front, as the inline calls of `mq_inline.h` | `front/`: `layout.rs` shared with C, `steps.rs` the operations, `array.rs` the entries; `rest.rs` and `standing.rs` when it stays closed |
+//! | straight to the queues, if nothing is limited or recorded | `ways.rs` chooses; `plain.rs` the steps |
+//! | around, through the lock and the callback check | `gate/`, then `matching.rs`, which has the engine, and `watch.rs` if something is recorded |
+//!
+//! `operations.rs` (whole steps), `halves.rs`, `inspect.rs` and `engine.rs` are the functions of `mq.h`; `session/` is
+//! what a process's engines share: settings, statistics, traces. `aliases.rs` keeps names valid when entries move
+//! between the front and the queues.
+//!
 //! This crate is a C interface: its functions read and write through the caller's pointers.
 #![allow(unsafe_code)]
 #![allow(non_camel_case_types, reason = "the names are C's")]
