@@ -180,3 +180,38 @@ fn wrong_arguments_are_refused_and_nothing_is_lost() {
     assert!(matches!(world.iprobe(0, masked(u32::MAX)), Ok(None)));
     assert_eq!(world.profile().sent(), 0);
 }
+
+#[test]
+fn a_clone_is_a_handle_of_the_same_communicator() {
+    let world = World::alone().unwrap();
+    let copy = world.dup().unwrap();
+    let other = copy.clone();
+    drop(copy);
+    // The communicator is there as long as one handle is.
+    other.send(&[5_u8], 0, 1).unwrap();
+    let again = other.clone();
+    assert_eq!(again.recv_vec::<u8>(0, 1).unwrap().0, [5]);
+    let of_world = world.communicator().clone();
+    drop((other, again));
+    assert!(matches!(world.finalize(), Err(Error::InUse)));
+    // It is left when this is dropped.
+    of_world.barrier().unwrap();
+}
+
+#[test]
+fn processes_and_ranks_are_translated_both_ways() {
+    let _dog = watchdog("translated");
+    World::threads(4, |world| {
+        let odd = world.rank() % 2;
+        let half = world.split(Some(odd), -(world.rank() as i32))?;
+        let half = half.expect("a colour");
+        let members: Vec<_> = (0..3).map(|rank| half.process_of(rank)).collect();
+        assert_eq!(members, [Some(2 + odd), Some(odd), None]);
+        let back: Vec<_> = (0..5).map(|process| half.rank_of(process)).collect();
+        let mut expected = [None; 5];
+        (expected[2 + odd as usize], expected[odd as usize]) = (Some(0), Some(1));
+        assert_eq!(back, expected);
+        Ok(())
+    })
+    .unwrap();
+}

@@ -372,3 +372,121 @@ fn a_set_is_tested_as_a_whole_and_gives_back_what_it_is_asked_for() {
     world.send(&[9_u16], 0, 1).unwrap();
     assert!(world.iprobe(0, 1).unwrap().is_some());
 }
+
+/// An error of a program's own.
+#[derive(Debug, PartialEq)]
+enum Own {
+    Comm(String),
+    Gave(u32),
+}
+
+impl From<Error> for Own {
+    fn from(error: Error) -> Self {
+        Self::Comm(error.to_string())
+    }
+}
+
+#[test]
+fn a_scope_that_fails_by_the_programs_own_error_takes_its_receives_back() {
+    let world = World::alone().unwrap();
+    let mut never = [0_u8; 4];
+    let failed: Result<(), Own> = world.try_scope(|s| {
+        s.irecv(&mut never, 0, 1)?;
+        Err(Own::Gave(7))
+    });
+    assert_eq!(failed, Err(Own::Gave(7)));
+    // Nothing takes this message but the receive that comes now.
+    world.send(&[1_u8], 0, 1).unwrap();
+    assert_eq!(never, [0; 4]);
+    let refused: Result<(), Own> = world.try_scope(|s| {
+        s.isend(&[1_u8], 9, 1)?;
+        Ok(())
+    });
+    let text = Error::Rank { rank: 9, size: 1 }.to_string();
+    assert_eq!(refused, Err(Own::Comm(text)));
+    let (elements, status) = world.recv_vec::<u8>(Source::Any, TagSelector::Any).unwrap();
+    assert_eq!((elements, status.tag()), (vec![1], 1));
+}
+
+#[test]
+fn the_requests_of_a_scope_are_tested_each_once_and_together() {
+    let world = World::alone().unwrap();
+    let (mut first, mut second, mut short) = ([0_u8; 2], [0_u8; 2], [0_u8; 1]);
+    let failed = world.scope(|s| {
+        let ids = [
+            s.irecv(&mut first, 0, 1)?.id(),
+            s.irecv(&mut second, 0, 2)?.id(),
+            s.irecv(&mut short, 0, 3)?.id(),
+        ];
+        assert!(s.test_any()?.is_none());
+        assert!(!s.test_all()?);
+        world.send(&[2_u8; 2], 0, 2)?;
+        assert_eq!(
+            s.test_any()?.map(|completion| completion.id()),
+            Some(ids[1])
+        );
+        assert!(s.test_any()?.is_none(), "it has been reported");
+        world.send(&[1_u8; 2], 0, 1)?;
+        let mut some = Vec::new();
+        assert_eq!(s.test_some(&mut some)?, 1);
+        assert_eq!(some[0].id(), ids[0]);
+        assert!(!s.test_all()?);
+        world.send(&[3_u8; 2], 0, 3)?;
+        // One that failed is complete, and `wait_all` says why.
+        assert!(s.test_all()?);
+        s.wait_all()
+    });
+    assert!(matches!(
+        failed,
+        Err(Error::Truncated {
+            sent: 2,
+            room: 1,
+            ..
+        })
+    ));
+    assert_eq!((first, second, short), ([1; 2], [2; 2], [3]));
+}
+
+#[test]
+fn a_message_of_any_length_is_received_into_a_vector() {
+    let _dog = watchdog("recv_vec");
+    World::threads(2, |world| {
+        let lengths = [0, 1, 1_000, 20_416 / 8 + 1, 300_000];
+        if world.rank() == 0 {
+            for length in lengths {
+                world.send(&vec![length as u64; length], 1, 5)?;
+            }
+            world.send(&[1_u8; 3], 1, 6)?;
+            return world.send(&[2_u64], 1, 6);
+        }
+        for length in lengths {
+            let (elements, status) = world.recv_vec::<u64>(0, 5)?;
+            assert_eq!(status.count::<u64>()?, length);
+            assert_eq!(elements, vec![length as u64; length]);
+        }
+        // What does not fit the elements is lost, and the next one is not.
+        let odd = world.recv_vec::<u64>(0, 6);
+        assert!(matches!(
+            odd,
+            Err(Error::Element {
+                bytes: 3,
+                element: 8
+            })
+        ));
+        assert_eq!(world.recv_vec::<u64>(Source::Any, TagSelector::Any)?.0, [2]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_could_not_begin_is_its_error_or_comes_back() {
+    let world = World::alone().unwrap();
+    let refused = world.isend(vec![1_u8, 2], 3, 0).unwrap_err();
+    assert_eq!(refused.to_string(), refused.error.to_string());
+    assert_eq!(refused.buffer, [1, 2]);
+    assert!(matches!(
+        refused.into_error(),
+        Error::Rank { rank: 3, size: 1 }
+    ));
+}
