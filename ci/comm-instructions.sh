@@ -116,17 +116,22 @@ check)
             seen++
             was = before[$1 " " $2]
             change = was == "" ? 100 : 100 * ($3 - was) / was
+            wrong = 0
             if (change > 3 || change < -3) {
                 printf "%s, %s: %d instructions, the baseline has %s\n", $1, $2, $3, was == "" ? "none" : was
                 changed++
+                wrong = 1
             }
             if ($1 == all && $3 > bound[$2]) {
                 printf "%s: %d instructions, above the bound of %d\n", $2, $3, bound[$2]
                 beyond++
+                wrong = 1
             }
+            failed += wrong
         }
         END {
             if (seen != wanted) printf "%d counts, but the baseline has %d\n", seen, wanted
+            printf "%d passed, %d failed\n", seen - failed, failed + (seen != wanted)
             if (changed) {
                 print "A count changed by more than 3 %. If that is right, rewrite the baseline in the same commit:"
                 print "    ci/comm-instructions.sh --write REASON"

@@ -208,8 +208,8 @@ typedef void (*mq_release_fn)(void *user,
                               size_t bytes,
                               size_t align);
 
-// Where libmq gets its memory. The functions must not call libmq, nor block on a lock held by a thread inside
-// libmq; any thread calling libmq may call them.
+// Where libmq gets its memory. The functions must not call libmq, nor block on a lock that any thread may
+// hold while it calls libmq; any thread that calls libmq may call them.
 typedef struct mq_allocator {
   // Not null.
   mq_alloc_fn allocate;
@@ -326,7 +326,8 @@ typedef struct mq_envelope {
   uint32_t traffic_class;
 } mq_envelope;
 
-// Names an unexpected message, from `mq_find` or `mq_queue_message`; stays as safe to use as `mq_handle`.
+// Names an unexpected message, from `mq_find` or `mq_queue_message`; like an `mq_handle`, it may be used
+// after the message has left.
 typedef struct mq_message_handle {
   // Opaque.
   uint64_t sequence;
@@ -419,8 +420,8 @@ typedef struct mq_session_options {
 typedef struct mq_parked {
   // The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for a wildcard.
   uint64_t bits;
-  // For a receive: the bits that a message must have in common with it. For a message: its bytes, as passed
-  // to `mq_arrive`.
+  // For a receive: the bits that a message must have in common with it. For a message: its length in
+  // bytes, as passed to `mq_arrive`.
   uint64_t care;
   // The context in the lower half, the traffic class in the upper.
   uint64_t place;
@@ -653,10 +654,11 @@ int mq_queue_message(struct mq_engine *engine,
                      struct mq_message_handle *queued);
 
 // Removes every entry, of all contexts, that `select` chooses and hands it to `back` (which may be null):
-// posted receives in posting order, then messages in order of arrival. This goes context by context, or over
-// all contexts together with a structure that has one pair of queues for all (`list`, `bins`, `adaptive`,
-// `pnp`, `col`, `col+pnp`, `clusters`). `select` may be called for several entries, or all, before `back` gets
-// the first: what `back` does must depend on the entry, not on what `select` noted last.
+// posted receives in posting order, then messages in order of arrival. The order is kept context by
+// context; with a structure that has one pair of queues for all contexts (`list`, `bins`, `adaptive`,
+// `pnp`, `col`, `col+pnp`, `clusters`), over all of them together. `select` may be called for several
+// entries, or all, before `back` gets the first: what `back` does must depend on the entry, not on what
+// `select` noted last.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //

@@ -24,8 +24,8 @@ pub type mq_release_fn = Option<
     unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
 >;
 
-/// Where libmq gets its memory. The functions must not call libmq, nor block on a lock held by a thread inside
-/// libmq; any thread calling libmq may call them.
+/// Where libmq gets its memory. The functions must not call libmq, nor block on a lock that any thread may
+/// hold while it calls libmq; any thread that calls libmq may call them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_allocator {
@@ -174,8 +174,8 @@ struct Switch;
 static SWITCH: Switch = Switch;
 
 // SAFETY: memory is the system's or comes from the caller's functions, whose types promise what an allocator
-// must. All blocks come from one of the two, as `ORIGIN` decides before there is one, and go back there. Nothing here
-// unwinds.
+// must. `ORIGIN` decides before the first block where memory comes from; what the caller's function refuses
+// comes from the system, which `overdraft` records, and goes back there. Nothing here unwinds.
 unsafe impl GlobalAlloc for Switch {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

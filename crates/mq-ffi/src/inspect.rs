@@ -50,10 +50,11 @@ pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_v
 }
 
 /// Removes every entry, of all contexts, that `select` chooses and hands it to `back` (which may be null):
-/// posted receives in posting order, then messages in order of arrival. This goes context by context, or over
-/// all contexts together with a structure that has one pair of queues for all (`list`, `bins`, `adaptive`,
-/// `pnp`, `col`, `col+pnp`, `clusters`). `select` may be called for several entries, or all, before `back` gets
-/// the first: what `back` does must depend on the entry, not on what `select` noted last.
+/// posted receives in posting order, then messages in order of arrival. The order is kept context by
+/// context; with a structure that has one pair of queues for all contexts (`list`, `bins`, `adaptive`,
+/// `pnp`, `col`, `col+pnp`, `clusters`), over all of them together. `select` may be called for several
+/// entries, or all, before `back` gets the first: what `back` does must depend on the entry, not on what
+/// `select` noted last.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///
@@ -213,7 +214,7 @@ pub unsafe extern "C" fn mq_lengths_by_source(
     unsafe { enter(engine, body) }
 }
 
-/// So many numbers, all 0.
+/// A slice of `count` numbers, all set to 0.
 ///
 /// # Safety
 /// `numbers` is null or has room for `count` numbers, which nothing else uses.

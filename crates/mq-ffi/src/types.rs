@@ -65,7 +65,8 @@ pub struct mq_handle {
     pub context: u32,
 }
 
-/// Names an unexpected message, from `mq_find` or `mq_queue_message`; stays as safe to use as `mq_handle`.
+/// Names an unexpected message, from `mq_find` or `mq_queue_message`; like an `mq_handle`, it may be used
+/// after the message has left.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_message_handle {

@@ -59,7 +59,7 @@ impl Way {
         }
     }
 
-    /// Copies `len` bytes in this way. Later stores become visible later.
+    /// Copies `len` bytes in this way. Stores made after the copy become visible only after it.
     ///
     /// # Safety
     /// As for [`copy`].
@@ -129,7 +129,7 @@ unsafe fn copy_ends<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
 }
 
 /// Copies `len` bytes past the writer's caches, as Nemesis does with long messages: the lines need not be
-/// fetched before they are written, and evict nothing. Later stores become visible later.
+/// fetched before they are written, and evict nothing. Stores made after the copy become visible only after it.
 ///
 /// # Safety
 /// As for [`copy`].

@@ -52,7 +52,7 @@ pub enum ShmError {
         /// Processes of the segment.
         processes: u32,
     },
-    /// Another process is, or was, this process of the segment.
+    /// The number is or was in use in this segment.
     #[error("process {process} of the segment {}", taken(*pid))]
     Taken {
         /// The number.

@@ -60,8 +60,8 @@ const NO_HEIR: u32 = 0;
 /// The memory has been given back.
 const DONE: u32 = u32::MAX;
 
-/// A process that gives memory back, as its name is written in an entry: a process, or the launcher, which is
-/// not one.
+/// The heir that gives memory back, as written in an entry: a process, or the launcher, which is not a
+/// process of the segment.
 fn name_of(heir: Option<Process>) -> u32 {
     heir.map_or(DONE - 1, |process| process.0 + 1)
 }
@@ -146,12 +146,12 @@ fn holders<M: Memory>(memory: &M, owner: Process) -> impl Iterator<Item = Proces
             Some(other)
         })
     });
-    // A bit for a process that does not exist was written by a stray hand.
+    // A bit for a process that does not exist comes from a stray write.
     noted.filter(move |&other| other.0 < processes && !liveness::has_ended(memory.place(other)))
 }
 
-/// The ended processes for which the memory of any of these waits: those that may have something of theirs, and
-/// heirs. Also whether some of it waits for nobody any more.
+/// The processes that the memory of any of these ended processes waits for: those that may have
+/// something of theirs, and heirs. Also whether some of it waits for nobody any more.
 pub(crate) fn awaited<M: Memory>(
     memory: &M,
     ended: impl Iterator<Item = Process>,

@@ -239,7 +239,7 @@ impl FastBox {
     }
 }
 
-/// The slot that comes so many after another.
+/// The slot that is `count` slots after another.
 #[inline(always)]
 const fn after(slot: u32, count: u32) -> u32 {
     let next = slot + count;

@@ -13,8 +13,8 @@
 //! Deaths there are known only to the launcher. A launcher's word counts only if the kernel cannot be asked:
 //! what the launcher started may be a shell that has started the process.
 //!
-//! Processes that wait notice deaths: they check while nothing arrives, and before they sleep unless they
-//! have checked a moment before. They sleep no longer than until the next check is due.
+//! Processes that wait notice deaths: while nothing arrives they check before each sleep, unless they have
+//! checked a moment before. They sleep no longer than until the next check is due.
 
 mod kernel;
 #[cfg(test)]
@@ -33,10 +33,10 @@ use crate::index::Process;
 use crate::place::Place;
 use crate::sync::Ordering;
 
-/// Whether the death of a process in this one's environment will be noticed. It will not if there is no
-/// `/proc`, as in some containers, by which the kernel tells process numbers apart from those of other
-/// namespaces. There a process is known to be gone only if it has left properly, or if its launcher has
-/// reported that it has [ended](crate::Mapped::ended).
+/// Whether others in this one's environment will notice if a process dies without leaving. They
+/// will not if there is no `/proc`, as in some containers: from it this crate learns which
+/// namespace a process number belongs to. There a process is known to be gone only if it has left
+/// properly, or if its launcher has reported that it has [ended](crate::Mapped::ended).
 #[must_use]
 pub fn notices_deaths() -> bool {
     namespace() != 0

@@ -16,7 +16,7 @@ pub(crate) struct Place {
     /// [`State`](crate::liveness::State) of the process.
     pub(crate) state: AtomicU32,
     /// Whether the process sleeps and wants to be woken, whether another is waking it, and which of its
-    /// sleeps this is: a futex. See `wait`.
+    /// sleeps this is: a futex. See `sleeper`.
     pub(crate) asleep: AtomicU32,
     /// The kernel's number of the process.
     pub(crate) pid: AtomicU32,

@@ -58,8 +58,8 @@ impl Fences {
     }
 }
 
-/// The bits of a process's word that give its state. The others count its sleeps, so that a late report of
-/// a wake-up does not affect another sleep.
+/// The bits of a process's word that give its state. The remaining bits count its sleeps, so that a late report
+/// of a wake-up does not affect another sleep.
 const HOW: u32 = 0b11 << 30;
 /// It is awake. Only the process itself writes this: a waker that wrote it, and was killed before waking
 /// it, would leave the process asleep but awake in the eyes of all others.

@@ -1,4 +1,4 @@
-//! What a process does while nothing arrives: look again, yield, and at last [sleep](crate::sleeper).
+//! What a process does while nothing arrives: look again, yield, and at last sleep (`sleeper.rs`).
 
 use core::time::Duration;
 
@@ -52,7 +52,7 @@ impl Patience {
         }
     }
 
-    /// Suits this many processes, given the cores that this one may use.
+    /// The patience that suits this many processes, given the cores that this one may use.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

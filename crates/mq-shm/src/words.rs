@@ -1,4 +1,4 @@
-//! Where a segment has the words that processes rely on: for tests in which a stray hand writes
+//! Where a segment has the words that processes rely on: for tests in which a stray write hits
 //! there.
 
 use core::mem::offset_of;

@@ -56,8 +56,8 @@ pub(super) const fn wanted_by(source: i32, tag: i32) -> (u64, u64) {
 pub struct mq_parked {
     /// The source in the upper half, as in `mq_pattern`, the tag in the lower: 0 for a wildcard.
     pub bits: u64,
-    /// For a receive: the bits that a message must have in common with it. For a message: its bytes, as passed
-    /// to `mq_arrive`.
+    /// For a receive: the bits that a message must have in common with it. For a message: its length in
+    /// bytes, as passed to `mq_arrive`.
     pub care: u64,
     /// The context in the lower half, the traffic class in the upper.
     pub place: u64,

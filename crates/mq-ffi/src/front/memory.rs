@@ -5,8 +5,8 @@ use core::cell::UnsafeCell;
 use super::layout::{mq_front_queue, mq_parked};
 use crate::allocator;
 
-/// The room of a new array, in entries, and at most of one that proved too short: 320 KiB, which are
-/// moved in the time it takes to index as many.
+/// The room of a new array, in entries, and the most that an array that proved too short is given: 320 KiB,
+/// which are moved in the time it takes to index as many.
 pub(super) const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 

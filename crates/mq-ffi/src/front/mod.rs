@@ -78,9 +78,9 @@ pub(crate) enum Searched {
     Messages,
 }
 
-/// Whether a search that found nothing among the first entries of an open front may look at all: far
-/// entries are seldom wanted if queues are taken in order, for example if a program exchanges
-/// something else, on another context, while many messages wait.
+/// Whether a search that found nothing among the first entries of an open front may look at all entries: far
+/// entries are seldom wanted if queues are taken in order, for example if a program exchanges something
+/// else, on another context, while many messages wait.
 pub(crate) fn may_look_at_all(
     front: &mq_front,
     matching: &mut Matching,
@@ -202,7 +202,7 @@ pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
 }
 
 /// A step of [`plain`](crate::plain) has queued one of few receives, or the first message. If others
-/// have left since one was last queued, the remaining receives are there for longer.
+/// have left since one was last queued, the receives other than the one just queued are ones that stay.
 #[cold]
 #[inline(never)]
 pub(crate) fn filled(front: &mut mq_front, matching: &mut Matching) {

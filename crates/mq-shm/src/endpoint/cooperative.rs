@@ -66,8 +66,9 @@ impl Drop for NoPanic {
 
 impl<M: Memory> Endpoint<M> {
     /// Like [`read`](Self::read), but the sender copies a part, if the message is long enough for it and the
-    /// sender comes while the rest is read. A message with this header asks the sender, which passes the
-    /// header's eight bytes to [`help`](Self::help). So no message to it may be sent in part.
+    /// sender comes while the rest is read. The sender is asked by a message with this header and a body of
+    /// eight bytes, which it passes to [`help`](Self::help). So no message to the sender may be partly sent
+    /// when this is called.
     ///
     /// # Cost
     /// One message to the sender for each 4 MiB, and a system call for each piece: five eighths at first, then
@@ -278,8 +279,9 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Copies a part of a message of this process's, or all that is left of it, into the memory of the
-    /// receiver, which has asked for it with a message of these eight bytes and copies the rest; returns how
-    /// many bytes were copied. None, if the receiver did not wait, or does not say so in its own memory.
+    /// receiver, which has asked for it with a message of these eight bytes and copies the rest;
+    /// returns how many bytes were copied, 0 if the receiver did not wait, or does not say so in its
+    /// own memory.
     ///
     /// # Cost
     /// A system call to see what is wanted, and one for each half of what is left of it, up to 512 KiB: of 4

@@ -111,10 +111,10 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// A ring for this many bytes of a message to `to`, and the number of its first buffer: after the other
-    /// messages on their way there, or in a free ring, if there is one. All of the bytes must be
-    /// [pushed](Self::push) and pulled, as those of later messages wait for them. The ring is taken back when
-    /// the receiver has emptied it, or has ended.
+    /// A ring for this many bytes of a message to `to`, and the number of the message's first buffer in it:
+    /// after the other messages on their way there, or in a free ring, if there is one. All of the bytes must
+    /// be [pushed](Self::push) and pulled, as those of later messages wait for them. The ring is taken back
+    /// when the receiver has emptied it, or has ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if `to` has ended; [`ShmError::NoMemory`] for a ring

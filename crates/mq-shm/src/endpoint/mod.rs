@@ -193,8 +193,8 @@ impl<M: Memory> Endpoint<M> {
     /// Joins a segment as one of its processes.
     ///
     /// # Errors
-    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if another process
-    /// has or had the number.
+    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if the number is
+    /// or was in use, by this process or another.
     pub fn join(memory: M, me: Process, mut options: Options) -> Result<Self, ShmError> {
         let geometry = *memory.geometry();
         geometry.check(me)?;

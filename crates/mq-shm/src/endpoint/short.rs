@@ -40,7 +40,7 @@ impl<M: Memory> Endpoint<M> {
 
     /// The same, from the wanted processes in rotation, for a process that wants messages from several. A late
     /// visit to a box finds more in it, with nothing being written there at that moment. While the end of a
-    /// process is still to be reported, `poll` delivers what that process has sent first.
+    /// process is still to be reported, `poll` first delivers what that process has sent.
     #[inline(always)]
     pub fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
         if !self.ending.is_empty() {

@@ -182,7 +182,7 @@ impl Claims {
         self.copied.store(word, Ordering::Release);
     }
 
-    /// What the sender has done. Nothing, if a stray hand has written here: then the sender's own word
+    /// What the sender has done. Nothing, if a stray write has hit these words: then the sender's own word
     /// decides.
     pub(crate) fn help(&self, number: u32) -> Help {
         // COPIED (acquire).

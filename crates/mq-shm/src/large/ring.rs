@@ -50,8 +50,8 @@ impl Stretch {
     /// # Safety
     /// If both ends belong to one process, each in its own thread, this is what was given for this
     /// message, and the message goes through it once, with no more bytes than were given: otherwise one
-    /// would write where the other reads. What another process says need not be true: a lie can do no more than a write into the
-    /// segment could.
+    /// would write where the other reads. What another process says need not be true: a lie can do no
+    /// more than a write into the segment could.
     #[must_use]
     #[allow(unsafe_code, reason = "callers vouch for what it says")]
     pub const unsafe fn new(owner: Process, ring: RingId, first: u64, skipped: usize) -> Self {
@@ -99,7 +99,7 @@ impl Stretch {
 pub enum Pushed {
     /// All bytes are in the ring, or already out of it.
     All,
-    /// The first bytes, this many, have gone in so far.
+    /// This many bytes, from the beginning, have gone in so far.
     Upto(usize),
 }
 
@@ -108,11 +108,12 @@ pub enum Pushed {
 pub enum Pulled {
     /// All bytes are out.
     All,
-    /// The first bytes, this many, have come out so far.
+    /// This many bytes, from the beginning, have come out so far.
     Upto(usize),
 }
 
-/// All buffers. In the model each has its own cell, so that it can tell who touches which.
+/// All buffers. In the model each buffer is a `Guarded` of its own, so that the model can tell who touches
+/// which.
 #[cfg(not(mq_loom))]
 type Buffers = Guarded<[[u8; BUFFER_BYTES]; BUFFERS as usize]>;
 #[cfg(mq_loom)]

@@ -30,7 +30,7 @@ pub struct Remote {
 pub enum Copied {
     /// All bytes have been read.
     All,
-    /// Only this many first bytes: the kernel refused to go on, or to begin.
+    /// Only the first bytes, as many as given here: the kernel refused to go on, or to begin.
     Refused(usize),
 }
 

@@ -159,7 +159,7 @@ fn who_is_at_it_no_longer_has_copied_what_it_took() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 shared.shown.begin_to_help(BOB.0, 1);
-                // What it counts as copied is lost: a stray hand writes there.
+                // What it counts as copied is lost: a stray write hits it.
                 while let Some(taken) = shared.claims.take_back(1, PAGES) {
                     taken.for_each(|page| shared.write(page, 1));
                 }

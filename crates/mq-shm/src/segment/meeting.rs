@@ -120,7 +120,7 @@ impl Host {
         Ok(())
     }
 
-    /// Processes of other users get nothing, and a process that has ended meanwhile is noticed by all.
+    /// Processes of other users get nothing, and all will notice if a process has ended meanwhile.
     fn hand_to(&self, guest: &UnixStream) {
         if check_peer(guest).is_err() {
             return;
