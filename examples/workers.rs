@@ -86,7 +86,7 @@ fn lead(world: &World) -> Result<(), Error> {
 
 fn serve(world: &World, fails: bool) -> Result<(), AnyError> {
     loop {
-        // A task has any length.
+        // A task may have any length.
         let (numbers, status) = world.recv_vec::<f64>(0, TagSelector::Any)?;
         if status.tag() == DONE {
             return Ok(());

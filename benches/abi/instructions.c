@@ -30,8 +30,8 @@ static void must(int status, int wanted)
     }
 }
 
-/* Each form in a function of its own, as in a library: with all of them in one, the remaining registers would be
- * measured. */
+/* Each form in a function of its own, as in a library: with all of them in one, the shortage of registers
+ * there would be measured. */
 #define APART static __attribute__((noinline))
 
 APART int post_called(mq_engine *engine, const mq_pattern *pattern, void *receive)

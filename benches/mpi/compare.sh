@@ -24,7 +24,7 @@ all of that is repeated in each round, beginning with another of them. Prints ta
   --sizes BYTES,...       for the ping-pong (0,8,128,1024,8192,65536; with --quick 0,8,1024)
   --depth N               receives queued ahead in the ping-pong (0)
   --repetitions N         samples per row in each round (51; with --quick 11)
-  --budget SECONDS        time for drains per row in each round (0.5; with --quick 0.1)
+  --budget SECONDS        timed part of the drains per row in each round (0.5; with --quick 0.1)
   --rounds N              (5; with --quick 2)
   --ranks N               more than two are for the order by-source (2)
   --quick                 a first look in a minute or so, not for results
@@ -103,7 +103,7 @@ settle() {
         [ -n "$every" ] || die "--structures all: needs $mq to list them; cargo build --release -p mq-cli"
         structures=$every
     fi
-    # If mq is not built, the library reports an unknown one in the first round.
+    # If mq is not built, the library reports an unknown structure in the first round.
     [ -z "$every" ] || known --structures "$structures" "$every"
     known --only "$only" pingpong,rate,posted,unexpected
     known --orders "$orders" forward,reverse,by-source,by-tag,any-source

@@ -187,8 +187,8 @@ fn wild_receive(wild: Wild, (source, tag): Key) -> Step {
     match wild {
         Wild::Source => Step::PostAnySource(tag),
         Wild::Tag => Step::PostAnyTag(source),
-        // A receive that names neither source nor tag would take everything: it names three bits of the
-        // tag, one of which is only for wildcards.
+        // A receive that named neither source nor tag would take everything; so this one names three bits
+        // of the tag, one of which is set aside for wildcards.
         Wild::Both => Step::PostAnyOf(tag & 3),
     }
 }

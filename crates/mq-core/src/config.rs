@@ -60,8 +60,8 @@ pub struct Tuning {
     /// one, so that nobody can choose tags that collide; with a seed, runs can be compared instruction
     /// by instruction.
     pub hash_seed: Option<u32>,
-    /// `threshold`: the 4-D structure is used from a communicator size of the longest 4-D search times
-    /// this factor. At least 1.
+    /// `threshold`: the 4-D structure is used if the communicator has at least as many ranks as the longest
+    /// 4-D search has steps, times this factor. At least 1.
     pub adjustment: f64,
     /// `bins`, `adaptive`: number of lists, rounded up to a power of two.
     pub bins: u32,

@@ -43,8 +43,8 @@ impl Handle {
         self.slot
     }
 
-    /// The receive's number. Of two numbers given by the same object of a structure, the greater is the
-    /// younger. In a divided context of a `SharedEngine`, the upper bits name the shard.
+    /// The receive's number. Of two numbers given by the same object of a structure, the greater belongs to
+    /// the younger receive. In a divided context of a `SharedEngine`, the upper bits name the shard.
     #[inline(always)]
     pub const fn sequence(self) -> u64 {
         self.sequence
@@ -52,8 +52,8 @@ impl Handle {
 }
 
 /// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find) or
-/// [`queue_message`](crate::MatchQueues::queue_message). It lasts as long as a [`Handle`], but does not
-/// name a receive.
+/// [`queue_message`](crate::MatchQueues::queue_message). It is as safe to keep as a [`Handle`], but
+/// does not name a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MessageHandle(Handle);
 

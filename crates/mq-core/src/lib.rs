@@ -24,7 +24,7 @@
 //! ```
 //!
 //! # Where things are
-//! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready families: [`mpi`],
+//! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready-made families: [`mpi`],
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.

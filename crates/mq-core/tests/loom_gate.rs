@@ -285,7 +285,7 @@ fn a_wildcard_from_before_the_division_is_cancelled_or_matched() {
     });
 }
 
-/// [ELDERS], [MODE]: a named receive in the undivided queues, likewise.
+/// [GATE-OPEN], [MODE]: a named receive in the undivided queues, likewise.
 #[test]
 fn a_named_receive_is_cancelled_or_matched_while_its_context_is_divided() {
     let expected = [(None, Got::Receive("named")), (Some("named"), Got::Queued)];

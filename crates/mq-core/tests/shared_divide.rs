@@ -34,8 +34,8 @@ fn pair(context: &Context, source: Source) -> bool {
     matches!(post, Ok(Post::Queued(_))) && matches!(arrival, Ok(Arrive::Matched { .. }))
 }
 
-/// Whether the context is divided after a number of pairs, with one receive from any source among some,
-/// and a thread that waits once in `each` pairs, if it is not late.
+/// Whether the context is divided after `pairs` pairs, one in `wildcards` of them with a receive from any
+/// source, while another thread makes this one wait once in `each` pairs, unless it is late.
 fn is_divided(context: &Context, pairs: usize, wildcards: usize, each: usize) -> bool {
     let turn = Barrier::new(2);
     // Nothing may panic in here, or the other thread waits forever.

@@ -103,7 +103,7 @@ pub fn check_with(
     })
 }
 
-/// [`check_with`] for queues named by their type: a structure of one's own, for instance.
+/// [`check_with`] for queues named by their type: a structure of your own, for instance.
 pub fn check_queues<Q>(trace: &Trace, tuning: &Tuning, observer: &mut dyn FnMut(Sample)) -> Report
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,

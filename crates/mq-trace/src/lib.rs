@@ -1,5 +1,5 @@
-//! Match traces: what a real MPI process posted, received, probed and cancelled, with the outcomes
-//! in its MPI library.
+//! Match traces: what a real MPI process posted, received, probed and cancelled, and what its MPI library
+//! matched.
 //!
 //! - [`TraceReader`], [`TraceWriter`]: the `mqtrace 1` format, streaming, plain or gzip; every error
 //!   names file and line.

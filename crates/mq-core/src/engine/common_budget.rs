@@ -20,7 +20,7 @@ impl<M> CommonBudget<M> {
         Some(Self(Mutex::new(ledger)))
     }
 
-    /// Counts a message about to be queued; whether a high mark has been reached, so that
+    /// Counts a message about to be queued; returns whether a high mark has been reached, so that
     /// [`ring`](Self::ring) must follow once it is queued.
     ///
     /// # Errors

@@ -127,8 +127,8 @@ impl<M> Ledger<M> {
         }
     }
 
-    /// [`take`](Self::take) without the call; whether [`ring`](Self::ring) must follow. Others may take messages
-    /// out before that.
+    /// [`take`](Self::take) without the call; returns whether [`ring`](Self::ring) must follow.
+    /// Others may take messages out before that.
     pub(super) fn count<E: Envelope>(&mut self, envelope: &E, weight: u64) -> bool {
         self.entries += 1;
         self.bytes += u128::from(weight);

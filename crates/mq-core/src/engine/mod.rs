@@ -132,8 +132,8 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Cost
     /// The place of a freed context is reused: an engine keeps what it took for the most contexts that it ever
-    /// had at a time, some 200 bytes each with `indexed`, and looks at all of these places where it looks at
-    /// all contexts.
+    /// had at a time, some 200 bytes each with `indexed`, and every operation that visits all contexts visits
+    /// all of these places.
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
@@ -305,7 +305,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// [`queues_for_receive`](Self::queues_for_receive).
     ///
     /// # Errors
-    /// As for `arrive`, but for budgets.
+    /// As for `arrive`, except that budgets are not checked.
     #[inline]
     pub fn queues_for_message(&mut self, context: u32, source: u32) -> Result<&mut Q, Error> {
         let id = ContextId(context);
@@ -314,8 +314,8 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// The queues for a message from `source`, or for a receive that names this source and its whole tag,
-    /// if one look finds them: contexts are numbered from 0, and no budget counts their messages. `None`
-    /// is not an error: ask [`queues_for_message`](Self::queues_for_message) or
+    /// if one look finds them, which requires that contexts are numbered from 0 and no budget counts
+    /// their messages. `None` is not an error: ask [`queues_for_message`](Self::queues_for_message) or
     /// [`queues_for_receive`](Self::queues_for_receive), which report any error.
     #[inline(always)]
     pub fn own_queues(&mut self, context: u32, source: u32) -> Option<&mut Q> {

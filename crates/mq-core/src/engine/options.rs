@@ -28,8 +28,9 @@ impl<M> EngineOptions<M> {
         }
     }
 
-    /// The structure of contexts that name none, for [`AnyQueues`](crate::structures::AnyQueues). Of a
-    /// structure of [process scope](crate::Scope), contexts that name the same kind share one object.
+    /// The structure of contexts that name none, for [`AnyQueues`](crate::structures::AnyQueues). In an
+    /// [`Engine`](crate::Engine), contexts that name the same kind of a structure of [process
+    /// scope](crate::Scope) share one object; a `SharedEngine` has one per place.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
@@ -55,11 +56,12 @@ impl<M> EngineOptions<M> {
     ///
     /// The call comes after the message that reaches the mark has been queued, before the operation
     /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile. With a `SharedEngine`, a call that used
-    /// the engine, or waited for a lock that a thread holds while using the engine, would wait forever.
-    /// To have something done, such as flow control, leave a note; while the call runs, other threads wait
-    /// before they queue or take a message. With a `SharedEngine` the call may come from another thread's
-    /// next operation, a moment before the message can be received, and if the use falls and reaches the
-    /// mark again before the call is made, there is one call for both.
+    /// the engine, or waited for a lock that a thread holds while using the engine, would wait forever. To
+    /// have something done, such as flow control, leave a note; while the call runs, threads that queue or
+    /// take an unexpected message wait for it, with their locks held, so others in the same context wait
+    /// too. With a `SharedEngine` the call may come from another thread's next operation, a moment before
+    /// the message can be received, and if the use falls and reaches the mark again before the call is
+    /// made, there is one call for both.
     ///
     /// ```
     /// use std::sync::mpsc::channel;
@@ -151,7 +153,7 @@ impl ContextOptions {
         self
     }
 
-    /// A structure of its own, as [`EngineOptions::kind`].
+    /// The context's own structure instead of the engine's; see [`EngineOptions::kind`].
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = Some(kind);

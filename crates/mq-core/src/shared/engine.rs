@@ -46,8 +46,8 @@ use crate::structures::Kind;
 /// Each operation takes effect at one moment between call and return. An arriving message takes the
 /// earliest posted receive that matches it. A receive takes, among one sender's messages, the earliest
 /// that it matches. If the receive names no sender, a divided context is free to choose the sender; but
-/// once such a receive has taken a message, messages that arrive later overtake none that waits. An
-/// undivided context answers exactly as [`Engine`](crate::Engine) does.
+/// once such a receive has taken a message, or such a probe has shown one, messages that arrive later
+/// overtake none that waits. An undivided context answers exactly as [`Engine`](crate::Engine) does.
 ///
 /// # Example
 /// ```
@@ -224,10 +224,11 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 ///
 /// # Cost
 /// An operation on an undivided context takes one lock. In a divided context, a message and a receive
-/// from a named source take the lock of their shard. They also take that of the undivided queues, but
-/// only while these hold receives from any source, or messages of the shard from before the division, or,
-/// if the shard had receives from before the division, any receive from then. An operation for any source
-/// takes all locks, in an allocated list. Finding a context numbered below 4,096 writes nothing.
+/// from a named source take the lock of their shard. A message also takes that of the undivided
+/// queues, but only while these hold receives from any source or, if its shard had receives from
+/// before the division, any receive from then; a receive, only while they hold messages of its shard
+/// from before the division. An operation for any source takes all locks, in an allocated list.
+/// Finding a context numbered below 4,096 writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///
@@ -327,7 +328,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Panics
     /// If a callback panics. If `select` panics, nothing has left the context it was looking at; if `back`
-    /// panics, the remaining entries of the context are dropped.
+    /// panics, the entries already removed from that context but not yet passed to `back` are dropped;
+    /// those that were not selected stay queued.
     pub fn purge(
         &self,
         select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,

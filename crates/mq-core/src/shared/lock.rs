@@ -31,7 +31,7 @@ impl<Q: MatchQueues> Lock<Q> {
     }
 
     /// Waits as is best for all threads together, for a caller that holds no other lock. The second value
-    /// tells that it is time to divide the context; it is computed only if the context can be divided.
+    /// says that it is time to divide the context; it is never true if the context cannot be divided.
     ///
     /// A thread that releases the lock has the queues in its caches, and if it takes the lock again it
     /// continues at full speed. A thread that polls without pause gets the lock in between, after a few

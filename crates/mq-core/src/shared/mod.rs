@@ -74,10 +74,9 @@
 //! holds all locks. If shards are chosen by everything that is matched, a receive's messages are in one
 //! shard because they are equal.
 //!
-//! An operation for any source keeps the order between senders as follows: elders first, in order; then
-//! by count. After each such operation that takes a message, even an elder, all places count from the
-//! same number on, so a message is overtaken at most by those that arrived before the next such
-//! operation.
+//! An operation for any source keeps the order between senders as follows: elders first, in order; then by
+//! count. After each such operation that takes or shows a message, even an elder, all places count from the
+//! same number on, so a message is overtaken at most by those that arrived before the next such operation.
 //!
 //! `tests/loom_gate.rs` tries all interleavings of these races on this code;
 //! `docs/memory-model.md` lists what was broken on purpose to see it fail.

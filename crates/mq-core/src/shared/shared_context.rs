@@ -68,7 +68,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// Posts a receive: see [`SharedEngine::post`](super::SharedEngine::post).
     ///
     /// # Errors
-    /// As there, and [`Error::OtherContext`].
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
     #[inline(always)]
     pub fn post(
         &self,
@@ -81,7 +81,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// A message arrives: see [`SharedEngine::arrive`](super::SharedEngine::arrive).
     ///
     /// # Errors
-    /// As there, and [`Error::OtherContext`].
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
     #[inline(always)]
     pub fn arrive(
         &self,
@@ -95,7 +95,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`SharedEngine::probe`](super::SharedEngine::probe).
     ///
     /// # Errors
-    /// As there, and [`Error::OtherContext`].
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
     pub fn probe(&self, pattern: &Q::Pattern) -> Result<Option<EnvelopeOf<Q>>, Error> {
         self.probe_with(pattern, |envelope, _| envelope)
     }
@@ -104,7 +104,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`SharedEngine::probe_with`](super::SharedEngine::probe_with).
     ///
     /// # Errors
-    /// As there, and [`Error::OtherContext`].
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
     pub fn probe_with<T>(
         &self,
         pattern: &Q::Pattern,
@@ -117,7 +117,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`SharedEngine::extract`](super::SharedEngine::extract).
     ///
     /// # Errors
-    /// As there, and [`Error::OtherContext`].
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
     pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
         self.context.extract(Some(self.life), pattern)
     }
@@ -126,7 +126,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// [`SharedEngine::deliver`](super::SharedEngine::deliver).
     ///
     /// # Errors
-    /// As there, and [`Error::OtherContext`].
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
     pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
         self.context.deliver(Some(self.life), envelope)
     }

@@ -73,7 +73,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// Takes all locks of the context, and visits its entries.
     ///
     /// # Errors
-    /// As there, and [`Error::PromisesInUse`]. Nothing has changed then.
+    /// As for [`Engine::update_context`](crate::Engine::update_context), and [`Error::PromisesInUse`]. Nothing has
+    /// changed then.
     ///
     /// # Example
     /// ```
@@ -98,7 +99,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// Sets the size and promises of the context: see [`SharedEngine::update_context`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`SharedEngine::update_context`](super::SharedEngine::update_context).
     pub fn update(&self, options: ContextOptions) -> Result<(), Error> {
         self.context.update(Some(self.life), &options)
     }

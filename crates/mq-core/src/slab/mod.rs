@@ -121,8 +121,8 @@ pub struct Slab<K, T> {
 }
 
 impl<K: Copy, T> Slab<K, T> {
-    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`, or a
-    /// little less than 2^64 if that is less.
+    /// An empty slab that allocates nothing; its first entry gets the number `first_sequence`, or 2^64 -
+    /// 2^47 - 1 if that is less.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -198,7 +198,7 @@ impl<K: Copy, T> Slab<K, T> {
         slot
     }
 
-    /// Makes the next entry's number at least `sequence`, or a little less than 2^64 if that is less.
+    /// Makes the next entry's number at least `sequence`, or 2^64 - 2^47 - 1 if that is less.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"

@@ -95,7 +95,7 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
         posted.next_sequence().max(unexpected.next_sequence())
     }
 
-    /// How many entries of either queue have been stored, as [`Slab::come`] counts.
+    /// How many entries of either queue have been stored, as [`Slab::stored`] counts.
     pub(crate) const fn stored(&self) -> u32 {
         self.posted.stored().wrapping_add(self.unexpected.stored())
     }

@@ -28,10 +28,9 @@ const MOVED: u32 = 1 << 31;
 
 /// The entries of a slab, in order, while none is far and none is on a list.
 ///
-/// They are contiguous. An entry that leaves from the middle leaves a hole, so that all others keep
-/// their slots; the first and the last are never holes. When the last slot is used, the window moves to
-/// the first slots if it has left enough of them free; otherwise more are made. When it empties, it
-/// starts over.
+/// They stand one after another. An entry that leaves from the middle leaves a hole, so that all others keep
+/// their slots; the first and the last are never holes. When the last slot is used, the window moves to the
+/// first slots if it has left enough of them free; otherwise more are made. When it empties, it starts over.
 ///
 /// While it is *tabled*, tables find its entries in place, and the first entry is not known. While it is
 /// *away*, the entries are stored and linked by other means, the slab's free slots and its length

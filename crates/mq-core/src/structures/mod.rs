@@ -54,15 +54,15 @@ macro_rules! for_each_structure {
     ($call:ident) => {
         $call! {
             List, List, "list", "MPICH, MVAPICH",
-                "to compare with; queues of a few entries where every byte counts";
+                "for comparison; queues of a few entries where every byte counts";
             Array, Array, "array", "Open MPI; Zounmevo & Afsahi 2014 §5",
                 "communicators of a few hundred ranks that talk to most peers";
             FourD, FourD, "4d", "Zounmevo & Afsahi 2014 §4",
-                "very large communicators of which few ranks talk to this one";
+                "very large communicators in which few ranks talk to this one";
             Threshold, Threshold, "threshold", "Zounmevo & Afsahi 2014 §4.3",
-                "as 4d, where most communicators are small";
+                "like 4d, if most communicators are small";
             RbTree, RbTree, "rbtree", "Zounmevo & Afsahi 2014 §6",
-                "to compare with";
+                "for comparison";
             Bins, Bins, "bins", "Flajslik, Dinan & Underwood, ISC 2016",
                 "a known number of busy peers, memory paid once";
             Adaptive, Adaptive, "adaptive", "Bayatpour et al., Cluster 2016",
@@ -74,7 +74,7 @@ macro_rules! for_each_structure {
             ColPnp, ColPnp, "col+pnp", "Ghazimirsaeed, Grant & Afsahi 2019 §4",
                 "heavy collective and point-to-point traffic over many ranks";
             Clusters, ClusteredLists, "clusters", "Ghazimirsaeed & Afsahi 2017",
-                "to compare with; a program profiled once and run often";
+                "for comparison; a program profiled once and run often";
             Indexed, Indexed, "indexed", "this project",
                 "anything: short queues are scanned, long ones hashed, wildcards included";
         }

@@ -193,7 +193,8 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         }
     }
 
-    /// A receive from any source may take the message: its lane is created only if none does.
+    /// A receive from any source may take the message, so a lane for the sender is created only if no
+    /// receive takes it.
     fn find_posted_or_wild(
         &mut self,
         sender: Sender,

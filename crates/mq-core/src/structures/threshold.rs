@@ -1,8 +1,9 @@
 //! `threshold`: a list for small communicators, the 4-D structure for large ones.
 //!
-//! Zounmevo & Afsahi 2014, §4.3: the 4-D structure pays off from a communicator size of the longest 4-D
-//! search, `3 * span + 1` steps, times an adjustment (2.0 unless set). The choice is made once, when
-//! the context is first used. Choose it if `4d` would suit but most communicators are small.
+//! Zounmevo & Afsahi 2014, §4.3: the 4-D structure pays off once the communicator has at least as
+//! many ranks as the longest 4-D search has steps (`3 * span + 1`), times an adjustment (2.0 unless
+//! set). The choice is made once, when the context is first used. Choose it if `4d` would suit but
+//! most communicators are small.
 
 use super::four_d::{Cube, UNKNOWN_SIZE, span_bits};
 use super::lane::{Lane, LaneId};

@@ -186,7 +186,7 @@ impl Setup {
 /// Two answers that should have been the same.
 ///
 /// Prints the steps that lead there: as a trace with the right outcomes, at which `mq replay` reports
-/// a mismatch, if a trace can hold all of them; otherwise in the text form of [`Step`].
+/// a mismatch, if a trace can hold all the steps; otherwise in the text form of [`Step`].
 #[derive(Clone, Debug)]
 pub struct Divergence {
     steps: Vec<Step>,
@@ -433,7 +433,7 @@ fn run<F: Family>(
     steps: &[Step],
 ) -> Result<(), Divergence> {
     let mut outcomes = Vec::with_capacity(steps.len());
-    // A structure need not count arriving entries; it returns 0 then.
+    // A structure need not count queued entries; it then always returns 0.
     let mut counts = false;
     for step in steps {
         let expected = model.perform::<F>(step);

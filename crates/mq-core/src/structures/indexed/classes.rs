@@ -21,7 +21,7 @@ struct Class<B> {
     view: Option<View<B>>,
     /// The cost of searches without a view, in slots looked at, less the cost of keeping one.
     cost: u32,
-    /// How many messages had [come](Slab::come) at the last of these searches.
+    /// How many messages had been [stored](Slab::stored) at the last of these searches.
     searched_at: u32,
     /// Whether its receives will search often, as they did before.
     is_wanted: bool,

@@ -2,8 +2,8 @@
 //!
 //! Every message searches this table, mostly without a match, for each class of wildcards. A bucket that
 //! is not empty says little, and looking at its entries touches memory that has long been cold. Sixteen
-//! bits per bucket, of which a key sets two, rule out all but a few in a hundred such keys, and those of
-//! ten thousand receives fit in the processor's nearest cache.
+//! bits per bucket, of which a key sets two, rule out all but a few in a hundred such keys, and the
+//! marks of ten thousand receives fit in the processor's nearest cache.
 
 use super::chains::{Chains, Nodes, Probe};
 use crate::memory::vec_bytes;

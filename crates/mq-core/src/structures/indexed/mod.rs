@@ -1,9 +1,9 @@
 //! `indexed`: the default. Entries near the head of a queue are found by a scan, the rest by hash.
 //!
-//! **Short form.** The entries of each queue are contiguous in a window of its storage, without links:
-//! a new entry is written after the last one, and removing the first changes one number. Nothing beats
-//! this while a search ends within a few entries, as nearly every search in applications does. The
-//! length of a queue does not matter if it is taken in order.
+//! **Short form.** The entries of each queue are contiguous, except for holes, in a window of its
+//! storage, without links: a new entry is written after the last one, and removing the first changes
+//! one number. Nothing beats this while a search ends within a few entries, as nearly every search in
+//! applications does. The length of a queue does not matter if it is taken in order.
 //!
 //! **Tabled form.** When a search would visit more entries than
 //! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, the queue

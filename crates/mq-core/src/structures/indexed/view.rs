@@ -7,8 +7,8 @@ use super::paged::Paged;
 use crate::envelope::{Envelope, MatchBits};
 use crate::slab::{NIL, Slab};
 
-/// The links of one message in the view, and its hash there: the hash tells messages of other keys
-/// without a look at them, and a message that leaves is not hashed again.
+/// The links of one message in the view, and its hash there: by the hash, messages of other keys are
+/// recognised without a look at them, and a message that leaves is not hashed again.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     chain: u32,

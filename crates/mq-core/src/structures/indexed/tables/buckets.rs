@@ -145,10 +145,10 @@ impl<K, T> Links for [Entry<K, T>] {
 
 /// What the hash of a table depends on: multiplication by a secret, of which the upper bits count.
 ///
-/// Any two keys collide under one factor in as many as half the buckets (Dietzfelbinger et al. 1997), and
-/// consecutive keys, which programs mostly have, end up far from each other. What keys have in common may
-/// still suit a factor badly; a table that notices takes [another](Buckets::is_worn_out). The factor is
-/// secret, so nobody can choose tags that collide.
+/// Any two keys collide under at most one in *n*/2 factors, where *n* is the number of buckets
+/// (Dietzfelbinger et al. 1997), and consecutive keys, which programs mostly have, end up far from each
+/// other. What keys have in common may still suit a factor badly; a table that notices takes
+/// [another](Buckets::is_worn_out). The factor is secret, so nobody can choose tags that collide.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash {
     factor: u64,
