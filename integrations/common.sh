@@ -326,7 +326,7 @@ check_variables() {
             MQ_TRACE=/dev/null/traces MQ_BUDGET_ENTRIES=few MQ_BUDGET_BYTES=many) lines" "5 lines"
     ours_only "MQ_STATS=1: a table from each rank" \
         "$(counted "match operations in $1" MQ_STATS=1) tables" "3 tables"
-    ours_only "MQ_BUDGET_ENTRIES: said once a rank" \
+    ours_only "MQ_BUDGET_ENTRIES: reported once per rank" \
         "$(counted 'over MQ_BUDGET_ENTRIES' MQ_BUDGET_ENTRIES=5) lines" "3 lines"
 }
 

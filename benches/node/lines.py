@@ -35,7 +35,7 @@ def parsed():
     if options.rounds < 1 or options.samples < 1:
         parser.error("at least one round of one sample is needed")
     if not os.access(options.mq, os.X_OK):
-        parser.error(f"{options.mq} does not exist; `cargo build --release -p mq-cli` builds target/release/mq")
+        parser.error(f"{options.mq} is not an executable program; `cargo build --release -p mq-cli` builds target/release/mq")
     return options
 
 

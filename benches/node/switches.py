@@ -92,7 +92,7 @@ def parsed():
     if not any(options.switch in name for name, *_ in SWITCHES):
         parser.error(f"no switch's name contains {options.switch!r}; there are: {', '.join(name for name, *_ in SWITCHES)}")
     if not os.access(options.mq, os.X_OK):
-        parser.error(f"{options.mq} does not exist; `cargo build --release -p mq-cli` builds target/release/mq")
+        parser.error(f"{options.mq} is not an executable program; `cargo build --release -p mq-cli` builds target/release/mq")
     return options
 
 

@@ -64,7 +64,7 @@ fn bare(name: &str) -> &str {
     name.strip_suffix(".mqt").unwrap_or(name)
 }
 
-/// The last `count` components of a path.
+/// The last `names` components of a path.
 fn end(path: &str, names: usize) -> String {
     let all: Vec<&OsStr> = Path::new(path).iter().collect();
     let from = all.len().saturating_sub(names);

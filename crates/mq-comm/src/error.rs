@@ -10,7 +10,7 @@ use mq_shm::liveness::Gone;
 #[non_exhaustive]
 pub enum Error {
     /// A rank outside the communicator.
-    #[error("rank {rank} is out of range: the communicator has {size} ranks, numbered from 0")]
+    #[error("rank {rank} is out of range: the communicator has size {size}, and ranks begin at 0")]
     Rank {
         /// The rank given.
         rank: u32,

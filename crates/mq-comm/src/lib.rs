@@ -48,8 +48,9 @@
 //! `wait` calls `progress` now and then.
 //!
 //! # Memory of unexpected messages
-//! Unexpected messages are kept at the receiver, short ones with their data, without limit: a flooding sender
-//! can exhaust its memory. Programs with many senders post receives, or have senders wait for an answer.
+//! Unexpected messages are kept at the receiver, short ones with their data, without limit: a flooding
+//! sender can exhaust the receiver's memory. Programs with many senders post receives, or have senders wait
+//! for an answer.
 //!
 //! # Memory in flight
 //! A request either owns its memory or borrows it for a scope that cannot end before the request
@@ -71,7 +72,7 @@
 //! all processes run each of them; one process alone waits for the others until the
 //! [time](Options::start_within) is over. A world is left when it and all that was made from it are dropped,
 //! or by [`World::finalize`], which returns what went wrong. A process that ends in any other way, including
-//! `std::process::exit`, has died as far as the others can tell, and so have its announced messages. A panic
+//! `std::process::exit`, has died as far as the others can tell, and its announced messages are lost. A panic
 //! inside a blocking send or receive, or at the end of a scope, can only come from a transport of one's own,
 //! and aborts the process.
 //!

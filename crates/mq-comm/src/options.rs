@@ -50,9 +50,9 @@ pub struct Options {
     /// way is quicker depends on the processor, and on whether messages are rewritten each time.
     pub single_copy_from: Option<usize>,
     /// Whether this process, while it waits or looks for messages, copies a part of a message that its
-    /// receiver is reading from this process's memory into the receiver's memory, and asks the same of
-    /// others, unless its own
-    /// [`patience`](Self::patience) has it yield its core immediately. Requires
+    /// receiver is reading from this process's memory into the receiver's memory, and whether it asks the
+    /// same of others. It does not ask if its own [`patience`](Self::patience) has it yield its core
+    /// immediately. Requires
     /// [`single_copy`](Self::single_copy), even for messages in shared buffers.
     pub cooperative_copy: bool,
     /// Whether large messages in a [shared buffer](crate::SharedBuffer) are copied straight out of it, if

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// Prints a line to stderr, which nobody may read.
+/// Prints a line to stderr, which may have no reader.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "mq: {text}");
 }

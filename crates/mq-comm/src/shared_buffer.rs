@@ -208,7 +208,7 @@ impl HandedOver {
 #[diagnostic::on_unimplemented(
     message = "a request cannot own a `{Self}`: it takes a `Vec` or a `SharedBuffer`",
     note = "borrowed memory is sent and received inside of `world.scope(|s| ...)`, by `s.isend` and `s.irecv`",
-    note = "for an array or a slice that is short: `.to_vec()`"
+    note = "for a short array or slice: `.to_vec()`"
 )]
 pub trait Owned: crate::Content + sealed::Owned {}
 

@@ -188,9 +188,9 @@ pub unsafe trait Transport {
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
     /// Reclaims a ring of this process if it is empty; returns whether it is free.
     fn free_ring(&mut self, ring: RingId) -> bool;
-    /// Empties the buffers of a ring that another has filled into `into`, from byte `done` on.
-    ///
     /// Empties the buffers of a ring that another process has filled, into `into` from byte `done` on.
+    ///
+    /// # Errors
     /// If there is no such ring.
     fn pull(
         &mut self,

@@ -154,7 +154,7 @@ fn wrong_arguments_are_refused_and_nothing_is_lost() {
     assert_eq!(refused.buffer, [1, 2]);
     assert_eq!(
         refused.to_string(),
-        "rank 1 is out of range: the communicator has 1 ranks, numbered from 0"
+        "rank 1 is out of range: the communicator has size 1, and ranks begin at 0"
     );
     let refused = world.irecv(vec![3_u8], 0, -1).unwrap_err();
     assert_eq!(refused.buffer, [3]);

@@ -321,3 +321,60 @@ fn who_has_ended_can_be_asked() {
     });
     run.unwrap();
 }
+
+#[test]
+fn a_world_that_its_program_has_kept_a_part_of_is_left_with_that() {
+    let kept = World::run(|world| Ok::<_, Error>(world.communicator().clone())).unwrap();
+    kept.send(&[5_u8], 0, 1).unwrap();
+    assert_eq!(kept.recv_vec::<u8>(0, 1).unwrap().0, [5]);
+    let refused = World::run(|world| world.send(&[5_u8], 9, 1));
+    assert!(matches!(refused, Err(Error::Rank { rank: 9, size: 1 })));
+}
+
+#[test]
+fn the_others_see_a_rank_panic_and_the_first_panic_is_resumed() {
+    let _dog = watchdog("panics");
+    let options = Options::default();
+    let died = std::sync::Mutex::new(0);
+    let run = std::panic::catch_unwind(|| {
+        World::run_threads(4, &options, |world| -> Result<(), Error> {
+            match world.rank() {
+                2 => std::panic::panic_any("the second"),
+                3 => std::panic::panic_any("the third"),
+                _ => {
+                    for rank in [2, 3] {
+                        assert!(is_gone(&world.recv(&mut [0_u8], rank, 0), rank, "died"));
+                        *died.lock().unwrap() += 1;
+                    }
+                    Ok(())
+                }
+            }
+        })
+    });
+    let panic = run.unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the second"));
+    assert_eq!(died.into_inner().unwrap(), 4);
+}
+
+#[test]
+fn a_vector_is_not_waited_for_from_one_that_has_died() {
+    let _dog = watchdog("recv_vec");
+    let ends = World::run_threads(3, &Options::default(), |world| {
+        if world.rank() == 2 {
+            // Announced, and withdrawn or lost with its sender.
+            drop(
+                world
+                    .isend(vec![1_u8; 1 << 20], 0, 1)
+                    .map_err(Error::from)?,
+            );
+            return Err(Error::Cancelled);
+        }
+        let of_dead = world.recv_vec::<u8>(2, 2);
+        assert!(is_gone(&of_dead, 2, "died"));
+        let of_any = world.recv_vec::<u8>(Source::Any, 3);
+        assert!(is_gone(&of_any, 2, "died"));
+        Ok(())
+    });
+    let ends = ends.unwrap();
+    assert!(ends[0].is_ok() && ends[1].is_ok() && ends[2].is_err());
+}

@@ -316,11 +316,11 @@ fn cut() -> Result<(), Error> {
     }
     says(
         world.send(&[0_u8], 2, 0),
-        "rank 2 is out of range: the communicator has 2 ranks, numbered from 0",
+        "rank 2 is out of range: the communicator has size 2, and ranks begin at 0",
     )?;
     says(
         world.recv(&mut [0_u8], 7, 0),
-        "rank 7 is out of range: the communicator has 2 ranks, numbered from 0",
+        "rank 7 is out of range: the communicator has size 2, and ranks begin at 0",
     )?;
     world.barrier()
 }

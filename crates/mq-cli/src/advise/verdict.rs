@@ -11,10 +11,10 @@ use crate::timing::FEWEST;
 /// The share of `list`'s time below which no difference counts, however steady the repetitions are:
 /// about the difference between two builds of the same code.
 const LEAST_NOISE: f64 = 0.05;
-/// No structure can gain this much over `list`: with more noise nothing speaks for the default.
+/// No structure can gain this much over `list`: with this much noise or more, nothing speaks for the default.
 const MOST_NOISE: f64 = 1.0;
-/// The smallest gain, in nanoseconds per operation, that is worth leaving the default: a smaller one is
-/// within the same structure's variation between machines, and slows down no message.
+/// The smallest gain, in nanoseconds per operation, that is worth leaving the default: a smaller gain is
+/// within the same structure's variation between machines, and forgoing it slows down no message.
 const LEAST_WORTH: f64 = 2.0;
 /// Below this total in nanoseconds, the clock and a single interrupt decide.
 const SHORTEST: f64 = 10_000.0;

@@ -16,8 +16,8 @@ Every trace is checked and timed as by `mq replay`. The structures are listed by
 names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` writes it), `array`, Open MPI's \
 own structure, is included too, and the verdict compares with it first. Differences below 5% of `list`'s \
 time, or below the spread of the repetitions if larger, count as noise; fewer than four repetitions \
-cannot show a spread. A structure other than the default is only recommended from at least four \
-repetitions, for a gain above noise and of at least 2 ns per operation. In json, `noise` and a \
+cannot show a spread. A structure other than the default is recommended only with at least four \
+repetitions, and only for a gain above noise and of at least 2 ns per operation. In json, `noise` and a \
 structure's `spread_ns_per_op`, the spread of its `repetitions`, are null if there are fewer than four \
 repetitions, and `noise` also if there are too few operations to tell or pairings differ. Traces hold no \
 times: compare `total` with the run's own time to see how much of the run is matching.

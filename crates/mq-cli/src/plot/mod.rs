@@ -83,8 +83,8 @@ fn text(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) ->
     area.draw(&Text::new(text, at, style)).map_err(failed)
 }
 
-/// The traces that get a panel, in the order in which they were given: if there are many, those that
-/// rank highest.
+/// The traces that get a panel, in the order in which they were given: if there are many, those with the
+/// largest `to_see`.
 fn shown(traces: usize, to_see: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..traces).collect();
     shown.sort_by(|&a, &b| to_see(b).total_cmp(&to_see(a)));

@@ -20,7 +20,7 @@ const LEFT: u32 = 0;
 const DIED: u32 = 1;
 /// It lives, and could not go on with the operation.
 const STUCK: u32 = 2;
-/// It has found that the ranks call different operations.
+/// It has found that the ranks do not make the same call: another operation, or another length.
 const AT_ODDS: u32 = 3;
 
 /// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it immediately.

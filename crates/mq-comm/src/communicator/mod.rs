@@ -29,14 +29,15 @@ pub use probe::Matched;
 /// order. Tags are 0 or more.
 ///
 /// A clone is another handle of the same communicator, without communication: to have messages of its own,
-/// a library [duplicates](Self::dup) the communicator that it is given.
+/// a library [duplicates](Self::dup) the communicator that it is given. A handle of a world's communicator
+/// is `world.communicator().clone()`; `world.clone()` on a `&World` copies the reference.
 ///
 /// # When it is dropped
-/// When the last handle, request and matched message are dropped, this rank leaves the communicator: messages
-/// that it has not received are discarded, and so are those that still come. Dropping is local, and no call of
-/// the other ranks reports it: a send to a rank that has dropped the communicator, or that is leaving the
-/// world, succeeds, and a receive from it waits for as long as its process lives. `MPI_Comm_free`, MPI 4.1
-/// §7.4.3.
+/// When the last handle, request, request set and matched message are dropped, this rank leaves the
+/// communicator: messages that it has not received are discarded, and so are those that still come. Dropping
+/// is local, and no call of the other ranks reports it: a send to a rank that has dropped the communicator, or
+/// that is leaving the world, succeeds, and a receive from it waits for as long as its process lives.
+/// `MPI_Comm_free`, MPI 4.1 §7.4.3.
 pub struct Communicator<T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
 }
@@ -154,7 +155,7 @@ impl<T: Transport> Communicator<T> {
     ///
     /// World::threads(3, |world| {
     ///     // In reverse order.
-    ///     let reverse = world.split(Some(0), -(world.rank() as i32))?.expect("a color");
+    ///     let reverse = world.split(Some(0), -(world.rank() as i32))?.expect("a colour");
     ///     assert_eq!(reverse.process_of(0), Some(2));
     ///     assert_eq!(reverse.process_of(3), None);
     ///     Ok(())
@@ -254,8 +255,8 @@ impl<T: Transport> Communicator<T> {
         self.inner.core().state.profile
     }
 
-    /// Takes in what has come, and sends what waits. Only needed while a program
-    /// computes for long or waits for something else.
+    /// Takes in what has come, and sends what waits. Only needed while a program computes for long or waits
+    /// for something else.
     ///
     /// # Errors
     /// If the transport is damaged.

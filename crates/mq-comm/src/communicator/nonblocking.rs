@@ -13,8 +13,8 @@ use crate::transport::Transport;
 
 /// An operation that could not begin, with the buffer it was called with.
 ///
-/// `?` converts it into an [`Error`] and drops the buffer. In a function with its own error type, made from
-/// an [`Error`], and where errors have to be `Send` or are examined later, convert it first:
+/// `?` converts it into an [`Error`] and drops the buffer. If the function's error type is another one that
+/// is made from an [`Error`], or errors must be `Send` or are examined later, convert it first:
 ///
 /// ```
 /// # use mq_comm::{Error, World};

@@ -95,6 +95,23 @@ impl<T: Transport> World<T> {
         core.into_inner().end()
     }
 
+    /// Runs a program in this world, and leaves it, or fails if the program does.
+    fn see_through<R, E: From<Error>>(
+        self,
+        program: impl FnOnce(&Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let result = program(&self);
+        if result.is_err() {
+            self.fail();
+            return result;
+        }
+        match self.finalize() {
+            // The program has kept a part of the world, which is left later.
+            Ok(()) | Err(Error::InUse) => result,
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The communicator of all processes.
     #[inline]
     #[must_use]
@@ -146,13 +163,19 @@ impl World {
     /// already entered the world in this place.
     pub fn init() -> Result<Self, Error> {
         let (options, ignored) = Options::from_environment();
-        Self::start(&options, &ignored)
+        Self::start(&options, &ignored).map_err(|error| match error {
+            Error::Transport(error) if matches!(*error, ShmError::Buffers { .. }) => {
+                Error::Start(format!("MQ_SHARED_BUFFERS: {error}"))
+            }
+            error => error,
+        })
     }
 
     /// Enters the world as [`init`](Self::init) does, and runs a program in it. If the program returns an
     /// error, this process [fails](Self::fail): a process that drops its world after an error has left
     /// properly, and others may wait for its messages where no launcher ends them. Otherwise the world is
-    /// left when the program returns, or when the last communicator or request that it returned is dropped.
+    /// left when the program returns, or when the last part of the world that it returned or kept is
+    /// dropped; if that never happens, the others see this process die.
     ///
     /// `mq run` ends all processes when one fails; start a program that is to survive deaths with
     /// `--keep-going`. Other launchers may or may not have such an option.
@@ -171,7 +194,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// The program's; otherwise as [`init`](Self::init) and [`finalize`](Self::finalize).
+    /// The program's; otherwise as [`init`](Self::init), and [`Error::Transport`] as
+    /// [`finalize`](Self::finalize): the program's result is then lost.
     pub fn run<R, E: From<Error>>(program: impl FnOnce(&Self) -> Result<R, E>) -> Result<R, E> {
         Self::init()?.see_through(program)
     }
@@ -197,22 +221,6 @@ impl World {
         Self::with_options(options)?.see_through(program)
     }
 
-    fn see_through<R, E: From<Error>>(
-        self,
-        program: impl FnOnce(&Self) -> Result<R, E>,
-    ) -> Result<R, E> {
-        let result = program(&self);
-        if result.is_err() {
-            self.fail();
-            return result;
-        }
-        match self.finalize() {
-            // The program has kept a part of the world, which is left later.
-            Ok(()) | Err(Error::InUse) => result,
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this one was
     /// started by itself. For a program that then starts the others.
     ///
@@ -230,7 +238,8 @@ impl World {
         start.unknown_launcher(|name| std::env::var_os(name))
     }
 
-    /// [`init`](Self::init) with the program's own options; the environment's are ignored.
+    /// [`init`](Self::init) with the program's own options; the environment's are ignored. Rank 0 still
+    /// prints the warnings about the launcher and `/proc`.
     ///
     /// # Errors
     /// As `init`, and [`Error::Transport`] if all shared buffers together would have more than 16 TiB.
@@ -272,10 +281,7 @@ impl World {
         {
             mq_shm::permit_single_copy(launcher.number);
         }
-        let geometry = options.geometry(start.size).map_err(|error| match error {
-            ShmError::Buffers { .. } => Error::Start(format!("MQ_SHARED_BUFFERS: {error}")),
-            error => error.into(),
-        })?;
+        let geometry = options.geometry(start.size)?;
         let join = |memory| Self::join(memory, start.rank, options);
         match &start.meeting {
             Meeting::Nowhere => join(Mapped::create(geometry)?),

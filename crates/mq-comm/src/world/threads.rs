@@ -79,7 +79,8 @@ impl World {
     /// first error; or that of [`seats`](Self::seats).
     ///
     /// # Panics
-    /// If a thread panics, with its panic; the others see it die.
+    /// If a thread panics, with the panic of the first by rank, even if that followed from another's. The
+    /// others see it die, and what they returned is lost.
     pub fn threads<R: Send>(
         size: u32,
         program: impl Fn(&World) -> Result<R, Error> + Sync,
@@ -148,14 +149,7 @@ impl World {
         let seats = Self::seats(size, options)?;
         let program = &program;
         let ends = std::thread::scope(|scope| {
-            let run = |seat: Seat| {
-                let world = seat.take()?;
-                let end = program(&world);
-                if end.is_err() {
-                    world.fail();
-                }
-                end
-            };
+            let run = |seat: Seat| seat.take()?.see_through(program);
             let threads: Vec<_> = seats
                 .into_iter()
                 .map(|seat| scope.spawn(move || run(seat)))

@@ -10,8 +10,8 @@ const GROUP_MOST: u32 = 128;
 /// Groups by which a way is timed, of which the quickest counts. One more comes first, whose bytes are where
 /// the other way has left them.
 const GROUPS: u32 = 3;
-/// A message that comes so many times as long after the previous one as all others of its group together came
-/// after a pause: that interval says nothing.
+/// A message came after a pause if it came so many times as long after the previous one as all others of
+/// its group together took; that interval says nothing.
 const PAUSE: u64 = 2;
 /// The part, one in so many, by which a way has to be quicker to replace the other; the second is for lengths
 /// that may go ahead, where the ring is quicker than it is while each is asked for.
@@ -42,7 +42,7 @@ const AFTER: u32 = 2;
 const SURE_UNLIKE: u32 = 8;
 const SURE: u32 = 32;
 
-/// At most so many messages are asked for before one comes.
+/// So many messages may have been asked for before one comes; more are taken for lost.
 const UNDER_WAY: u32 = 256;
 
 /// A look ends without an answer if so many looks' messages were read while others were still on their way

@@ -171,7 +171,8 @@ impl State {
         }
     }
 
-    /// Which messages a process may send unasked, that is through the ring, next to one of so many bytes.
+    /// Which messages a process may send unasked, that is through the ring, given that one of so many bytes
+    /// may come that way.
     pub(super) fn may_go_ahead(&self, from: Process, bytes: usize) -> Lengths {
         let any = Lengths {
             more_than: 0,
