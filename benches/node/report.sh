@@ -15,6 +15,7 @@ goes to standard error.
     libraries     latency, bandwidth, rate, halo exchange: `mq`, MPI libraries and the bare hardware in turn; and the goals
     large         large messages by each path, memcpy, and only the kernel's copy
     switches      what each path gains, with the figures of the Nemesis paper
+    policies      short messages with each of the four buffer policies
     limit         eager messages against rendezvous
     instructions  instructions per message of 8 bytes
 
@@ -37,7 +38,7 @@ refuse() {
     exit 2
 }
 
-tables="head lines libraries large switches limit instructions"
+tables="head lines libraries large switches policies limit instructions"
 rounds=5
 quick=
 nemesis=()
@@ -120,6 +121,10 @@ for table; do
     switches)
         section "What each way of sending gains"
         benches/node/switches.py --mq "$mq" --only switches "${pace[@]}"
+        ;;
+    policies)
+        section "Buffer policies"
+        benches/node/switches.py --mq "$mq" --only policies "${pace[@]}"
         ;;
     limit)
         section "Eager or announced"

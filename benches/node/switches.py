@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What each path gains: `mq` with all of them, and with each switched off, in turn on the same two cores.
 
-Prints three tables: the switches, with the figures of Buntinas, Mercier and Gropp (2006); eager messages against
-announced ones (rendezvous), whose crossover is where MQ_EAGER_LIMIT belongs; and the paths of large messages against
-memcpy, to one place and to as many in turn as a window has, and against the kernel's copy alone (with a C compiler, for
-line.c); there "both" means that the sender copies a part. A figure is the median over the rounds, a ratio the median
+Prints four tables: the switches, with the figures of Buntinas, Mercier and Gropp (2006); the four policies of buffers
+for short messages (MQ_POLICY), after the MVAPICH study; eager messages against announced ones (rendezvous), whose
+crossover is where MQ_EAGER_LIMIT belongs; and the paths of large messages against memcpy, to one place and to as many
+in turn as a window has, and against the kernel's copy alone (with a C compiler, for line.c); there "both" means that
+the sender copies a part. A figure is the median over the rounds, a ratio the median
 over the rounds of the ratio in each; each round begins with a different contestant.
 """
 
@@ -28,6 +29,7 @@ JOBS = {
     "large": ["bandwidth", "--sizes", "65536,262144,1048576,4194304"],
     "ahead": ["bandwidth", "--sizes", "32768,65536"],
     "limit": ["pingpong", "--sizes", ",".join(map(str, EAGER_SIZES))],
+    "short": ["pingpong", "--sizes", "0,8,128,1024,4096,16384"],
     "shared": ["bandwidth", "--shared-buffers", "--sizes", "65536,262144,1048576,4194304"],
 }
 
@@ -63,6 +65,8 @@ WAYS = [
 ]
 
 
+POLICIES = ["per-peer", "adaptive+per-peer", "adaptive+shared", "shared"]
+
 # Large messages of one size: through a ring, read from the sender's memory through the kernel, by the receiver only
 # and by both, and copied out of shared buffers, likewise. Each is a run of its own, so that those of one size are close
 # together in time.
@@ -81,7 +85,7 @@ def parsed():
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(%(default)s)")
     parser.add_argument("--samples", type=int, default=15, metavar="N", help="per row in each round (%(default)s)")
     parser.add_argument("--block", type=int, default=1000, metavar="MICROS", help="approximate length of a sample (%(default)s)")
-    parser.add_argument("--only", choices=["switches", "limit", "large"], help="one of the three tables")
+    parser.add_argument("--only", choices=["switches", "policies", "limit", "large"], help="one of the tables")
     parser.add_argument("--switch", default="", metavar="TEXT", help="only the switches whose name contains this")
     parser.add_argument("--patience", metavar="SPINS,YIELDS", help="MQ_PATIENCE for all; a machine with other users takes the "
                         "core from processes that yield")
@@ -160,6 +164,18 @@ def switches(options):
                 paper = ""
 
 
+def policies(options):
+    contests = [(job, fixed({"MQ_POLICY": policy})) for job in ("short", "rate") for policy in POLICIES]
+    results = measured(options, contests)
+    print(f"| | {' | '.join(POLICIES)} | shared / adaptive+shared |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for job in ("short", "rate"):
+        of = [results[job, fixed({"MQ_POLICY": policy})] for policy in POLICIES]
+        for row in of[0]:
+            cells = [row, *(shown(statistics.median(each[row])) for each in of), f"{ratio(of[3][row], of[2][row]):.2f}"]
+            print(f"| {' | '.join(cells)} |")
+
+
 def limit(options):
     results = measured(options, [("limit", fixed(variables)) for _, variables in WAYS])
     print("| one way, ns | eager | single copy | ring | single copy / eager | ring / eager |")
@@ -225,7 +241,7 @@ def large(options):
 
 def main():
     options = parsed()
-    tables = {"switches": switches, "limit": limit, "large": large}
+    tables = {"switches": switches, "policies": policies, "limit": limit, "large": large}
     for at, table in enumerate([options.only] if options.only else tables):
         if at > 0:
             print()

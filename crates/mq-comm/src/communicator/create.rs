@@ -39,8 +39,8 @@ impl Wish {
             Self::Split { color, key } => (1, color, key),
             Self::Nothing => (2, 0, 0),
         };
-        let (low, high) = (offer.free as u32, (offer.free >> 32) as u32);
-        [what, color, key.cast_unsigned(), low, high, offer.later]
+        let [low, high, later] = offer.words();
+        [what, color, key.cast_unsigned(), low, high, later]
     }
 
     fn of(&[what, color, key, ..]: &Said) -> Option<Self> {
@@ -57,8 +57,7 @@ impl Wish {
 }
 
 fn offer_of(&[.., low, high, later]: &Said) -> Offer {
-    let free = u64::from(high) << 32 | u64::from(low);
-    Offer { free, later }
+    Offer::of_words([low, high, later])
 }
 
 /// What rank 0 tells the others.
@@ -97,13 +96,10 @@ fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
     if dups > 0 && dups < wishes.len() {
         return Err(disagree());
     }
-    let offers = || all.iter().map(offer_of);
-    let free = offers().fold(u64::MAX, |free, offer| free & offer.free);
-    if free == 0 {
-        let later = offers().map(|offer| offer.later).max().unwrap_or(first);
-        return Ok(vec![Verdict::Further(later); all.len()]);
-    }
-    let number = first + free.trailing_zeros();
+    let number = match Offer::agreed(all.iter().map(offer_of), first) {
+        Ok(number) => number,
+        Err(later) => return Ok(vec![Verdict::Further(later); all.len()]),
+    };
     let mut parts: Vec<(u32, i32, u32)> = (0..)
         .zip(&wishes)
         .filter_map(|(rank, wish)| match *wish {

@@ -16,15 +16,6 @@ use crate::transport::Transport;
 /// What a rank says: which numbers are free at this rank.
 type Said = [u32; 3];
 
-fn said(offer: Offer) -> Said {
-    [offer.free as u32, (offer.free >> 32) as u32, offer.later]
-}
-
-fn offer_of([low, high, later]: Said) -> Offer {
-    let free = u64::from(high) << 32 | u64::from(low);
-    Offer { free, later }
-}
-
 /// The decision, as words: whether the second word is the number, or the one from which on the ranks are to
 /// say which are free; then a bit for each rank, set for the members.
 const NUMBER: u32 = 0;
@@ -32,14 +23,10 @@ const FURTHER: u32 = 1;
 
 /// A communicator of the ranks that were heard, given what they said of the numbers from `first` on.
 fn decision(all: &[Option<Said>], first: u32) -> Vec<u32> {
-    let offers = || all.iter().flatten().copied().map(offer_of);
-    let free = offers().fold(u64::MAX, |free, offer| free & offer.free);
-    let (what, number) = match free {
-        0 => (
-            FURTHER,
-            offers().map(|offer| offer.later).max().unwrap_or(first),
-        ),
-        _ => (NUMBER, first + free.trailing_zeros()),
+    let offers = all.iter().flatten().copied().map(Offer::of_words);
+    let (what, number) = match Offer::agreed(offers, first) {
+        Ok(number) => (NUMBER, number),
+        Err(later) => (FURTHER, later),
     };
     let mut words = vec![what, number];
     words.extend(all.chunks(u32::BITS as usize).map(|chunk| {
@@ -156,7 +143,7 @@ impl<T: Transport> Communicator<T> {
         loop {
             let offer = self.inner.core().state.contexts.offer(first);
             let decided =
-                match self.decide(Matter::Members, said(offer), |all| decision(all, first)) {
+                match self.decide(Matter::Members, offer.words(), |all| decision(all, first)) {
                     Ok(decided) => decided,
                     Err(error) => {
                         self.inner.core().doubt(first, offer)?;
@@ -228,7 +215,7 @@ mod tests {
     use super::*;
 
     fn heard(free: u64, later: u32) -> Option<Said> {
-        Some(said(Offer { free, later }))
+        Some(Offer { free, later }.words())
     }
 
     #[test]

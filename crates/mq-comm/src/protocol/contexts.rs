@@ -93,6 +93,35 @@ impl Offer {
         let at = number.checked_sub(first).filter(|&at| at < OFFERED);
         at.is_some_and(|at| self.free >> at & 1 == 1)
     }
+
+    /// As a rank tells it to others.
+    pub(crate) const fn words(self) -> [u32; 3] {
+        [self.free as u32, (self.free >> 32) as u32, self.later]
+    }
+
+    pub(crate) const fn of_words([low, high, later]: [u32; 3]) -> Self {
+        Self {
+            free: (high as u64) << 32 | low as u64,
+            later,
+        }
+    }
+
+    /// The lowest number that is free at all ranks, given what each offers of the numbers from `first` on;
+    /// otherwise the number from which on they are to offer next.
+    pub(crate) fn agreed(offers: impl Iterator<Item = Self>, first: u32) -> Result<u32, u32> {
+        let none = Self {
+            free: u64::MAX,
+            later: first,
+        };
+        let all = offers.fold(none, |all, offer| Self {
+            free: all.free & offer.free,
+            later: all.later.max(offer.later),
+        });
+        match all.free {
+            0 => Err(all.later),
+            free => Ok(first + free.trailing_zeros()),
+        }
+    }
 }
 
 /// Numbers of an [`Offer`].
