@@ -96,6 +96,13 @@ impl Default for Tuning {
 }
 
 impl Tuning {
+    /// A changed copy: `Tuning::default().with(|t| t.scan_limit = 4)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// The limit on dedicated queues in a communicator of `size` ranks.
     #[expect(
         clippy::cast_possible_truncation,
