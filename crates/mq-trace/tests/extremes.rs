@@ -152,7 +152,7 @@ impl<Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>> Subject
                 self.engine
                     .purge(&mut chosen, &mut |removed| match removed {
                         Removed::Posted(_, number) | Removed::Unexpected(_, number) => {
-                            purged.push(number)
+                            purged.push(number);
                         }
                     });
                 // A structure of process scope goes through all contexts at once.
