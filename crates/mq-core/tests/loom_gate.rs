@@ -260,50 +260,30 @@ fn a_wildcard_is_cancelled_or_matched() {
     });
 }
 
-/// [GATE-OPEN], [MODE]: the same for a receive from before the division, while its context is divided. Its
-/// count is kept apart, and nothing is left of it.
+/// [GATE-OPEN], [MODE]: the same for receives from before the division, while their context is divided. Those
+/// from any source are counted apart; afterwards the gates know that they have left.
 #[test]
-fn a_wildcard_from_before_the_division_is_cancelled_or_matched() {
-    let expected = [(None, Got::Receive("any")), (Some("any"), Got::Queued)];
-    outcomes(&expected, || {
-        let (_engine, context) = engine(Divide::Never);
-        let pattern = MpiPattern::new(CONTEXT, Source::Any, TAG);
-        let Ok(Post::Queued(handle)) = context.post(pattern, "any") else {
-            panic!("nothing has arrived");
-        };
-        let (other, third) = (context.clone(), context.clone());
-        let cancelling = thread::spawn(move || other.cancel(handle));
-        let dividing = thread::spawn(move || third.divide());
-        let arrived = arrive(&context, 0, 1);
-        let cancelled = cancelling.join().expect("no panic");
-        assert_eq!(dividing.join().expect("no panic"), Ok(()));
-        // The gates know that it has left.
-        assert_eq!(arrive(&context, 1, 2), Got::Queued);
-        let left = 1 + usize::from(arrived == Got::Queued);
-        assert_eq!(lengths(&context), (0, left));
-        (cancelled, arrived)
-    });
-}
-
-/// [GATE-OPEN], [MODE]: a named receive in the undivided queues, likewise.
-#[test]
-fn a_named_receive_is_cancelled_or_matched_while_its_context_is_divided() {
-    let expected = [(None, Got::Receive("named")), (Some("named"), Got::Queued)];
-    outcomes(&expected, || {
-        let (_engine, context) = engine(Divide::Never);
-        let pattern = MpiPattern::new(CONTEXT, 0, TAG);
-        let Ok(Post::Queued(handle)) = context.post(pattern, "named") else {
-            panic!("nothing has arrived");
-        };
-        let (other, third) = (context.clone(), context.clone());
-        let cancelling = thread::spawn(move || other.cancel(handle));
-        let dividing = thread::spawn(move || third.divide());
-        let arrived = arrive(&context, 0, 1);
-        let cancelled = cancelling.join().expect("no panic");
-        assert_eq!(dividing.join().expect("no panic"), Ok(()));
-        assert_eq!(lengths(&context), (0, usize::from(arrived == Got::Queued)));
-        (cancelled, arrived)
-    });
+fn a_receive_from_before_the_division_is_cancelled_or_matched() {
+    for source in [Source::Any, Source::from(0)] {
+        let expected = [(None, Got::Receive("it")), (Some("it"), Got::Queued)];
+        outcomes(&expected, move || {
+            let (_engine, context) = engine(Divide::Never);
+            let pattern = MpiPattern::new(CONTEXT, source, TAG);
+            let Ok(Post::Queued(handle)) = context.post(pattern, "it") else {
+                panic!("nothing has arrived");
+            };
+            let (other, third) = (context.clone(), context.clone());
+            let cancelling = thread::spawn(move || other.cancel(handle));
+            let dividing = thread::spawn(move || third.divide());
+            let arrived = arrive(&context, 0, 1);
+            let cancelled = cancelling.join().expect("no panic");
+            assert_eq!(dividing.join().expect("no panic"), Ok(()));
+            assert_eq!(arrive(&context, 1, 2), Got::Queued);
+            let left = 1 + usize::from(arrived == Got::Queued);
+            assert_eq!(lengths(&context), (0, left));
+            (cancelled, arrived)
+        });
+    }
 }
 
 /// [ELDERS]: messages from before the division, a receive that names their sender and one from any source:
