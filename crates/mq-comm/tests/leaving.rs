@@ -378,3 +378,23 @@ fn a_vector_is_not_waited_for_from_one_that_has_died() {
     let ends = ends.unwrap();
     assert!(ends[0].is_ok() && ends[1].is_ok() && ends[2].is_err());
 }
+
+#[test]
+fn who_has_announced_something_to_one_that_dies_leaves_all_the_same() {
+    let _dog = watchdog("announced");
+    let ends = World::run_threads(2, &Options::default(), |world| {
+        if world.rank() == 1 {
+            world.probe(0, 1)?;
+            return Err(Error::Cancelled);
+        }
+        drop(
+            world
+                .isend(vec![1_u8; 1 << 20], 1, 1)
+                .map_err(Error::from)?,
+        );
+        Ok(())
+    });
+    let ends = ends.unwrap();
+    assert!(ends[0].is_ok(), "{ends:?}");
+    assert!(matches!(ends[1], Err(Error::Cancelled)));
+}

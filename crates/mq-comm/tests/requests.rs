@@ -404,6 +404,13 @@ fn a_scope_that_fails_by_the_programs_own_error_takes_its_receives_back() {
     });
     let text = Error::Rank { rank: 9, size: 1 }.to_string();
     assert_eq!(refused, Err(Own::Comm(text)));
+    // What failed without being reported is the scope's error, although the closure's result is `Ok`.
+    let mut short = [0_u8];
+    let unreported: Result<(), Own> = world.try_scope(|s| {
+        s.irecv(&mut short, 0, 2)?;
+        Ok(world.send(&[1_u8, 2], 0, 2)?)
+    });
+    assert!(matches!(unreported, Err(Own::Comm(text)) if text.contains("truncated")));
     let (elements, status) = world.recv_vec::<u8>(Source::Any, TagSelector::Any).unwrap();
     assert_eq!((elements, status.tag()), (vec![1], 1));
 }
