@@ -8,8 +8,8 @@
 
 use mq_comm::{Error, Options, World};
 
-/// Messages of a window: no more than there are cells, as nobody receives meanwhile.
-const WINDOW: usize = 32;
+/// Messages of a window: no more than a fastbox has room for, as nobody receives meanwhile.
+const WINDOW: usize = 30;
 const TAG: i32 = 7;
 
 fn main() -> Result<(), Error> {

@@ -16,7 +16,8 @@ pub struct Profile {
     pub ahead: u64,
     /// Bytes in them.
     pub ahead_bytes: u64,
-    /// Messages sent, or remainders of them, that had to wait for a cell.
+    /// Messages sent, or remainders of them, that had to wait: for a cell, for room in a fastbox, or for messages
+    /// before them.
     pub deferred: u64,
     /// Messages received into a user's buffer.
     pub received: u64,

@@ -558,14 +558,16 @@ fn a_send_ends_when_its_announcement_has_been_taken_whatever_waits_behind_it() {
             }
             if world.rank() == 0 {
                 world.recv(&mut [0_u8], 1, 1)?;
-                let earlier = world.profile();
+                let at_first = world.profile();
                 let first = world.isend(content(0, BYTES), 1, 1)?;
                 for number in 0..before {
                     world.send(&[number as u8], 1, 2)?;
                 }
+                let earlier = world.profile();
                 let large = world.isend(content(1, BYTES), 1, 1)?;
                 let now = world.profile();
-                let was_full = now.ahead == earlier.ahead + 2 && now.deferred == 1;
+                let was_full =
+                    now.ahead == at_first.ahead + 2 && now.deferred == earlier.deferred + 1;
                 let mut behind = Vec::new();
                 for number in before..before + BEHIND {
                     behind.push(world.isend(vec![number as u8], 1, 2)?);

@@ -26,11 +26,13 @@
     reason = "one proof covers the accesses of a block"
 )]
 
+mod full;
 mod inlet;
 mod outlet;
 
 use core::fmt;
 
+pub(crate) use self::full::PATIENCE;
 pub(crate) use self::inlet::Inlet;
 pub(crate) use self::outlet::Outlet;
 use crate::copy::copy;

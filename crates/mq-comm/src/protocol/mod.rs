@@ -148,7 +148,7 @@ pub(crate) struct Peer {
     last_large: Option<u8>,
 }
 
-/// A message that waits for a cell.
+/// A message that waits for a cell, or for room in a fastbox.
 #[derive(Debug)]
 struct Outgoing {
     header: [u64; 2],

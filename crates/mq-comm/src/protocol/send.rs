@@ -6,9 +6,12 @@ use super::{Core, Outgoing, What};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Announcement, Kind, NOWHERE, Payload, Word};
-use crate::request::{Name, New, Outcome, Stage};
+use crate::request::{Name, New, Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
+
+/// So many messages are put off between two attempts to send those before them.
+const FLUSH_EVERY: usize = 8;
 
 impl<T: Transport> Core<T> {
     /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
@@ -72,12 +75,28 @@ impl<T: Transport> Core<T> {
             self.state.profile.eager += 1;
             self.state.profile.eager_bytes += bytes;
             let header = [bits, word.0];
-            self.transmit(to, header, What::Request(send), done)
+            if self.state.peers[to.index()].outbox.is_empty() {
+                self.transmit(to, header, What::Request(send), done)
+            } else {
+                self.put_off(to, header, What::Request(send), done);
+                self.go_on_now_and_then(to)
+            }
         } else if self.go_ahead(send) {
             Ok(())
         } else {
             self.announce(send)
         }
+    }
+
+    /// In a program that begins many sends before it waits for them, receivers get the first ones meanwhile.
+    #[inline]
+    fn go_on_now_and_then(&mut self, to: Process) -> Result<(), Error> {
+        let waiting = self.state.peers[to.index()].outbox.len();
+        if waiting.is_multiple_of(FLUSH_EVERY) {
+            // An error occurs again, and is handled, when progress is made.
+            let _ = self.flush();
+        }
+        Ok(())
     }
 
     fn announce(&mut self, send: u32) -> Result<(), Error> {
@@ -141,14 +160,18 @@ impl<T: Transport> Core<T> {
         if self.state.peers[to.index()].gone.is_some() {
             return Ok(());
         }
-        if self.state.peers[to.index()].outbox.is_empty() && self.attempt(to, &mut outgoing)? {
-            return Ok(());
+        if self.state.peers[to.index()].outbox.is_empty() {
+            let requests = &mut self.state.requests;
+            if attempt(&mut self.transport, requests, to, &mut outgoing)? {
+                return Ok(());
+            }
         }
         self.put_off(to, header, outgoing.what, outgoing.done);
         Ok(())
     }
 
     /// Puts what is left to send into the outbox.
+    #[inline]
     pub(super) fn put_off(&mut self, to: Process, header: [u64; 2], what: What, done: usize) {
         let outbox = &mut self.state.peers[to.index()].outbox;
         if outbox.is_empty() {
@@ -160,60 +183,63 @@ impl<T: Transport> Core<T> {
         step(Step::Deferred);
     }
 
-    /// Sends as much of a message as can be sent now; returns whether that was all.
-    fn attempt(&mut self, to: Process, outgoing: &mut Outgoing) -> Result<bool, Error> {
-        let bytes = match &outgoing.what {
-            What::Request(send) => self.state.requests.at(*send).buffer.bytes(),
-            What::Words(payload) => payload.bytes(),
-        };
-        match self
-            .transport
-            .try_send(to, outgoing.header, bytes, outgoing.done)
-        {
-            Ok(Sent::Whole) => {
-                if let What::Request(send) = outgoing.what {
-                    self.state.requests.complete(send, Outcome::Fine);
-                }
-                Ok(true)
-            }
-            Ok(Sent::Upto(done)) => {
-                outgoing.done = done;
-                Ok(false)
-            }
-            // The death is reported once all that came from there is received; sends end now.
-            Err(ShmError::Gone { how, .. }) => {
-                if let What::Request(send) = outgoing.what {
-                    self.state.requests.complete(send, Outcome::Gone(to, how));
-                }
-                Ok(true)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Goes on with the outboxes; returns whether anything has moved.
     pub(crate) fn flush(&mut self) -> Result<bool, Error> {
         let mut moved = false;
         let mut at = 0;
         while let Some(&to) = self.state.clogged.get(at) {
-            while let Some(mut outgoing) = self.state.peers[to.index()].outbox.pop_front() {
+            let peer = &mut self.state.peers[to.index()];
+            while let Some(outgoing) = peer.outbox.front_mut() {
                 let before = outgoing.done;
-                let sent = self.attempt(to, &mut outgoing);
-                moved |= outgoing.done > before || matches!(sent, Ok(true));
-                if !matches!(sent, Ok(true)) {
-                    self.state.peers[to.index()].outbox.push_front(outgoing);
-                    sent?;
+                let requests = &mut self.state.requests;
+                let whole = attempt(&mut self.transport, requests, to, outgoing)?;
+                moved |= whole || outgoing.done > before;
+                if !whole {
                     break;
                 }
-                self.state.peers[to.index()].flushed += 1;
+                peer.outbox.pop_front();
+                peer.flushed += 1;
                 step(Step::Flushed);
             }
-            if self.state.peers[to.index()].outbox.is_empty() {
+            if peer.outbox.is_empty() {
                 self.state.clogged.swap_remove(at);
             } else {
                 at += 1;
             }
         }
         Ok(moved)
+    }
+}
+
+/// Sends as much of a message as can be sent now; returns whether that was all.
+fn attempt<T: Transport>(
+    transport: &mut T,
+    requests: &mut Requests,
+    to: Process,
+    outgoing: &mut Outgoing,
+) -> Result<bool, Error> {
+    let bytes = match &outgoing.what {
+        What::Request(send) => requests.at(*send).buffer.bytes(),
+        What::Words(payload) => payload.bytes(),
+    };
+    match transport.try_send(to, outgoing.header, bytes, outgoing.done) {
+        Ok(Sent::Whole) => {
+            if let What::Request(send) = outgoing.what {
+                requests.complete(send, Outcome::Fine);
+            }
+            Ok(true)
+        }
+        Ok(Sent::Upto(done)) => {
+            outgoing.done = done;
+            Ok(false)
+        }
+        // The death is reported once all that came from there is received; sends end now.
+        Err(ShmError::Gone { how, .. }) => {
+            if let What::Request(send) = outgoing.what {
+                requests.complete(send, Outcome::Gone(to, how));
+            }
+            Ok(true)
+        }
+        Err(error) => Err(error.into()),
     }
 }

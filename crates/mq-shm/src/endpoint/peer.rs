@@ -32,8 +32,6 @@ pub(super) struct Peer {
     pub(super) borrowed: Option<CellId>,
     /// It has sent a message in a cell that a slot names.
     pub(super) answers: bool,
-    /// This many more messages that find the fastbox full do not wait for room in it: the last wait found none.
-    pub(super) hasty: u32,
     /// Cells sent to it before it got a fastbox.
     pub(super) before_box: u32,
     /// How many times a message from it is wanted.
@@ -77,7 +75,6 @@ impl Peer {
             lent: None,
             borrowed: None,
             answers: false,
-            hasty: 0,
             before_box: 0,
             wanted: 0,
             no_box: false,

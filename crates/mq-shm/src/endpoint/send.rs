@@ -6,6 +6,8 @@
     reason = "one proof covers the accesses of a block"
 )]
 
+use core::time::Duration;
+
 use crate::cell::{CELL_PAYLOAD, OPENS_BOX};
 use crate::channel::Policy;
 use crate::copy::{Way, copy};
@@ -13,22 +15,14 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Peer;
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, Outlet};
+use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, Outlet, PATIENCE};
 use crate::index::{CellId, CellName, Process};
 use crate::part::Found;
 use crate::pool::Pool;
 use crate::segment::{Memory, Part};
 use crate::sleeper;
 use crate::steps::{Step, step};
-use crate::sync::spin_loop;
 use crate::wait::Patience;
-
-/// Looks for room in a fastbox before a message goes through the queue: some microseconds, in which a receiver
-/// that serves a dozen senders has come round to it.
-const LOOKS_FOR_ROOM: u32 = if cfg!(mq_loom) { 0 } else { 16 };
-
-/// Messages that go through the queue without waiting, after one that has waited for room and found none.
-const HASTY: u32 = 16;
 
 /// How much of a message has been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +30,8 @@ const HASTY: u32 = 16;
 pub enum Sent {
     /// All of it: the caller's buffer is free.
     Whole,
-    /// Only its first bytes, possibly none; there are no more cells at present. The rest must be sent before
-    /// anything else to that process.
+    /// Only its first bytes, possibly none; there are no more cells at present, or no room in the fastbox. The
+    /// rest must be sent before anything else to that process.
     Upto(usize),
 }
 
@@ -47,9 +41,11 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Cost
     /// Up to [`BOX_PAYLOAD`] bytes through a fastbox: stores into one line, and into others beyond
-    /// [`LINE_PAYLOAD`] bytes; two loads; occasionally some microseconds until there is room in it. Up to
-    /// [`CELL_PAYLOAD`] bytes through a cell that a slot of the fastbox names, one of the receiver's if it has
-    /// lent one: stores only. Through the queue: one compare-and-swap for each [`CELL_PAYLOAD`] bytes.
+    /// [`LINE_PAYLOAD`] bytes; two loads. Up to [`CELL_PAYLOAD`] bytes through a cell that a slot of the fastbox
+    /// names, one of the receiver's if it has lent one: stores only. While the fastbox is full, nothing is sent,
+    /// and one load and a look at the clock say so; after 0.1 ms messages go through the queue instead, and at
+    /// once in a process that yields its core when it waits. Through the queue: one compare-and-swap for each
+    /// [`CELL_PAYLOAD`] bytes.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] once its end has been [reported](Self::poll): until then
@@ -107,17 +103,11 @@ impl<M: Memory> Endpoint<M> {
         done: usize,
     ) -> Result<Sent, ShmError> {
         let header = [first, second];
-        // A process that yields its core may be keeping the core from the receiver.
-        let looks = if self.patience.spins > Patience::YIELDING.spins {
-            LOOKS_FOR_ROOM
-        } else {
-            0
-        };
         let peer = &mut self.peers[to.index()];
         if let Some(outlet) = &mut peer.outlet
             && message.len() <= BOX_PAYLOAD
             && done == 0
-            && has_room_soon(outlet, &mut peer.hasty, message.len(), looks)
+            && outlet.has_room(message.len())
         {
             outlet.fill_lines(header, message);
             step(Step::SlotFilled);
@@ -133,13 +123,22 @@ impl<M: Memory> Endpoint<M> {
         if let Some(how) = peer.gone {
             return Err(ShmError::Gone { process: to.0, how });
         }
-        if message.len() > BOX_PAYLOAD
-            && message.len() <= CELL_PAYLOAD
+        if message.len() <= CELL_PAYLOAD
             && done == 0
             && let Some(outlet) = &mut peer.outlet
-            && outlet.has_room(0)
         {
-            return self.send_by_name(to, header, message);
+            if message.len() > BOX_PAYLOAD && outlet.has_room(0) {
+                return self.send_by_name(to, header, message);
+            }
+            // A process that yields its core may be keeping the core from the receiver.
+            let patience = match self.patience.spins > Patience::YIELDING.spins {
+                true => PATIENCE,
+                false => Duration::ZERO,
+            };
+            if outlet.is_worth_waiting_for(patience) {
+                self.awaits_room = true;
+                return Ok(Sent::Upto(0));
+            }
         }
         self.send_by_queue(to, header, message, done)
     }
@@ -393,32 +392,6 @@ impl<M: Memory> Endpoint<M> {
             copy(part.as_ptr(), (&raw mut (*body).payload).cast(), part.len());
         });
     }
-}
-
-/// Whether a fastbox has room for a message of this many bytes, or gets it while the receiver takes messages
-/// out. The queue would be the slower path for everybody: its line moves among all senders, and a message in it
-/// takes a cell that has to come back. A receiver that computes meanwhile takes nothing out, and is waited for
-/// once in many messages.
-#[inline(always)]
-fn has_room_soon(outlet: &mut Outlet, hasty: &mut u32, len: usize, looks: u32) -> bool {
-    if outlet.has_room(len) {
-        return true;
-    }
-    if *hasty > 0 {
-        *hasty -= 1;
-        return false;
-    }
-    for _ in 0..looks {
-        // Each look takes the count's line from the receiver, which has emptied several slots by the next look.
-        for _ in 0..8 {
-            spin_loop();
-        }
-        if outlet.has_room(len) {
-            return true;
-        }
-    }
-    *hasty = HASTY;
-    false
 }
 
 /// Fetches the cells, named in the fastbox to a process, that the process is done with.

@@ -1,5 +1,6 @@
 mod cooperative;
 mod ends;
+mod full;
 
 use core::time::Duration;
 use std::thread;
@@ -211,37 +212,6 @@ fn who_is_asked_by_turns_is_served_by_turns() {
         server.ask(from);
     }
     assert!(served.iter().all(|&served| served > 95), "{served:?}");
-}
-
-#[test]
-fn one_that_finds_a_box_full_waits_for_room_once_in_seventeen_messages() {
-    let options = Options {
-        patience: Some(Patience::SPINNING),
-        policy: Policy::PerPeer,
-        ..Options::default()
-    };
-    let segment = Heap::new(Geometry::new(2).unwrap());
-    let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
-    let mut bob = Endpoint::join(segment, Process(1), options).unwrap();
-    let mut send = || {
-        // There may be no cell any more.
-        let _ = alice.try_send(Process(1), [0; 2], b"short", 0).unwrap();
-        (alice.counters().by_box(), alice.peers[1].hasty)
-    };
-    // The first goes through the queue and opens the box.
-    let in_box: Vec<_> = (0..31).map(|_| send()).collect();
-    assert_eq!(in_box.last(), Some(&(30, 0)));
-    for _ in 0..2 {
-        assert_eq!(send(), (30, 16), "it has waited in vain");
-        for hasty in (0..16).rev() {
-            assert_eq!(send(), (30, hasty), "it has not waited");
-        }
-    }
-    for _ in 0..20 {
-        let arrival = bob.poll().unwrap();
-        assert!(matches!(arrival, Some(Arrival::Message(_))));
-    }
-    assert_eq!(send(), (31, 0), "there is room");
 }
 
 #[test]

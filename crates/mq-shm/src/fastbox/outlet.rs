@@ -5,8 +5,11 @@
     reason = "one proof covers the accesses of a block"
 )]
 
+use core::time::Duration;
 use std::collections::VecDeque;
+use std::time::Instant;
 
+use super::full::Waits;
 use super::{
     FIRST_PAYLOAD, FURTHER_PAYLOAD, FastBox, HEADER, LINE_PAYLOAD, NAME, SLOTS, Slot, Stamp, after,
     copy_part, slots_of,
@@ -23,10 +26,21 @@ const AHEAD: u32 = if cfg!(mq_loom) { 1 } else { 3 };
 #[derive(Debug)]
 pub(crate) struct Outlet {
     fastbox: Found<FastBox>,
+    /// The slot in which the next message begins.
+    slot: Found<Slot>,
     sent: u64,
     /// Slots that are known to be empty.
     room: u32,
     next: u32,
+    rare: Box<Rare>,
+}
+
+/// What a message of one line does not need while there is room: apart, so that peers are close together.
+#[derive(Debug)]
+struct Rare {
+    /// There was no room at the last look: only then is there anything in `waits`.
+    was_full: bool,
+    waits: Waits,
     /// Cells named in slots that are not known to be taken, in the order of the slots.
     named: VecDeque<Named>,
 }
@@ -44,17 +58,23 @@ impl Outlet {
     pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
         Self {
             fastbox,
+            slot: fastbox.part(|fastbox| fastbox.slot(0)),
             sent: 0,
             room: SLOTS,
             next: 0,
-            named: VecDeque::new(),
+            rare: Box::new(Rare {
+                was_full: false,
+                waits: Waits::new(),
+                named: VecDeque::new(),
+            }),
         }
     }
 
     /// Whether there is room for a message of this many bytes, at most [`BOX_PAYLOAD`](super::BOX_PAYLOAD).
     ///
     /// # Cost
-    /// No shared access, except when the ring has gone round: then one load of the receiver's count.
+    /// No shared access, except when the ring has gone round: then one load of the receiver's count. If a
+    /// message waits for room, the clock says whether it is time for another.
     #[inline(always)]
     pub(crate) fn has_room(&mut self, len: usize) -> bool {
         slots_of(len) <= self.room || self.has_room_now(len)
@@ -63,6 +83,29 @@ impl Outlet {
     #[cold]
     #[inline(never)]
     fn has_room_now(&mut self, len: usize) -> bool {
+        if self.rare.was_full {
+            return self.has_room_again(len);
+        }
+        let has_room = self.look(len);
+        self.rare.was_full = !has_room;
+        has_room
+    }
+
+    /// The same for a box that was full at the last look.
+    #[inline(never)]
+    fn has_room_again(&mut self, len: usize) -> bool {
+        if self.rare.waits.is_too_early(Instant::now) {
+            return false;
+        }
+        let has_room = self.look(len);
+        self.rare.waits.looked(has_room);
+        self.rare.was_full = !has_room;
+        has_room
+    }
+
+    /// Looks how much the receiver has taken.
+    #[inline(always)]
+    fn look(&mut self, len: usize) -> bool {
         // CREDIT (acquire): the receiver is done with the slots that it counts.
         let taken = self.fastbox.taken.0.load(Ordering::Acquire);
         // A count that no receiver writes frees nothing.
@@ -71,13 +114,19 @@ impl Outlet {
         slots_of(len) <= self.room
     }
 
+    /// Whether a message for which there is [no room](Self::has_room) is to wait for it, given for how long at
+    /// most; otherwise it goes through the queue.
+    pub(crate) fn is_worth_waiting_for(&mut self, patience: Duration) -> bool {
+        self.rare.waits.is_worth_it(patience, Instant::now)
+    }
+
     /// Writes a message of one line for which there is room, and which stays invisible until it is
     /// [published](Self::publish).
     #[inline(always)]
     pub(crate) fn fill(&self, header: [u64; 2], message: &[u8]) {
         debug_assert!(self.room > 0);
         let here = message.len().min(LINE_PAYLOAD);
-        self.slot(self.next).body.with_mut(|body| {
+        self.slot.body.with_mut(|body| {
             let body = body.cast::<u8>();
             // SAFETY: there is room, so the slot is empty and only the sender touches its body until the
             // message is published; header and `here` bytes are no more than a body, which begins at a word.
@@ -110,7 +159,7 @@ impl Outlet {
     fn fill_further(&self, message: &[u8]) {
         let (first, further) = message.split_at(message.len().min(FIRST_PAYLOAD));
         let second_line = first.get(LINE_PAYLOAD..).unwrap_or_default();
-        self.slot(self.next).body.with_mut(|body| {
+        self.slot.body.with_mut(|body| {
             // SAFETY: as in `fill`; the slot has the bytes of the first part.
             unsafe {
                 let to = body.cast::<u8>().add(HEADER + LINE_PAYLOAD);
@@ -120,7 +169,7 @@ impl Outlet {
         let mut at = self.next;
         for part in further.chunks(FURTHER_PAYLOAD) {
             at = after(at, 1);
-            self.slot(at).body.with_mut(|body| {
+            self.fastbox.slot(at).body.with_mut(|body| {
                 // SAFETY: the slot is one of those that the message has room in, and the part no
                 // longer than a body.
                 unsafe { copy_part(part.as_ptr(), body.cast(), part.len()) }
@@ -132,7 +181,7 @@ impl Outlet {
     #[inline]
     pub(crate) fn fill_with_name(&self, header: [u64; 2], name: CellName) {
         debug_assert!(self.room > 0);
-        self.slot(self.next).body.with_mut(|body| {
+        self.slot.body.with_mut(|body| {
             let body = body.cast::<u64>();
             // SAFETY: as in `fill`; header and name are three words.
             unsafe {
@@ -147,7 +196,7 @@ impl Outlet {
     pub(crate) fn named(&mut self, cell: CellId) {
         self.filled(0);
         let sent = self.sent;
-        self.named.push_back(Named { cell, sent });
+        self.rare.named.push_back(Named { cell, sent });
     }
 
     /// A cell that the receiver is done with, if there is one.
@@ -156,18 +205,18 @@ impl Outlet {
         if !self.has_cell() {
             return None;
         }
-        self.named.pop_front().map(|named| named.cell)
+        self.rare.named.pop_front().map(|named| named.cell)
     }
 
     /// Whether slots name any cells that are not known to be taken.
     pub(crate) fn names_any(&self) -> bool {
-        !self.named.is_empty()
+        !self.rare.named.is_empty()
     }
 
     /// Whether the receiver is done with a cell.
     #[inline]
     pub(crate) fn has_cell(&self) -> bool {
-        let Some(first) = self.named.front() else {
+        let Some(first) = self.rare.named.front() else {
             return false;
         };
         // CREDIT (acquire): the receiver is done with the cells that are named in the slots it
@@ -184,14 +233,15 @@ impl Outlet {
     pub(crate) fn take_ahead(&self) {
         // Not beyond the end: what is there is not the sender's.
         if self.next < SLOTS - AHEAD {
-            take_line(core::ptr::from_ref(self.slot(self.next + AHEAD)).cast());
+            let ahead = core::ptr::from_ref(&*self.slot).wrapping_add(AHEAD as usize);
+            take_line(ahead.cast());
         }
     }
 
     /// Shows the receiver the message, of this many bytes, that was [written](Self::fill).
     #[inline(always)]
     pub(crate) fn publish(&self, sequence: u64, len: usize) {
-        self.slot(self.next).publish(Stamp::new(sequence, len));
+        self.slot.publish(Stamp::new(sequence, len));
     }
 
     /// A message of this many bytes was published.
@@ -201,10 +251,7 @@ impl Outlet {
         self.sent += u64::from(slots);
         self.room -= slots;
         self.next = after(self.next, slots);
-    }
-
-    #[inline(always)]
-    fn slot(&self, number: u32) -> &Slot {
-        self.fastbox.slot(number)
+        let next = self.next;
+        self.slot = self.fastbox.part(|fastbox| fastbox.slot(next));
     }
 }
