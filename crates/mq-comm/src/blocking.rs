@@ -59,12 +59,39 @@ impl<T: Transport> Core<T> {
                     self.state.profile.eager_bytes += bytes.len() as u64;
                     return Ok(());
                 }
-                Ok(Sent::Upto(0)) => {}
+                Ok(Sent::Upto(0)) => return self.send_later(to, bits, word, bytes),
                 Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
                 Err(error) => return Err(error.into()),
             }
         }
         self.send_rest(to, bits, word, bytes, 0)
+    }
+
+    /// Sends an eager message for which there was no room: receives until there is.
+    #[inline(never)]
+    fn send_later(
+        &mut self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        self.idle.reset();
+        loop {
+            self.progress_or_rest(None)?;
+            if !self.state.clogged.is_empty() {
+                // An answer that could not be sent waits there, and what comes after it too.
+                return self.send_rest(to, bits, word, bytes, 0);
+            }
+            match self.transport.try_send(to, [bits, word.0], bytes, 0)? {
+                Sent::Whole => break,
+                Sent::Upto(0) => {}
+                Sent::Upto(done) => return self.send_rest(to, bits, word, bytes, done),
+            }
+        }
+        self.state.profile.eager += 1;
+        self.state.profile.eager_bytes += bytes.len() as u64;
+        Ok(())
     }
 
     #[cold]

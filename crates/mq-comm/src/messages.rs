@@ -14,7 +14,7 @@ const KEPT: usize = 64 * 1024;
 const KEPT_BY_ALL: usize = 1 << 20;
 
 /// Slots that are kept when all are free.
-const KEPT_SLOTS: usize = 256;
+const KEPT_SLOTS: usize = 2048;
 
 /// Who has a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -27,6 +27,7 @@ impl<T: Transport> Core<T> {
         set: u32,
     ) -> (Name, Result<(), Error>) {
         let total = buffer.len();
+        let mut tried = false;
         if self.state.clogged.is_empty() && self.state.is_eager(word, total) {
             match self
                 .transport
@@ -46,7 +47,10 @@ impl<T: Transport> Core<T> {
                     });
                     return (name, Ok(()));
                 }
-                Ok(Sent::Upto(sent)) => done = sent,
+                Ok(Sent::Upto(sent)) => {
+                    done = sent;
+                    tried = true;
+                }
                 // Occurs again, and is handled, below.
                 Err(_) => {}
             }
@@ -60,11 +64,18 @@ impl<T: Transport> Core<T> {
             buffer,
             set,
         });
-        (name, self.start_send_slowly(name.slot(), word, done))
+        (name, self.start_send_slowly(name.slot(), word, done, tried))
     }
 
+    /// `tried` says that an eager message has just been tried, and could not be sent whole.
     #[inline(never)]
-    fn start_send_slowly(&mut self, send: u32, word: Word, done: usize) -> Result<(), Error> {
+    fn start_send_slowly(
+        &mut self,
+        send: u32,
+        word: Word,
+        done: usize,
+        tried: bool,
+    ) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(send);
         slot.word = word;
         let (to, bits, bytes) = (slot.peer, slot.bits, slot.total);
@@ -75,11 +86,12 @@ impl<T: Transport> Core<T> {
             self.state.profile.eager += 1;
             self.state.profile.eager_bytes += bytes;
             let header = [bits, word.0];
-            if self.state.peers[to.index()].outbox.is_empty() {
-                self.transmit(to, header, What::Request(send), done)
-            } else {
+            if tried || !self.state.peers[to.index()].outbox.is_empty() {
                 self.put_off(to, header, What::Request(send), done);
-                self.go_on_now_and_then(to)
+                self.go_on_now_and_then(to);
+                Ok(())
+            } else {
+                self.transmit(to, header, What::Request(send), done)
             }
         } else if self.go_ahead(send) {
             Ok(())
@@ -90,13 +102,12 @@ impl<T: Transport> Core<T> {
 
     /// In a program that begins many sends before it waits for them, receivers get the first ones meanwhile.
     #[inline]
-    fn go_on_now_and_then(&mut self, to: Process) -> Result<(), Error> {
+    fn go_on_now_and_then(&mut self, to: Process) {
         let waiting = self.state.peers[to.index()].outbox.len();
         if waiting.is_multiple_of(FLUSH_EVERY) {
             // An error occurs again, and is handled, when progress is made.
             let _ = self.flush();
         }
-        Ok(())
     }
 
     fn announce(&mut self, send: u32) -> Result<(), Error> {

@@ -104,7 +104,9 @@ impl<M: Memory> Endpoint<M> {
     ) -> Result<Sent, ShmError> {
         let header = [first, second];
         let peer = &mut self.peers[to.index()];
+        // There was no room for a message of one line.
         if let Some(outlet) = &mut peer.outlet
+            && message.len() > LINE_PAYLOAD
             && message.len() <= BOX_PAYLOAD
             && done == 0
             && outlet.has_room(message.len())
