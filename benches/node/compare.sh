@@ -25,7 +25,7 @@ the bare hardware (line.c) and whatever --ours and --also name.
   --only NAME,...         pingpong, bandwidth, rate, halo (all)
   --sizes BYTES,...       for pingpong (0, and powers of two to 4194304; with --quick 0,8,128)
   --bandwidth-sizes B,... (16384 to 4194304, powers of two; with --quick 16384,262144)
-  --by NAME,...           for bandwidth: window, pingpong, rewritten (all)
+  --by NAME,...           for bandwidth: window, pingpong, rewritten, exchange (the first three)
   --window N              for bandwidth and rate (64)
   --rate-sizes BYTES,...  (8)
   --senders N,...         (1,2,3; with --quick 1)
@@ -123,7 +123,7 @@ settle() {
     fi
     : "${nemesis:=${MQ_INTEGRATIONS_DIR:-$repository/target/integrations}/mpich/stock}"
     known --only "$only" pingpong,bandwidth,rate,halo
-    known --by "$by" window,pingpong,rewritten
+    known --by "$by" window,pingpong,rewritten,exchange
     known --format "$format" table,json
     known --algorithm "$algorithm" nonblocking,sendrecv,persistent,best
     list --sizes "$sizes"

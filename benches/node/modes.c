@@ -268,13 +268,18 @@ static double bandwidth_block(work *on, int rounds) {
     return now() - begin;
 }
 
+/* As many receives as fit into --in-flight, but at least two, and no more than there are messages. */
+static int slots_of(const options *options, int size) {
+    int slots = size ? options->in_flight / size : options->window;
+    slots = slots < 2 ? 2 : slots;
+    return slots < options->window ? slots : options->window;
+}
+
 static void bandwidth_of(const session *of, int size, samples *into) {
     const options *options = of->options;
     work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size,
                .window = options->window, .seed = (unsigned)size};
-    on.slots = size ? options->in_flight / size : options->window;
-    on.slots = on.slots < 2 ? 2 : on.slots;
-    on.slots = on.slots < on.window ? on.slots : on.window;
+    on.slots = slots_of(options, size);
     if (of->rank == 0) {
         on.out = allocate((size_t)size);
         fill(on.out, size, on.seed);
@@ -283,6 +288,41 @@ static void bandwidth_of(const session *of, int size, samples *into) {
     }
     on.requests = allocate((size_t)on.window * sizeof *on.requests);
     sample(&on, bandwidth_block, on.window, into);
+    free(on.requests);
+    free(on.in);
+    free(on.out);
+}
+
+static double exchange_block(work *on, int rounds) {
+    double begin = 0;
+    int other = 1 - on->rank;
+    for (int i = 0; i <= rounds; i++) {
+        if (i == 1)
+            begin = now();
+        for (int slot = 0; slot < on->slots; slot++) {
+            char *to = on->in + (size_t)slot * (size_t)on->size;
+            if (on->check)
+                spoil(to, on->size, on->seed);
+            MPI_Irecv(to, on->size, MPI_BYTE, other, MESSAGE_TAG, on->comm, &on->requests[slot]);
+        }
+        for (int slot = 0; slot < on->slots; slot++)
+            MPI_Isend(on->out, on->size, MPI_BYTE, other, MESSAGE_TAG, on->comm, &on->requests[on->slots + slot]);
+        wait_for(on, 2 * on->slots, on->requests);
+        for (int slot = 0; on->check && slot < on->slots; slot++)
+            compare(on, "exchange", on->in + (size_t)slot * (size_t)on->size, on->size, on->seed);
+    }
+    return now() - begin;
+}
+
+static void exchange_of(const session *of, int size, samples *into) {
+    work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size,
+               .seed = (unsigned)size};
+    on.slots = slots_of(of->options, size);
+    on.out = allocate((size_t)size);
+    fill(on.out, size, on.seed);
+    on.in = allocate((size_t)size * (size_t)on.slots);
+    on.requests = allocate(2 * (size_t)on.slots * sizeof *on.requests);
+    sample(&on, exchange_block, 2 * on.slots, into);
     free(on.requests);
     free(on.in);
     free(on.out);
@@ -307,6 +347,11 @@ void measure_bandwidth(const session *of) {
             pingpong_of(of, size, 1, &samples);
             if (of->rank == 0)
                 report_bandwidth(of, "rewritten", size, &samples);
+        }
+        if (options->by & BY_EXCHANGE) {
+            exchange_of(of, size, &samples);
+            if (of->rank == 0)
+                report_bandwidth(of, "exchange", size, &samples);
         }
     }
     free(samples.ns);

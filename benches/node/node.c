@@ -21,7 +21,8 @@ static void help(void) {
           "\n"
           "Modes:\n"
           "  pingpong   ranks 0 and 1, MPI_Send and MPI_Recv: half a round trip, in ns\n"
-          "  bandwidth  rank 0 sends windows of messages to rank 1, which acknowledges each window, in GB/s\n"
+          "  bandwidth  rank 0 sends windows of messages to rank 1, which acknowledges each window; or both send\n"
+          "             to each other; in GB/s\n"
           "  rate       ranks from 1 send windows of messages to rank 0, which has posted them, in messages/s\n"
           "  halo       all ranks exchange the borders of their tiles in a two-dimensional grid, in ns\n"
           "\n"
@@ -35,7 +36,8 @@ static void help(void) {
           "Of bandwidth and rate:\n"
           "  --window N        messages between two acknowledgements, or go-aheads (64)\n"
           "Of bandwidth:\n"
-          "  --by NAME,...     window, pingpong, rewritten: a ping-pong whose sender first writes the message (all)\n"
+          "  --by NAME,...     window; pingpong; rewritten: a ping-pong whose sender first writes the message; exchange:\n"
+          "                    windows both ways at the same time (window,pingpong,rewritten)\n"
           "  --in-flight BYTES total bytes of the receives posted at a time; at least two are (4194304)\n"
           "Of rate:\n"
           "  --senders N,...   (1 to one less than ranks)\n"
@@ -96,7 +98,7 @@ static int parse_by(options *into, const char *value) {
     static const struct {
         const char *name;
         unsigned bit;
-    } KNOWN[] = {{"window", BY_WINDOW}, {"pingpong", BY_PINGPONG}, {"rewritten", BY_REWRITTEN}};
+    } KNOWN[] = {{"window", BY_WINDOW}, {"pingpong", BY_PINGPONG}, {"rewritten", BY_REWRITTEN}, {"exchange", BY_EXCHANGE}};
     into->by = 0;
     for (;;) {
         size_t length = strcspn(value, ","), i = 0, count = sizeof KNOWN / sizeof *KNOWN;

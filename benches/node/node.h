@@ -12,7 +12,7 @@ enum { WRONG_DATA = 1, BAD_USAGE = 2, REFUSED = 3 };
 
 enum mode { PINGPONG, BANDWIDTH, RATE, HALO };
 /* Bits of options.by. */
-enum way { BY_WINDOW = 1, BY_PINGPONG = 2, BY_REWRITTEN = 4 };
+enum way { BY_WINDOW = 1, BY_PINGPONG = 2, BY_REWRITTEN = 4, BY_EXCHANGE = 8 };
 enum algorithm { NONBLOCKING, SENDRECV, PERSISTENT, ALGORITHMS, BEST = ALGORITHMS };
 
 /* A list of numbers from the command line. */

@@ -97,15 +97,23 @@ pub(crate) enum By {
     Pingpong,
     /// Like pingpong, but the sender first writes every cache line of the message; that time counts
     Rewritten,
+    /// Windows both ways at the same time, receives posted first; the bytes of both directions count
+    Exchange,
 }
 
 impl By {
+    /// Whether several messages are received at a time.
+    pub(crate) const fn has_windows(self) -> bool {
+        matches!(self, Self::Window | Self::Exchange)
+    }
+
     /// Its name in rows.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Window => "window",
             Self::Pingpong => "pingpong",
             Self::Rewritten => "rewritten",
+            Self::Exchange => "exchange",
         }
     }
 }
@@ -117,6 +125,7 @@ Examples:
   mq bandwidth
   mq bandwidth --shared-buffers
   mq bandwidth --by pingpong,rewritten --sizes 1M
+  mq bandwidth --by exchange --sizes 8,1K,64K
   MQ_SINGLE_COPY=0 mq bandwidth --sizes 65536,4194304 --format json"))]
 pub(crate) struct BandwidthOptions {
     /// Message sizes in bytes, 1G at most; suffixes K, M and G are powers of 1,024
@@ -141,7 +150,7 @@ pub(crate) struct BandwidthOptions {
         default_value = "window,pingpong,rewritten"
     )]
     pub(crate) by: Vec<By>,
-    /// Messages in a window, between two acknowledgements, 1 to 65,536 [default: 64]
+    /// Messages in a window, between two acknowledgements or each way of an exchange, 1 to 65,536 [default: 64]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     window: Option<u32>,
@@ -155,11 +164,18 @@ impl BandwidthOptions {
         self.window.unwrap_or(64)
     }
 
+    /// Whether several messages are received at a time.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.by.iter().any(|by| by.has_windows())
+    }
+
     /// # Errors
     /// If an option is given that no requested measurement uses.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self.window {
-            Some(_) if !self.by.contains(&By::Window) => Err("--window needs `--by window`".into()),
+            Some(_) if !self.has_windows() => {
+                Err("--window needs `--by window` or `--by exchange`".into())
+            }
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! `mq bandwidth`: windows of messages from one process to another, and one message at a time.
+//! `mq bandwidth`: windows of messages from one process to another or both ways, and one message at a time.
 
 use std::collections::VecDeque;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use super::pingpong::one_way;
 use super::rows::Row;
 use super::sampling::{Clock, Samples, check, sample};
 use super::{Memory, Plan};
-use crate::cli::{BandwidthOptions, By, NodeOptions};
+use crate::cli::{BandwidthOptions, By};
 use crate::error::Error;
 
 /// The tag of the first size's window. Each size has its own, different from that of a ping-pong: receives
@@ -30,19 +30,26 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         shared_buffers: options.shared_buffers,
         memory: {
             // Two or more messages of a window are received at a time.
-            let by_window = options.by.contains(&By::Window);
-            Memory::of_two(&options.sizes, options.shared_buffers && !by_window)
+            Memory::of_two(
+                &options.sizes,
+                options.shared_buffers && !options.has_windows(),
+            )
         },
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &by in &options.by {
             for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
+                let messages = match by {
+                    By::Window => options.window(),
+                    By::Exchange => standing(options, size) as u32,
+                    By::Pingpong | By::Rewritten => 1,
+                };
                 let took = message(world, options, by, size, tag)?;
                 let bytes = size as f64;
                 rows.add(Row::Bandwidth {
                     by: by.name(),
                     size,
-                    window: (by == By::Window).then_some(options.window()),
+                    window: by.has_windows().then_some(messages),
                     gb_s: bytes / took.median,
                     best: bytes / took.best,
                 });
@@ -54,7 +61,7 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
 
 fn what(options: &BandwidthOptions) -> String {
     let memory = memory(options.shared_buffers);
-    if options.by.contains(&By::Window) {
+    if options.has_windows() {
         format!("Windows of {} messages, from {memory}.", options.window())
     } else {
         format!("One message at a time, from {memory}.")
@@ -69,19 +76,32 @@ fn message(
     size: usize,
     tag: i32,
 ) -> Result<Samples, CommError> {
-    if by != By::Window {
-        return one_way(world, &options.node, options.shared_buffers, by, size);
-    }
-    let window = options.window() as usize;
-    let took = if world.rank() == 0 {
-        send(world, options, size, tag)?
-    } else {
-        receive(world, &options.node, size, window, tag)?
+    let (took, messages) = match by {
+        By::Pingpong | By::Rewritten => {
+            return one_way(world, &options.node, options.shared_buffers, by, size);
+        }
+        By::Exchange => {
+            let took = exchange(world, options, size, tag)?;
+            (took, 2 * standing(options, size))
+        }
+        By::Window if world.rank() == 0 => {
+            (send(world, options, size, tag)?, options.window() as usize)
+        }
+        By::Window => (
+            receive(world, options, size, tag)?,
+            options.window() as usize,
+        ),
     };
     Ok(Samples {
-        median: took.median / window as f64,
-        best: took.best / window as f64,
+        median: took.median / messages as f64,
+        best: took.best / messages as f64,
     })
+}
+
+/// Receives that are posted at a time.
+fn standing(options: &BandwidthOptions, size: usize) -> usize {
+    let window = options.window() as usize;
+    window.min((IN_FLIGHT / size.max(1)).max(2))
 }
 
 fn send(
@@ -105,12 +125,11 @@ fn send(
 
 fn receive(
     world: &World,
-    options: &NodeOptions,
+    options: &BandwidthOptions,
     size: usize,
-    window: usize,
     tag: i32,
 ) -> Result<Samples, CommError> {
-    let standing = window.min((IN_FLIGHT / size.max(1)).max(2));
+    let standing = standing(options, size);
     // One page-aligned block of memory, as in `benches/node/modes.c`.
     let mut memory = Aligned::filled(0xa5, standing * size)?;
     world.scope(|scope| {
@@ -122,8 +141,8 @@ fn receive(
             rest = others;
         }
         let mut unchecked = standing;
-        let samples = sample(world, options, Clock::First, || {
-            for _ in 0..window {
+        let samples = sample(world, &options.node, Clock::First, || {
+            for _ in 0..options.window() {
                 if let Some(oldest) = requests.pop_front() {
                     let (buffer, _) = oldest.wait()?;
                     if unchecked > 0 {
@@ -140,5 +159,40 @@ fn receive(
             drop(request.cancel());
         }
         Ok(samples)
+    })
+}
+
+/// Both processes send each other a window.
+fn exchange(
+    world: &World,
+    options: &BandwidthOptions,
+    size: usize,
+    tag: i32,
+) -> Result<Samples, CommError> {
+    let standing = standing(options, size);
+    let other = 1 - world.rank();
+    let out = Outgoing::new(world, options.shared_buffers, size, 0)?;
+    let mut memory = Aligned::filled(0xa5, standing * size)?;
+    let mut checked = false;
+    sample(world, &options.node, Clock::First, || {
+        world.scope(|scope| {
+            let mut rest = &mut memory[..];
+            for _ in 0..standing {
+                let (buffer, others) = rest.split_at_mut(size);
+                scope.irecv(buffer, other, tag)?;
+                rest = others;
+            }
+            for _ in 0..standing {
+                scope.isend(&out, other, tag)?;
+            }
+            scope.wait_all()
+        })?;
+        if !checked {
+            for buffer in memory.chunks(size.max(1)) {
+                check(buffer, size, 0)?;
+            }
+            checked = true;
+        }
+        Ok(())
     })
 }

@@ -99,6 +99,21 @@ fn bandwidth_is_measured_by_window_and_one_at_a_time() {
 }
 
 #[test]
+fn an_exchange_has_as_many_messages_each_way_as_fit() {
+    let sizes = ["bandwidth", "--by", "exchange", "--sizes", "0,8,3000000"];
+    for more in [
+        &["--window", "40"][..],
+        &["--window", "40", "--shared-buffers"],
+    ] {
+        let rows = rows(&[&sizes[..], more].concat(), &[]);
+        assert_eq!(numbers(&rows, "size"), [0, 8, 3_000_000]);
+        assert_eq!(numbers(&rows, "window"), [40, 40, 2]);
+        assert!(rows.iter().all(|row| row["by"] == "exchange"));
+        assert!(rows[1..].iter().all(|row| row["gb_s"].as_f64() > Some(0.0)));
+    }
+}
+
+#[test]
 fn rate_has_a_row_for_each_number_of_senders() {
     let rows = rows(
         &["rate", "--senders", "1,3", "--size", "8", "--window", "9"],

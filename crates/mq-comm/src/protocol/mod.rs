@@ -273,6 +273,7 @@ impl<T: Transport> Core<T> {
             Follow::Finished { send } => {
                 step(Step::BufferFree);
                 self.answered_by(from);
+                self.state.has_gone(send);
                 self.state.requests.complete(send, Outcome::Fine);
                 Ok(())
             }

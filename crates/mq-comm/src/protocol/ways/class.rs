@@ -75,13 +75,29 @@ pub(super) struct Turn {
     pub(super) begins_look: bool,
 }
 
+/// When a message comes, and how many bytes of large messages this process has sent by then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    at: Instant,
+    sent: u64,
+}
+
+impl Moment {
+    pub(super) fn now(sent: u64) -> Self {
+        let at = Instant::now();
+        Self { at, sent }
+    }
+}
+
 /// A group of messages that is timed.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     nanos: u64,
+    /// Those of the group, and those that were sent meanwhile.
     bytes: u64,
     messages: u32,
-    /// The message that came longest after the previous one: how long, and its bytes.
+    /// The message that came longest after the previous one: how long, and the bytes that came or were sent
+    /// in that time.
     longest: (u64, u64),
 }
 
@@ -149,7 +165,7 @@ pub(super) struct Class {
     /// The group that is timed now.
     timed: Group,
     /// When the last timed message came.
-    last: Option<Instant>,
+    last: Option<Moment>,
     /// The turn at which the next timed group between two looks begins.
     check: u32,
     /// Such groups, in a row, that took longer than those of the look, or less long; and that took [`UNLIKE`]
@@ -211,10 +227,11 @@ impl Class {
         self.phase == Phase::Rest && self.usual == Way::Ring && !self.is_due()
     }
 
-    /// A message has come through the ring unasked; returns whether the next one has to be announced.
-    pub(super) fn came_unasked(&mut self, bytes: usize) -> bool {
+    /// A message has come through the ring unasked, and so many bytes of large messages have been sent so far;
+    /// returns whether the next one has to be announced.
+    pub(super) fn came_unasked(&mut self, bytes: usize, sent: u64) -> bool {
         if self.phase == Phase::Rest && self.usual == Way::Ring && self.take_turn() {
-            self.came(Way::Ring, bytes, Instant::now(), 0);
+            self.came(Way::Ring, bytes, Moment::now(sent), 0);
         }
         !self.is_by_ring()
     }
@@ -313,7 +330,7 @@ impl Class {
     }
 
     /// A timed message has come, while so many other timed ones are on their way through a ring.
-    pub(super) fn came(&mut self, way: Way, bytes: usize, now: Instant, on_ring: u32) {
+    pub(super) fn came(&mut self, way: Way, bytes: usize, now: Moment, on_ring: u32) {
         match self.phase {
             // What was asked for before the ring was left comes next to what is read.
             Phase::Look(Way::Read) if way == Way::Ring || on_ring > 0 => {
@@ -353,9 +370,10 @@ impl Class {
         }
     }
 
-    fn add(&mut self, bytes: usize, now: Instant) {
+    fn add(&mut self, bytes: usize, now: Moment) {
         if let Some(last) = self.last.replace(now) {
-            self.timed.add(bytes as u64, (now - last).as_nanos() as u64);
+            let moved = bytes as u64 + (now.sent - last.sent);
+            self.timed.add(moved, (now.at - last.at).as_nanos() as u64);
         }
     }
 

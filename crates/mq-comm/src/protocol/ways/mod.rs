@@ -17,11 +17,14 @@
 //! again, which a receiver that timed its own part would not see; and what it gains of one sender's time it
 //! may lose of another's. So all senders' messages of a size take the same way, except those whose memory the
 //! kernel does not let it read.
+//!
+//! The bytes that the process has sent in that time count as well. Through a ring the sender copies too, in the
+//! time in which it would receive, so where messages go both ways each of two processes would gain by asking
+//! for rings and leaving the copying to the other, and both lose.
 
 mod class;
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use mq_shm::Process;
 
@@ -29,7 +32,7 @@ use super::State;
 use super::ahead::Lengths;
 use crate::request::Name;
 pub(super) use class::Way;
-use class::{Class, Turn};
+use class::{Class, Moment, Turn};
 
 /// Messages from `1 << SHORTEST` bytes on have a class for each power of two, up to `1 << LONGEST`.
 const SHORTEST: u32 = 14;
@@ -43,6 +46,8 @@ const CLASSES: usize = 2 * POWERS;
 pub(super) struct Ways {
     classes: [Class; CLASSES],
     timed: Timed,
+    /// Bytes of large messages that this process has sent.
+    sent: u64,
 }
 
 impl Ways {
@@ -60,6 +65,7 @@ impl Ways {
         Self {
             classes: std::array::from_fn(class),
             timed: Timed::default(),
+            sent: 0,
         }
     }
 
@@ -197,7 +203,7 @@ impl State {
         peer.last_large = Some(class as u8);
         self.single_copy_from.is_none()
             && !peer.only_by_ring[0]
-            && self.ways.classes[class].came_unasked(bytes)
+            && self.ways.classes[class].came_unasked(bytes, self.ways.sent)
     }
 
     /// A message that was to be copied from where it lies has been copied.
@@ -218,7 +224,7 @@ impl State {
 
     /// A process has ended.
     pub(super) fn forget_timed(&mut self, from: Process) {
-        let Ways { classes, timed } = &mut self.ways;
+        let Ways { classes, timed, .. } = &mut self.ways;
         timed.all.retain(|message| {
             if message.from == from {
                 classes[message.class].lost();
@@ -273,7 +279,13 @@ impl State {
     #[cold]
     fn note(&mut self, way: Way, class: usize, bytes: usize) {
         let on_ring = self.ways.timed.of_class(class);
-        self.ways.classes[class].came(way, bytes, Instant::now(), on_ring);
+        let now = Moment::now(self.ways.sent);
+        self.ways.classes[class].came(way, bytes, now, on_ring);
+    }
+
+    /// A large message of this process's has been read, or its last bytes are in a ring.
+    pub(super) fn has_gone(&mut self, send: u32) {
+        self.ways.sent += self.requests.at(send).buffer.len() as u64;
     }
 }
 
@@ -288,7 +300,7 @@ mod tests {
         assert_eq!(ways.by_ring(40_000), lengths(0, (1 << 24) - 1));
         // A class whose look is due.
         while ways.classes[1].is_by_ring() {
-            ways.classes[1].came_unasked(40_000);
+            ways.classes[1].came_unasked(40_000, 0);
         }
         assert_eq!(ways.by_ring(40_000), lengths(0, 0));
         assert_eq!(ways.by_ring(20_000), lengths(0, (1 << 15) - 1));

@@ -7,6 +7,11 @@ fn class() -> Class {
     Class::new(BYTES, Way::Ring, false)
 }
 
+/// For a process that sends nothing.
+fn at(now: Instant) -> Moment {
+    Moment { at: now, sent: 0 }
+}
+
 /// One message after the other, each of which takes so many nanoseconds by its way.
 struct Run {
     class: Class,
@@ -23,7 +28,7 @@ impl Run {
         let Turn { way, is_timed, .. } = self.class.next();
         self.now += Duration::from_nanos(nanos[way as usize]);
         if is_timed {
-            self.class.came(way, BYTES, self.now, 0);
+            self.class.came(way, BYTES, at(self.now), 0);
         }
         way
     }
@@ -74,6 +79,28 @@ fn a_pause_is_no_message() {
         let is_found = run.class.usual == Way::Read;
         assert_eq!(is_found, burst > 1, "bursts of {burst}");
     }
+}
+
+/// The ring brings messages sooner, and keeps the process from sending as many as it otherwise does.
+#[test]
+fn what_is_sent_meanwhile_counts() {
+    let mut class = class();
+    let mut now = at(Instant::now());
+    for _ in 0..1000 {
+        let turn = class.next();
+        let (nanos, sent) = match turn.way {
+            Way::Ring => (80_000, BYTES / 4),
+            Way::Read => (100_000, BYTES),
+        };
+        now.at += Duration::from_nanos(nanos);
+        now.sent += sent as u64;
+        if turn.is_timed {
+            class.came(turn.way, BYTES, now, 0);
+        }
+    }
+    assert_eq!(class.usual, Way::Read);
+    let one_way = Run::new(self::class()).many(1000, [80_000, 100_000]);
+    assert!(one_way[0] > one_way[1], "{one_way:?}");
 }
 
 #[test]
@@ -179,7 +206,7 @@ fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
 
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + LOOK, RING_IS_QUICKER);
-    run.class.came(Way::Ring, BYTES, run.now, 1);
+    run.class.came(Way::Ring, BYTES, at(run.now), 1);
     run.class.time_soon();
     assert!(
         !run.class.is_asked_for,
@@ -208,8 +235,8 @@ fn what_comes_beside_the_others_is_not_counted() {
         run.now += Duration::from_nanos(1);
         let Turn { way, is_timed, .. } = run.class.next();
         assert!(is_timed);
-        run.class.came(way, BYTES, run.now, 1);
-        run.class.came(Way::Ring, BYTES, run.now, 1);
+        run.class.came(way, BYTES, at(run.now), 1);
+        run.class.came(Way::Ring, BYTES, at(run.now), 1);
     }
     assert_eq!(run.class.least[Way::Read as usize], u32::MAX);
     run.many(LOOK, [60_000, 90_000]);
@@ -222,7 +249,7 @@ fn messages_that_nobody_asked_for_are_announced_when_it_is_time_for_a_look() {
     run.many(GROUP_LEAST + 2 * LOOK, RING_IS_QUICKER);
     assert!(run.class.is_by_ring());
     let mut unasked = 0;
-    while !run.class.came_unasked(BYTES) {
+    while !run.class.came_unasked(BYTES, 0) {
         unasked += 1;
         assert!(run.class.is_by_ring());
     }
@@ -231,7 +258,7 @@ fn messages_that_nobody_asked_for_are_announced_when_it_is_time_for_a_look() {
     // Those that were on their way already change nothing.
     run.one(RING_IS_QUICKER);
     assert_eq!(run.class.phase, Phase::Look(Way::Ring));
-    assert!(run.class.came_unasked(BYTES));
+    assert!(run.class.came_unasked(BYTES, 0));
     assert_eq!(run.class.came, 1);
     // What is read is announced.
     let mut run = Run::new(class());
@@ -247,7 +274,7 @@ fn a_look_beside_which_the_ring_never_empties_is_given_up() {
     while run.class.phase != Phase::Rest {
         assert!(run.class.mixed <= MIXED * LOOK);
         let way = run.class.next().way;
-        run.class.came(way, BYTES, run.now, 1);
+        run.class.came(way, BYTES, at(run.now), 1);
     }
     assert_eq!(run.class.usual, Way::Ring);
     assert!(run.class.between > LOOK * REST_LEAST);
@@ -258,7 +285,7 @@ fn a_look_beside_which_the_ring_never_empties_is_given_up() {
         in_looks += u32::from(run.class.phase != Phase::Rest);
         run.now += Duration::from_micros(if i < MANY / 2 { 30 } else { 90 });
         if is_timed {
-            run.class.came(way, BYTES, run.now, 1);
+            run.class.came(way, BYTES, at(run.now), 1);
         }
     }
     assert!(in_looks < MANY / 32, "{in_looks}");
@@ -278,13 +305,13 @@ fn a_wide_window_comes_to_an_end_of_its_look() {
             if way == Way::Ring {
                 on_ring += u32::from(is_timed);
             } else if is_timed {
-                run.class.came(way, BYTES, run.now, on_ring);
+                run.class.came(way, BYTES, at(run.now), on_ring);
             }
         }
         while on_ring > 0 {
             on_ring -= 1;
             run.now += Duration::from_micros(60);
-            run.class.came(Way::Ring, BYTES, run.now, on_ring);
+            run.class.came(Way::Ring, BYTES, at(run.now), on_ring);
         }
     }
     assert_eq!(run.class.usual, Way::Read);
@@ -305,7 +332,7 @@ fn looks_have_no_echo() {
                     Duration::from_micros(if turn.way == Way::Ring { 30 } else { 60 });
                 let now = both[from].now;
                 if turn.is_timed {
-                    both[from].class.came(turn.way, BYTES, now, 0);
+                    both[from].class.came(turn.way, BYTES, at(now), 0);
                 }
                 if turn.begins_look {
                     both[1 - from].class.time_soon();
@@ -343,7 +370,7 @@ fn nothing_overflows() {
             for _ in 0..50_000 {
                 let way = run.class.next().way;
                 run.now += Duration::from_nanos(nanos[way as usize]);
-                run.class.came(way, bytes, run.now, 0);
+                run.class.came(way, bytes, at(run.now), 0);
             }
         }
     }
