@@ -3,7 +3,8 @@
 //! A blocking receive for which nothing has come takes the next message straight out of the transport if it
 //! is the one it waits for: the receive-queue bypass of Nemesis. As it is the youngest receive of its
 //! process, any posted receive is asked first; if there is none, the engine is not entered at all. A blocking
-//! send hands its bytes to the transport if nothing waits before them. Neither has a request then.
+//! send hands its bytes to the transport if nothing waits before them, and receives until there is room for
+//! them. Neither has a request then.
 #![allow(unsafe_code, reason = "lends the buffers of blocking operations")]
 
 use mq_core::Pattern;
@@ -67,7 +68,8 @@ impl<T: Transport> Core<T> {
         self.send_rest(to, bits, word, bytes, 0)
     }
 
-    /// Sends an eager message for which there was no room: receives until there is.
+    /// Sends an eager message for which there was no room: receives until there is. If that fails, nothing of it
+    /// has been sent.
     #[inline(never)]
     fn send_later(
         &mut self,
@@ -91,6 +93,7 @@ impl<T: Transport> Core<T> {
         }
         self.state.profile.eager += 1;
         self.state.profile.eager_bytes += bytes.len() as u64;
+        self.state.profile.deferred += 1;
         Ok(())
     }
 

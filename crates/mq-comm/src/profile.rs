@@ -17,7 +17,7 @@ pub struct Profile {
     /// Bytes in them.
     pub ahead_bytes: u64,
     /// Messages sent, or remainders of them, that had to wait: for a cell, for room in a fastbox, or for messages
-    /// before them.
+    /// before them in one of the two.
     pub deferred: u64,
     /// Messages received into a user's buffer.
     pub received: u64,

@@ -90,6 +90,9 @@ impl<T: Transport> Core<T> {
         if !self.state.attention {
             return Ok(false);
         }
+        if let Some(failure) = self.state.failure.take() {
+            return Err(failure);
+        }
         let mut moved = self.flush()?;
         moved |= self.turn_rings()?;
         self.state.attention = self.state.is_busy();

@@ -62,7 +62,8 @@ pub unsafe trait Transport {
     fn me(&self) -> Process;
     /// How many processes there are.
     fn processes(&self) -> u32;
-    /// Sends a message, or what is left of a message of which `done` bytes have been sent.
+    /// Sends a message, or what is left of a message of which `done` bytes have been sent. Where there is no room
+    /// at present, `Upto(done)` says so at once, and the caller tries again, after it has received for a while.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
@@ -80,7 +81,8 @@ pub unsafe trait Transport {
     /// If the transport is damaged.
     fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
     /// A message from a process whose messages are [wanted](Self::want), if that is quicker than everything
-    /// that a [`poll`](Self::poll) looks at.
+    /// that a [`poll`](Self::poll) looks at. One that is forgotten, not dropped, is still there at the next look,
+    /// as if nobody had looked.
     fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
         None
     }

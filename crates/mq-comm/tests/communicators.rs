@@ -69,6 +69,56 @@ fn a_message_may_come_before_its_communicator_and_after_it() {
     .unwrap();
 }
 
+/// So it is neither copied nor queued, except one in many.
+#[test]
+fn a_short_message_that_a_probe_shows_is_received_from_where_it_lies() {
+    const MESSAGES: u32 = 20;
+    const ROUNDS: u32 = 20;
+    let _dog = watchdog("a_short_message_that_a_probe_shows");
+    let barrier = std::sync::Barrier::new(2);
+    let program = |world: &World| {
+        let mut queued = 0;
+        for round in 0..ROUNDS {
+            if world.rank() == 0 {
+                for number in 0..MESSAGES {
+                    world.send(&[round, number], 1, (number % 3) as i32)?;
+                }
+                barrier.wait();
+                barrier.wait();
+                continue;
+            }
+            barrier.wait();
+            // A probe for what has not come takes in what is before it.
+            let takes_in = round % 2 == 1;
+            let before = world.profile().unexpected;
+            for number in 0..MESSAGES {
+                let shown = world.probe(Source::Any, TagSelector::Any)?;
+                assert_eq!((shown.tag(), shown.bytes()), ((number % 3) as i32, 8));
+                if takes_in {
+                    assert!(world.iprobe(0, 9)?.is_none(), "of another tag");
+                }
+                let again = world.iprobe(shown.source(), shown.tag())?;
+                assert_eq!(again.map(|again| again.tag()), Some(shown.tag()));
+                let mut into = [0; 2];
+                world.recv(&mut into, shown.source(), shown.tag())?;
+                assert_eq!(into, [round, number]);
+            }
+            let unexpected = world.profile().unexpected - before;
+            if takes_in {
+                assert!(unexpected > 1, "{unexpected}");
+            } else {
+                queued += unexpected;
+            }
+            barrier.wait();
+        }
+        // Those of the first round came before the pair had a fastbox; and now and then all is taken in.
+        let shown = u64::from(ROUNDS / 2 * MESSAGES);
+        assert!(queued <= shown / 2, "{queued} of {shown}");
+        Ok(())
+    };
+    World::threads(2, program).unwrap();
+}
+
 #[test]
 fn a_probe_finds_what_a_receive_takes() {
     let _dog = watchdog("probe");

@@ -150,7 +150,8 @@ pub(crate) struct BandwidthOptions {
         default_value = "window,pingpong,rewritten"
     )]
     pub(crate) by: Vec<By>,
-    /// Messages in a window, between two acknowledgements or each way of an exchange, 1 to 65,536 [default: 64]
+    /// Messages in a window, between two acknowledgements, 1 to 65,536; in an exchange at most so many each way,
+    /// as many as fit into 4 MiB, but two or more [default: 64]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     window: Option<u32>,

@@ -29,10 +29,17 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         what: what(options),
         shared_buffers: options.shared_buffers,
         memory: {
-            // Two or more messages of a window are received at a time.
-            Memory::of_two(
+            let from_own = u64::from(!options.shared_buffers);
+            // A receiver of windows has two or more messages at a time.
+            Memory::of(
                 &options.sizes,
-                options.shared_buffers && !options.has_windows(),
+                if options.by.contains(&By::Exchange) {
+                    2 + from_own
+                } else if options.has_windows() {
+                    2
+                } else {
+                    1 + from_own
+                },
             )
         },
     };
@@ -61,8 +68,13 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
 
 fn what(options: &BandwidthOptions) -> String {
     let memory = memory(options.shared_buffers);
-    if options.has_windows() {
+    if options.by.contains(&By::Window) {
         format!("Windows of {} messages, from {memory}.", options.window())
+    } else if options.has_windows() {
+        format!(
+            "Windows of up to {} messages, from {memory}.",
+            options.window()
+        )
     } else {
         format!("One message at a time, from {memory}.")
     }

@@ -51,10 +51,9 @@ struct Memory {
 }
 
 impl Memory {
-    /// For two processes with two messages each, or one if the other is in a shared buffer.
-    fn of_two(sizes: &[usize], shared_buffers: bool) -> Self {
+    /// For processes with so many messages each at a time.
+    fn of(sizes: &[usize], messages: u64) -> Self {
         let longest = sizes.iter().copied().max().unwrap_or(0) as u64;
-        let messages = if shared_buffers { 1 } else { 2 };
         Self {
             bytes: longest * messages,
             chosen_by: "--sizes",
@@ -197,6 +196,6 @@ mod tests {
         let expected = "a process would need 1048576.0 TiB for its messages, more than the system provides: \
                         reduce --sizes";
         assert_eq!(error, expected);
-        assert!(Memory::of_two(&[8, 64], false).look_for().is_ok());
+        assert!(Memory::of(&[8, 64], 2).look_for().is_ok());
     }
 }

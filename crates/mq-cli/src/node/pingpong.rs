@@ -23,7 +23,7 @@ pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
             memory(options.shared_buffers)
         ),
         shared_buffers: options.shared_buffers,
-        memory: Memory::of_two(&options.sizes, options.shared_buffers),
+        memory: Memory::of(&options.sizes, if options.shared_buffers { 1 } else { 2 }),
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &size in &options.sizes {

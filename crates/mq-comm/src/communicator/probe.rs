@@ -42,6 +42,9 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         core.stand(process)?;
+        if let Some(status) = core.peek(&pattern) {
+            return Ok(Some(status));
+        }
         // Messages that are already here come first: a caller that asks again and again would otherwise take
         // in more each time than it receives, and never keep the senders waiting.
         if let Some(status) = core.probe(&pattern)? {
@@ -68,7 +71,13 @@ impl<T: Transport> Communicator<T> {
         let mut core = self.inner.core();
         core.stand(process)?;
         loop {
+            if let Some(status) = core.peek(&pattern) {
+                return Ok(status);
+            }
             if let Some(status) = core.probe(&pattern)? {
+                return Ok(status);
+            }
+            if let Some(status) = core.watch_and_peek(&pattern) {
                 return Ok(status);
             }
             core.progress_for_probe(process, &pattern)?;

@@ -5,7 +5,7 @@
 //! answers are always the same. So a receiver that asks for a ring also says up to which length further
 //! messages may go ahead, if it had a receive for this one when it came. As long as the ring to the receiver
 //! has room for a whole message, the sender reserves the buffers itself, says where they are, and fills them
-//! immediately, so that its send is over with the call, unless there is no cell to say so in. The receiver
+//! immediately, so that its send is over with the call, unless there is no room to say so. The receiver
 //! empties them into the receive's buffer; if there is none, into memory of its own, and then it has the
 //! sender hold back until it asks for a ring again. It does the same when it is time to find out whether
 //! another way is quicker (`ways`). A sender that does not hear of that has no more than a [`CREDIT`].

@@ -114,6 +114,8 @@ pub(crate) struct State {
     single_copy_from: Option<u64>,
     /// The messages by which that is found out.
     ways: Ways,
+    /// A failure to go on with the outboxes that has not been reported yet.
+    pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
     /// The program has no communicator any more.
     leaving: bool,
@@ -242,6 +244,7 @@ impl<T: Transport> Core<T> {
                 None => (!options.single_copy).then_some(u64::MAX),
             },
             ways: Ways::new(longest_ahead),
+            failure: None,
             bypass: options.bypass,
             leaving: false,
             has_failed: false,

@@ -9,6 +9,7 @@ use super::front::Place;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
+use crate::header::{self, Kind, Word};
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, NONE, Name, New, Outcome, Stage};
 use crate::status::Status;
@@ -233,6 +234,32 @@ impl<T: Transport> Core<T> {
         Ok(true)
     }
 
+    /// Shows a short message that has come, where no other is before it and no receive waits, and leaves it in the
+    /// transport: the receive that mostly follows takes it from there, as it takes one that nobody has probed for.
+    #[inline]
+    pub(crate) fn peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
+        if !self.state.may_peek() {
+            return None;
+        }
+        let message = self.transport.poll_wanted()?;
+        let [bits, word] = message.header();
+        let word = Word(word);
+        let takes = word.kind() == Some(Kind::Eager) && header::takes(pattern, bits, word);
+        let status = takes.then(|| Status::new(bits, message.total()));
+        // Dropped, it would be gone.
+        core::mem::forget(message);
+        status
+    }
+
+    /// The same for a caller that waits: looks a few times.
+    pub(crate) fn watch_and_peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
+        if self.state.may_peek() && self.transport.watch_wanted(&mut self.idle) {
+            self.peek(pattern)
+        } else {
+            None
+        }
+    }
+
     /// Shows an unexpected message.
     pub(crate) fn probe(&mut self, pattern: &MpiPattern) -> Result<Option<Status>, Error> {
         if self.state.unexpected == 0 {
@@ -375,6 +402,14 @@ fn named(process: Process) -> Option<Process> {
 }
 
 impl State {
+    /// Whether the next message is the first that a probe could find, and nothing else is to be done before it
+    /// is shown.
+    #[inline]
+    fn may_peek(&self) -> bool {
+        let queued = self.front.runs() | self.posted | self.unexpected;
+        queued | self.obstacles == 0 && !self.attention
+    }
+
     /// A request for a receive that is in no queue.
     pub(crate) fn start_hand(
         &mut self,

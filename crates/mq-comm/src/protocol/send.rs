@@ -1,4 +1,4 @@
-//! A send begins: its message goes out, or waits for a cell after others, or is announced.
+//! A send begins: its message goes out, or waits for room or a cell, or after others, or is announced.
 
 use mq_shm::{Process, Sent, ShmError};
 
@@ -88,10 +88,15 @@ impl<T: Transport> Core<T> {
             let header = [bits, word.0];
             if tried || !self.state.peers[to.index()].outbox.is_empty() {
                 self.put_off(to, header, What::Request(send), done);
-                self.go_on_now_and_then(to);
+                let waiting = self.state.peers[to.index()].outbox.len();
+                if waiting.is_multiple_of(FLUSH_EVERY) {
+                    self.go_on();
+                }
                 Ok(())
             } else {
-                self.transmit(to, header, What::Request(send), done)
+                let sent = self.transmit(to, header, What::Request(send), done);
+                self.go_on();
+                sent
             }
         } else if self.go_ahead(send) {
             Ok(())
@@ -100,13 +105,12 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// In a program that begins many sends before it waits for them, receivers get the first ones meanwhile.
-    #[inline]
-    fn go_on_now_and_then(&mut self, to: Process) {
-        let waiting = self.state.peers[to.index()].outbox.len();
-        if waiting.is_multiple_of(FLUSH_EVERY) {
-            // An error occurs again, and is handled, when progress is made.
-            let _ = self.flush();
+    /// Goes on with the outboxes, for a program that sends for long before it waits for anything.
+    fn go_on(&mut self) {
+        if let Err(error) = self.flush() {
+            // It is not this send's.
+            self.state.failure.get_or_insert(error);
+            self.state.attention = true;
         }
     }
 

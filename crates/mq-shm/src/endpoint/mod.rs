@@ -126,7 +126,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// After this many more waits that give up the core, check whether there is a core for each process;
     /// `None` if that is never checked.
     ask_in: Option<u32>,
-    /// A message that its fastbox could have taken found neither room there nor a cell, since the last sleep.
+    /// A message that goes through a fastbox has found no room there, and waits, since the last sleep.
     awaits_room: bool,
     /// The process's own entry.
     place: Found<Place>,

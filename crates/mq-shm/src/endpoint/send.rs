@@ -1,5 +1,5 @@
-//! Sending: through the fastbox if the pair has one with room, or through a cell named in it; otherwise through
-//! cells in the queue.
+//! Sending: through the fastbox if the pair has one, or through a cell named in it, waiting for room for a while;
+//! otherwise through cells in the queue.
 #![allow(unsafe_code, reason = "writes messages into shared memory")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -137,7 +137,7 @@ impl<M: Memory> Endpoint<M> {
                 true => PATIENCE,
                 false => Duration::ZERO,
             };
-            if outlet.is_worth_waiting_for(patience) {
+            if outlet.decide_to_wait(patience) {
                 self.awaits_room = true;
                 return Ok(Sent::Upto(0));
             }

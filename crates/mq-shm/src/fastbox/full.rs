@@ -5,6 +5,8 @@
 //! has to come back, and the receiver looks there last. A receiver that serves a dozen senders comes round to
 //! each in 20 microseconds, so messages wait for it. One that computes takes nothing out for much longer: then
 //! they go through the queue, more and more of them before the next one waits.
+//!
+//! The model checker has no time, so there nothing waits.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -41,10 +43,10 @@ struct Full {
 pub(crate) struct Waits {
     full: Option<Full>,
     /// There was no room at a look, and no message has decided yet what to do about it.
-    in_vain: bool,
+    found_none: bool,
     /// So many more messages do not wait: the last that did has waited in vain.
     hasty: u32,
-    /// The number of those after the next one that waits in vain.
+    /// What `hasty` will be after the next one that waits in vain.
     next: u32,
 }
 
@@ -52,7 +54,7 @@ impl Waits {
     pub(crate) const fn new() -> Self {
         Self {
             full: None,
-            in_vain: false,
+            found_none: false,
             hasty: 0,
             next: FEWEST,
         }
@@ -65,22 +67,22 @@ impl Waits {
         full.is_some_and(|full| now().duration_since(full.looked) < LOOK_AGAIN)
     }
 
-    /// Someone has looked, and there was room, or not.
+    /// Someone has looked, and there was room, or not. If a message had waited for it, the next ones wait as well;
+    /// otherwise the receiver may have come between two long pauses.
     pub(crate) fn looked(&mut self, has_room: bool) {
-        if has_room {
-            *self = Self::new();
-        } else {
-            self.in_vain = true;
+        self.found_none = !has_room;
+        if has_room && self.full.take().is_some() {
+            self.next = FEWEST;
         }
     }
 
-    /// Whether a message that finds no room is to wait, given for how long at most.
-    pub(crate) fn is_worth_it(
+    /// Decides for a message that finds no room whether it waits, given for how long at most.
+    pub(crate) fn decide_to_wait(
         &mut self,
         patience: Duration,
         now: impl FnOnce() -> Instant,
     ) -> bool {
-        let looked = core::mem::take(&mut self.in_vain);
+        let looked = core::mem::take(&mut self.found_none);
         if self.hasty > 0 {
             self.hasty -= 1;
             return false;
@@ -115,12 +117,12 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..9 {
             waits.looked(false);
-            assert!(waits.is_worth_it(PATIENCE, || now));
+            assert!(waits.decide_to_wait(PATIENCE, || now));
             now += PATIENCE;
             let mut hasty = 0;
             loop {
                 waits.looked(false);
-                if waits.is_worth_it(PATIENCE, || now) {
+                if waits.decide_to_wait(PATIENCE, || now) {
                     break;
                 }
                 hasty += 1;
@@ -129,12 +131,16 @@ mod tests {
         }
         // The one that has waited, and the hasty ones after it.
         assert_eq!(sent, [17, 33, 65, 129, 257, 513, 1025, 1025, 1025]);
+        // One waits, and there is room in time.
         waits.looked(true);
         waits.looked(false);
-        assert!(waits.is_worth_it(PATIENCE, || now));
+        assert!(waits.decide_to_wait(PATIENCE, || now));
         waits.looked(false);
-        assert!(!waits.is_worth_it(PATIENCE, || now + PATIENCE));
-        assert_eq!(waits.hasty, FEWEST, "the receiver had come");
+        assert!(!waits.decide_to_wait(PATIENCE, || now + PATIENCE));
+        assert_eq!(waits.hasty, FEWEST);
+        // There is room while nothing waits for it.
+        waits.looked(true);
+        assert_eq!((waits.hasty, waits.next), (FEWEST, 2 * FEWEST));
     }
 
     #[test]
@@ -144,10 +150,10 @@ mod tests {
         assert!(!waits.is_too_early(|| now));
         waits.looked(false);
         assert!(!waits.is_too_early(|| now), "nothing waits");
-        assert!(waits.is_worth_it(PATIENCE, || now));
+        assert!(waits.decide_to_wait(PATIENCE, || now));
         assert!(waits.is_too_early(|| now));
         let clock = || panic!("it has not looked since");
-        assert!(waits.is_worth_it(PATIENCE, clock));
+        assert!(waits.decide_to_wait(PATIENCE, clock));
         assert!(!waits.is_too_early(|| now + LOOK_AGAIN));
         waits.looked(true);
         assert!(!waits.is_too_early(|| now));
@@ -158,7 +164,7 @@ mod tests {
         let now = Instant::now();
         let mut waits = Waits::new();
         waits.looked(false);
-        assert!(!waits.is_worth_it(Duration::ZERO, || now));
+        assert!(!waits.decide_to_wait(Duration::ZERO, || now));
         assert!(!waits.is_too_early(|| now), "the next one looks as well");
     }
 }

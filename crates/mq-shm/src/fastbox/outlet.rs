@@ -38,7 +38,7 @@ pub(crate) struct Outlet {
 /// What a message of one line does not need while there is room: apart, so that peers are close together.
 #[derive(Debug)]
 struct Rare {
-    /// There was no room at the last look: only then is there anything in `waits`.
+    /// There was no room at the last look: only then does a message wait.
     was_full: bool,
     waits: Waits,
     /// Cells named in slots that are not known to be taken, in the order of the slots.
@@ -114,10 +114,10 @@ impl Outlet {
         slots_of(len) <= self.room
     }
 
-    /// Whether a message for which there is [no room](Self::has_room) is to wait for it, given for how long at
+    /// Decides for a message for which there is [no room](Self::has_room) whether it waits, given for how long at
     /// most; otherwise it goes through the queue.
-    pub(crate) fn is_worth_waiting_for(&mut self, patience: Duration) -> bool {
-        self.rare.waits.is_worth_it(patience, Instant::now)
+    pub(crate) fn decide_to_wait(&mut self, patience: Duration) -> bool {
+        self.rare.waits.decide_to_wait(patience, Instant::now)
     }
 
     /// Writes a message of one line for which there is room, and which stays invisible until it is

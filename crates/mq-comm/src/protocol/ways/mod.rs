@@ -283,7 +283,8 @@ impl State {
         self.ways.classes[class].came(way, bytes, now, on_ring);
     }
 
-    /// A large message of this process's has been read, or its last bytes are in a ring.
+    /// A large message of this process's has been read, its last bytes are in a ring, or, which is rare, its
+    /// receiver does not want it.
     pub(super) fn has_gone(&mut self, send: u32) {
         self.ways.sent += self.requests.at(send).buffer.len() as u64;
     }
@@ -292,6 +293,25 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Options, World};
+
+    #[test]
+    fn what_has_been_sent_counts_by_either_way() {
+        const BYTES: usize = 100_000;
+        // Read by the receiver, through a ring.
+        for single_copy_from in [0, usize::MAX] {
+            let options = Options::default().with(|o| o.single_copy_from = Some(single_copy_from));
+            let sent = World::threads_with(2, &options, |world| {
+                if world.rank() == 0 {
+                    world.send(&[1_u8; BYTES], 1, 1)?;
+                } else {
+                    world.recv(&mut [0_u8; BYTES], 0, 1)?;
+                }
+                Ok(world.inner.core().state.ways.sent)
+            });
+            assert_eq!(sent.unwrap(), [BYTES as u64, 0]);
+        }
+    }
 
     #[test]
     fn what_may_go_ahead_are_the_classes_around_one_that_the_ring_is_quicker_for() {

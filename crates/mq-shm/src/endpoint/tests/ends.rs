@@ -79,26 +79,33 @@ fn who_rests_looks_for_ends_when_it_is_time() {
     assert_eq!(alice.ending.len(), 1);
 }
 
+/// For room alone, or, in a process that yields its core, for a cell as well.
 #[test]
 fn who_waits_for_room_in_a_box_sleeps_for_a_moment_at_a_time() {
-    let segment = Heap::new(Geometry::with_cells(2, 4).unwrap());
-    let [mut alice, mut bob] = [0, 1].map(|number| {
-        Endpoint::join(Arc::clone(&segment), Process(number), Options::default()).unwrap()
-    });
-    let send = |alice: &mut Endpoint<_>| alice.try_send(Process(1), [0; 2], b"short", 0);
-    while bob.open.is_empty() {
-        assert_eq!(send(&mut alice).unwrap(), Sent::Whole);
+    for (patience, lacks_cells) in [(Patience::SPINNING, false), (Patience::YIELDING, true)] {
+        let segment = Heap::new(Geometry::with_cells(2, 4).unwrap());
+        let options = Options {
+            patience: Some(patience),
+            ..Options::default()
+        };
+        let [mut alice, mut bob] = [0, 1]
+            .map(|number| Endpoint::join(Arc::clone(&segment), Process(number), options).unwrap());
+        let send = |alice: &mut Endpoint<_>| alice.try_send(Process(1), [0; 2], b"short", 0);
+        while bob.open.is_empty() {
+            assert_eq!(send(&mut alice).unwrap(), Sent::Whole);
+            assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+        }
+        while send(&mut alice).unwrap() == Sent::Whole {}
+        assert_eq!(alice.counters().full > 0, lacks_cells);
+        // Nobody will wake it.
+        let long = Duration::from_secs(600);
+        assert!(alice.until_there_may_be_room(long) < Duration::from_millis(20));
+        assert_eq!(alice.until_there_may_be_room(long), long, "once");
         assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+        let by_queue = alice.counters().by_queue;
+        while send(&mut alice).unwrap() != Sent::Whole {}
+        assert_eq!(alice.counters().by_queue, by_queue, "in the box");
     }
-    while send(&mut alice).unwrap() == Sent::Whole {}
-    // Nobody will wake it.
-    let long = Duration::from_secs(600);
-    assert!(alice.until_there_may_be_room(long) < Duration::from_millis(20));
-    assert_eq!(alice.until_there_may_be_room(long), long, "once");
-    assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
-    let by_queue = alice.counters().by_queue;
-    while send(&mut alice).unwrap() != Sent::Whole {}
-    assert_eq!(alice.counters().by_queue, by_queue, "in the box");
 }
 
 #[test]
