@@ -40,12 +40,12 @@
 //! # Progress
 //! There is no progress thread: a process makes progress only inside calls of this crate that look for
 //! messages, or [`Communicator::progress`]. A short message is on its way when `send` or `isend` returns,
-//! unless the buffers to its receiver are full, after six to thirty messages, by their length, that it has not taken in. A large
-//! one is announced (rendezvous). If its receiver copies it from the sender's memory or from a shared buffer,
-//! only the receiver has to make progress; if it goes through a ring, or both processes copy, both have to be
-//! in calls at the same time. (Up to 64 KiB, a message that follows one which was waited for may be put into
-//! a ring immediately, where the receiver finds it.) Deaths, too, are noticed in calls. So a process that
-//! computes for long between `isend` and `wait` calls `progress` now and then.
+//! unless the buffers to its receiver are full, after six to thirty messages, by their length, that it has
+//! not taken in. A large one is announced (rendezvous). If its receiver copies it from the sender's memory or
+//! from a shared buffer, only the receiver has to make progress; if it goes through a ring, or both processes
+//! copy, both have to be in calls at the same time. (Up to 64 KiB, a message that follows one which was
+//! waited for may be put into a ring immediately, where the receiver finds it.) Deaths, too, are noticed in
+//! calls. So a process that computes for long between `isend` and `wait` calls `progress` now and then.
 //!
 //! # Memory of unexpected messages
 //! Unexpected messages are kept at the receiver, short ones with their data, without limit: a flooding
