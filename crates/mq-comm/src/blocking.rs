@@ -68,8 +68,8 @@ impl<T: Transport> Core<T> {
         self.send_rest(to, bits, word, bytes, 0)
     }
 
-    /// Sends an eager message for which there was no room: receives until there is. If that fails, nothing of it
-    /// has been sent.
+    /// Sends an eager message for which there was no room: receives until there is. If the receiving fails, nothing
+    /// of it has been sent.
     #[inline(never)]
     fn send_later(
         &mut self,

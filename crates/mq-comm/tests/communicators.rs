@@ -119,6 +119,46 @@ fn a_short_message_that_a_probe_shows_is_received_from_where_it_lies() {
     World::threads(2, program).unwrap();
 }
 
+/// Although the messages of another process, for which receives are posted meanwhile, come before it.
+#[test]
+fn what_a_probe_has_shown_is_found_by_the_next_one() {
+    const OTHERS: u32 = 20;
+    let _dog = watchdog("what_a_probe_has_shown");
+    for (shown, other) in [(1, 2), (2, 1)] {
+        let barrier = std::sync::Barrier::new(3);
+        let program = |world: &World| {
+            for round in 0..40 {
+                if world.rank() == 0 {
+                    barrier.wait();
+                    while world.iprobe(shown, 1)?.is_none() {}
+                    let mut posted = Vec::new();
+                    for _ in 0..OTHERS {
+                        posted.push(world.irecv(vec![0_u32], other, 2)?);
+                    }
+                    let again = world.improbe(shown, 1)?.expect("it was shown");
+                    assert_eq!(again.recv_vec::<u32>()?, [round]);
+                    for request in posted {
+                        request.wait()?;
+                    }
+                } else {
+                    let (count, tag) = if world.rank() == shown {
+                        (1, 1)
+                    } else {
+                        (OTHERS, 2)
+                    };
+                    for _ in 0..count {
+                        world.send(&[round], 0, tag)?;
+                    }
+                    barrier.wait();
+                }
+                barrier.wait();
+            }
+            Ok(())
+        };
+        World::threads(3, program).unwrap();
+    }
+}
+
 #[test]
 fn a_probe_finds_what_a_receive_takes() {
     let _dog = watchdog("probe");

@@ -38,10 +38,17 @@ fn two_that_send_before_they_receive_do_not_wait_for_each_other() {
             receive_all(world, other, MANY)?;
             Ok(world.profile())
         });
-        for profile in profiles.unwrap() {
-            assert_eq!(profile.eager, u64::from(MANY));
-            assert!(profile.unexpected > 0, "{profile:?}");
-        }
+        let profiles = profiles.unwrap();
+        assert!(
+            profiles
+                .iter()
+                .all(|profile| profile.eager == u64::from(MANY))
+        );
+        // The first to finish its sends could do so only since the other one received meanwhile.
+        assert!(
+            profiles.iter().any(|profile| profile.unexpected > 0),
+            "{profiles:?}"
+        );
     }
 }
 

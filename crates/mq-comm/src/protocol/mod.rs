@@ -114,6 +114,8 @@ pub(crate) struct State {
     single_copy_from: Option<u64>,
     /// The messages by which that is found out.
     ways: Ways,
+    /// A probe has shown a message that may still be in the transport: the next one has to find it.
+    has_shown: bool,
     /// A failure to go on with the outboxes that has not been reported yet.
     pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
@@ -244,6 +246,7 @@ impl<T: Transport> Core<T> {
                 None => (!options.single_copy).then_some(u64::MAX),
             },
             ways: Ways::new(longest_ahead),
+            has_shown: false,
             failure: None,
             bypass: options.bypass,
             leaving: false,

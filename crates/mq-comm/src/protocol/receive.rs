@@ -23,7 +23,8 @@ pub(crate) struct Wanted {
     pub(crate) pattern: MpiPattern,
 }
 
-/// How many times messages are taken in, at most, before a receive from any source is told of a death.
+/// How many times messages are taken in, at most, before a receive from any source is told of a death, or to find
+/// what a probe has shown.
 const ROUNDS: u32 = 256;
 
 impl<T: Transport> Core<T> {
@@ -248,6 +249,7 @@ impl<T: Transport> Core<T> {
         let status = takes.then(|| Status::new(bits, message.total()));
         // Dropped, it would be gone.
         core::mem::forget(message);
+        self.state.has_shown |= status.is_some();
         status
     }
 
@@ -292,7 +294,12 @@ impl<T: Transport> Core<T> {
         pattern: &MpiPattern,
     ) -> Result<(), Error> {
         if self.none_from(from, pattern).is_ok() {
-            return self.progress().map(drop);
+            if !core::mem::take(&mut self.state.has_shown) {
+                return self.progress().map(drop);
+            }
+            // One round may end before it comes to what was shown.
+            let found = self.take_in_until(ROUNDS, |core| Ok(core.probe(pattern)?.is_some()));
+            return found.map(drop);
         }
         self.come_before_death(from, pattern).map(drop)
     }

@@ -94,9 +94,9 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(())
             } else {
-                let sent = self.transmit(to, header, What::Request(send), done);
+                self.transmit(to, header, What::Request(send), done)?;
                 self.go_on();
-                sent
+                Ok(())
             }
         } else if self.go_ahead(send) {
             Ok(())
