@@ -135,19 +135,24 @@ fn what_a_probe_has_shown_is_found_by_the_next_one() {
                     for _ in 0..OTHERS {
                         posted.push(world.irecv(vec![0_u32], other, 2)?);
                     }
+                    barrier.wait();
+                    // The other sends what these wait for.
+                    barrier.wait();
                     let again = world.improbe(shown, 1)?.expect("it was shown");
                     assert_eq!(again.recv_vec::<u32>()?, [round]);
                     for request in posted {
                         request.wait()?;
                     }
                 } else {
-                    let (count, tag) = if world.rank() == shown {
-                        (1, 1)
-                    } else {
-                        (OTHERS, 2)
-                    };
-                    for _ in 0..count {
-                        world.send(&[round], 0, tag)?;
+                    if world.rank() == shown {
+                        world.send(&[round], 0, 1)?;
+                    }
+                    barrier.wait();
+                    barrier.wait();
+                    if world.rank() == other {
+                        for _ in 0..OTHERS {
+                            world.send(&[round], 0, 2)?;
+                        }
                     }
                     barrier.wait();
                 }

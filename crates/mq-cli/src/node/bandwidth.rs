@@ -30,33 +30,26 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
         shared_buffers: options.shared_buffers,
         memory: {
             let from_own = u64::from(!options.shared_buffers);
-            // A receiver of windows has two or more messages at a time.
-            Memory::of(
-                &options.sizes,
-                if options.by.contains(&By::Exchange) {
-                    2 + from_own
-                } else if options.has_windows() {
-                    2
-                } else {
-                    1 + from_own
-                },
-            )
+            // Two or more messages of a window are received at a time, of an exchange while another is sent.
+            let messages = if options.by.contains(&By::Exchange) {
+                2 + from_own
+            } else if options.has_windows() {
+                2
+            } else {
+                1 + from_own
+            };
+            Memory::of(&options.sizes, messages)
         },
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &by in &options.by {
             for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
-                let messages = match by {
-                    By::Window => options.window(),
-                    By::Exchange => standing(options, size) as u32,
-                    By::Pingpong | By::Rewritten => 1,
-                };
                 let took = message(world, options, by, size, tag)?;
                 let bytes = size as f64;
                 rows.add(Row::Bandwidth {
                     by: by.name(),
                     size,
-                    window: by.has_windows().then_some(messages),
+                    window: window_of(options, by, size),
                     gb_s: bytes / took.median,
                     best: bytes / took.best,
                 });
@@ -88,26 +81,29 @@ fn message(
     size: usize,
     tag: i32,
 ) -> Result<Samples, CommError> {
-    let (took, messages) = match by {
-        By::Pingpong | By::Rewritten => {
-            return one_way(world, &options.node, options.shared_buffers, by, size);
-        }
-        By::Exchange => {
-            let took = exchange(world, options, size, tag)?;
-            (took, 2 * standing(options, size))
-        }
-        By::Window if world.rank() == 0 => {
-            (send(world, options, size, tag)?, options.window() as usize)
-        }
-        By::Window => (
-            receive(world, options, size, tag)?,
-            options.window() as usize,
-        ),
+    let Some(window) = window_of(options, by, size) else {
+        return one_way(world, &options.node, options.shared_buffers, by, size);
+    };
+    let (took, messages) = if by == By::Exchange {
+        (exchange(world, options, size, tag)?, 2 * window)
+    } else if world.rank() == 0 {
+        (send(world, options, size, tag)?, window)
+    } else {
+        (receive(world, options, size, tag)?, window)
     };
     Ok(Samples {
-        median: took.median / messages as f64,
-        best: took.best / messages as f64,
+        median: took.median / f64::from(messages),
+        best: took.best / f64::from(messages),
     })
+}
+
+/// Messages of a window, if there are any windows; of an exchange each way.
+fn window_of(options: &BandwidthOptions, by: By, size: usize) -> Option<u32> {
+    match by {
+        By::Window => Some(options.window()),
+        By::Exchange => Some(standing(options, size) as u32),
+        By::Pingpong | By::Rewritten => None,
+    }
 }
 
 /// Receives that are posted at a time.
