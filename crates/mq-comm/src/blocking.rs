@@ -13,7 +13,7 @@ use mq_shm::{Process, Sent};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::Word;
+use crate::header::{self, Word};
 use crate::protocol::{Core, Failures, Follow, State, Wanted};
 use crate::request::{NONE, Outcome, Stage};
 use crate::status::Status;
@@ -27,6 +27,14 @@ impl Drop for NoPanic {
     fn drop(&mut self) {
         std::process::abort();
     }
+}
+
+/// A message to be sent; `word` is that of an eager one.
+pub(crate) struct Out<'a> {
+    pub(crate) to: Process,
+    pub(crate) bits: u64,
+    pub(crate) word: Word,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// What a blocking receive has found other than a short message for it. It has been taken in with the receive
@@ -52,6 +60,12 @@ impl<T: Transport> Core<T> {
         word: Word,
         bytes: &[u8],
     ) -> Result<(), Error> {
+        if to == self.state.me {
+            return match self.state.is_eager(word, bytes.len()) {
+                true => self.send_to_itself(bits, word, bytes),
+                false => self.send_rest(to, bits, word, bytes, 0),
+            };
+        }
         if self.state.clogged.is_empty() && self.state.is_eager(word, bytes.len()) {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
@@ -95,6 +109,37 @@ impl<T: Transport> Core<T> {
         self.state.profile.eager_bytes += bytes.len() as u64;
         self.state.profile.deferred += 1;
         Ok(())
+    }
+
+    /// Sends and receives, if that takes no request: an eager message to another process is gone before the
+    /// receive begins, since sending it never waits for the other to receive; one to this process itself
+    /// goes straight to the receive. `None`: nothing has been done.
+    pub(crate) fn send_and_receive(
+        &mut self,
+        out: &Out<'_>,
+        pattern: &MpiPattern,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Option<Status>, Error> {
+        let &Out {
+            to,
+            bits,
+            word,
+            bytes,
+        } = out;
+        if to == self.state.me {
+            return Ok(self.state.take_own(out, pattern, into));
+        }
+        if !self.state.is_eager(word, bytes.len()) {
+            return Ok(None);
+        }
+        let sent = match self.send(to, bits, word, bytes) {
+            // What another has sent is received all the same.
+            sent @ (Ok(()) | Err(Error::Gone { .. })) => sent,
+            Err(error) => return Err(error),
+        };
+        let status = self.receive(pattern, word, from, into)?;
+        sent.map(|()| Some(status))
     }
 
     #[cold]
@@ -317,6 +362,30 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
+    /// Copies a message of this process to itself into the buffer of a blocking receive, if that takes it and
+    /// no receive or message is before it.
+    fn take_own(&mut self, out: &Out<'_>, pattern: &MpiPattern, into: &mut [u8]) -> Option<Status> {
+        let queued = self.front.runs() | self.posted | self.unexpected;
+        if queued | self.obstacles != 0 || !header::takes(pattern, out.bits, out.word) {
+            return None;
+        }
+        let count = out.bytes.len();
+        into.get_mut(..count)?.copy_from_slice(out.bytes);
+        let bytes = count as u64;
+        if self.is_eager(out.word, count) {
+            self.profile.eager += 1;
+            self.profile.eager_bytes += bytes;
+        } else {
+            self.profile.rendezvous += 1;
+            self.profile.rendezvous_bytes += bytes;
+            self.profile.single_copy += 1;
+        }
+        self.profile.received += 1;
+        self.profile.received_bytes += bytes;
+        self.profile.bypassed += 1;
+        Some(Status::new(out.bits, bytes))
+    }
+
     /// Gives a blocking receive a message, if it is short and the one it waits for; otherwise takes the
     /// message in.
     #[inline(always)]

@@ -151,19 +151,19 @@ fn denied_later() -> Result<(), Error> {
 /// prepared, as others are.
 fn no_cell() -> Result<(), Error> {
     let options = Options::default();
-    let memory = Mapped::create(options.geometry(1)?)?;
+    let memory = Mapped::create(options.geometry(2)?)?;
     let endpoint = Endpoint::join(memory, Process(0), mq_shm::Options::default())?;
-    // SAFETY: it is alone.
+    // SAFETY: the other never joins.
     #[allow(unsafe_code, reason = "there is no other end")]
     let world = unsafe { World::over(endpoint, &options) };
     refuse(libc::SYS_fallocate, libc::ENOSPC);
     let (long, mut into) = (vec![0_u8; LARGE], [0_u8]);
     world.scope(|s| {
         for message in [&long[..1], &long] {
-            let sending = s.isend(message, 0, 1);
+            let sending = s.isend(message, 1, 1);
             says(sending, "no shared memory for message cells (")?;
         }
-        let receiving = s.irecv(&mut into, 0, 1)?;
+        let receiving = s.irecv(&mut into, 1, 1)?;
         receiving.cancel().map(|_| ()).map_err(|_| Error::Cancelled)
     })?;
     drop(world);

@@ -313,9 +313,9 @@ fn wait_any_in_a_scope_names_the_request() {
             let first = s.irecv(&mut x, 0, 1)?;
             let second = s.irecv(&mut y, 0, 2)?;
             s.isend(&[2_u8], 0, 2)?;
+            assert_eq!(s.wait_any()?.expect("a receive").id(), second.id());
             let sent = s.wait_any()?.expect("the send");
             assert!(sent.id() != first.id() && sent.id() != second.id());
-            assert_eq!(s.wait_any()?.expect("a receive").id(), second.id());
             assert_eq!(second.wait()?.0, [2]);
             s.isend(&[1_u8], 0, 1)?;
             drop(first);

@@ -12,6 +12,7 @@ use mq_core::mpi::{MpiPattern, TagSelector};
 use mq_core::{Source, TrafficClass};
 use mq_shm::{Endpoint, Process};
 
+use crate::blocking::Out;
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::plain::{self, Plain};
@@ -226,6 +227,9 @@ impl<T: Transport> Communicator<T> {
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`recv`](Self::recv).
+    ///
+    /// # Cost
+    /// Short messages: that of a `send` and a `recv`; from this process to itself, one copy.
     pub fn sendrecv<E: Plain, F: Plain>(
         &self,
         elements: &[E],
@@ -236,8 +240,20 @@ impl<T: Transport> Communicator<T> {
         its_tag: impl Into<TagSelector>,
     ) -> Result<Status, Error> {
         let (from, its_tag) = (from.into(), its_tag.into());
-        // Checked before the receive takes a message that nobody would get then.
-        self.outgoing(to, tag)?;
+        // Both are checked before either has an effect.
+        let (receiver, bits) = self.outgoing(to, tag)?;
+        let (sender, pattern) = self.incoming(from, its_tag)?;
+        let out = Out {
+            to: receiver,
+            bits,
+            word: self.inner.word,
+            bytes: plain::bytes(elements),
+        };
+        let done =
+            (self.inner.core()).send_and_receive(&out, &pattern, sender, plain::bytes_mut(into))?;
+        if let Some(status) = done {
+            return Ok(status);
+        }
         self.scope(|s| {
             let receiving = s.irecv(into, from, its_tag)?;
             let sending = s.isend(elements, to, tag)?;

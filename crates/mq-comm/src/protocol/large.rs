@@ -63,6 +63,9 @@ impl<T: Transport> Core<T> {
             self.state.profile.single_copy += 1;
             return self.fetched(receive, from, send);
         }
+        if from == self.state.me {
+            return self.copy_own(receive, send, room);
+        }
         let is_shared = remote.shared.is_some();
         let chosen = match self.state.single_copy_from {
             Some(_) if is_shared => Chosen::always(Way::Read),
@@ -109,7 +112,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// All that a receive has room for is there, without a ring.
-    fn fetched(&mut self, receive: u32, from: Process, send: u64) -> Result<(), Error> {
+    pub(super) fn fetched(&mut self, receive: u32, from: Process, send: u64) -> Result<(), Error> {
         step(Step::Fetched);
         self.state.received(receive);
         self.answer_finished(from, send)

@@ -36,6 +36,7 @@ mod contexts;
 mod death;
 mod front;
 mod large;
+mod own;
 mod receive;
 mod rings;
 mod send;

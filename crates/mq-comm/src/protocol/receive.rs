@@ -442,10 +442,9 @@ impl State {
     }
 
     /// For a caller that waits, after a round in which nothing came: whether only this process itself, which
-    /// sends nothing meanwhile, could end the wait, and how another has ended. What this process had sent to
-    /// itself has been taken in, unless it waits in an outbox.
+    /// sends nothing meanwhile, could end the wait, and how another has ended.
     pub(crate) fn waits_in_vain(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
-        if !self.has_lost_any() || !self.clogged.is_empty() {
+        if !self.has_lost_any() {
             return None;
         }
         self.nobody_left(from, context, true)

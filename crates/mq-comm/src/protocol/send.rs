@@ -26,6 +26,9 @@ impl<T: Transport> Core<T> {
         mut done: usize,
         set: u32,
     ) -> (Name, Result<(), Error>) {
+        if to == self.state.me {
+            return self.start_send_to_itself(bits, word, buffer, set);
+        }
         let total = buffer.len();
         let mut tried = false;
         if self.state.clogged.is_empty() && self.state.is_eager(word, total) {
@@ -114,7 +117,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    fn announce(&mut self, send: u32) -> Result<(), Error> {
+    pub(super) fn announce(&mut self, send: u32) -> Result<(), Error> {
         let name = self.state.requests.name(send);
         let slot = self.state.requests.at_mut(send);
         slot.stage = Stage::Announced;
@@ -171,6 +174,11 @@ impl<T: Transport> Core<T> {
         what: What,
         done: usize,
     ) -> Result<(), Error> {
+        if to == self.state.me
+            && let What::Words(payload) = &what
+        {
+            return self.tell_itself(header, payload.bytes());
+        }
         let mut outgoing = Outgoing { header, what, done };
         if self.state.peers[to.index()].gone.is_some() {
             return Ok(());

@@ -110,6 +110,13 @@ impl Requests {
         &mut self.slots[index as usize]
     }
 
+    /// Two requests that differ.
+    pub(crate) fn two_at_mut(&mut self, one: u32, other: u32) -> (&mut Slot, &mut Slot) {
+        let both = [one as usize, other as usize];
+        let [one, other] = self.slots.get_disjoint_mut(both).expect("two requests");
+        (one, other)
+    }
+
     /// Whether a request has borrowed memory of the user's.
     pub(crate) fn is_lent(&self, index: u32) -> bool {
         let slot = self.at(index);
