@@ -19,8 +19,12 @@ const BYTES: usize = 50_001;
 const UNRECEIVED: u64 = 5 << 20;
 
 fn by_rings(size: u32, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
-    let options = Options::default().with(|o| o.single_copy = false);
-    with(size, &options, program)
+    with(size, &rings(), program)
+}
+
+/// Every long message comes through a ring.
+fn rings() -> Options {
+    Options::default().with(|o| o.single_copy = false)
 }
 
 fn with(size: u32, options: &Options, program: fn(&World) -> Result<(), Error>) -> Vec<Profile> {
@@ -301,7 +305,7 @@ fn while_it_is_on_its_way(receive: Receiving) {
     let file = memory.file().try_clone_to_owned().unwrap();
     let sender = std::thread::spawn(move || -> Result<(), Error> {
         let memory = Mapped::open(file, "it").unwrap();
-        let (world, hindrance) = hindered::join(memory, 0, &Options::default());
+        let (world, hindrance) = hindered::join(memory, 0, &rings());
         permit(&world)?;
         hindrance.stalls.set(true);
         let sending = world.isend(content(1, BYTES), 1, 1)?;
@@ -315,7 +319,7 @@ fn while_it_is_on_its_way(receive: Receiving) {
         world.recv(&mut [0_u8], 1, 3)?;
         Ok(())
     });
-    let (world, _) = hindered::join(memory, 1, &Options::default());
+    let (world, _) = hindered::join(memory, 1, &rings());
     let run = || -> Result<(), Error> {
         permit(&world)?;
         world.recv(&mut [0_u8], 0, 2)?;
@@ -444,11 +448,13 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
         assert!(into == content(1, BYTES));
         Ok(())
     };
-    let default = Options::default();
+    let (default, rings) = (Options::default(), rings());
     for (options, ahead) in [
-        (default, 1),
-        (default.with(|o| o.ahead_limit = 0), 0),
-        (default.with(|o| o.ahead_limit = BYTES - 1), 0),
+        // The first ones are read.
+        (default, 0),
+        (rings, 1),
+        (rings.with(|o| o.ahead_limit = 0), 0),
+        (rings.with(|o| o.ahead_limit = BYTES - 1), 0),
         (default.with(|o| o.single_copy_from = Some(0)), 0),
         (default.with(|o| o.single_copy_from = Some(BYTES)), 0),
         (
@@ -538,7 +544,7 @@ fn a_send_that_has_returned_is_received_though_there_was_no_room_to_announce_it(
             *received.lock().unwrap() = true;
             Ok(())
         };
-        let error = World::threads(2, program).expect_err("the sender fails");
+        let error = World::threads_with(2, &rings(), program).expect_err("the sender fails");
         assert!(matches!(error, Error::Rank { .. }), "{error}");
         assert!(*received.lock().unwrap(), "behind {before} messages");
         *was_full.lock().unwrap()
@@ -552,7 +558,7 @@ fn a_send_ends_when_its_announcement_has_been_taken_whatever_waits_behind_it() {
     let _dog = watchdog("a_send_ends_when_its_announcement");
     behind_full_boxes(|before| {
         let posted = Mutex::new(false);
-        let profiles = World::threads(2, |world: &World| {
+        let profiles = World::threads_with(2, &rings(), |world: &World| {
             for _ in 0..20 {
                 permit(world)?;
             }

@@ -17,7 +17,7 @@ use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::shm;
 
@@ -299,6 +299,18 @@ impl Mapped {
         Ok(status.st_blocks as u64 * 512)
     }
 
+    /// Maps the pages of a part that has memory, all at once: otherwise each is mapped when it is first
+    /// touched, which takes longer, and in the middle of a message. Kernels before Linux 5.14 cannot, and
+    /// then that is what happens.
+    fn map_now(&self, offset: usize, bytes: usize) {
+        debug_assert!(offset.is_multiple_of(PAGE) && offset + bytes <= self.bytes);
+        // SAFETY: the range lies within the mapping, whose content this does not change.
+        let _ = unsafe {
+            let at = self.base.as_ptr().add(offset).cast::<c_void>();
+            madvise(at, bytes, Advice::LinuxPopulateWrite)
+        };
+    }
+
     #[inline]
     fn at<T>(&self, offset: usize) -> &T {
         assert!(
@@ -410,7 +422,13 @@ impl Memory for Mapped {
 
     fn commit(&self, part: Part) -> Result<(), ShmError> {
         let (offset, bytes) = part.extent(&self.geometry);
-        self.file.reserve(offset as u64, bytes as u64, part.name())
+        self.file
+            .reserve(offset as u64, bytes as u64, part.name())?;
+        // Of a ring, programs with few large messages use only a part.
+        if matches!(part, Part::Cells(..) | Part::FastBox(..)) {
+            self.map_now(offset, bytes);
+        }
+        Ok(())
     }
 
     fn discard(&self, part: Part) -> bool {

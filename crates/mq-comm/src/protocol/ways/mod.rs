@@ -53,14 +53,11 @@ pub(super) struct Ways {
 impl Ways {
     /// `ahead`: messages of up to so many bytes may go ahead.
     pub(super) fn new(ahead: u32) -> Self {
+        // At first all are read: a ring is made ready, which takes as long as many messages, once it may pay.
         let class = |at| {
             let is_shared = at >= POWERS;
             let least = 1_usize << (SHORTEST as usize + at % POWERS);
-            if is_shared {
-                Class::new(least, Way::Read, false)
-            } else {
-                Class::new(least, Way::Ring, least <= ahead as usize)
-            }
+            Class::new(least, Way::Read, !is_shared && least <= ahead as usize)
         };
         Self {
             classes: std::array::from_fn(class),
@@ -317,6 +314,11 @@ mod tests {
     fn what_may_go_ahead_are_the_classes_around_one_that_the_ring_is_quicker_for() {
         let mut ways = Ways::new(64 << 10);
         let lengths = |more_than, up_to| Lengths { more_than, up_to };
+        // At first messages are read.
+        assert_eq!(ways.by_ring(40_000), lengths(0, 0));
+        for class in &mut ways.classes[..POWERS] {
+            *class = Class::new(40_000, Way::Ring, true);
+        }
         assert_eq!(ways.by_ring(40_000), lengths(0, (1 << 24) - 1));
         // A class whose look is due.
         while ways.classes[1].is_by_ring() {
