@@ -53,12 +53,24 @@ impl Default for RollCall {
 
 impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Returns whether anything
-    /// happened.
+    /// has happened.
     pub(crate) fn progress(&mut self) -> Result<bool, Error> {
         self.go_round(None, false)
     }
 
-    /// The same, with a receive in hand, or for a caller that waits and will go round again.
+    /// The same for a program that does not wait, but asks again and again (`test`, `iprobe`): if it asks in
+    /// vain, others may need its core.
+    pub(crate) fn progress_for_asker(&mut self) -> Result<bool, Error> {
+        let moved = self.progress()?;
+        if moved {
+            self.asked.reset();
+        } else {
+            self.transport.give_way(&mut self.asked);
+        }
+        Ok(moved)
+    }
+
+    /// Goes round once, with a receive in hand, or for a caller that waits and will go round again.
     #[inline(always)]
     fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
         let heard = self.roll_call.is_due() && self.call_the_roll(hand)?;

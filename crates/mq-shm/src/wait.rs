@@ -139,6 +139,30 @@ impl Idle {
         self.rest_longer(patience)
     }
 
+    /// After a look of a program that does not wait, but will look again: gives up the core when it is time to,
+    /// and never sleeps. After all yields, one follows now and then: the kernel charges each for a turn.
+    #[inline]
+    pub(crate) fn give_way(&mut self, patience: &Patience) -> Rest {
+        self.looks = self.looks.saturating_add(1);
+        if self.looks <= patience.spins {
+            return Rest::Again;
+        }
+        self.give_way_at_last(patience)
+    }
+
+    #[cold]
+    fn give_way_at_last(&mut self, patience: &Patience) -> Rest {
+        let often = patience.spins.saturating_add(patience.yields);
+        if self.looks > often {
+            if self.looks - often < Patience::SPINNING.spins {
+                return Rest::Again;
+            }
+            self.looks = often;
+        }
+        std::thread::yield_now();
+        Rest::Yielded
+    }
+
     #[cold]
     fn rest_longer(&mut self, patience: &Patience) -> Rest {
         if self.looks <= patience.spins.saturating_add(patience.yields) {
@@ -199,6 +223,22 @@ mod tests {
         let rests = (0..100).take_while(|_| idle.rest(&patience) != Rest::Sleep);
         let left = patience.spins - GLANCES + patience.yields;
         assert_eq!(rests.count(), left as usize);
+    }
+
+    #[test]
+    fn who_only_asks_gives_way_often_and_then_now_and_then() {
+        let patience = Patience::YIELDING;
+        let mut idle = Idle::default();
+        let mut yields = |looks: u32| {
+            let given = (0..looks).filter(|_| idle.give_way(&patience) == Rest::Yielded);
+            given.count() as u32
+        };
+        assert_eq!(yields(patience.spins), 0);
+        assert_eq!(yields(patience.yields), patience.yields);
+        assert_eq!(yields(5 * Patience::SPINNING.spins), 5);
+        let never = Patience::YIELDING.with(|p| (p.spins, p.yields) = (u32::MAX, u32::MAX));
+        let mut idle = Idle::default();
+        assert!((0..100).all(|_| idle.give_way(&never) == Rest::Again));
     }
 
     #[test]

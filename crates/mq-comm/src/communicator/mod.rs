@@ -277,7 +277,7 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// If the transport is damaged.
     pub fn progress(&self) -> Result<(), Error> {
-        self.inner.core().progress().map(|_| ())
+        self.inner.core().progress_for_asker().map(drop)
     }
 
     /// The receiver of a message, and the message's first word.

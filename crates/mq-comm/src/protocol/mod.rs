@@ -79,6 +79,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) transport: T,
     pub(crate) state: State,
     pub(crate) idle: Idle,
+    /// The rounds in a row in which nothing happened, of a program that does not wait.
+    pub(crate) asked: Idle,
     /// The process whose messages the blocking receives want, kept from one receive to the next.
     pub(crate) standing: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
@@ -260,6 +262,7 @@ impl<T: Transport> Core<T> {
             transport,
             state,
             idle: Idle::default(),
+            asked: Idle::default(),
             standing: None,
             roll_call: RollCall::default(),
             pid: std::process::id(),

@@ -295,7 +295,7 @@ impl<T: Transport> Core<T> {
     ) -> Result<(), Error> {
         if self.none_from(from, pattern).is_ok() {
             if !core::mem::take(&mut self.state.has_shown) {
-                return self.progress().map(drop);
+                return self.progress_for_asker().map(drop);
             }
             // One round may end before it comes to what was shown.
             let found = self.take_in_until(ROUNDS, |core| Ok(core.probe(pattern)?.is_some()));

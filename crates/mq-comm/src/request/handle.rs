@@ -78,7 +78,7 @@ impl<B: Content, T: Transport> Request<B, T> {
     pub fn test(&self) -> Result<bool, Error> {
         let mut core = self.inner.core();
         if !core.is_done(self.name.slot()) {
-            core.progress()?;
+            core.progress_for_asker()?;
         }
         Ok(core.is_done(self.name.slot()))
     }

@@ -69,7 +69,7 @@ impl<T: Transport> Core<T> {
         if completion.is_some() {
             return Ok(completion);
         }
-        self.progress()?;
+        self.progress_for_asker()?;
         Ok(self.next_ready(set, owned))
     }
 
@@ -80,7 +80,7 @@ impl<T: Transport> Core<T> {
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         if self.state.requests.ready_len(set) == 0 {
-            self.progress()?;
+            self.progress_for_asker()?;
         }
         Ok(self.tell_ready(set, owned, into))
     }
@@ -88,7 +88,7 @@ impl<T: Transport> Core<T> {
     /// Whether no request of a set is pending, after some progress if one is.
     pub(crate) fn test_pending(&mut self, set: u32) -> Result<bool, Error> {
         if self.state.requests.pending_len(set) > 0 {
-            self.progress()?;
+            self.progress_for_asker()?;
         }
         Ok(self.state.requests.pending_len(set) == 0)
     }

@@ -149,6 +149,11 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::rest_briefly(self, idle)
     }
 
+    #[inline]
+    fn give_way(&mut self, idle: &mut Idle) {
+        Endpoint::give_way(self, idle);
+    }
+
     #[inline(always)]
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
         Endpoint::want(self, process)

@@ -18,6 +18,8 @@ pub(crate) struct Hindrance {
     pub(crate) refuses: Cell<bool>,
     /// It puts no more than the first bytes of a message into a ring.
     pub(crate) stalls: Cell<bool>,
+    /// How often a program has asked in vain, which is in nobody's way.
+    pub(crate) asked: Cell<u32>,
 }
 
 /// How many bytes those are.
@@ -67,6 +69,10 @@ unsafe impl Transport for Hindered {
     }
     fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         self.endpoint.rest_briefly(idle)
+    }
+    fn give_way(&mut self, idle: &mut Idle) {
+        self.hindrance.asked.set(self.hindrance.asked.get() + 1);
+        self.endpoint.give_way(idle);
     }
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
         self.endpoint.want(process)

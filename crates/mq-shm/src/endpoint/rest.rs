@@ -67,6 +67,16 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
+    /// For a caller that does not wait, but will look again, after a look that found nothing: gives up the
+    /// core once as many looks in a row have found nothing as are made before a [`rest`](Self::rest) does so.
+    /// The awaited process may be waiting for this very core. Never sleeps.
+    #[inline]
+    pub fn give_way(&mut self, idle: &mut Idle) {
+        if idle.give_way(&self.patience) == Rest::Yielded {
+            self.note_a_turn(idle);
+        }
+    }
+
     /// Others have had their turn on this core. Some of the waits that get this far check whether there
     /// is a core for each process, or whether the awaited process may be waiting for this very core: the
     /// initial answer is a guess, and processes may be bound to other cores while they run.
