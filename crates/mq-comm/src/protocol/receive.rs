@@ -249,7 +249,10 @@ impl<T: Transport> Core<T> {
         let status = takes.then(|| Status::new(bits, message.total()));
         // Dropped, it would be gone.
         core::mem::forget(message);
-        self.state.has_shown |= status.is_some();
+        if status.is_some() {
+            self.state.has_shown = true;
+            self.asked.reset();
+        }
         status
     }
 
