@@ -36,7 +36,7 @@ done
 # Every mode on both libraries and the bare hardware; MPICH also in the place of ours, through the rows that the
 # README defines.
 echo "== benches/node"
-mpicc.mpich $flags benches/node/node.c benches/node/modes.c -o "$made/node"
+mpicc.mpich $flags benches/node/{node,modes,calls,sampling}.c -o "$made/node"
 # Without --yield, MPICH spins to the end of its time slice if processes share a core.
 as_ours="mpirun.mpich -n {n} $made/node {mode} {args}"
 benches/node/compare.sh --quick --libraries openmpi,mpich --senders 1,2 --ours "$as_ours" \
@@ -44,7 +44,7 @@ benches/node/compare.sh --quick --libraries openmpi,mpich --senders 1,2 --ours "
 benches/node/tabulate.py "$made/rows" --format json | python3 -c '
 import json, sys
 rows = json.load(sys.stdin)["rows"]
-assert {row["mode"] for row in rows} == {"pingpong", "bandwidth", "rate", "halo"}, rows
+assert {row["mode"] for row in rows} == {"pingpong", "bandwidth", "rate", "halo", "calls"}, rows
 for row in rows:
     assert set(row["contestants"]) - {"openmpi-testall"} == {"openmpi", "mpich", "ours"} and row["to_fastest"]["ours"] > 0, row
     bare = {"pingpong": 2, "bandwidth": 3 if row.get("by") == "window" else 2}.get(row["mode"], 0)

@@ -17,12 +17,13 @@ the bare hardware (line.c) and whatever --ours and --also name.
   --nemesis PREFIX        MPICH with ch3:nemesis, as built by integrations/mpich/build.sh
                           (\$MQ_INTEGRATIONS_DIR, or target/integrations of the repository, and mpich/stock)
   --ours COMMAND          our command, in all modes; README.md says what it must print
-  --ours-MODE COMMAND     our command in one mode: --ours-pingpong, --ours-bandwidth, --ours-rate, --ours-halo
+  --ours-MODE COMMAND     our command in one mode: --ours-pingpong, --ours-bandwidth, --ours-rate, --ours-halo,
+                          --ours-calls
   --also NAME=COMMAND     another contestant, in all modes; can be repeated
                           In a COMMAND, {n} is the number of processes, {mode} the mode, {args} the arguments
-                          that node.c gets for it; {sizes}, {tiles}, {senders}, {window}, {samples} and {cores}
-                          are single arguments. It is split into words at blanks, with no other quoting.
-  --only NAME,...         pingpong, bandwidth, rate, halo (all)
+                          that node.c gets for it; {sizes}, {tiles}, {senders}, {calls}, {window}, {samples}
+                          and {cores} are single arguments. It is split into words at blanks, with no other quoting.
+  --only NAME,...         pingpong, bandwidth, rate, halo, calls (all)
   --sizes BYTES,...       for pingpong (0, and powers of two to 4194304; with --quick 0,8,128)
   --bandwidth-sizes B,... (16384 to 4194304, powers of two; with --quick 16384,262144)
   --by NAME,...           for bandwidth: window, pingpong, rewritten, exchange (the first three)
@@ -31,6 +32,9 @@ the bare hardware (line.c) and whatever --ours and --also name.
   --senders N,...         (1,2,3; with --quick 1)
   --tiles N,...           (1,2,5,10,20,50,100,200,500,1000; with --quick 1,100)
   --algorithm NAME        for halo: nonblocking, sendrecv, persistent, best (nonblocking)
+  --calls NAME,...        barrier, broadcast, sendrecv, itself, alltoall, recv, probe, iprobe, test (all)
+  --calls-sizes B,...     (8,1024,65536; with --quick 8)
+  --calls-ranks N         (2)
   --cores A,B,...         (the first two that this script may use) each process has its own, in rank order; if there
                           are more processes, neighbouring ranks share one
   --samples N             per row in each round (21; with --quick 5)
@@ -86,9 +90,9 @@ parse() {
             shift
             continue
             ;;
-        --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | --also | \
+        --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | --ours-calls | --also | \
             --only | --sizes | --bandwidth-sizes | --by | --window | --rate-sizes | --senders | --tiles | \
-            --algorithm | --cores | --samples | --block | --rounds | --timeout | --format | --raw) ;;
+            --calls | --calls-sizes | --calls-ranks | --algorithm | --cores | --samples | --block | --rounds | --timeout | --format | --raw) ;;
         *) die "unknown argument \`$1\`; --help lists the arguments" ;;
         esac
         [ $# -ge 2 ] || die "$1 needs a value; --help shows examples"
@@ -116,13 +120,15 @@ powers() { # FROM TO
 settle() {
     if [ -n "$quick" ]; then
         : "${sizes:=0,8,128}" "${bandwidth_sizes:=16384,262144}" "${senders:=1}" "${tiles:=1,100}"
-        : "${samples:=5}" "${block:=500}" "${rounds:=1}"
+        : "${samples:=5}" "${block:=500}" "${rounds:=1}" "${calls_sizes:=8}"
     else
         : "${sizes:=0,$(powers 1 4194304)}" "${bandwidth_sizes:=$(powers 16384 4194304)}" "${senders:=1,2,3}"
         : "${tiles:=1,2,5,10,20,50,100,200,500,1000}" "${samples:=21}" "${block:=5000}" "${rounds:=5}"
+        : "${calls_sizes:=8,1024,65536}"
     fi
     : "${nemesis:=${MQ_INTEGRATIONS_DIR:-$repository/target/integrations}/mpich/stock}"
-    known --only "$only" pingpong,bandwidth,rate,halo
+    known --only "$only" pingpong,bandwidth,rate,halo,calls
+    known --calls "$calls" barrier,broadcast,sendrecv,itself,alltoall,recv,probe,iprobe,test
     known --by "$by" window,pingpong,rewritten,exchange
     known --format "$format" table,json
     known --algorithm "$algorithm" nonblocking,sendrecv,persistent,best
@@ -131,8 +137,9 @@ settle() {
     list --rate-sizes "$rate_sizes"
     list --senders "$senders"
     list --tiles "$tiles"
-    for option in samples block rounds window timeout; do
-        whole "--$option" "${!option}"
+    list --calls-sizes "$calls_sizes"
+    for option in samples block rounds window timeout calls_ranks; do
+        whole "--${option//_/-}" "${!option}"
     done
     choose_cores
 }
@@ -208,8 +215,8 @@ build() {
     "${CC:-cc}" "${flags[@]}" "$here/line.c" -o "$work/line" || die "line.c does not compile"
     for name in ${libraries//,/ }; do
         read -r mpicc mpirun < <(tools "$name")
-        (environment "$name" "$mpicc" "${flags[@]}" "$here/node.c" "$here/modes.c" -o "$work/node-$name") ||
-            die "$name: $mpicc does not compile node.c and modes.c"
+        (environment "$name" "$mpicc" "${flags[@]}" "$here"/{node,modes,calls,sampling}.c -o "$work/node-$name") ||
+            die "$name: $mpicc does not compile the program of node.c"
     done
 }
 
@@ -265,9 +272,11 @@ filled() {
     text=${text//'{cores}'/$cores}
     text=${text//'{tiles}'/$tiles}
     text=${text//'{senders}'/$5}
+    text=${text//'{calls}'/$calls}
     case "$2" in
     pingpong) text=${text//'{sizes}'/$sizes} ;;
     bandwidth) text=${text//'{sizes}'/$bandwidth_sizes} ;;
+    calls) text=${text//'{sizes}'/$calls_sizes} ;;
     *) text=${text//'{sizes}'/$rate_sizes} ;;
     esac
     echo "$text"
@@ -286,6 +295,7 @@ jobs_of_a_round() {
             done
             ;;
         halo) echo "halo 4 - --tiles $tiles --algorithm $algorithm $common" ;;
+        calls) echo "calls $calls_ranks - --calls $calls --sizes $calls_sizes $common" ;;
         esac
     done
 }
@@ -307,7 +317,7 @@ run() {
 
 # contest LABEL MODE RANKS SENDERS ARGS: one contestant does one job.
 contest() {
-    local label=$1 mode=$2 ranks=$3 senders=$4 args=$5 words=() template='' pair
+    local label=$1 mode=$2 ranks=$3 senders=$4 args=$5 words=() template='' pair yields=''
     # The bare hardware is measured quickly.
     local bare_samples=$((samples < 51 ? 51 : samples)) first_two
     kind=ours
@@ -325,12 +335,16 @@ contest() {
         kind=library
         mapfile -t words < <(launch "$label" "$ranks")
         # Not every build of MPICH can yield; --yield does it outside the library. Open MPI can, and is run both ways.
-        [ "$ranks" -le "$(count_cores)" ] || [ "$label" = openmpi ] || args+=" --yield"
+        # Calls have no --yield: they are the library's own.
+        if [ "$ranks" -gt "$(count_cores)" ] && [ "$mode" != calls ]; then
+            yields=yes
+            [ "$label" = openmpi ] || args+=" --yield"
+        fi
         # Arguments are split into words on purpose.
         # shellcheck disable=SC2086
         run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
         # shellcheck disable=SC2086
-        [ "$ranks" -le "$(count_cores)" ] || [ "$label" != openmpi ] ||
+        [ -z "$yields" ] || [ "$label" != openmpi ] ||
             run openmpi-testall "$mode" "${words[@]}" "$work/node-$label" "$mode" $args --yield
         return
         ;;
@@ -370,8 +384,9 @@ measure() {
     done
 }
 
-libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo sizes='' bandwidth_sizes='' by=window,pingpong,rewritten
+libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo,calls sizes='' bandwidth_sizes='' by=window,pingpong,rewritten
 window=64 rate_sizes=8 senders='' tiles='' algorithm=nonblocking cores='' samples='' block='' rounds='' quick=''
+calls=barrier,broadcast,sendrecv,itself,alltoall,recv,probe,iprobe,test calls_sizes='' calls_ranks=2
 timeout=120 format=table raw='' also=() kind='' whole=''
 declare -A ours_in=()
 parse "$@"

@@ -1,6 +1,6 @@
 /* Messages between the processes of one node, through any MPI library: `mpirun -n 2 node pingpong --help`.
  *
- * main, the command line and the output; the measurements are in modes.c, and explained in README.md. */
+ * main, the command line and the output; the measurements are in modes.c and calls.c, and explained in README.md. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,8 @@
 
 enum { LARGEST = 1 << 30, WIDEST_TILE = 1 << 20 };
 
-static const char *const MODES[] = {"pingpong", "bandwidth", "rate", "halo", NULL};
+static const char *const MODES[] = {"pingpong", "bandwidth", "rate", "halo", "calls", NULL};
+static const char *const WAY_NAMES[] = {"window", "pingpong", "rewritten", "exchange", NULL}; /* of enum way */
 const char *const ALGORITHM_NAMES[] = {"nonblocking", "sendrecv", "persistent", "best", NULL};
 
 static void help(void) {
@@ -25,14 +26,15 @@ static void help(void) {
           "             to each other; in GB/s\n"
           "  rate       ranks from 1 send windows of messages to rank 0, which has posted them, in messages/s\n"
           "  halo       all ranks exchange the borders of their tiles in a two-dimensional grid, in ns\n"
+          "  calls      all ranks: collectives, exchanges, and rank 0 serving the others, in ns a round\n"
           "\n"
           "Options of all modes:\n"
           "  --samples N       samples per row (21)\n"
           "  --block MICROS    approximate length of a sample (5000)\n"
           "  --json            one JSON object per line\n"
           "  --help            this text\n"
-          "Of pingpong, bandwidth and rate:\n"
-          "  --sizes BYTES,... (0,1,2,4 to 4194304; 16384 to 4194304; 8)\n"
+          "Of pingpong, bandwidth, rate and calls:\n"
+          "  --sizes BYTES,... (0,1,2,4 to 4194304; 16384 to 4194304; 8; 8,1024,65536)\n"
           "Of bandwidth and rate:\n"
           "  --window N        messages between two acknowledgements, or go-aheads (64)\n"
           "Of bandwidth:\n"
@@ -50,6 +52,11 @@ static void help(void) {
           "  --open            the grid ends at its edges; otherwise it is periodic\n"
           "  --algorithm NAME  nonblocking, sendrecv, persistent, or best: the quickest of them for each tile\n"
           "                    (nonblocking)\n"
+          "Of calls:\n"
+          "  --calls NAME,...  barrier; broadcast: each rank is the root in turn; sendrecv: to the next rank, from the\n"
+          "                    one before; itself: MPI_Sendrecv of a rank with itself; alltoall: by MPI_Irecv and\n"
+          "                    MPI_Isend, each with itself too; recv, probe, iprobe, test: rank 0 finds and answers\n"
+          "                    a question of each other rank (all)\n"
           "\n"
           "Data is checked once for each row. Exit codes: 0, done; 1, wrong data was received; 2, bad usage; 3, the\n"
           "system refuses memory or output.\n"
@@ -94,19 +101,17 @@ static int among(const char *const *names, const char *text) {
     return -1;
 }
 
-static int parse_by(options *into, const char *value) {
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } KNOWN[] = {{"window", BY_WINDOW}, {"pingpong", BY_PINGPONG}, {"rewritten", BY_REWRITTEN}, {"exchange", BY_EXCHANGE}};
-    into->by = 0;
+/* Names from a list, separated by commas, as bits. */
+static int some(const char *const *names, const char *value, unsigned *into) {
+    *into = 0;
     for (;;) {
-        size_t length = strcspn(value, ","), i = 0, count = sizeof KNOWN / sizeof *KNOWN;
-        while (i < count && (strlen(KNOWN[i].name) != length || strncmp(KNOWN[i].name, value, length)))
+        size_t length = strcspn(value, ",");
+        int i = 0;
+        while (names[i] && (strlen(names[i]) != length || strncmp(names[i], value, length)))
             i++;
-        if (i == count)
+        if (!names[i])
             return -1;
-        into->by |= KNOWN[i].bit;
+        *into |= 1U << i;
         if (!value[length])
             return 0;
         value += length + 1;
@@ -133,7 +138,7 @@ static int parse_value(options *into, const char *argument, const char *value) {
     if (!strcmp(argument, "--in-flight") && mode == BANDWIDTH)
         return one(value, 0, LARGEST, &into->in_flight);
     if (!strcmp(argument, "--by") && mode == BANDWIDTH)
-        return parse_by(into, value);
+        return some(WAY_NAMES, value, &into->by);
     if (!strcmp(argument, "--senders") && mode == RATE)
         return numbers(value, 1, 1 << 16, &into->senders);
     if (!strcmp(argument, "--tiles") && mode == HALO)
@@ -142,6 +147,8 @@ static int parse_value(options *into, const char *argument, const char *value) {
         return one(value, 1, 16, &into->width);
     if (!strcmp(argument, "--algorithm") && mode == HALO)
         return parse_algorithm(into, value);
+    if (!strcmp(argument, "--calls") && mode == CALLS_MODE)
+        return some(CALL_NAMES, value, &into->calls);
     return 1;
 }
 
@@ -152,12 +159,14 @@ static void powers(number_list *into, int from, int to) {
 
 static void defaults(options *into, enum mode mode) {
     *into = (options){.mode = mode, .samples = 21, .block = 5000, .window = 64, .in_flight = 4 << 20, .width = 1,
-                      .by = BY_WINDOW | BY_PINGPONG | BY_REWRITTEN, .tiles = {10, {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}}};
+                      .by = BY_WINDOW | BY_PINGPONG | BY_REWRITTEN, .calls = (1U << CALLS) - 1, .tiles = {10, {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}}};
     if (mode == PINGPONG) {
         into->sizes.at[into->sizes.count++] = 0;
         powers(&into->sizes, 1, 4 << 20);
     } else if (mode == BANDWIDTH) {
         powers(&into->sizes, 16 << 10, 4 << 20);
+    } else if (mode == CALLS_MODE) {
+        into->sizes = (number_list){3, {8, 1024, 65536}};
     } else {
         powers(&into->sizes, 8, 8);
     }
@@ -173,7 +182,7 @@ static int parse_options(options *into, int count, char **arguments, char *error
     if (into->help)
         return 0;
     if (mode < 0) {
-        snprintf(error, size, "`%s` is not one of: pingpong, bandwidth, rate, halo; --help describes them",
+        snprintf(error, size, "`%s` is not one of: pingpong, bandwidth, rate, halo, calls; --help describes them",
                  count > 1 ? arguments[1] : "");
         return -1;
     }
@@ -252,7 +261,8 @@ double median(const samples *of) {
 static void heading(const session *of) {
     static const char *const LINES[] = {
         "    size         ns       best\n", "by         size       GB/s       best\n",
-        "senders     size     messages/s           best\n", "    tile algorithm            ns       best\n"};
+        "senders     size     messages/s           best\n", "    tile algorithm            ns       best\n",
+        "call           size         ns       best\n"};
     if (!of->options->json)
         fputs(LINES[of->options->mode], stdout);
 }
@@ -300,6 +310,15 @@ void report_halo(const session *of, int tile, const char *algorithm, const sampl
     fflush(stdout);
 }
 
+void report_call(const session *of, const char *call, int size, const samples *samples) {
+    if (of->options->json)
+        printf("{\"mode\":\"calls\",\"call\":\"%s\",\"ranks\":%d,\"size\":%d,\"ns\":%.1f,\"best\":%.1f,\"samples\":%d}\n",
+               call, of->ranks, size, median(samples), best(samples), samples->count);
+    else
+        printf("%-9s %9d %10.1f %10.1f\n", call, size, median(samples), best(samples));
+    fflush(stdout);
+}
+
 /* The only core that this process may use, or -1. */
 static int only_core(void) {
     cpu_set_t allowed;
@@ -333,7 +352,8 @@ static void report_environment(const session *of) {
 }
 
 int main(int count, char **arguments) {
-    static void (*const MEASURE[])(const session *) = {measure_pingpong, measure_bandwidth, measure_rate, measure_halo};
+    static void (*const MEASURE[])(const session *) = {measure_pingpong, measure_bandwidth, measure_rate, measure_halo,
+                                                   measure_calls};
     char error[400];
     options chosen;
     session self = {.options = &chosen};

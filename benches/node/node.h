@@ -1,4 +1,4 @@
-/* Messages inside one node through MPI: shared by node.c and modes.c. */
+/* Messages inside one node through MPI: shared by all of the program. */
 #ifndef NODE_H
 #define NODE_H
 
@@ -10,10 +10,13 @@ enum { MAX_LIST = 64 };
 /* Exit codes, also of MPI_Abort. */
 enum { WRONG_DATA = 1, BAD_USAGE = 2, REFUSED = 3 };
 
-enum mode { PINGPONG, BANDWIDTH, RATE, HALO };
+enum mode { PINGPONG, BANDWIDTH, RATE, HALO, CALLS_MODE };
 /* Bits of options.by. */
 enum way { BY_WINDOW = 1, BY_PINGPONG = 2, BY_REWRITTEN = 4, BY_EXCHANGE = 8 };
 enum algorithm { NONBLOCKING, SENDRECV, PERSISTENT, ALGORITHMS, BEST = ALGORITHMS };
+
+/* As CALL_NAMES has them. */
+enum call { BARRIER, BROADCAST, EXCHANGE, ITSELF, ALLTOALL, BY_RECV, BY_PROBE, BY_IPROBE, BY_TEST, CALLS };
 
 /* A list of numbers from the command line. */
 typedef struct number_list {
@@ -35,6 +38,7 @@ typedef struct options {
     enum algorithm algorithm;
     int yield; /* a waiting rank yields the core after each poll */
     unsigned by;
+    unsigned calls; /* bits */
     int json;
     int help;
 } options;
@@ -52,6 +56,7 @@ typedef struct samples {
 } samples;
 
 extern const char *const ALGORITHM_NAMES[];
+extern const char *const CALL_NAMES[]; /* in calls.c */
 
 /* node.c */
 
@@ -68,8 +73,9 @@ void report_pingpong(const session *of, int size, const samples *samples);
 void report_bandwidth(const session *of, const char *by, int size, const samples *samples);
 void report_rate(const session *of, int senders, int size, const samples *samples);
 void report_halo(const session *of, int tile, const char *algorithm, const samples *samples);
+void report_call(const session *of, const char *call, int size, const samples *samples);
 
-/* modes.c: all ranks call them. */
+/* modes.c and calls.c: all ranks call them. */
 
 extern MPI_Status *no_statuses;
 
@@ -77,5 +83,6 @@ void measure_pingpong(const session *of);
 void measure_bandwidth(const session *of);
 void measure_rate(const session *of);
 void measure_halo(const session *of);
+void measure_calls(const session *of);
 
 #endif

@@ -12,7 +12,8 @@ goes to standard error.
 
     head          machine, compiler, commit, date
     lines         short messages compared with one cache line, whose time varies
-    libraries     latency, bandwidth, rate, halo exchange: `mq`, MPI libraries and the bare hardware in turn; and the goals
+    libraries     latency, bandwidth, rate, halo exchange, other calls: `mq`, MPI libraries and the bare hardware in turn;
+                  and the goals
     large         large messages by each path, memcpy, and only the kernel's copy
     switches      what each path gains, with the figures of the Nemesis paper
     policies      short messages with each of the four buffer policies
@@ -100,7 +101,8 @@ libraries() {
     benches/node/compare.sh "${nemesis[@]}" "${measured[@]}" --raw "$rows" \
         --ours "$mq {mode} --format json --samples {samples}" \
         --ours-pingpong "$mq {mode} --format json --samples {samples} --sizes {sizes}" \
-        --ours-halo "$mq {mode} --format json --samples {samples} --tiles {tiles}"
+        --ours-halo "$mq {mode} --format json --samples {samples} --tiles {tiles}" \
+        --ours-calls "$mq {mode} --format json --samples {samples} --processes {n} --calls {calls} --sizes {sizes}"
     printf '\nWhat was aimed at:\n\n'
     benches/node/tabulate.py "$rows" --format json | benches/node/goals.py
 }

@@ -13,12 +13,14 @@ MODES = {
     "bandwidth": ([("by", "window"), ("size", None)], "gb_s", False),
     "rate": ([("senders", 1), ("size", 8)], "per_s", False),
     "halo": ([("tile", None)], "ns", True),
+    "calls": ([("call", None), ("size", None)], "ns", True),
 }
 TITLES = {
     "pingpong": "Ping-pong, one way (ns)",
     "bandwidth": "Bandwidth (GB/s of 10^9 bytes)",
     "rate": "Message rate (messages a second)",
     "halo": "Halo exchange (ns)",
+    "calls": "Other calls, a round (ns)",
 }
 
 

@@ -17,7 +17,8 @@ use mq_trace::generate::{Filled, KeyedBy, Order};
 pub(crate) use self::advise::AdviseOptions;
 #[cfg(target_os = "linux")]
 pub(crate) use self::node::{
-    BandwidthOptions, By, HaloOptions, NodeOptions, PingpongOptions, RateOptions,
+    BandwidthOptions, By, Call, CallsOptions, HaloOptions, NodeOptions, PingpongOptions,
+    RateOptions,
 };
 pub(crate) use self::record::RecordOptions;
 #[cfg(target_os = "linux")]
@@ -77,6 +78,9 @@ pub(crate) enum Command {
     /// Measure a halo exchange between four processes
     #[cfg(target_os = "linux")]
     Halo(HaloOptions),
+    /// Measure collectives, exchanges, and a process that serves others
+    #[cfg(target_os = "linux")]
+    Calls(CallsOptions),
     /// Started by `mq run` first in each process
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

@@ -73,6 +73,8 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         #[cfg(target_os = "linux")]
         Command::Halo(options) => return node::halo(options),
         #[cfg(target_os = "linux")]
+        Command::Calls(options) => return node::calls(options),
+        #[cfg(target_os = "linux")]
         Command::StartRank(options) => return Ok(run::start_rank(options)),
         #[cfg(target_os = "linux")]
         Command::GuardRanks => return Ok(run::guard_ranks()),

@@ -1,4 +1,4 @@
-//! `mq pingpong`, `bandwidth`, `rate` and `halo` on the command line.
+//! `mq pingpong`, `bandwidth`, `rate`, `halo` and `calls` on the command line.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const LONGEST: usize = 1 << 30;
 /// The most elements of a border.
 const WIDEST: usize = 10_000_000;
 
-/// Options of all four.
+/// Options of all five.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct NodeOptions {
     /// Samples per row, 1 to 100,000; a row gives their median and best
@@ -229,6 +229,77 @@ pub(crate) struct HaloOptions {
         default_value = "1,2,5,10,20,50,100,200,500,1000"
     )]
     pub(crate) tiles: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) node: NodeOptions,
+}
+
+/// What `mq calls` measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Call {
+    /// All wait for all
+    Barrier,
+    /// One to all; each rank is the root in its turn
+    Broadcast,
+    /// To the next rank, and from the one before
+    Sendrecv,
+    /// `sendrecv` of a rank with itself
+    Itself,
+    /// Non-blocking, from each rank to each, itself included
+    Alltoall,
+    /// Rank 0 receives a question from anybody and answers it, one of each other rank
+    Recv,
+    /// The same; it waits in a probe before it receives
+    Probe,
+    /// The same; it probes until there is something to receive
+    Iprobe,
+    /// The same; it tests a receive until that is complete
+    Test,
+}
+
+impl Call {
+    /// Its name in rows.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Broadcast => "broadcast",
+            Self::Sendrecv => "sendrecv",
+            Self::Itself => "itself",
+            Self::Alltoall => "alltoall",
+            Self::Recv => "recv",
+            Self::Probe => "probe",
+            Self::Iprobe => "iprobe",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// Options of `mq calls`.
+#[derive(Args, Debug)]
+#[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
+A row has the time of one round: of one call, or until each other rank has been answered once.
+
+Examples:
+  mq calls
+  mq calls --calls sendrecv,alltoall --sizes 8,64K
+  mq calls --processes 4 --calls iprobe --format json"))]
+pub(crate) struct CallsOptions {
+    /// Calls to measure
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "NAME,...",
+        default_value = "barrier,broadcast,sendrecv,itself,alltoall,recv,probe,iprobe,test"
+    )]
+    pub(crate) calls: Vec<Call>,
+    /// Message sizes in bytes, 1G at most; suffixes K, M and G are powers of 1,024
+    #[arg(long, value_delimiter = ',', value_parser = bytes, value_name = "BYTES,...",
+        default_value = "8,1024,65536")]
+    pub(crate) sizes: Vec<usize>,
+    /// Number of processes, 2 to 1,000
+    #[arg(long, default_value = "2", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    pub(crate) processes: u32,
     #[command(flatten)]
     pub(crate) node: NodeOptions,
 }

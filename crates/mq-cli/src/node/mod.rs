@@ -1,8 +1,9 @@
-//! Measurements inside one node: latency, bandwidth, message rate and halo exchange over `mq-comm`.
+//! Measurements inside one node: latency, bandwidth, message rate, halo exchange and other calls of `mq-comm`.
 //!
 //! `benches/node/README.md` describes what is measured and how; its MPI program measures the same.
 
 mod bandwidth;
+mod calls;
 mod cores;
 mod halo;
 mod outgoing;
@@ -27,6 +28,7 @@ use crate::progress::ByLines;
 use crate::report;
 
 pub(crate) use self::bandwidth::run as bandwidth;
+pub(crate) use self::calls::run as calls;
 pub(crate) use self::halo::run as halo;
 pub(crate) use self::pingpong::run as pingpong;
 pub(crate) use self::rate::run as rate;

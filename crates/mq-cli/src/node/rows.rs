@@ -46,6 +46,13 @@ pub(super) enum Row {
         ns: f64,
         best: f64,
     },
+    Calls {
+        call: &'static str,
+        processes: u32,
+        size: usize,
+        ns: f64,
+        best: f64,
+    },
 }
 
 impl Row {
@@ -62,6 +69,7 @@ impl Row {
                 ("cores", 5),
             ],
             Self::Halo { .. } => &[("tile", 10), ("ns an exchange", 14), ("best", 11)],
+            Self::Calls { .. } => &[("call", 9), ("bytes", 13), ("ns a round", 11), ("best", 11)],
         }
     }
 
@@ -98,6 +106,20 @@ impl Row {
                 ]
             }
             Self::Halo { tile, ns, best } => vec![count(*tile), decimal(*ns), decimal(*best)],
+            Self::Calls {
+                call,
+                size,
+                ns,
+                best,
+                ..
+            } => {
+                vec![
+                    (*call).to_owned(),
+                    count(*size),
+                    decimal(*ns),
+                    decimal(*best),
+                ]
+            }
         }
     }
 
@@ -108,6 +130,7 @@ impl Row {
             Self::Bandwidth { by, size, gb_s, .. } => (by, *size as f64, *gb_s),
             Self::Rate { senders, per_s, .. } => ("median", f64::from(*senders), *per_s),
             Self::Halo { tile, ns, .. } => ("median", *tile as f64, *ns),
+            Self::Calls { call, size, ns, .. } => (call, *size as f64, *ns),
         }
     }
 
@@ -117,6 +140,7 @@ impl Row {
             Self::Bandwidth { .. } => ("Bandwidth", "bytes", "GB/s"),
             Self::Rate { .. } => ("Message rate", "senders", "messages/s"),
             Self::Halo { .. } => ("Halo exchange", "elements in a border", "ns an exchange"),
+            Self::Calls { .. } => ("Calls", "bytes", "ns a round"),
         };
         series::Axes { title, x, y }
     }

@@ -91,7 +91,7 @@ fn every_command_has_help_with_examples() {
 
 /// Every command, as `mq help` is asked about it.
 #[cfg(target_os = "linux")]
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["replay"],
     &["stats"],
@@ -105,6 +105,7 @@ const COMMANDS: [&[&str]; 13] = [
     &["bandwidth"],
     &["rate"],
     &["halo"],
+    &["calls"],
 ];
 
 #[cfg(target_os = "linux")]
@@ -182,6 +183,7 @@ fn a_number_below_0_is_refused_as_a_value() {
         &["bandwidth", "--window", "-1"],
         &["rate", "--senders", "-1"],
         &["halo", "--tiles", "-1"],
+        &["calls", "--processes", "-1"],
     ] {
         let run = mq(args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);

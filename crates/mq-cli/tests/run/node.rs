@@ -1,4 +1,4 @@
-//! `mq pingpong`, `bandwidth`, `rate` and `halo`: short runs that check the output.
+//! `mq pingpong`, `bandwidth`, `rate`, `halo` and `calls`: short runs that check the output.
 
 use std::process::{Command, Output, Stdio};
 
@@ -282,6 +282,46 @@ fn rows_are_printed_as_they_are_measured() {
 fn halo_has_a_row_for_each_tile() {
     let rows = rows(&["halo", "--tiles", "1,1000"], &[]);
     assert_eq!(numbers(&rows, "tile"), [1, 1000]);
+}
+
+#[test]
+fn calls_have_a_row_for_each_size_and_a_barrier_has_one() {
+    let names = [
+        "barrier",
+        "broadcast",
+        "sendrecv",
+        "itself",
+        "alltoall",
+        "recv",
+        "probe",
+        "iprobe",
+        "test",
+    ];
+    for processes in [2, 3] {
+        let number = processes.to_string();
+        let args = &["calls", "--sizes", "0,70000", "--processes", &number][..];
+        let rows = rows(args, &[]);
+        let found: Vec<_> = (rows.iter())
+            .map(|row| (row["call"].as_str().expect("a name"), row["size"].as_u64()))
+            .collect();
+        let sizes = |&name: &&'static str| {
+            let all: &[u64] = if name == "barrier" {
+                &[0]
+            } else {
+                &[0, 70_000]
+            };
+            all.iter().map(move |&size| (name, Some(size)))
+        };
+        assert_eq!(
+            found,
+            names
+                .iter()
+                .flat_map(|name| sizes(name))
+                .collect::<Vec<_>>()
+        );
+        let all = |row: &serde_json::Value| row["processes"] == processes;
+        assert!(rows.iter().all(all), "{rows:?}");
+    }
 }
 
 #[test]
