@@ -61,10 +61,8 @@ impl<T: Transport> Core<T> {
         bytes: &[u8],
     ) -> Result<(), Error> {
         if to == self.state.me {
-            return match self.state.is_eager(word, bytes.len()) {
-                true => self.send_to_itself(bits, word, bytes),
-                false => self.send_rest(to, bits, word, bytes, 0),
-            };
+            // However long it is: while this call waits, nobody could receive it.
+            return self.send_to_itself(bits, word, bytes);
         }
         if self.state.clogged.is_empty() && self.state.is_eager(word, bytes.len()) {
             let header = [bits, word.0];

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Messages sent eagerly, with their bytes.
+    /// Messages sent eagerly, with their bytes; all that blocking sends sent to this process itself.
     pub eager: u64,
     /// Bytes in them.
     pub eager_bytes: u64,
@@ -23,7 +23,8 @@ pub struct Profile {
     pub received: u64,
     /// Bytes in them, including those truncated.
     pub received_bytes: u64,
-    /// Received messages that a waiting receive took directly from the transport, bypassing both queues.
+    /// Received messages that a waiting receive took directly from the transport, or `sendrecv` from this
+    /// process itself, bypassing both queues.
     pub bypassed: u64,
     /// Messages that came before a receive was posted for them.
     pub unexpected: u64,

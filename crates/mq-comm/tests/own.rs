@@ -161,6 +161,25 @@ fn one_that_is_given_up_is_gone() {
 }
 
 #[test]
+fn a_blocking_send_of_any_length_waits_for_no_receive() {
+    let _dog = watchdog("blocking");
+    both_ways(|world| {
+        for len in [0, 10, LONG] {
+            let out = content(7, len);
+            world.send(&out, 0, 1)?;
+            let mut into = vec![0; len];
+            assert_eq!(world.recv(&mut into, 0, 1)?.bytes(), len as u64);
+            assert!(into == out);
+            let waits = world.irecv(into, Source::Any, 1)?;
+            world.send(&content(8, len), 0, 1)?;
+            assert!(waits.test()?, "its receive was posted");
+            assert!(waits.wait()?.0 == content(8, len));
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn a_matched_probe_takes_a_long_one_out() {
     let _dog = watchdog("matched");
     both_ways(|world| {

@@ -175,10 +175,10 @@ impl<T: Transport> Communicator<T> {
     /// `send::<u8>(&[], to, tag)`.
     ///
     /// If the message is longer than [`eager_limit`](crate::Options::eager_limit), the call may block until
-    /// it is received: two ranks that both send such a message and then receive wait forever, and so does a
-    /// rank that sends one to itself. Use [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) or
-    /// [`scope`](Self::scope) instead. Nor can a program rely on the call blocking: where receives were
-    /// posted early, the next messages [go ahead](crate::Options::ahead_limit).
+    /// it is received: two ranks that both send such a message and then receive wait forever. Use
+    /// [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) or [`scope`](Self::scope) instead. Nor can a
+    /// program rely on the call blocking: where receives were posted early, the next messages [go
+    /// ahead](crate::Options::ahead_limit), and a message to this rank itself is kept until it is received.
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended; [`Error::Transport`] if

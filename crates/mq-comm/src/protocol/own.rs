@@ -2,7 +2,8 @@
 //!
 //! Each is matched where it is sent. A receive that waits for it gets its bytes straight from the sender's
 //! buffer; otherwise a short one is kept as any unexpected message, and a long one is announced, so that its
-//! bytes are copied once, when it is received.
+//! bytes are copied once, when it is received. A blocking send has a long one kept too: nobody could receive it
+//! while the call waits.
 
 use mq_shm::Process;
 
@@ -89,7 +90,7 @@ impl<T: Transport> Core<T> {
         (name, self.announce(name.slot()))
     }
 
-    /// Sends an eager message to this process itself. If that fails, nothing has been sent.
+    /// Sends a message to this process itself with its bytes. If that fails, nothing has been sent.
     #[inline(never)]
     pub(crate) fn send_to_itself(
         &mut self,
