@@ -13,9 +13,7 @@ static unsigned seed_of(int from, int to) { return (unsigned)(from * 64 + to); }
 
 static char *place(const work *on, char *of, int at) { return of + (size_t)at * (size_t)on->size; }
 
-/* Each rank is the root in its turn. */
-static void broadcast(work *on, int round) {
-    int root = round % on->ranks;
+static void broadcast(work *on, int root) {
     if (on->check)
         (on->rank == root ? fill : spoil)(on->in, on->size, seed_of(root, 0));
     MPI_Bcast(on->in, on->size, MPI_BYTE, root, on->comm);
@@ -30,8 +28,8 @@ static void shift(work *on, const char *where, int to, int from) {
         fill(on->out, on->size, seed_of(on->rank, to));
         spoil(on->in, on->size, seed_of(from, on->rank));
     }
-    MPI_Sendrecv(on->out, on->size, MPI_BYTE, to, EXCHANGE_TAG, on->in, on->size, MPI_BYTE, from, EXCHANGE_TAG, on->comm,
-                 &status);
+    MPI_Sendrecv(on->out, on->size, MPI_BYTE, to, EXCHANGE_TAG, on->in, on->size, MPI_BYTE, from, EXCHANGE_TAG,
+                 on->comm, &status);
     if (on->check) {
         check_length(on, where, &status, on->size);
         compare(on, where, on->in, on->size, seed_of(from, on->rank));
@@ -62,16 +60,16 @@ static void hear(work *on, enum call call, MPI_Status *status) {
     MPI_Request request;
     int found = 0, from = MPI_ANY_SOURCE;
     switch (call) {
-    case BY_PROBE:
+    case CALL_PROBE:
         MPI_Probe(MPI_ANY_SOURCE, QUESTION_TAG, on->comm, status);
         from = status->MPI_SOURCE;
         break;
-    case BY_IPROBE:
+    case CALL_IPROBE:
         while (!found)
             MPI_Iprobe(MPI_ANY_SOURCE, QUESTION_TAG, on->comm, &found, status);
         from = status->MPI_SOURCE;
         break;
-    case BY_TEST:
+    case CALL_TEST:
         MPI_Irecv(on->in, on->size, MPI_BYTE, MPI_ANY_SOURCE, QUESTION_TAG, on->comm, &request);
         while (!found)
             MPI_Test(&request, &found, status);
@@ -82,10 +80,12 @@ static void hear(work *on, enum call call, MPI_Status *status) {
     MPI_Recv(on->in, on->size, MPI_BYTE, from, QUESTION_TAG, on->comm, status);
 }
 
-/* Rank 0 answers one question of each other rank. */
+/* Rank 0 answers as many questions as there are other ranks. */
 static void serve(work *on, enum call call) {
     MPI_Status status;
     for (int i = 1; i < on->ranks; i++) {
+        if (on->check) /* With what nobody sends. */
+            fill(on->in, on->size, seed_of(on->ranks, 0));
         hear(on, call, &status);
         if (on->check) {
             check_length(on, "question", &status, on->size);
@@ -113,19 +113,22 @@ static void ask(work *on) {
 static void call_once(work *on, int round) {
     int ranks = on->ranks, rank = on->rank;
     switch (on->call) {
-    case BARRIER:
+    case CALL_BARRIER:
         MPI_Barrier(on->comm);
         break;
-    case BROADCAST:
-        broadcast(on, round);
+    case CALL_BROADCAST:
+        /* Each rank is the root in its turn. */
+        for (int root = 0; on->check && root < ranks; root++)
+            broadcast(on, root);
+        broadcast(on, round % ranks);
         break;
-    case EXCHANGE:
+    case CALL_SENDRECV:
         shift(on, "sendrecv", (rank + 1) % ranks, (rank + ranks - 1) % ranks);
         break;
-    case ITSELF:
+    case CALL_ITSELF:
         shift(on, "itself", rank, rank);
         break;
-    case ALLTOALL:
+    case CALL_ALLTOALL:
         all_to_all(on);
         break;
     default:
@@ -148,7 +151,7 @@ static double calls_block(work *on, int rounds) {
 }
 
 static void call_of(const session *of, enum call call, int size, samples *into) {
-    size_t messages = call == ALLTOALL ? (size_t)of->ranks : 1;
+    size_t messages = call == CALL_ALLTOALL ? (size_t)of->ranks : 1;
     work on = {.session = of, .comm = MPI_COMM_WORLD, .rank = of->rank, .ranks = of->ranks, .size = size, .call = call};
     on.out = allocate((size_t)size * messages);
     on.in = allocate((size_t)size * messages);
@@ -163,7 +166,7 @@ void measure_calls(const session *of) {
     static const number_list NOTHING = {1, {0}};
     samples samples = room(of);
     for (int call = 0; call < CALLS; call++) {
-        const number_list *sizes = call == BARRIER ? &NOTHING : &of->options->sizes;
+        const number_list *sizes = call == CALL_BARRIER ? &NOTHING : &of->options->sizes;
         if (!(of->options->calls >> call & 1))
             continue;
         for (int i = 0; i < sizes->count; i++) {

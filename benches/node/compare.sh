@@ -34,7 +34,7 @@ the bare hardware (line.c) and whatever --ours and --also name.
   --algorithm NAME        for halo: nonblocking, sendrecv, persistent, best (nonblocking)
   --calls NAME,...        barrier, broadcast, sendrecv, itself, alltoall, recv, probe, iprobe, test (all)
   --calls-sizes B,...     (8,1024,65536; with --quick 8)
-  --calls-ranks N         (2)
+  --calls-ranks N         (2) more than cores take MPICH a time slice for each message, and longer than --timeout
   --cores A,B,...         (the first two that this script may use) each process has its own, in rank order; if there
                           are more processes, neighbouring ranks share one
   --samples N             per row in each round (21; with --quick 5)
@@ -48,6 +48,8 @@ the bare hardware (line.c) and whatever --ours and --also name.
 examples:
   benches/node/compare.sh --quick
   benches/node/compare.sh --ours 'target/release/mq {mode} --format json' --only pingpong,bandwidth
+  benches/node/compare.sh --only calls --calls-ranks 4 --libraries openmpi \
+      --ours 'target/release/mq calls --processes {n} --calls {calls} --sizes {sizes} --format json'
   benches/node/compare.sh --cores 4,5,6,7 --only halo --ours 'target/release/mq {mode} --cores {cores} --format json'
 TEXT
 }
@@ -90,9 +92,10 @@ parse() {
             shift
             continue
             ;;
-        --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | --ours-calls | --also | \
-            --only | --sizes | --bandwidth-sizes | --by | --window | --rate-sizes | --senders | --tiles | \
-            --calls | --calls-sizes | --calls-ranks | --algorithm | --cores | --samples | --block | --rounds | --timeout | --format | --raw) ;;
+        --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | \
+            --ours-calls | --also | --only | --sizes | --bandwidth-sizes | --by | --window | --rate-sizes | \
+            --senders | --tiles | --calls | --calls-sizes | --calls-ranks | --algorithm | --cores | --samples | \
+            --block | --rounds | --timeout | --format | --raw) ;;
         *) die "unknown argument \`$1\`; --help lists the arguments" ;;
         esac
         [ $# -ge 2 ] || die "$1 needs a value; --help shows examples"
@@ -141,6 +144,7 @@ settle() {
     for option in samples block rounds window timeout calls_ranks; do
         whole "--${option//_/-}" "${!option}"
     done
+    [ "$calls_ranks" -ge 2 ] || die "--calls-ranks: two or more are needed, not $calls_ranks"
     choose_cores
 }
 
@@ -384,7 +388,8 @@ measure() {
     done
 }
 
-libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo,calls sizes='' bandwidth_sizes='' by=window,pingpong,rewritten
+libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo,calls sizes=''
+bandwidth_sizes='' by=window,pingpong,rewritten
 window=64 rate_sizes=8 senders='' tiles='' algorithm=nonblocking cores='' samples='' block='' rounds='' quick=''
 calls=barrier,broadcast,sendrecv,itself,alltoall,recv,probe,iprobe,test calls_sizes='' calls_ranks=2
 timeout=120 format=table raw='' also=() kind='' whole=''

@@ -5,6 +5,8 @@
 
 #include "sampling.h"
 
+enum { MESSAGE_TAG = 1, ACKNOWLEDGEMENT_TAG, READY_TAG };
+
 /* Writes to every cache line, so that none of them is in another core's cache any more. */
 static void rewrite(char *buffer, int size) {
     for (size_t i = 0; i < (size_t)size; i += 64)

@@ -53,10 +53,10 @@ static void help(void) {
           "  --algorithm NAME  nonblocking, sendrecv, persistent, or best: the quickest of them for each tile\n"
           "                    (nonblocking)\n"
           "Of calls:\n"
-          "  --calls NAME,...  barrier; broadcast: each rank is the root in turn; sendrecv: to the next rank, from the\n"
-          "                    one before; itself: MPI_Sendrecv of a rank with itself; alltoall: by MPI_Irecv and\n"
-          "                    MPI_Isend, each with itself too; recv, probe, iprobe, test: rank 0 finds and answers\n"
-          "                    a question of each other rank (all)\n"
+          "  --calls NAME,...  barrier; broadcast: each rank is the root in turn; sendrecv: to the next rank, from\n"
+          "                    the one before; itself: MPI_Sendrecv of a rank with itself; alltoall: by MPI_Irecv\n"
+          "                    and MPI_Isend, each with itself too; recv, probe, iprobe, test: rank 0 answers as\n"
+          "                    many questions as there are other ranks (all)\n"
           "\n"
           "Data is checked once for each row. Exit codes: 0, done; 1, wrong data was received; 2, bad usage; 3, the\n"
           "system refuses memory or output.\n"
@@ -147,7 +147,7 @@ static int parse_value(options *into, const char *argument, const char *value) {
         return one(value, 1, 16, &into->width);
     if (!strcmp(argument, "--algorithm") && mode == HALO)
         return parse_algorithm(into, value);
-    if (!strcmp(argument, "--calls") && mode == CALLS_MODE)
+    if (!strcmp(argument, "--calls") && mode == OTHER_CALLS)
         return some(CALL_NAMES, value, &into->calls);
     return 1;
 }
@@ -159,13 +159,14 @@ static void powers(number_list *into, int from, int to) {
 
 static void defaults(options *into, enum mode mode) {
     *into = (options){.mode = mode, .samples = 21, .block = 5000, .window = 64, .in_flight = 4 << 20, .width = 1,
-                      .by = BY_WINDOW | BY_PINGPONG | BY_REWRITTEN, .calls = (1U << CALLS) - 1, .tiles = {10, {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}}};
+                      .by = BY_WINDOW | BY_PINGPONG | BY_REWRITTEN, .calls = (1U << CALLS) - 1,
+                      .tiles = {10, {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}}};
     if (mode == PINGPONG) {
         into->sizes.at[into->sizes.count++] = 0;
         powers(&into->sizes, 1, 4 << 20);
     } else if (mode == BANDWIDTH) {
         powers(&into->sizes, 16 << 10, 4 << 20);
-    } else if (mode == CALLS_MODE) {
+    } else if (mode == OTHER_CALLS) {
         into->sizes = (number_list){3, {8, 1024, 65536}};
     } else {
         powers(&into->sizes, 8, 8);
@@ -312,7 +313,8 @@ void report_halo(const session *of, int tile, const char *algorithm, const sampl
 
 void report_call(const session *of, const char *call, int size, const samples *samples) {
     if (of->options->json)
-        printf("{\"mode\":\"calls\",\"call\":\"%s\",\"ranks\":%d,\"size\":%d,\"ns\":%.1f,\"best\":%.1f,\"samples\":%d}\n",
+        printf("{\"mode\":\"calls\",\"call\":\"%s\",\"ranks\":%d,\"size\":%d,\"ns\":%.1f,\"best\":%.1f,"
+               "\"samples\":%d}\n",
                call, of->ranks, size, median(samples), best(samples), samples->count);
     else
         printf("%-9s %9d %10.1f %10.1f\n", call, size, median(samples), best(samples));

@@ -10,13 +10,24 @@ enum { MAX_LIST = 64 };
 /* Exit codes, also of MPI_Abort. */
 enum { WRONG_DATA = 1, BAD_USAGE = 2, REFUSED = 3 };
 
-enum mode { PINGPONG, BANDWIDTH, RATE, HALO, CALLS_MODE };
+enum mode { PINGPONG, BANDWIDTH, RATE, HALO, OTHER_CALLS };
 /* Bits of options.by. */
-enum way { BY_WINDOW = 1, BY_PINGPONG = 2, BY_REWRITTEN = 4, BY_EXCHANGE = 8 };
+enum way { BY_WINDOW = 1 << 0, BY_PINGPONG = 1 << 1, BY_REWRITTEN = 1 << 2, BY_EXCHANGE = 1 << 3 };
 enum algorithm { NONBLOCKING, SENDRECV, PERSISTENT, ALGORITHMS, BEST = ALGORITHMS };
 
 /* As CALL_NAMES has them. */
-enum call { BARRIER, BROADCAST, EXCHANGE, ITSELF, ALLTOALL, BY_RECV, BY_PROBE, BY_IPROBE, BY_TEST, CALLS };
+enum call {
+    CALL_BARRIER,
+    CALL_BROADCAST,
+    CALL_SENDRECV,
+    CALL_ITSELF,
+    CALL_ALLTOALL,
+    CALL_RECV,
+    CALL_PROBE,
+    CALL_IPROBE,
+    CALL_TEST,
+    CALLS
+};
 
 /* A list of numbers from the command line. */
 typedef struct number_list {
@@ -76,8 +87,6 @@ void report_halo(const session *of, int tile, const char *algorithm, const sampl
 void report_call(const session *of, const char *call, int size, const samples *samples);
 
 /* modes.c and calls.c: all ranks call them. */
-
-extern MPI_Status *no_statuses;
 
 void measure_pingpong(const session *of);
 void measure_bandwidth(const session *of);

@@ -12,8 +12,8 @@ goes to standard error.
 
     head          machine, compiler, commit, date
     lines         short messages compared with one cache line, whose time varies
-    libraries     latency, bandwidth, rate, halo exchange, other calls: `mq`, MPI libraries and the bare hardware in turn;
-                  and the goals
+    libraries     latency, bandwidth, rate, halo exchange, other calls: `mq`, MPI libraries and the bare hardware in
+                  turn; and the goals
     large         large messages by each path, memcpy, and only the kernel's copy
     switches      what each path gains, with the figures of the Nemesis paper
     policies      short messages with each of the four buffer policies

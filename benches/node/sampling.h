@@ -4,8 +4,6 @@
 
 #include "node.h"
 
-enum { MESSAGE_TAG = 1, ACKNOWLEDGEMENT_TAG, READY_TAG };
-
 /* The data of a block; each mode uses a part of it. */
 typedef struct work {
     const session *session;
@@ -28,6 +26,9 @@ typedef struct work {
 
 /* Does rounds + 1 rounds; returns the nanoseconds of the last `rounds`. Only what rank 0 returns counts. */
 typedef double block(work *on, int rounds);
+
+/* For MPI_Waitall. */
+extern MPI_Status *no_statuses;
 
 void fill(char *buffer, int size, unsigned seed);
 /* So that no part of an earlier message can pass for this one. */

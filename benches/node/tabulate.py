@@ -13,7 +13,7 @@ MODES = {
     "bandwidth": ([("by", "window"), ("size", None)], "gb_s", False),
     "rate": ([("senders", 1), ("size", 8)], "per_s", False),
     "halo": ([("tile", None)], "ns", True),
-    "calls": ([("call", None), ("size", None)], "ns", True),
+    "calls": ([("call", None), ("ranks", 2), ("size", None)], "ns", True),
 }
 TITLES = {
     "pingpong": "Ping-pong, one way (ns)",

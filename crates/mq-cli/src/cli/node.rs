@@ -246,7 +246,7 @@ pub(crate) enum Call {
     Itself,
     /// Non-blocking, from each rank to each, itself included
     Alltoall,
-    /// Rank 0 receives a question from anybody and answers it, one of each other rank
+    /// Rank 0 receives questions from anybody and answers them, as many as there are other ranks
     Recv,
     /// The same; it waits in a probe before it receives
     Probe,
@@ -276,7 +276,7 @@ impl Call {
 /// Options of `mq calls`.
 #[derive(Args, Debug)]
 #[command(allow_negative_numbers = true, after_help = format!("{SWITCHES}
-A row has the time of one round: of one call, or until each other rank has been answered once.
+A row has the time of one round: of one call, or of as many answers as there are other ranks.
 
 Examples:
   mq calls

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use mq_comm::{Error as CommError, Source, Status, World};
 
-use super::outgoing::Aligned;
+use super::outgoing::{Aligned, write};
 use super::rows::Row;
-use super::sampling::{Clock, Samples, check, pattern, sample};
+use super::sampling::{Clock, Samples, check, sample};
 use super::{Memory, Plan};
 use crate::cli::{Call, CallsOptions, NodeOptions};
 use crate::error::Error;
@@ -23,24 +23,29 @@ pub(crate) fn run(options: &CallsOptions) -> Result<ExitCode, Error> {
                 .map(move |&size| (call, size))
         })
         .collect();
-    let each = if options.calls.contains(&Call::Alltoall) {
-        2 * u64::from(options.processes)
-    } else {
-        2
-    };
+    // Of each message one buffer to send from and one to receive into.
+    let messages = (options.calls.iter()).map(|&call| match call {
+        Call::Barrier => 0,
+        Call::Alltoall => 2 * u64::from(options.processes),
+        _ => 2,
+    });
+    let memory = Memory::of(&options.sizes, messages.max().unwrap_or(0));
     let plan = Plan {
         processes: options.processes,
         rows: wanted.len(),
         what: format!("{} processes.", options.processes),
         shared_buffers: false,
-        memory: Memory::of(&options.sizes, each),
+        memory: Memory {
+            chosen_by: "--sizes or --processes",
+            ..memory
+        },
     };
     super::measured(&plan, &options.node, |world, rows| {
         for &(call, size) in &wanted {
             let round = measure(world, &options.node, call, size)?;
             rows.add(Row::Calls {
                 call: call.name(),
-                processes: options.processes,
+                ranks: options.processes,
                 size,
                 ns: round.median,
                 best: round.best,
@@ -60,7 +65,7 @@ fn sizes_of(call: Call, sizes: &[usize]) -> &[usize] {
 
 /// The number of a message among all, for its pattern.
 fn message(from: u32, to: u32) -> usize {
-    (from * 64 + to) as usize
+    (from * 61 + to) as usize
 }
 
 /// The buffers of a process, and whether what comes is compared.
@@ -120,10 +125,7 @@ impl Work<'_> {
     /// Puts the pattern of a message in the `at`th place to send from.
     fn fill(&mut self, at: usize, number: usize) {
         if self.checks {
-            let place = &mut self.out[at * self.size..][..self.size];
-            for (byte, value) in place.iter_mut().zip(pattern(self.size, number)) {
-                *byte = value;
-            }
+            write(&mut self.out[at * self.size..][..self.size], number);
         }
     }
 
@@ -137,10 +139,10 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// From and into one buffer, as in MPI: who is the root has mostly just received what it sends.
     fn broadcast(&mut self, root: u32) -> Result<(), CommError> {
-        if self.world.rank() == root {
-            self.fill(0, message(root, 0));
-            return self.world.broadcast(&mut self.out, root);
+        if self.checks && self.world.rank() == root {
+            write(&mut self.into, message(root, 0));
         }
         self.world.broadcast(&mut self.into, root)?;
         self.check(0, message(root, 0))
@@ -179,7 +181,7 @@ impl Work<'_> {
         (0..size).try_for_each(|from| self.check(from as usize, message(from, rank)))
     }
 
-    /// Rank 0 answers one question of each other rank.
+    /// Rank 0 answers as many questions as there are other ranks.
     fn serve(&mut self, call: Call) -> Result<(), CommError> {
         for _ in 1..self.world.size() {
             let from = self.hear(call)?.source();

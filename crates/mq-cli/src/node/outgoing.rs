@@ -96,7 +96,8 @@ pub(super) fn patterned(size: usize, message: usize) -> Result<Vec<u8>, Error> {
     Ok(memory)
 }
 
-fn write(memory: &mut [u8], message: usize) {
+/// Writes the [pattern] of a message.
+pub(super) fn write(memory: &mut [u8], message: usize) {
     let bytes = pattern(memory.len(), message);
     for (byte, value) in memory.iter_mut().zip(bytes) {
         *byte = value;

@@ -48,7 +48,7 @@ pub(super) enum Row {
     },
     Calls {
         call: &'static str,
-        processes: u32,
+        ranks: u32,
         size: usize,
         ns: f64,
         best: f64,

@@ -152,6 +152,24 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_told_apart_and_what_is_wrong_is_found() {
+        let all: Vec<Vec<u8>> = (0..100)
+            .map(|from| pattern(3, from * 61).collect())
+            .collect();
+        for (from, message) in all.iter().enumerate() {
+            assert!(check(message, 3, from * 61).is_ok());
+            assert!(all[..from].iter().all(|other| other != message));
+        }
+        let wrong = check(&[all[5][0], all[5][1], 0], 3, 5 * 61).unwrap_err();
+        assert!(
+            wrong
+                .to_string()
+                .contains("3 bytes arrived with 3 bytes, wrong from byte 2")
+        );
+        assert!(check(&all[5][..2], 3, 5 * 61).is_err());
+    }
+
+    #[test]
     fn short_rounds_are_warmed_up_by_their_number_and_long_ones_by_their_time() {
         assert_eq!(warmed_up(Duration::from_nanos(300)), 127);
         // As slow as on a shared core.

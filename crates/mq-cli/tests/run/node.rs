@@ -300,7 +300,7 @@ fn calls_have_a_row_for_each_size_and_a_barrier_has_one() {
             .map(|(name, size)| (name, Some(size)))
             .collect();
         assert_eq!(found, expected);
-        assert!(rows.iter().all(|row| row["processes"] == processes));
+        assert!(rows.iter().all(|row| row["ranks"] == processes));
     }
 }
 
