@@ -9,7 +9,7 @@
 
 use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
-use mq_shm::{Process, Sent};
+use mq_shm::{Process, Sent, ShmError};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
@@ -28,6 +28,9 @@ impl Drop for NoPanic {
         std::process::abort();
     }
 }
+
+/// Messages of at most so many bytes are sent whole or not at all.
+const AT_ONCE: usize = 8 << 10;
 
 /// A message to be sent; `word` is that of an eager one.
 pub(crate) struct Out<'a> {
@@ -109,9 +112,9 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Sends and receives, if that takes no request: an eager message to another process is gone before the
-    /// receive begins, since sending it never waits for the other to receive; one to this process itself
-    /// goes straight to the receive. `None`: nothing has been done.
+    /// Sends and receives, if that takes no request: a short message to another process is gone before the
+    /// receive begins, where there is room for it; one to this process itself goes straight to the receive.
+    /// `None`: nothing has been done, and the receive has to be there while the send is waited for.
     pub(crate) fn send_and_receive(
         &mut self,
         out: &Out<'_>,
@@ -126,15 +129,24 @@ impl<T: Transport> Core<T> {
             bytes,
         } = out;
         if to == self.state.me {
+            self.look_around();
             return Ok(self.state.take_own(out, pattern, into));
         }
-        if !self.state.is_eager(word, bytes.len()) {
+        let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(word, bytes.len());
+        if !is_short || !self.state.clogged.is_empty() {
             return Ok(None);
         }
-        let sent = match self.send(to, bits, word, bytes) {
+        let sent = match self.transport.try_send(to, [bits, word.0], bytes, 0) {
+            Ok(Sent::Whole) => {
+                self.state.profile.eager += 1;
+                self.state.profile.eager_bytes += bytes.len() as u64;
+                Ok(())
+            }
+            Ok(Sent::Upto(0)) => return Ok(None),
+            Ok(Sent::Upto(done)) => self.send_rest(to, bits, word, bytes, done),
             // What another has sent is received all the same.
-            sent @ (Ok(()) | Err(Error::Gone { .. })) => sent,
-            Err(error) => return Err(error),
+            Err(gone @ ShmError::Gone { .. }) => Err(gone.into()),
+            Err(error) => return Err(error.into()),
         };
         let status = self.receive(pattern, word, from, into)?;
         sent.map(|()| Some(status))
@@ -370,14 +382,8 @@ impl State {
         let count = out.bytes.len();
         into.get_mut(..count)?.copy_from_slice(out.bytes);
         let bytes = count as u64;
-        if self.is_eager(out.word, count) {
-            self.profile.eager += 1;
-            self.profile.eager_bytes += bytes;
-        } else {
-            self.profile.rendezvous += 1;
-            self.profile.rendezvous_bytes += bytes;
-            self.profile.single_copy += 1;
-        }
+        self.profile.eager += 1;
+        self.profile.eager_bytes += bytes;
         self.profile.received += 1;
         self.profile.received_bytes += bytes;
         self.profile.bypassed += 1;

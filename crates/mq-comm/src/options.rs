@@ -39,8 +39,8 @@ pub struct Options {
     /// The longest message that is sent eagerly, with its bytes, at any time; in bytes.
     pub eager_limit: usize,
     /// The longest message, in bytes (at most 256 KiB), that others may send this process through a ring
-    /// unasked, after an earlier one that was waited for. A message that nobody waits for occupies as much
-    /// memory here until it is received.
+    /// unasked, after an earlier one that was waited for, while the ring is the quicker way for their length.
+    /// A message that nobody waits for occupies as much memory here until it is received.
     pub ahead_limit: usize,
     /// Whether large messages are read from the sender's memory (single copy), if the kernel permits it.
     pub single_copy: bool,

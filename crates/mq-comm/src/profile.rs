@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Messages sent eagerly, with their bytes; all that blocking sends sent to this process itself.
+    /// Messages sent eagerly, with their bytes. Every message of a blocking send, or a `sendrecv`, to this
+    /// process itself is one, however long.
     pub eager: u64,
     /// Bytes in them.
     pub eager_bytes: u64,

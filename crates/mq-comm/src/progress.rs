@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use mq_shm::wait::Idle;
+
 use crate::error::Error;
 use crate::protocol::{Core, State, Wanted};
 use crate::transport::Transport;
@@ -51,6 +53,15 @@ impl Default for RollCall {
     }
 }
 
+/// What is known of a program that does not wait, but asks.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// The questions in a row in which nothing had happened since the one before.
+    in_vain: Idle,
+    /// Messages received by the last one.
+    received: u64,
+}
+
 impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Returns whether anything
     /// has happened.
@@ -62,10 +73,12 @@ impl<T: Transport> Core<T> {
     /// vain, others may need its core.
     pub(crate) fn progress_for_asker(&mut self) -> Result<bool, Error> {
         let moved = self.progress()?;
-        if moved {
-            self.asked.reset();
+        let received = self.state.profile.received;
+        if moved || received != self.asked.received {
+            self.asked.in_vain.reset();
+            self.asked.received = received;
         } else {
-            self.transport.give_way(&mut self.asked);
+            self.transport.give_way(&mut self.asked.in_vain);
         }
         Ok(moved)
     }

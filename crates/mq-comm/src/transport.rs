@@ -105,14 +105,14 @@ pub unsafe trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
-    /// After a poll that found nothing, of a caller that does not wait, but will poll again: lets others have the
-    /// core now and then, if they may need it.
-    fn give_way(&mut self, _idle: &mut Idle) {}
-    /// The same as [`rest`](Self::rest) while bytes may come that do not always wake this process: sleeps late, and briefly.
+    /// The same while bytes may come that do not always wake this process: sleeps late, and briefly.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
+    /// After a poll that found nothing, of a caller that does not wait, but will poll again: lets others have the
+    /// core now and then, if they may need it.
+    fn give_way(&mut self, _idle: &mut Idle) {}
     /// Messages from this process, or from any, are waited for.
     ///
     /// # Errors

@@ -9,10 +9,10 @@ use mq_comm::{Error, Options, Source, TagSelector, World};
 const LONG: usize = 100_000;
 
 /// Once with, once without the ways past the queues.
-fn both_ways(program: impl Fn(&World) -> Result<(), Error> + Sync) {
+fn both_ways(program: impl Fn(&World, bool) -> Result<(), Error> + Sync) {
     for bypass in [true, false] {
         let options = Options::default().with(|o| o.bypass = bypass);
-        World::threads_with(1, &options, &program).unwrap();
+        World::threads_with(1, &options, |world| program(world, bypass)).unwrap();
     }
 }
 
@@ -24,7 +24,7 @@ fn content(number: u8, len: usize) -> Vec<u8> {
 #[test]
 fn short_and_long_ones_come_in_their_order_before_and_after_receives() {
     let _dog = watchdog("order");
-    both_ways(|world| {
+    both_ways(|world, _| {
         for receives_first in [false, true] {
             // Every third one is long, and each has its own content.
             let lens = (0..30_u8).map(|number| if number % 3 == 0 { LONG } else { 10 });
@@ -64,23 +64,26 @@ fn short_and_long_ones_come_in_their_order_before_and_after_receives() {
 #[test]
 fn one_that_is_sent_and_received_at_once_is_behind_those_before_it() {
     let _dog = watchdog("at once");
-    both_ways(|world| {
+    both_ways(|world, bypass| {
         let mut into = vec![0; LONG];
-        for len in [10, LONG] {
+        for (bypassed, len) in (1..).zip([10, LONG]) {
             let (before, out) = (content(1, len), content(2, len));
             let status = world.sendrecv(&out, 0, 7, &mut into, Source::Any, TagSelector::Any)?;
             assert_eq!((status.source(), status.tag()), (0, 7));
             assert!(into[..len] == out[..]);
-            if len < LONG {
-                // A message that waits is the first. What is sent then comes next: a long one would wait for
-                // that.
-                let waits = world.isend(before.clone(), 0, 7)?;
-                world.sendrecv(&out, 0, 7, &mut into, 0, 7)?;
-                assert!(into[..len] == before[..]);
-                world.recv(&mut into, 0, 7)?;
-                assert!(into[..len] == out[..]);
-                waits.wait()?;
-            }
+            let expected = if bypass { bypassed } else { 0 };
+            assert_eq!(
+                world.profile().bypassed,
+                expected,
+                "straight from one to the other"
+            );
+            // A message that waits is the first; what was sent then comes next.
+            let waits = world.isend(before.clone(), 0, 7)?;
+            world.sendrecv(&out, 0, 7, &mut into, 0, 7)?;
+            assert!(into[..len] == before[..]);
+            world.recv(&mut into, 0, 7)?;
+            assert!(into[..len] == out[..]);
+            waits.wait()?;
             // A receive that waits is the first; what this one gets is sent before.
             let other = world.isend(before.clone(), 0, 8)?;
             let waits = world.irecv(vec![0; len], 0, 7)?;
@@ -96,7 +99,7 @@ fn one_that_is_sent_and_received_at_once_is_behind_those_before_it() {
 #[test]
 fn one_that_is_too_long_is_cut() {
     let _dog = watchdog("cut");
-    both_ways(|world| {
+    both_ways(|world, _| {
         for len in [10, LONG] {
             let out = content(3, len);
             for room in [0, 4] {
@@ -126,7 +129,7 @@ fn one_that_is_too_long_is_cut() {
 #[test]
 fn one_that_is_given_up_is_gone() {
     let _dog = watchdog("given up");
-    both_ways(|world| {
+    both_ways(|world, _| {
         let out = content(5, LONG);
         let given_up = world.scope(|s| {
             s.isend(&out, 0, 1)?;
@@ -134,6 +137,23 @@ fn one_that_is_given_up_is_gone() {
             Err::<(), _>(Error::Cancelled)
         });
         assert!(matches!(given_up, Err(Error::Cancelled)));
+        // Its handle may be forgotten: nothing of it stays in the pool, or the next scope would find it.
+        let forgotten = world.scope(|s| {
+            core::mem::forget(s.isend(&out, 0, 3)?);
+            Err::<(), _>(Error::Cancelled)
+        });
+        assert!(matches!(forgotten, Err(Error::Cancelled)));
+        assert!(world.iprobe(0, 3)?.is_none());
+        // One that a matched probe has taken out, too.
+        let mut matched = None;
+        let given_up = world.scope(|s| {
+            s.isend(&out, 0, 4)?;
+            matched = Some(world.mprobe(0, 4)?);
+            Err::<(), _>(Error::Cancelled)
+        });
+        assert!(matches!(given_up, Err(Error::Cancelled)));
+        let received = matched.expect("it was found").recv_vec::<u8>();
+        assert!(received.is_err(), "{received:?}");
         // What a probe has shown is received, and says that it has been withdrawn.
         let received = world.recv(&mut [0_u8; 1], 0, 1);
         assert!(
@@ -163,7 +183,7 @@ fn one_that_is_given_up_is_gone() {
 #[test]
 fn a_blocking_send_of_any_length_waits_for_no_receive() {
     let _dog = watchdog("blocking");
-    both_ways(|world| {
+    both_ways(|world, _| {
         for len in [0, 10, LONG] {
             let out = content(7, len);
             world.send(&out, 0, 1)?;
@@ -182,7 +202,7 @@ fn a_blocking_send_of_any_length_waits_for_no_receive() {
 #[test]
 fn a_matched_probe_takes_a_long_one_out() {
     let _dog = watchdog("matched");
-    both_ways(|world| {
+    both_ways(|world, _| {
         let out = content(6, LONG);
         let sending = world.isend(out.clone(), 0, 1)?;
         let message = world.mprobe(Source::Any, 1)?;
@@ -190,4 +210,58 @@ fn a_matched_probe_takes_a_long_one_out() {
         assert!(message.recv_vec::<u8>()? == out);
         sending.wait().map(drop)
     });
+}
+
+/// Others are heard of by who only talks to itself.
+#[test]
+fn who_only_sends_to_itself_hears_of_others_too() {
+    let _dog = watchdog("others");
+    World::threads(2, |world| {
+        if world.rank() == 1 {
+            return world.send(&[9_u8], 0, 1);
+        }
+        let mut byte = [0_u8];
+        world.send(&[0_u8], 0, 1)?;
+        while world.recv(&mut byte, Source::Any, 1)?.source() == 0 {
+            world.send(&byte, 0, 1)?;
+        }
+        assert_eq!(byte, [9]);
+        world.recv(&mut byte, 0, 1).map(drop)
+    })
+    .unwrap();
+}
+
+/// A process has died, so that nothing goes past the queues any more.
+#[test]
+fn they_come_after_a_death_as_before() {
+    let _dog = watchdog("death");
+    let died = World::threads(2, |world| {
+        if world.rank() == 1 {
+            world.send(&[0_u8], 0, 5)?;
+            return Err(Error::Cancelled);
+        }
+        world.recv(&mut [0_u8], 1, 5)?;
+        while world.ended().is_empty() {
+            world.progress()?;
+        }
+        world.acknowledge_deaths();
+        for len in [10, LONG] {
+            let (out, mut into) = (content(1, len), vec![0; len]);
+            world.sendrecv(&out, 0, 1, &mut into, Source::Any, 1)?;
+            assert!(into == out);
+            world.send(&out, 0, 2)?;
+            world.recv(&mut into, 0, 2)?;
+        }
+        // To the dead and from oneself: what has come is received, and the death told.
+        world.send(&[4_u8], 0, 3)?;
+        let mut byte = [0_u8];
+        let gone = world.sendrecv(&[1_u8], 1, 3, &mut byte, 0, 3);
+        assert!(
+            matches!(gone, Err(Error::Gone { process: 1, .. })),
+            "{gone:?}"
+        );
+        assert_eq!(byte, [4]);
+        Ok(())
+    });
+    assert!(matches!(died, Err(Error::Cancelled)), "{died:?}");
 }

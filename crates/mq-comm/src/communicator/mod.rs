@@ -177,7 +177,7 @@ impl<T: Transport> Communicator<T> {
     /// If the message is longer than [`eager_limit`](crate::Options::eager_limit), the call may block until
     /// it is received: two ranks that both send such a message and then receive wait forever. Use
     /// [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) or [`scope`](Self::scope) instead. Nor can a
-    /// program rely on the call blocking: where receives were posted early, the next messages [go
+    /// program rely on the call blocking: where receives were posted early, later messages may [go
     /// ahead](crate::Options::ahead_limit), and a message to this rank itself is kept until it is received.
     ///
     /// # Errors
@@ -256,6 +256,11 @@ impl<T: Transport> Communicator<T> {
         }
         self.scope(|s| {
             let receiving = s.irecv(into, from, its_tag)?;
+            if to == self.rank() {
+                // It may be for another receive than this one, and nobody could post that meanwhile.
+                self.send(elements, to, tag)?;
+                return receiving.wait().map(|(_, status)| status);
+            }
             let sending = s.isend(elements, to, tag)?;
             // Whatever becomes of one, the other is seen through.
             let (received, sent) = (receiving.wait(), sending.wait());

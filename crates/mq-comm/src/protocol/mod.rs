@@ -1,9 +1,9 @@
 //! What is done with messages: matched, copied, fetched, answered.
 //!
 //! A short message is sent *eagerly*, with its bytes; if no receive has asked for it, it waits in a buffer of
-//! the receiver. A long message is only announced, and the receiver, once the message is matched, asks for a
-//! ring; or, if the message is in a shared buffer or that is found to be quicker (`ways`), reads the bytes
-//! where they are, unless the kernel refuses that, or refuses to go on:
+//! the receiver. A long message is only announced, and the receiver, once the message is matched, reads the
+//! bytes where they are; or, if the kernel refuses that, or refuses to go on, or if a ring is found to be
+//! quicker (`ways`), it asks for a ring. What a process sends to itself is matched at once (`own`):
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
@@ -56,7 +56,7 @@ use crate::header::{Payload, RingGiven, Word};
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
-use crate::progress::RollCall;
+use crate::progress::{Asked, RollCall};
 use crate::request::{Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -79,8 +79,10 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) transport: T,
     pub(crate) state: State,
     pub(crate) idle: Idle,
-    /// The rounds in a row in which nothing happened, of a program that does not wait.
-    pub(crate) asked: Idle,
+    /// The questions of a program that does not wait.
+    pub(crate) asked: Asked,
+    /// Messages of this process to itself.
+    own: u32,
     /// The process whose messages the blocking receives want, kept from one receive to the next.
     pub(crate) standing: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
@@ -262,7 +264,8 @@ impl<T: Transport> Core<T> {
             transport,
             state,
             idle: Idle::default(),
-            asked: Idle::default(),
+            asked: Asked::default(),
+            own: 0,
             standing: None,
             roll_call: RollCall::default(),
             pid: std::process::id(),
@@ -356,6 +359,13 @@ impl State {
     #[inline]
     pub(crate) fn has_lost_any(&self) -> bool {
         self.obstacles > usize::from(!self.bypass)
+    }
+
+    /// Something else than the current call has failed: the next round reports it.
+    #[cold]
+    fn failed_elsewhere(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
+        self.attention = true;
     }
 
     /// Whether there is something to do that no message will announce.

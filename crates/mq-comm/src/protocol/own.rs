@@ -8,11 +8,15 @@
 use mq_shm::Process;
 
 use super::Core;
+use super::arrive::corrupt;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{NOWHERE, Word};
-use crate::request::{Name, New, Stage};
+use crate::request::{Name, New, Outcome, Stage};
 use crate::transport::{Arrived, Transport};
+
+/// Own messages between two looks at what has come from others.
+const LOOK_AROUND_EVERY: u32 = 64;
 
 /// A whole message in the buffer that it is sent from.
 struct Own<'a> {
@@ -65,29 +69,39 @@ impl<T: Transport> Core<T> {
         buffer: Buffer,
         set: u32,
     ) -> (Name, Result<(), Error>) {
-        let total = buffer.len();
-        let is_eager = self.state.is_eager(word, total);
-        let sent = match is_eager {
-            true => self.send_to_itself(bits, word, buffer.bytes()),
-            false => Ok(()),
-        };
-        let name = self.state.requests.add(New {
-            stage: match is_eager && sent.is_ok() {
-                true => Stage::Done,
-                false => Stage::Waiting,
-            },
-            peer: self.state.me,
+        let (peer, total) = (self.state.me, buffer.len());
+        let new = |stage, buffer| New {
+            stage,
+            peer,
             context: word.context(),
             bits,
             total: total as u64,
             buffer,
             set,
-        });
-        if is_eager {
-            return (name, sent);
+        };
+        if self.state.is_eager(word, total) {
+            let sent = self.send_to_itself(bits, word, buffer.bytes());
+            let stage = match sent {
+                Ok(()) => Stage::Done,
+                Err(_) => Stage::Waiting,
+            };
+            return (self.state.requests.add(new(stage, buffer)), sent);
         }
+        self.look_around();
+        let name = self.state.requests.add(new(Stage::Waiting, buffer));
         self.state.requests.at_mut(name.slot()).word = word;
         (name, self.announce(name.slot()))
+    }
+
+    /// Goes round once after some messages of this process's own, and where something waits to be sent: else a
+    /// process that only sends to itself would neither hear of others nor go on with what it owes them.
+    pub(crate) fn look_around(&mut self) {
+        self.own = self.own.wrapping_add(1);
+        if (self.state.attention || self.own.is_multiple_of(LOOK_AROUND_EVERY))
+            && let Err(error) = self.progress()
+        {
+            self.state.failed_elsewhere(error);
+        }
     }
 
     /// Sends a message to this process itself with its bytes. If that fails, nothing has been sent.
@@ -98,13 +112,15 @@ impl<T: Transport> Core<T> {
         word: Word,
         bytes: &[u8],
     ) -> Result<(), Error> {
+        self.look_around();
         self.tell_itself([bits, word.0], bytes)?;
         self.state.profile.eager += 1;
         self.state.profile.eager_bytes += bytes.len() as u64;
         Ok(())
     }
 
-    /// Takes in a message of this process's own.
+    /// Takes in a message of this process's own, an answer too. If that fails, it does before anything has been
+    /// matched or answered.
     pub(super) fn tell_itself(&mut self, header: [u64; 2], bytes: &[u8]) -> Result<(), Error> {
         let from = self.state.me;
         let mut message = Own {
@@ -119,13 +135,24 @@ impl<T: Transport> Core<T> {
     /// Copies an announced message of this process's own into the buffer of its receive, which has room for
     /// so many bytes of it.
     pub(super) fn copy_own(&mut self, receive: u32, send: u64, room: usize) -> Result<(), Error> {
-        let (into, message) = self.state.requests.two_at_mut(receive, Name(send).slot());
+        let me = self.state.me;
+        let requests = &mut self.state.requests;
+        let is_it = |send: &u32| {
+            let slot = requests.at(*send);
+            slot.stage == Stage::Announced && slot.peer == me && slot.buffer.len() >= room
+        };
+        let Some(send_slot) = requests.find(Name(send)).filter(is_it) else {
+            // No message of this process's: what it read in shared memory is damaged.
+            requests.complete(receive, Outcome::Withdrawn);
+            return Err(corrupt("an announcement", me));
+        };
+        let (into, message) = requests.two_at_mut(receive, send_slot);
         into.buffer.bytes_mut()[..room].copy_from_slice(&message.buffer.bytes()[..room]);
         if into.shared == NOWHERE {
             self.state.profile.single_copy += 1;
         } else {
             self.state.profile.shared_copy += 1;
         }
-        self.fetched(receive, self.state.me, send)
+        self.fetched(receive, me, send)
     }
 }

@@ -249,10 +249,7 @@ impl<T: Transport> Core<T> {
         let status = takes.then(|| Status::new(bits, message.total()));
         // Dropped, it would be gone.
         core::mem::forget(message);
-        if status.is_some() {
-            self.state.has_shown = true;
-            self.asked.reset();
-        }
+        self.state.has_shown |= status.is_some();
         status
     }
 

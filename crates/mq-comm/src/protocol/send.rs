@@ -111,9 +111,7 @@ impl<T: Transport> Core<T> {
     /// Goes on with the outboxes, for a program that sends for long before it waits for anything.
     fn go_on(&mut self) {
         if let Err(error) = self.flush() {
-            // It is not this send's.
-            self.state.failure.get_or_insert(error);
-            self.state.attention = true;
+            self.state.failed_elsewhere(error);
         }
     }
 
@@ -159,14 +157,14 @@ impl<T: Transport> Core<T> {
     ) -> Result<(), Error> {
         let header = [request, Word::answer(kind).0];
         let sent = self.transmit(to, header, What::Words(payload), 0);
-        if sent.is_err() {
+        if sent.is_err() && to != self.state.me {
             self.put_off(to, header, What::Words(payload), 0);
         }
         sent
     }
 
     /// Sends what can be sent now, and puts the rest into the outbox. Nothing is sent to a process that has
-    /// ended.
+    /// ended; what is for this process itself is taken in.
     pub(super) fn transmit(
         &mut self,
         to: Process,
@@ -196,6 +194,7 @@ impl<T: Transport> Core<T> {
     /// Puts what is left to send into the outbox.
     #[inline]
     pub(super) fn put_off(&mut self, to: Process, header: [u64; 2], what: What, done: usize) {
+        debug_assert!(to != self.state.me, "what is for itself is matched at once");
         let outbox = &mut self.state.peers[to.index()].outbox;
         if outbox.is_empty() {
             self.state.clogged.push(to);

@@ -134,11 +134,12 @@ impl<T: Transport> Core<T> {
 
     #[cold]
     fn end_pending(&mut self, set: u32) {
-        // The withdrawals go out before their answers are waited for.
-        for slot in self.state.requests.pending(set) {
+        // The withdrawals go out before their answers are waited for; this process itself answers at once.
+        let pending = self.state.requests.pending(set);
+        for &slot in &pending {
             self.abandon(slot);
         }
-        for slot in self.state.requests.pending(set) {
+        for slot in pending {
             self.see_off(slot);
         }
     }

@@ -18,8 +18,9 @@ pub(crate) struct Hindrance {
     pub(crate) refuses: Cell<bool>,
     /// It puts no more than the first bytes of a message into a ring.
     pub(crate) stalls: Cell<bool>,
-    /// How often a program has asked in vain, which is in nobody's way.
+    /// No hindrance: how often the program has asked in vain, and how often in a row.
     pub(crate) asked: Cell<u32>,
+    pub(crate) in_a_row: Cell<u32>,
 }
 
 /// How many bytes those are.
@@ -71,6 +72,12 @@ unsafe impl Transport for Hindered {
         self.endpoint.rest_briefly(idle)
     }
     fn give_way(&mut self, idle: &mut Idle) {
+        let before = if idle.is_fresh() {
+            0
+        } else {
+            self.hindrance.in_a_row.get()
+        };
+        self.hindrance.in_a_row.set(before + 1);
         self.hindrance.asked.set(self.hindrance.asked.get() + 1);
         self.endpoint.give_way(idle);
     }

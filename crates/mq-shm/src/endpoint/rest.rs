@@ -72,8 +72,12 @@ impl<M: Memory> Endpoint<M> {
     /// The awaited process may be waiting for this very core. Never sleeps.
     #[inline]
     pub fn give_way(&mut self, idle: &mut Idle) {
-        if idle.give_way(&self.patience) == Rest::Yielded {
+        let before = self.patience;
+        if idle.give_way(&before) == Rest::Yielded {
             self.note_a_turn(idle);
+            if self.patience != before {
+                idle.reset();
+            }
         }
     }
 

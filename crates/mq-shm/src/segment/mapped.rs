@@ -299,9 +299,9 @@ impl Mapped {
         Ok(status.st_blocks as u64 * 512)
     }
 
-    /// Maps the pages of a part that has memory, all at once: otherwise each is mapped when it is first
-    /// touched, which takes longer, and in the middle of a message. Kernels before Linux 5.14 cannot, and
-    /// then that is what happens.
+    /// Maps the pages of a part that has memory into this process, all at once: otherwise each is mapped when
+    /// it is first touched, which takes longer, and in the middle of a message. That is what happens where the
+    /// kernel refuses: before Linux 5.14, or with pages that are longer.
     fn map_now(&self, offset: usize, bytes: usize) {
         debug_assert!(offset.is_multiple_of(PAGE) && offset + bytes <= self.bytes);
         // SAFETY: the range lies within the mapping, whose content this does not change.

@@ -7,7 +7,8 @@
 //! were last read: on some processors the kernel has 1.7 times the bandwidth of a ring for messages of 32 KiB
 //! that nobody has rewritten, and a third of it for those that are rewritten each time.
 //!
-//! So both ways are timed, for each size up to a power of two: some messages by the ring, as many by the
+//! So both ways are timed, for each size up to a power of two. The first messages are read, since a ring has
+//! to be made ready, which takes as long as many messages; then some come by the ring, as many by the
 //! kernel, and then many by the one that was quicker; the slower the other one was, and the more often that
 //! has been found, the more. In between a few are timed, and if they take longer than they did, or less long,
 //! things have changed and both are looked at again.
@@ -53,7 +54,7 @@ pub(super) struct Ways {
 impl Ways {
     /// `ahead`: messages of up to so many bytes may go ahead.
     pub(super) fn new(ahead: u32) -> Self {
-        // At first all are read: a ring is made ready, which takes as long as many messages, once it may pay.
+        // At first all are read.
         let class = |at| {
             let is_shared = at >= POWERS;
             let least = 1_usize << (SHORTEST as usize + at % POWERS);
