@@ -33,6 +33,8 @@ fn program(world: &World) -> Result<(), Error> {
     println!(
         "rank {rank}: {copied} messages of {CELLS} cells came out of shared buffers, {ring} by ring"
     );
-    assert_eq!(copied + ring, u64::from(size));
+    // A single process copies from one of its buffers to the other.
+    let from_others = if size > 1 { size } else { 0 };
+    assert_eq!(copied + ring, u64::from(from_others));
     Ok(())
 }

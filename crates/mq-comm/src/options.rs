@@ -67,7 +67,8 @@ pub struct Options {
     pub nontemporal_from: Option<usize>,
     /// Whether fastboxes are used, if the policy has them.
     pub fastbox: bool,
-    /// What to do while nothing arrives; unless given, decided by the number of processes and cores.
+    /// What to do while nothing arrives; unless given, decided by the number of processes and cores. A program
+    /// that only asks (`test`, `iprobe`, `progress`) gives up its core as often, but never sleeps.
     pub patience: Option<Patience>,
     /// How long to wait for the others at the start, where no launcher reports that one will not come.
     pub start_within: Duration,
