@@ -137,7 +137,7 @@ fn one_that_is_given_up_is_gone() {
             Err::<(), _>(Error::Cancelled)
         });
         assert!(matches!(given_up, Err(Error::Cancelled)));
-        // Its handle may be forgotten: nothing of it stays in the pool, or the next scope would find it.
+        // Its handle may be forgotten.
         let forgotten = world.scope(|s| {
             core::mem::forget(s.isend(&out, 0, 3)?);
             Err::<(), _>(Error::Cancelled)

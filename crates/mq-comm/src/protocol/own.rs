@@ -156,3 +156,24 @@ impl<T: Transport> Core<T> {
         self.fetched(receive, me, send)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::World;
+
+    /// A scope that fails withdraws its own messages, and is answered at once: that must not hide them from
+    /// it.
+    #[test]
+    fn what_a_scope_has_withdrawn_is_not_left_in_the_pool() {
+        let world = World::alone().unwrap();
+        let long = vec![1_u8; 100_000];
+        let failed = world.scope(|s| {
+            core::mem::forget(s.isend(&long, 0, 1)?);
+            drop(s.isend(&long, 0, 1)?);
+            Err::<(), _>(Error::Cancelled)
+        });
+        assert!(matches!(failed, Err(Error::Cancelled)));
+        assert_eq!(world.inner.core().state.requests.all().count(), 0);
+    }
+}
