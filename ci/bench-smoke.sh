@@ -3,6 +3,7 @@
 # valgrind, which counts instructions for some tables.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Nothing is timed here, so build as for the tests, without the cross-crate optimisation that takes minutes.
-cargo test --quiet -p mq-benches --benches
+# Nothing is timed here, so build as for the tests, without the cross-crate optimisation that takes minutes, and with the
+# features of all packages: others would be another build.
+cargo test --quiet --workspace --benches
 benches/report.sh --quick >/dev/null

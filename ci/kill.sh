@@ -8,7 +8,7 @@ set -euo pipefail
     exit
 } >&2
 cd "$(dirname "$0")/.."
-for crate in mq-shm mq-comm; do
-    cargo test -p $crate --features steps --test killed --no-run
-    timeout "$((${MQ_KILL_SECONDS:-5} + 600))" cargo test -p $crate --features steps --test killed -- --nocapture
-done
+# Both at once: the features of one would give another build of what they share.
+tests=(cargo test -p mq-shm -p mq-comm --features "mq-shm/steps,mq-comm/steps" --test killed)
+"${tests[@]}" --no-run
+timeout "$((2 * ${MQ_KILL_SECONDS:-5} + 1200))" "${tests[@]}" -- --nocapture
