@@ -36,6 +36,7 @@ pub(crate) fn run(options: &CallsOptions) -> Result<ExitCode, Error> {
         what: format!("{} processes.", options.processes),
         shared_buffers: false,
         memory: Memory {
+            processes: options.processes,
             chosen_by: "--sizes or --processes",
             ..memory
         },

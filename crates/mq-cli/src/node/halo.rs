@@ -29,6 +29,7 @@ pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
                     .map(|&tile| tile as u64 * 8)
                     .max()
                     .unwrap_or(0),
+            processes: PROCESSES,
             chosen_by: "--tiles",
         },
     };

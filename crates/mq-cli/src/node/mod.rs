@@ -48,6 +48,8 @@ struct Plan {
 /// The memory for messages of the process that needs most.
 struct Memory {
     bytes: u64,
+    /// How many processes need as much.
+    processes: u32,
     /// The options that determine it.
     chosen_by: &'static str,
 }
@@ -58,21 +60,35 @@ impl Memory {
         let longest = sizes.iter().copied().max().unwrap_or(0) as u64;
         Self {
             bytes: longest * messages,
+            processes: 1,
             chosen_by: "--sizes",
         }
     }
 
     /// # Errors
-    /// If the system would not provide it to a process.
+    /// If the system would not provide it to a process, or does not have it for all of them.
     fn look_for(&self) -> Result<(), Error> {
-        if outgoing::could_have(self.bytes) {
-            return Ok(());
+        let Self {
+            bytes,
+            processes,
+            chosen_by,
+        } = *self;
+        if !outgoing::could_have(bytes) {
+            return Err(Error::Usage(format!(
+                "a process would need {} for its messages, more than the system provides: reduce {chosen_by}",
+                report::bytes(bytes as usize)
+            )));
         }
-        Err(Error::Usage(format!(
-            "a process would need {} for its messages, more than the system provides: reduce {}",
-            report::bytes(self.bytes as usize),
-            self.chosen_by
-        )))
+        let all = bytes.saturating_mul(u64::from(processes));
+        match outgoing::available() {
+            Some(available) if all > available => Err(Error::Usage(format!(
+                "{processes} processes would need {} for their messages, and the system has {} left: reduce \
+                 {chosen_by}",
+                report::bytes(all as usize),
+                report::bytes(available as usize)
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -189,6 +205,7 @@ mod tests {
     fn what_no_system_gives_is_said_with_its_size() {
         let memory = Memory {
             bytes: 1 << 60,
+            processes: 1,
             chosen_by: "--sizes",
         };
         let error = memory
@@ -198,6 +215,16 @@ mod tests {
         let expected = "a process would need 1048576.0 TiB for its messages, more than the system provides: \
                         reduce --sizes";
         assert_eq!(error, expected);
+        let memory = Memory {
+            bytes: 1 << 20,
+            processes: u32::MAX,
+            chosen_by: "--processes",
+        };
+        let error = memory.look_for().expect_err("no system has it").to_string();
+        let begin =
+            "4294967295 processes would need 4096.0 TiB for their messages, and the system has ";
+        assert!(error.starts_with(begin), "{error}");
+        assert!(error.ends_with(" left: reduce --processes"), "{error}");
         assert!(Memory::of(&[8, 64], 2).look_for().is_ok());
     }
 }

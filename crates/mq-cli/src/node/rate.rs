@@ -61,6 +61,7 @@ fn memory(options: &RateOptions) -> Result<Memory, Error> {
     let messages = u64::from(most) * u64::from(options.window);
     let memory = Memory {
         bytes: messages * (options.size as u64 + BESIDE),
+        processes: 1,
         chosen_by: "--size, --window or --senders",
     };
     if memory.bytes > MOST {
